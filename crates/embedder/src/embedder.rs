@@ -1,0 +1,64 @@
+//! The contract.
+
+use std::{fmt::Debug, sync::Arc};
+
+use async_trait::async_trait;
+use memory_core::{Embedding, EmbeddingSpace, Result};
+
+/// Turns texts into vectors of one space.
+///
+/// # Cancel safety
+/// Dropping the future of `embed` leaves nothing behind but the work that a remote service may have done.
+#[async_trait]
+pub trait Embedder: Debug + Send + Sync + 'static {
+    /// The space of every vector it gives.
+    fn space(&self) -> &EmbeddingSpace;
+
+    /// How many texts one call may hold, at least 1; callers split what is larger.
+    fn max_batch(&self) -> usize;
+
+    /// How much the nearness of two of its vectors says about their meaning, beside what their words say: from 0
+    /// (nothing that a keyword search does not know) to 1. Recall weighs the vector arm by it.
+    fn semantic_weight(&self) -> f64;
+
+    /// One vector for each text, in their order; no texts give no vectors.
+    ///
+    /// # Errors
+    /// `InvalidInput` when a text is empty or there are more than [`max_batch`](Embedder::max_batch); whatever the
+    /// model or service behind it reports. There is never a vector for some and an error for others.
+    async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>>;
+}
+
+const _: fn(&dyn Embedder) = |_| {};
+
+/// What a vector is for: some models embed a question otherwise than what answers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// To find with.
+    Query,
+    /// To be found.
+    Document,
+}
+
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: Embedder + ?Sized> Embedder for $pointer<T> {
+            fn space(&self) -> &EmbeddingSpace {
+                (**self).space()
+            }
+            fn max_batch(&self) -> usize {
+                (**self).max_batch()
+            }
+            fn semantic_weight(&self) -> f64 {
+                (**self).semantic_weight()
+            }
+            async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+                (**self).embed(texts, purpose).await
+            }
+        }
+    )*};
+}
+
+forward!(Arc, Box);

@@ -1,0 +1,121 @@
+//! The embedder that needs no model: the hashing trick over words and character n-grams.
+
+use async_trait::async_trait;
+use memory_core::{Embedding, EmbeddingSpace, Error, Result, text};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{Embedder, Purpose};
+
+/// A deterministic embedder: same text, same vector, on every machine and in every version of the same name.
+///
+/// Each feature of the normalised text (a word, the 3- and 4-grams of a word's letters, the Chinese characters by one,
+/// two and three) is hashed to a dimension and a sign, and adds its weight there (Weinberger et al., "Feature Hashing
+/// for Large Scale Multitask Learning", 2009); a feature that occurs n times weighs 1 + ln n. The vector has length 1.
+#[derive(Debug, Clone)]
+pub struct HashEmbedder {
+    space: EmbeddingSpace,
+}
+
+impl HashEmbedder {
+    /// The number of dimensions unless another is asked for.
+    pub const DIMENSIONS: usize = 384;
+
+    /// An embedder with another number of dimensions: more of them collide less.
+    ///
+    /// # Errors
+    /// `InvalidInput` outside 16 to 4096.
+    pub fn with_dimensions(dimensions: usize) -> Result<Self> {
+        if !(16..=4096).contains(&dimensions) {
+            return Err(Error::invalid("hash embedder", format!("{dimensions} dimensions; it takes 16 to 4096")));
+        }
+        Ok(Self { space: EmbeddingSpace::cosine("hash-v1", dimensions) })
+    }
+
+    fn vector(&self, input: &str) -> Result<Embedding> {
+        let mut features = features(&text::normalize(input));
+        if features.is_empty() {
+            // Nothing but punctuation: the marks themselves are all it says.
+            features.push((xxh3_64(input.trim().as_bytes()), 1.0));
+        }
+        features.sort_unstable_by_key(|(hash, _)| *hash);
+        let mut values = vec![0.0_f32; self.space.dimensions];
+        for run in features.chunk_by(|a, b| a.0 == b.0) {
+            let (hash, weight) = run[0];
+            let value = weight * (1.0 + (run.len() as f32).ln());
+            let dimension = (hash % self.space.dimensions as u64) as usize;
+            values[dimension] += if hash >> 63 == 0 { value } else { -value };
+        }
+        if values.iter().all(|v| *v == 0.0) {
+            values[0] = 1.0; // every feature met its opposite
+        }
+        Ok(Embedding::new(values)?.normalized())
+    }
+}
+
+impl Default for HashEmbedder {
+    fn default() -> Self {
+        Self { space: EmbeddingSpace::cosine("hash-v1", Self::DIMENSIONS) }
+    }
+}
+
+const WORD: f32 = 1.0;
+const LETTERS: f32 = 0.35;
+const ONE_HAN: f32 = 0.3;
+const TWO_HAN: f32 = 1.0;
+const THREE_HAN: f32 = 0.7;
+
+fn features(normalized: &str) -> Vec<(u64, f32)> {
+    let mut features = Vec::new();
+    let characters: Vec<char> = normalized.chars().collect();
+    let runs =
+        characters.chunk_by(|a, b| text::is_han(*a) == text::is_han(*b) && a.is_alphanumeric() == b.is_alphanumeric());
+    for run in runs.filter(|run| run[0].is_alphanumeric()) {
+        if text::is_han(run[0]) {
+            grams(run, 1, 'h', ONE_HAN, &mut features);
+            grams(run, 2, 'h', TWO_HAN, &mut features);
+            grams(run, 3, 'h', THREE_HAN, &mut features);
+        } else {
+            grams(run, run.len(), 'w', WORD, &mut features);
+            let bounded: Vec<char> =
+                std::iter::once('^').chain(run.iter().copied()).chain(std::iter::once('$')).collect();
+            grams(&bounded, 3, 'l', LETTERS, &mut features);
+            grams(&bounded, 4, 'l', LETTERS, &mut features);
+        }
+    }
+    features
+}
+
+fn grams(run: &[char], length: usize, sort: char, weight: f32, features: &mut Vec<(u64, f32)>) {
+    for gram in run.windows(length) {
+        let key: String = std::iter::once(sort).chain(gram.iter().copied()).collect();
+        features.push((xxh3_64(key.as_bytes()), weight));
+    }
+}
+
+#[async_trait]
+impl Embedder for HashEmbedder {
+    fn space(&self) -> &EmbeddingSpace {
+        &self.space
+    }
+
+    fn max_batch(&self) -> usize {
+        256
+    }
+
+    fn semantic_weight(&self) -> f64 {
+        0.0
+    }
+
+    async fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Embedding>> {
+        if texts.len() > self.max_batch() {
+            return Err(Error::invalid("embed", format!("{} texts; a batch holds {}", texts.len(), self.max_batch())));
+        }
+        if texts.iter().any(|text| text.trim().is_empty()) {
+            return Err(Error::invalid("embed", "a text is empty; leave it out"));
+        }
+        texts.iter().map(|text| self.vector(text)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

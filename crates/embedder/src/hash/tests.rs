@@ -1,0 +1,42 @@
+use futures::executor::block_on;
+use proptest::prelude::*;
+
+use super::*;
+
+fn embed(text: &str) -> Embedding {
+    block_on(HashEmbedder::default().embed(&[text], Purpose::Document)).unwrap().remove(0)
+}
+
+fn cosine(a: &str, b: &str) -> f32 {
+    embed(a).values().iter().zip(embed(b).values()).map(|(x, y)| x * y).sum()
+}
+
+#[test]
+fn texts_that_share_words_or_letters_are_nearer() {
+    assert!(cosine("我对海鲜过敏", "她對海鮮過敏嗎") > 0.5);
+    assert!(cosine("I paint sunrises", "painting a sunrise") > 0.25);
+    assert!(cosine("我对海鲜过敏", "明天去北京开会").abs() < 0.25);
+}
+
+#[test]
+fn case_and_width_make_no_difference() {
+    assert_eq!(embed("Docker 部署"), embed("ＤＯＣＫＥＲ　部署"));
+}
+
+#[test]
+fn a_batch_that_is_too_large_or_holds_an_empty_text_is_refused() {
+    let embedder = HashEmbedder::default();
+    assert!(block_on(embedder.embed(&["x", " "], Purpose::Query)).is_err());
+    assert!(block_on(embedder.embed(&vec!["x"; 257], Purpose::Query)).is_err());
+    assert!(HashEmbedder::with_dimensions(1).is_err());
+}
+
+proptest! {
+    #[test]
+    fn every_text_has_a_vector_of_length_one_that_never_changes(text in "\\PC{0,40}[a-z\u{4e00}-\u{4f00}.!]") {
+        let vector = embed(&text);
+        let norm: f32 = vector.values().iter().map(|v| v * v).sum();
+        prop_assert!((norm - 1.0).abs() < 1e-4);
+        prop_assert_eq!(embed(&text), vector);
+    }
+}

@@ -1,0 +1,104 @@
+//! From text to terms.
+
+mod han;
+mod stop_words;
+mod word;
+
+use std::fmt::Debug;
+
+use memory_core::{Terms, text};
+
+use crate::Clause;
+
+/// Makes terms of text. Every backend is given the same terms, so that all find the same.
+pub trait Analyzer: Debug + Send + Sync + 'static {
+    /// The name and version of what it does: terms of another fingerprint do not fit its queries.
+    fn fingerprint(&self) -> &str;
+
+    /// The terms of a text that is to be found.
+    fn document(&self, text: &str) -> Terms;
+
+    /// What to look for, given a question; nothing, when it holds nothing but stop words and punctuation.
+    fn query(&self, text: &str) -> Vec<Clause>;
+}
+
+const _: fn(&dyn Analyzer) = |_| {};
+
+/// The analyzer for Chinese and English, also both in one sentence.
+///
+/// Text is [normalised](text::normalize) and cut where the script changes. Chinese becomes pairs of neighbouring
+/// characters (so that a word no dictionary knows is found), single characters, and the longer words of jieba's
+/// dictionary; pairs across a word boundary count less in a question. Words of other scripts are stemmed when they are
+/// English and kept as they are when not; numbers, dates and versions are kept whole and in parts. Stop words are left
+/// out on both sides.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TextAnalyzer;
+
+impl Analyzer for TextAnalyzer {
+    fn fingerprint(&self) -> &str {
+        concat!("han-pairs-jieba-snowball-1", "/", "nfkc-lower-t2s-1")
+    }
+
+    fn document(&self, text: &str) -> Terms {
+        let mut terms = Vec::new();
+        analyze(text, |term, _| terms.push(term));
+        terms.into_iter().collect()
+    }
+
+    fn query(&self, text: &str) -> Vec<Clause> {
+        let mut clauses: Vec<Clause> = Vec::new();
+        analyze(text, |term, weight| {
+            match clauses.iter_mut().find(|clause| clause.terms.iter().any(|t| t.term == term)) {
+                // Said twice in the question, it is looked for once, as strongly as its strongest place.
+                Some(clause) => clause.weight = clause.weight.max(weight),
+                None => clauses.push(Clause::weighted(term, weight)),
+            }
+        });
+        clauses
+    }
+}
+
+/// Gives every term of a text with how much it counts in a question.
+fn analyze(text: &str, mut emit: impl FnMut(String, f64)) {
+    let normalized = text::normalize(text);
+    let characters: Vec<char> = normalized.chars().collect();
+    let mut at = 0;
+    while at < characters.len() {
+        let end = |belongs: fn(char) -> bool| {
+            characters[at..].iter().position(|c| !belongs(*c)).map_or(characters.len(), |n| at + n)
+        };
+        let c = characters[at];
+        at = if text::is_han(c) {
+            let end = end(text::is_han);
+            han::analyze(&characters[at..end], &mut emit);
+            end
+        } else if is_syllabic(c) {
+            let end = end(is_syllabic);
+            pairs(&characters[at..end], &mut emit);
+            end
+        } else if c.is_alphanumeric() {
+            let end = at + word::length(&characters[at..]);
+            word::analyze(&characters[at..end], &mut emit);
+            end
+        } else {
+            at + 1
+        };
+    }
+}
+
+/// Japanese kana and Korean syllables: written without spaces or with endings grown on, so they go by pairs.
+fn is_syllabic(c: char) -> bool {
+    matches!(u32::from(c), 0x3041..=0x30ff | 0x31f0..=0x31ff | 0xac00..=0xd7af | 0x1100..=0x11ff)
+}
+
+fn pairs(run: &[char], emit: &mut impl FnMut(String, f64)) {
+    if let [one] = run {
+        emit(one.to_string(), 1.0);
+    }
+    for pair in run.windows(2) {
+        emit(pair.iter().collect(), 1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

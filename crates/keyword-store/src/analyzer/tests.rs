@@ -1,0 +1,90 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn terms(text: &str) -> Vec<String> {
+    TextAnalyzer.document(text).iter().map(|(term, _)| term.to_owned()).collect()
+}
+
+fn shares(question: &str, document: &str) -> bool {
+    let document = TextAnalyzer.document(document);
+    TextAnalyzer.query(question).iter().any(|clause| clause.terms.iter().any(|t| document.count(&t.term) > 0))
+}
+
+#[test]
+fn english_is_stemmed_and_stop_words_go() {
+    assert_eq!(terms("The cats were running"), ["cat", "run"]);
+    assert_eq!(terms("Caroline's painting, don't"), ["carolin", "paint"]);
+}
+
+#[test]
+fn a_mixed_sentence_keeps_both_halves() {
+    let found = terms("帮我看下 docker部署的问题");
+    for wanted in ["docker", "部署", "问题"] {
+        assert!(found.iter().any(|t| t == wanted), "{wanted} in {found:?}");
+    }
+}
+
+#[test]
+fn traditional_full_width_and_upper_case_find_their_plain_forms() {
+    assert!(shares("过敏", "我對海鮮過敏"));
+    assert!(shares("MU747", "航班是ＭＵ７４７"));
+    assert!(shares("臺北", "她住在台北"));
+}
+
+#[test]
+fn a_two_character_word_that_no_dictionary_knows_is_found() {
+    assert!(shares("团砚", "我的猫叫团砚，很乖"));
+    assert!(shares("猫", "我的猫叫团子"));
+    assert!(shares("北京", "她在北京大学读书"));
+}
+
+#[test]
+fn numbers_dates_and_versions_are_kept_whole_and_in_parts() {
+    assert_eq!(terms("6,800"), ["6800"]);
+    assert!(shares("2026-04-03", "booked for 2026-04-03"));
+    assert!(shares("2026", "booked for 2026-04-03"));
+    assert_eq!(terms("c++ c# 3.14"), ["14", "3", "3.14", "c#", "c++"]);
+    assert!(shares("e5-small", "we use e5-small here"));
+}
+
+#[test]
+fn a_question_of_stop_words_and_punctuation_looks_for_nothing() {
+    for empty in ["", "  ", "?!…。", "what is it", "是什么吗"] {
+        assert!(TextAnalyzer.query(empty).is_empty(), "{empty:?} gave {:?}", TextAnalyzer.query(empty));
+    }
+}
+
+#[test]
+fn user_text_is_never_query_syntax() {
+    assert_eq!(
+        terms("\"a\" NEAR(b*) OR col:x -y"),
+        ["b", "col:x", "col", "near", "x", "y"]
+            .into_iter()
+            .map(String::from)
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .filter(|t| t != "col:x")
+            .collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn other_scripts_are_found_too() {
+    assert!(shares("ラーメン", "昨日ラーメンを食べた"));
+    assert!(shares("서울", "서울에 갔다"));
+    assert!(shares("Москва", "москва хороша"));
+}
+
+proptest! {
+    #[test]
+    fn any_text_gives_terms_without_white_space_and_finds_itself(text in "\\PC{0,60}") {
+        let document = TextAnalyzer.document(&text);
+        for (term, count) in document.iter() {
+            prop_assert!(!term.is_empty() && !term.chars().any(char::is_whitespace) && count > 0);
+        }
+        for clause in TextAnalyzer.query(&text) {
+            prop_assert!(clause.weight > 0.0 && clause.terms.iter().all(|t| document.count(&t.term) > 0));
+        }
+    }
+}

@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+mod analyzer;
+mod bm25;
+mod memory;
+mod store;
+
+pub use analyzer::{Analyzer, TextAnalyzer};
+pub use bm25::{Bm25, Candidate, Corpus};
+pub use memory::MemoryKeywordStore;
+pub use store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, WeightedTerm};

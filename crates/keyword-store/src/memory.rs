@@ -1,0 +1,126 @@
+//! The store that keeps its postings in memory.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use async_trait::async_trait;
+use memory_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
+use parking_lot::RwLock;
+use rustc_hash::FxHashMap;
+
+use crate::{Bm25, Candidate, Corpus, KeywordEntry, KeywordQuery, KeywordStore};
+
+/// A [`KeywordStore`] in memory: an inverted index, gone with the process.
+#[derive(Debug, Default)]
+pub struct MemoryKeywordStore {
+    ranking: Bm25,
+    tables: RwLock<Tables>,
+}
+
+/// A document is named by the record's address and id: ids of two users may be equal.
+type Key = (Scope, RecordId);
+
+#[derive(Debug, Default)]
+struct Tables {
+    documents: BTreeMap<Key, Document>,
+    postings: FxHashMap<String, BTreeMap<Key, u32>>,
+}
+
+#[derive(Debug)]
+struct Document {
+    record: Arc<Record>,
+    terms: Terms,
+}
+
+impl MemoryKeywordStore {
+    /// An empty store with the usual ranking.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty store with another ranking.
+    pub fn with_ranking(ranking: Bm25) -> Self {
+        Self { ranking, tables: RwLock::default() }
+    }
+}
+
+impl Tables {
+    fn remove(&mut self, key: &Key) {
+        let Some(old) = self.documents.remove(key) else { return };
+        for (term, _) in old.terms.iter() {
+            if let Some(holders) = self.postings.get_mut(term) {
+                holders.remove(key);
+                if holders.is_empty() {
+                    self.postings.remove(term);
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, key: Key, document: Document) {
+        for (term, count) in document.terms.iter() {
+            self.postings.entry(term.to_owned()).or_default().insert(key.clone(), count);
+        }
+        self.documents.insert(key, document);
+    }
+
+    fn corpus(&self, scope: &Scope) -> Corpus {
+        let within = self.documents.iter().filter(|((address, _), _)| scope.covers(address));
+        within.fold(Corpus::default(), |sum, (_, document)| Corpus {
+            documents: sum.documents + 1,
+            length: sum.length + u64::from(document.terms.length()),
+        })
+    }
+
+    fn candidates(&self, scope: &Scope, query: &KeywordQuery) -> Vec<Candidate<RecordId>> {
+        let mut frequencies: BTreeMap<&Key, Vec<f64>> = BTreeMap::new();
+        for (i, clause) in query.clauses.iter().enumerate() {
+            for wanted in &clause.terms {
+                let holders = self.postings.get(&wanted.term).into_iter().flatten();
+                for (key, count) in holders.filter(|((address, _), _)| scope.covers(address)) {
+                    let row = frequencies.entry(key).or_insert_with(|| vec![0.0; query.clauses.len()]);
+                    row[i] += f64::from(*count) * wanted.weight;
+                }
+            }
+        }
+        let candidate = |(key, frequencies): (&Key, Vec<f64>)| {
+            let document = self.documents.get(key)?;
+            let admitted = query.filter.as_ref().is_none_or(|f| f.matches(&document.record));
+            Some(Candidate { key: key.1, frequencies, length: document.terms.length(), admitted })
+        };
+        frequencies.into_iter().filter_map(candidate).collect()
+    }
+}
+
+#[async_trait]
+impl KeywordStore for MemoryKeywordStore {
+    async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
+        entries.iter().try_for_each(|entry| scope.authorize("keyword upsert", &entry.record.scope))?;
+        let mut tables = self.tables.write();
+        for KeywordEntry { record, terms } in entries {
+            let key = (record.scope.clone(), record.id);
+            tables.remove(&key);
+            tables.insert(key, Document { record: Arc::clone(record), terms: terms.clone() });
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        let mut tables = self.tables.write();
+        let gone: Vec<Key> = tables
+            .documents
+            .keys()
+            .filter(|(address, id)| ids.contains(id) && scope.covers(address))
+            .cloned()
+            .collect();
+        gone.iter().for_each(|key| tables.remove(key));
+        Ok(())
+    }
+
+    async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let tables = self.tables.read();
+        let candidates = tables.candidates(scope, query);
+        let ranked = self.ranking.rank(tables.corpus(scope), &query.clauses, &candidates, query.limit);
+        Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
+    }
+}

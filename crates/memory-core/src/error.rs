@@ -1,0 +1,133 @@
+//! The one error of the engine.
+
+use std::{error, fmt, time::Duration};
+
+/// The result of every fallible call of the engine.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, for code to decide on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The caller gave something that can never work; the message says what would be right.
+    InvalidInput,
+    /// What was asked for by name is not there (or not in this scope, which looks the same).
+    NotFound,
+    /// It is there already, or it has changed since the caller read it.
+    Conflict,
+    /// A vector has another number of dimensions, or comes from another model, than the store holds.
+    DimensionMismatch,
+    /// The stored data were made by another schema, analyzer or embedder than the one in use.
+    SchemaMismatch,
+    /// This backend cannot do that.
+    Unsupported,
+    /// The caller's scope does not reach there, or a key was refused.
+    Unauthorized,
+    /// A service asked us to slow down.
+    RateLimited,
+    /// It took longer than it was allowed to.
+    Timeout,
+    /// A file or service cannot be reached now, and may be reachable later.
+    Unavailable,
+    /// Stored data are damaged.
+    Corrupt,
+    /// A bug of the engine.
+    Internal,
+}
+
+/// An error with its kind, the operation it happened in and a message for people.
+///
+/// `Display` prints operation and message; it never repeats [`source`](error::Error::source), and no part of the
+/// engine puts a secret or the text of a memory into a message.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    operation: &'static str,
+    message: String,
+    retry_after: Option<Duration>,
+    source: Option<Box<dyn error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// Makes an error. `operation` names the call, as in `"import"`; `message` says what was wrong and what would be right.
+    pub fn new(kind: ErrorKind, operation: &'static str, message: impl Into<String>) -> Self {
+        Self { kind, operation, message: message.into(), retry_after: None, source: None }
+    }
+
+    /// Shorthand for [`ErrorKind::InvalidInput`].
+    pub fn invalid(operation: &'static str, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidInput, operation, message)
+    }
+
+    /// Adds the error that caused this one.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds how long a service asked us to wait.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// The kind, for code to decide on.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The call in which it happened.
+    pub fn operation(&self) -> &'static str {
+        self.operation
+    }
+
+    /// What was wrong and what would be right.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// How long a service asked us to wait, if it said.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// Whether the same call may succeed later without any change: what retry code asks.
+    pub fn is_transient(&self) -> bool {
+        matches!(self.kind, ErrorKind::RateLimited | ErrorKind::Timeout | ErrorKind::Unavailable)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.operation, self.message)
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.source.as_deref().map(|e| e as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn display_names_the_operation_and_leaves_the_source_out() {
+        let e = Error::new(ErrorKind::Unavailable, "open", "the file is locked").with_source("secret");
+        assert_eq!(e.to_string(), "open: the file is locked");
+        assert!(error::Error::source(&e).is_some());
+    }
+
+    #[test]
+    fn only_what_may_pass_by_itself_is_transient() {
+        let transient = |k| Error::new(k, "x", "y").is_transient();
+        assert!(
+            transient(ErrorKind::Timeout) && transient(ErrorKind::RateLimited) && transient(ErrorKind::Unavailable)
+        );
+        assert!(!transient(ErrorKind::Corrupt) && !transient(ErrorKind::InvalidInput));
+    }
+}

@@ -1,0 +1,167 @@
+//! Conditions over the fields of a record.
+
+mod field;
+#[cfg(test)]
+mod tests;
+
+pub use field::{Field, FieldValue, ValueType};
+
+use crate::{Error, Record, Result, Timestamp};
+
+/// A condition over a record's fields: a closed tree, whose meaning is [`Filter::matches`].
+///
+/// Every backend compiles it to its own language and is tested against `matches`. A comparison with a missing field is
+/// false, and so `Not` of it is true. A list field (tags, entities) compares equal when any element does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Filter {
+    /// The field stands in this relation to the value.
+    Compare(Field, Op, Value),
+    /// The field equals one of the values; never, when there are none.
+    In(Field, Vec<Value>),
+    /// The field is there.
+    Exists(Field),
+    /// All hold; true when there are none.
+    And(Vec<Filter>),
+    /// At least one holds; false when there are none.
+    Or(Vec<Filter>),
+    /// It does not hold.
+    Not(Box<Filter>),
+}
+
+/// A relation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Equal.
+    Eq,
+    /// Less: earlier, smaller, or before it byte by byte.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+}
+
+impl Op {
+    fn holds<T: PartialOrd + ?Sized>(self, left: &T, right: &T) -> bool {
+        match self {
+            Self::Eq => left == right,
+            Self::Lt => left < right,
+            Self::Le => left <= right,
+            Self::Gt => left > right,
+            Self::Ge => left >= right,
+        }
+    }
+}
+
+/// What a field is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A text, compared byte by byte.
+    Text(String),
+    /// A number.
+    Number(f64),
+    /// True or false; only for metadata, and only to be equal to.
+    Bool(bool),
+    /// A point in time.
+    Time(Timestamp),
+}
+
+macro_rules! value_from {
+    ($($from:ty => |$v:ident| $value:expr;)*) => {
+        $(impl From<$from> for Value {
+            fn from($v: $from) -> Self {
+                $value
+            }
+        })*
+    };
+}
+
+value_from! {
+    &str => |v| Value::Text(v.into());
+    String => |v| Value::Text(v);
+    f64 => |v| Value::Number(v);
+    i32 => |v| Value::Number(v.into());
+    bool => |v| Value::Bool(v);
+    Timestamp => |v| Value::Time(v);
+}
+
+impl Filter {
+    /// How deeply filters may be nested.
+    pub const MAX_DEPTH: usize = 32;
+    /// How many comparisons and values a filter may hold.
+    pub const MAX_LEAVES: usize = 1000;
+
+    /// The field stands in this relation to the value.
+    pub fn compare(field: Field, op: Op, value: impl Into<Value>) -> Self {
+        Self::Compare(field, op, value.into())
+    }
+
+    /// The field equals the value.
+    pub fn eq(field: Field, value: impl Into<Value>) -> Self {
+        Self::compare(field, Op::Eq, value)
+    }
+
+    /// The field differs from the value, or is missing.
+    #[must_use]
+    pub fn ne(field: Field, value: impl Into<Value>) -> Self {
+        Self::Not(Box::new(Self::eq(field, value)))
+    }
+
+    /// This and the other; what is an `And` already grows by it.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match self {
+            Self::And(mut all) => {
+                all.push(other);
+                Self::And(all)
+            }
+            one @ (Self::Compare(..) | Self::In(..) | Self::Exists(_) | Self::Or(_) | Self::Not(_)) => {
+                Self::And(vec![one, other])
+            }
+        }
+    }
+
+    /// Whether the record fulfils the condition: the oracle that every backend agrees with.
+    pub fn matches(&self, record: &Record) -> bool {
+        match self {
+            Self::Compare(field, op, value) => field.of(record).compares(*op, value),
+            Self::In(field, values) => values.iter().any(|value| field.of(record).compares(Op::Eq, value)),
+            Self::Exists(field) => !matches!(field.of(record), FieldValue::Missing),
+            Self::And(all) => all.iter().all(|f| f.matches(record)),
+            Self::Or(any) => any.iter().any(|f| f.matches(record)),
+            Self::Not(one) => !one.matches(record),
+        }
+    }
+
+    /// Refuses a filter that makes no sense: a field compared with a value of another type, a list or an id ordered,
+    /// a metadata key that is no plain name, or a tree that is too deep or too large.
+    ///
+    /// # Errors
+    /// `InvalidInput`, naming the field and what it takes.
+    pub fn validate(&self) -> Result<()> {
+        let mut leaves = 0;
+        self.validate_below(1, &mut leaves)
+    }
+
+    fn validate_below(&self, depth: usize, leaves: &mut usize) -> Result<()> {
+        if depth > Self::MAX_DEPTH {
+            return Err(Error::invalid("filter", format!("it is nested more than {} deep", Self::MAX_DEPTH)));
+        }
+        *leaves += match self {
+            Self::In(_, values) => values.len().max(1),
+            Self::Compare(..) | Self::Exists(_) | Self::And(_) | Self::Or(_) | Self::Not(_) => 1,
+        };
+        if *leaves > Self::MAX_LEAVES {
+            return Err(Error::invalid("filter", format!("it holds more than {} conditions", Self::MAX_LEAVES)));
+        }
+        match self {
+            Self::Compare(field, op, value) => field.accepts(*op, value),
+            Self::In(field, values) => values.iter().try_for_each(|value| field.accepts(Op::Eq, value)),
+            Self::Exists(field) => field.validate(),
+            Self::And(all) | Self::Or(all) => all.iter().try_for_each(|f| f.validate_below(depth + 1, leaves)),
+            Self::Not(one) => one.validate_below(depth + 1, leaves),
+        }
+    }
+}

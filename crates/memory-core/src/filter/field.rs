@@ -1,0 +1,288 @@
+//! The fields that a filter can name.
+
+use std::fmt;
+
+use serde_json::Value as Json;
+
+use super::{Op, Value};
+use crate::{Error, Record, RecordId, Result, Role, Timestamp};
+
+/// A field of a record that a filter can name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// The record's id; can only be equal to something.
+    Id,
+    /// The agent of its address.
+    Agent,
+    /// The session of its address.
+    Session,
+    /// The branch of its address.
+    Branch,
+    /// [`Record::kind`].
+    Kind,
+    /// [`Record::role`].
+    Role,
+    /// [`Record::speaker`].
+    Speaker,
+    /// [`Record::scene`].
+    Scene,
+    /// [`Record::topic`].
+    Topic,
+    /// [`Record::emotion`].
+    Emotion,
+    /// [`Record::entities`]: a list.
+    Entities,
+    /// [`Record::tags`]: a list.
+    Tags,
+    /// [`Record::confidence`].
+    Confidence,
+    /// [`Record::importance`].
+    Importance,
+    /// The message id of [`Record::source`].
+    MessageId,
+    /// The sequence number of [`Record::source`].
+    Sequence,
+    /// The round of [`Record::source`].
+    Round,
+    /// [`Record::trust`].
+    Trust,
+    /// [`Record::state`].
+    State,
+    /// [`Record::occurred_at`].
+    OccurredAt,
+    /// [`Record::recorded_at`].
+    RecordedAt,
+    /// [`Record::valid_from`].
+    ValidFrom,
+    /// [`Record::valid_until`].
+    ValidUntil,
+    /// A top-level key of [`Record::metadata`]: letters, digits, `_`, `-` and `.`.
+    Metadata(String),
+}
+
+/// What sort of value a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueType {
+    /// A text.
+    Text,
+    /// A list of texts.
+    Texts,
+    /// A number.
+    Number,
+    /// A point in time.
+    Time,
+    /// A record's id.
+    Id,
+    /// Whatever JSON holds.
+    Json,
+}
+
+/// A field's value in one record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FieldValue<'a> {
+    /// It has none: unset, an empty list, or JSON's null.
+    Missing,
+    /// A text.
+    Text(&'a str),
+    /// A list that is not empty.
+    Texts(&'a [String]),
+    /// A number.
+    Number(f64),
+    /// A point in time.
+    Time(Timestamp),
+    /// An id.
+    Id(RecordId),
+    /// JSON other than null.
+    Json(&'a Json),
+}
+
+const PLAIN: [(Field, &str, ValueType); 23] = [
+    (Field::Id, "id", ValueType::Id),
+    (Field::Agent, "agent", ValueType::Text),
+    (Field::Session, "session", ValueType::Text),
+    (Field::Branch, "branch", ValueType::Text),
+    (Field::Kind, "kind", ValueType::Text),
+    (Field::Role, "role", ValueType::Text),
+    (Field::Speaker, "speaker", ValueType::Text),
+    (Field::Scene, "scene", ValueType::Text),
+    (Field::Topic, "topic", ValueType::Text),
+    (Field::Emotion, "emotion", ValueType::Text),
+    (Field::Entities, "entities", ValueType::Texts),
+    (Field::Tags, "tags", ValueType::Texts),
+    (Field::Confidence, "confidence", ValueType::Number),
+    (Field::Importance, "importance", ValueType::Number),
+    (Field::MessageId, "message_id", ValueType::Text),
+    (Field::Sequence, "sequence", ValueType::Number),
+    (Field::Round, "round", ValueType::Number),
+    (Field::Trust, "trust", ValueType::Text),
+    (Field::State, "state", ValueType::Text),
+    (Field::OccurredAt, "occurred_at", ValueType::Time),
+    (Field::RecordedAt, "recorded_at", ValueType::Time),
+    (Field::ValidFrom, "valid_from", ValueType::Time),
+    (Field::ValidUntil, "valid_until", ValueType::Time),
+];
+
+impl Field {
+    /// The fields that every record has, without the metadata keys.
+    pub fn plain() -> impl Iterator<Item = Field> {
+        PLAIN.iter().map(|(field, ..)| field.clone())
+    }
+
+    /// The name; `metadata.KEY` for a metadata key.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Metadata(key) => format!("metadata.{key}"),
+            plain => plain.entry().map_or_else(String::new, |(_, name, _)| (*name).into()),
+        }
+    }
+
+    /// What sort of value it holds.
+    pub fn value_type(&self) -> ValueType {
+        self.entry().map_or(ValueType::Json, |(.., value_type)| *value_type)
+    }
+
+    fn entry(&self) -> Option<&'static (Field, &'static str, ValueType)> {
+        PLAIN.iter().find(|(field, ..)| field == self)
+    }
+
+    /// The field's value in a record.
+    pub fn of<'a>(&self, record: &'a Record) -> FieldValue<'a> {
+        let text = |value: Option<&'a str>| value.map_or(FieldValue::Missing, FieldValue::Text);
+        let time = |value: Option<Timestamp>| value.map_or(FieldValue::Missing, FieldValue::Time);
+        let texts = |list: &'a [String]| if list.is_empty() { FieldValue::Missing } else { FieldValue::Texts(list) };
+        let number = |value: Option<f64>| value.map_or(FieldValue::Missing, FieldValue::Number);
+        match self {
+            Self::Id => FieldValue::Id(record.id),
+            Self::Agent => text(record.scope.agent()),
+            Self::Session => text(record.scope.session()),
+            Self::Branch => text(record.scope.branch()),
+            Self::Kind => FieldValue::Text(record.kind.as_str()),
+            Self::Role => text(record.role.as_ref().map(Role::as_str)),
+            Self::Speaker => text(record.speaker.as_deref()),
+            Self::Scene => text(record.scene.as_deref()),
+            Self::Topic => text(record.topic.as_deref()),
+            Self::Emotion => text(record.emotion.as_deref()),
+            Self::Entities => texts(&record.entities),
+            Self::Tags => texts(&record.tags),
+            Self::Confidence => FieldValue::Number(record.confidence),
+            Self::Importance => FieldValue::Number(record.importance),
+            Self::MessageId => text(record.source.message_id.as_deref()),
+            Self::Sequence => number(record.source.sequence.map(|n| n as f64)),
+            Self::Round => number(record.source.round.map(f64::from)),
+            Self::Trust => FieldValue::Text(record.trust.as_str()),
+            Self::State => FieldValue::Text(record.state.as_str()),
+            Self::OccurredAt => FieldValue::Time(record.occurred_at),
+            Self::RecordedAt => FieldValue::Time(record.recorded_at),
+            Self::ValidFrom => time(record.valid_from),
+            Self::ValidUntil => time(record.valid_until),
+            Self::Metadata(key) => match record.metadata.get(key) {
+                None | Some(Json::Null) => FieldValue::Missing,
+                Some(json) => FieldValue::Json(json),
+            },
+        }
+    }
+
+    /// Refuses a metadata key that is no plain name.
+    ///
+    /// # Errors
+    /// `InvalidInput` when it is.
+    pub fn validate(&self) -> Result<()> {
+        let Self::Metadata(key) = self else { return Ok(()) };
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if !key.is_empty() && key.len() <= 128 && key.chars().all(plain) {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "filter",
+            "a metadata key to filter by has 1 to 128 bytes: letters, digits, '_', '-' and '.'",
+        ))
+    }
+
+    /// Refuses a comparison that could never mean anything.
+    ///
+    /// # Errors
+    /// `InvalidInput`, naming the field and what it takes.
+    pub(super) fn accepts(&self, op: Op, value: &Value) -> Result<()> {
+        self.validate()?;
+        let ordered = op != Op::Eq;
+        let fits = match (self.value_type(), value) {
+            (ValueType::Text, Value::Text(_)) | (ValueType::Time, Value::Time(_)) => true,
+            (ValueType::Number, Value::Number(n)) => n.is_finite(),
+            (ValueType::Texts, Value::Text(_)) => !ordered,
+            (ValueType::Id, Value::Text(id)) => !ordered && id.parse::<RecordId>().is_ok(),
+            (ValueType::Json, Value::Text(_)) => true,
+            (ValueType::Json, Value::Number(n)) => n.is_finite(),
+            (ValueType::Json, Value::Bool(_)) => !ordered,
+            (
+                ValueType::Text
+                | ValueType::Time
+                | ValueType::Number
+                | ValueType::Texts
+                | ValueType::Id
+                | ValueType::Json,
+                _,
+            ) => false,
+        };
+        if fits {
+            return Ok(());
+        }
+        let takes = match self.value_type() {
+            ValueType::Text => "a text",
+            ValueType::Texts => "a text to be equal to (it is a list and has no order)",
+            ValueType::Number => "a finite number",
+            ValueType::Time => "a point in time",
+            ValueType::Id => "an id to be equal to",
+            ValueType::Json => "a text or a finite number, or true or false to be equal to",
+        };
+        Err(Error::invalid("filter", format!("'{}' is compared with {takes}", self.name())))
+    }
+}
+
+impl std::str::FromStr for Field {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let field = match text.strip_prefix("metadata.") {
+            Some(key) => Self::Metadata(key.into()),
+            None => {
+                PLAIN.iter().find(|(_, name, _)| *name == text).map(|(field, ..)| field.clone()).ok_or_else(|| {
+                    let names = PLAIN.iter().map(|(_, name, _)| *name).collect::<Vec<_>>().join(", ");
+                    Error::invalid("filter", format!("there is no such field; it is one of {names}, or metadata.KEY"))
+                })?
+            }
+        };
+        field.validate().map(|()| field)
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+impl FieldValue<'_> {
+    pub(super) fn compares(&self, op: Op, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Text(left), Value::Text(right)) => op.holds(left.as_bytes(), right.as_bytes()),
+            (Self::Texts(list), Value::Text(right)) => op == Op::Eq && list.iter().any(|left| left == right),
+            (Self::Number(left), Value::Number(right)) => op.holds(left, right),
+            (Self::Time(left), Value::Time(right)) => op.holds(left, right),
+            (Self::Id(left), Value::Text(right)) => op == Op::Eq && right.parse().is_ok_and(|id: RecordId| id == *left),
+            (Self::Json(Json::Array(list)), _) => list.iter().any(|left| json_compares(left, op, value)),
+            (Self::Json(left), _) => json_compares(left, op, value),
+            (Self::Missing | Self::Text(_) | Self::Texts(_) | Self::Number(_) | Self::Time(_) | Self::Id(_), _) => {
+                false
+            }
+        }
+    }
+}
+
+fn json_compares(left: &Json, op: Op, value: &Value) -> bool {
+    match (left, value) {
+        (Json::String(left), Value::Text(right)) => op.holds(left.as_bytes(), right.as_bytes()),
+        (Json::Number(left), Value::Number(right)) => left.as_f64().is_some_and(|left| op.holds(&left, right)),
+        (Json::Bool(left), Value::Bool(right)) => op == Op::Eq && left == right,
+        (Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_), _) => false,
+    }
+}

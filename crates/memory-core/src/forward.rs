@@ -1,0 +1,61 @@
+//! `Arc<T>` and `Box<T>` are whatever `T` is.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+
+use crate::{
+    Adjacent, Clock, Done, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats,
+    Timestamp, Tombstone, Write, Written,
+};
+
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: Clock + ?Sized> Clock for $pointer<T> {
+            fn now(&self) -> Timestamp {
+                (**self).now()
+            }
+        }
+
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: RecordStore + ?Sized> RecordStore for $pointer<T> {
+            async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+                (**self).put(scope, writes).await
+            }
+            async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+                (**self).get(scope, ids).await
+            }
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+                (**self).delete(scope, ids).await
+            }
+            async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+                (**self).scan(scope, query).await
+            }
+            async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
+                (**self).adjacent(scope, ids).await
+            }
+            async fn stats(&self, scope: &Scope) -> Result<Stats> {
+                (**self).stats(scope).await
+            }
+            async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+                (**self).tombstones(scope, after, limit).await
+            }
+            async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+                (**self).bury(scope, tombstones).await
+            }
+            async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+                (**self).backlog(job, limit, lease).await
+            }
+            async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+                (**self).acknowledge(done).await
+            }
+            async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
+                (**self).requeue(scope, job).await
+            }
+        }
+    )*};
+}
+
+forward!(Arc, Box);

@@ -1,0 +1,93 @@
+//! What a record is called.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{Error, Result, Scope};
+
+/// The name of a record: a UUID, unique within a tenant's user.
+///
+/// A new record gets version 7 (sortable by the time it was made). A record that has a name of its own elsewhere, such
+/// as a message id in a chat log, gets version 8, computed from that name, so that the same message imported twice is
+/// the same record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RecordId(Uuid);
+
+impl RecordId {
+    /// A new id, later than every id made before it by this process.
+    pub fn new() -> Self {
+        Self(Uuid::now_v7())
+    }
+
+    /// The id that belongs to `name` within the user of `scope`: the same arguments give the same id, everywhere.
+    ///
+    /// A `name` that is a UUID already is that id.
+    pub fn named(scope: &Scope, name: &str) -> Self {
+        if let Ok(id) = name.parse() {
+            return id;
+        }
+        let mut hasher = blake3::Hasher::new_derive_key("memory-engine 2026 record id from name");
+        for part in [scope.tenant(), scope.user_name().unwrap_or(""), name] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        Self(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+    }
+
+    /// The sixteen bytes of the id.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// The id with these sixteen bytes.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+}
+
+impl Default for RecordId {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for RecordId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Uuid::try_parse(text.trim())
+            .map(Self)
+            .map_err(|_| Error::invalid("id", "a record id is a UUID such as 0198c5a2-7b1e-7c3a-9f00-2f6d1e9b7a10"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_gives_the_same_id_within_a_user_and_another_for_another_user() {
+        let (lin, mo) = (Scope::user("lin").unwrap(), Scope::user("mo").unwrap());
+        assert_eq!(RecordId::named(&lin, "D1:3"), RecordId::named(&lin.clone().with_session("s").unwrap(), "D1:3"));
+        assert_ne!(RecordId::named(&lin, "D1:3"), RecordId::named(&mo, "D1:3"));
+        let id = RecordId::new();
+        assert_eq!(RecordId::named(&lin, &id.to_string()), id);
+    }
+
+    #[test]
+    fn new_ids_ascend() {
+        let ids: Vec<_> = (0..100).map(|_| RecordId::new()).collect();
+        assert!(ids.windows(2).all(|w| w[0] < w[1]));
+    }
+}

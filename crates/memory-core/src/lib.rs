@@ -1,0 +1,30 @@
+#![doc = include_str!("../README.md")]
+
+mod embedding;
+mod error;
+mod filter;
+mod forward;
+mod id;
+mod memory;
+mod record;
+mod scope;
+mod score;
+mod store;
+mod terms;
+pub mod text;
+mod time;
+
+pub use embedding::{Embedding, EmbeddingSpace, Metric};
+pub use error::{Error, ErrorKind, Result};
+pub use filter::{Field, FieldValue, Filter, Op, Value, ValueType};
+pub use id::RecordId;
+pub use memory::MemoryRecordStore;
+pub use record::{ContentHash, Kind, Record, Role, Source, State, Trust};
+pub use scope::Scope;
+pub use score::{Hit, Score};
+pub use store::{
+    Adjacent, Barred, Cursor, Decision, Done, Job, Order, Outcome, Page, Pending, PutMode, RecordStore, ScanQuery,
+    Stats, Tombstone, Write, Written,
+};
+pub use terms::Terms;
+pub use time::{Clock, ManualClock, SystemClock, Timestamp};

@@ -1,0 +1,158 @@
+//! The record store that keeps everything in memory: complete, for tests and for programs that need no file.
+
+mod tables;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+
+use crate::{
+    Adjacent, Clock, Cursor, Done, Filter, Job, Order, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, State, Stats, SystemClock, Tombstone, Write, Written,
+};
+use tables::Tables;
+
+/// A [`RecordStore`] in memory: what it holds is gone with it.
+///
+/// It keeps no index beside the records, so every new record waits in the backlog for both jobs.
+#[derive(Debug)]
+pub struct MemoryRecordStore {
+    tables: Mutex<Tables>,
+    clock: Arc<dyn Clock>,
+}
+
+impl MemoryRecordStore {
+    /// An empty store on the machine's clock.
+    pub fn new() -> Self {
+        Self::with_clock(Arc::new(SystemClock))
+    }
+
+    /// An empty store on another clock.
+    pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
+        Self { tables: Mutex::default(), clock }
+    }
+}
+
+impl Default for MemoryRecordStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[async_trait]
+impl RecordStore for MemoryRecordStore {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+        writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
+        let mut tables = self.tables.lock();
+        // All are decided before the first is carried out: all or none.
+        let mut decided = BTreeMap::new();
+        let mut steps = Vec::with_capacity(writes.len());
+        for write in writes {
+            steps.push(tables.decide(write, &mut decided)?);
+        }
+        Ok(steps.into_iter().map(|step| tables.carry_out(step)).collect())
+    }
+
+    async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+        let tables = self.tables.lock();
+        Ok(ids.iter().map(|id| tables.find(scope, *id).cloned()).collect())
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        let mut tables = self.tables.lock();
+        let deleted_at = self.clock.now();
+        let mut gone = Vec::new();
+        for id in ids {
+            let Some(record) = tables.find(scope, *id).cloned() else { continue };
+            let content_hash = record.content_hash();
+            tables.bury(Tombstone { id: *id, scope: record.scope, content_hash, deleted_at });
+            gone.push(*id);
+        }
+        Ok(gone)
+    }
+
+    async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let tables = self.tables.lock();
+        let beyond = |r: &Record| match (query.after, query.order) {
+            (None, _) => true,
+            (Some(after), Order::OldestFirst) => Cursor::at(r) > after,
+            (Some(after), Order::NewestFirst) => Cursor::at(r) < after,
+        };
+        let wanted = |r: &&Record| beyond(r) && query.filter.as_ref().is_none_or(|f| f.matches(r));
+        let mut found: Vec<&Record> = tables.within(scope).filter(wanted).collect();
+        found.sort_by_key(|r| r.position());
+        if query.order == Order::NewestFirst {
+            found.reverse();
+        }
+        let more = found.len() > query.limit;
+        let records: Vec<Record> = found.into_iter().take(query.limit).cloned().collect();
+        let next = records.last().filter(|_| more).map(Cursor::at);
+        Ok(Page { records, next })
+    }
+
+    async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
+        let tables = self.tables.lock();
+        Ok(ids.iter().map(|id| tables.find(scope, *id).map_or_else(Adjacent::default, |r| tables.beside(r))).collect())
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<Stats> {
+        let tables = self.tables.lock();
+        let mut stats = Stats::default();
+        let mut addresses = BTreeSet::new();
+        for record in tables.within(scope) {
+            stats.records += 1;
+            *stats.kinds.entry(record.kind.as_str().to_owned()).or_default() += 1;
+            *stats.states.entry(record.state.as_str().to_owned()).or_default() += 1;
+            addresses.insert(&record.scope);
+            let at = record.occurred_at;
+            stats.oldest = Some(stats.oldest.map_or(at, |t| t.min(at)));
+            stats.newest = Some(stats.newest.map_or(at, |t| t.max(at)));
+            for job in tables.waits_for(record) {
+                *stats.backlog.entry(job).or_default() += 1;
+            }
+        }
+        stats.addresses = addresses.len() as u64;
+        stats.tombstones = tables.tombstones_within(scope).count() as u64;
+        Ok(stats)
+    }
+
+    async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+        let tables = self.tables.lock();
+        let wanted = |t: &&Tombstone| after.is_none_or(|after| t.id > after);
+        let mut found: Vec<Tombstone> = tables.tombstones_within(scope).filter(wanted).cloned().collect();
+        found.sort_by_key(|t| t.id);
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        tombstones.iter().try_for_each(|t| scope.authorize("bury", &t.scope))?;
+        let mut tables = self.tables.lock();
+        Ok(tombstones.iter().map(|t| u64::from(tables.bury(t.clone()))).sum())
+    }
+
+    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+        Ok(self.tables.lock().claim(job, limit, lease, self.clock.now()))
+    }
+
+    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+        let mut tables = self.tables.lock();
+        Ok(done.iter().map(|done| tables.acknowledge(done)).collect())
+    }
+
+    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
+        let mut tables = self.tables.lock();
+        let active = |r: &&Record| r.state == State::Active;
+        let keys: Vec<_> = tables.within(scope).filter(active).map(tables::key).collect();
+        for key in &keys {
+            tables.enqueue(job, key);
+        }
+        Ok(keys.len() as u64)
+    }
+}

@@ -1,0 +1,416 @@
+//! One remembered thing.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Clock, Error, RecordId, Result, Scope, Timestamp, text};
+
+/// One remembered thing: a turn of a conversation, a summary, a fact.
+///
+/// Records are the truth; vectors, terms and graph are derived from them and can be rebuilt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Record {
+    /// Its name, unique within the user.
+    pub id: RecordId,
+    /// Its address: whom it belongs to.
+    pub scope: Scope,
+    /// What sort of thing it is.
+    pub kind: Kind,
+    /// Who spoke, as a chat API names them: `user`, `assistant` …
+    pub role: Option<Role>,
+    /// Who spoke, by name.
+    pub speaker: Option<String>,
+    /// What was said.
+    pub text: String,
+    /// The scene it was said in, such as `daily` or `plot`.
+    pub scene: Option<String>,
+    /// What it is about.
+    pub topic: Option<String>,
+    /// The people, places and things it names.
+    pub entities: Vec<String>,
+    /// The feeling it shows.
+    pub emotion: Option<String>,
+    /// Free labels; asset codes live here.
+    pub tags: Vec<String>,
+    /// How sure we are that it is true: 0 to 1.
+    pub confidence: f64,
+    /// How much it matters: 0 to 1.
+    pub importance: f64,
+    /// Where it came from.
+    pub source: Source,
+    /// The records it was made from.
+    pub derived_from: Vec<RecordId>,
+    /// Who wrote it.
+    pub trust: Trust,
+    /// When it happened.
+    pub occurred_at: Timestamp,
+    /// When the engine first heard of it.
+    pub recorded_at: Timestamp,
+    /// From when on it holds, if that is known.
+    pub valid_from: Option<Timestamp>,
+    /// Until when it held, if it no longer does.
+    pub valid_until: Option<Timestamp>,
+    /// Whether it takes part in recall.
+    pub state: State,
+    /// Whatever else the caller wants kept.
+    pub metadata: Map<String, Value>,
+    /// How often it has been written; the store counts, and 0 means never.
+    pub revision: u64,
+}
+
+impl Record {
+    /// The longest text, in bytes.
+    pub const MAX_TEXT_BYTES: usize = 1 << 20;
+    /// The longest metadata, in bytes of JSON.
+    pub const MAX_METADATA_BYTES: usize = 1 << 18;
+
+    /// A new active record of that moment; every other field can be set afterwards.
+    pub fn new(scope: Scope, kind: Kind, text: impl Into<String>, clock: &dyn Clock) -> Self {
+        let now = clock.now();
+        Self {
+            id: RecordId::new(),
+            scope,
+            kind,
+            role: None,
+            speaker: None,
+            text: text.into(),
+            scene: None,
+            topic: None,
+            entities: Vec::new(),
+            emotion: None,
+            tags: Vec::new(),
+            confidence: 1.0,
+            importance: 0.5,
+            source: Source::default(),
+            derived_from: Vec::new(),
+            trust: Trust::User,
+            occurred_at: now,
+            recorded_at: now,
+            valid_from: None,
+            valid_until: None,
+            state: State::Active,
+            metadata: Map::new(),
+            revision: 0,
+        }
+    }
+
+    /// The hash of what it says, over normalised text: equal for texts that read the same.
+    pub fn content_hash(&self) -> ContentHash {
+        ContentHash::of(&self.text)
+    }
+
+    /// Its place in the order of things: by time, then by sequence number, then by id.
+    pub fn position(&self) -> (Timestamp, i64, RecordId) {
+        (self.occurred_at, self.source.sequence.unwrap_or(0), self.id)
+    }
+
+    /// Who speaks, when that is more than the role says: `Lin`, but not `user` or `Assistant`.
+    pub fn named_speaker(&self) -> Option<&str> {
+        let speaker = self.speaker.as_deref()?;
+        let role = self.role.as_ref().map_or("", Role::as_str);
+        (!speaker.eq_ignore_ascii_case(role)).then_some(speaker)
+    }
+
+    /// Whether `other` says the same in every field that a caller sets: all but `recorded_at` and `revision`.
+    pub fn same_content(&self, other: &Self) -> bool {
+        let mut twin = other.clone();
+        (twin.recorded_at, twin.revision) = (self.recorded_at, self.revision);
+        *self == twin
+    }
+
+    /// Refuses a record that no store could keep.
+    ///
+    /// # Errors
+    /// `InvalidInput` when the text is empty or too long, a field holds a NUL character, confidence or importance is
+    /// not between 0 and 1, validity ends before it begins, or the metadata are too large.
+    pub fn validate(&self) -> Result<()> {
+        let wrong = |message: String| Err(Error::invalid("record", message));
+        if self.text.trim().is_empty() {
+            return wrong("the text is empty; a record needs something that was said".into());
+        }
+        if self.text.len() > Self::MAX_TEXT_BYTES {
+            let (found, most) = (self.text.len(), Self::MAX_TEXT_BYTES);
+            return wrong(format!("the text has {found} bytes, {most} are allowed; split it into several records"));
+        }
+        for (field, share) in [("confidence", self.confidence), ("importance", self.importance)] {
+            if !(0.0..=1.0).contains(&share) {
+                return wrong(format!("{field} is {share}; it lies between 0 and 1"));
+            }
+        }
+        if matches!((self.valid_from, self.valid_until), (Some(from), Some(until)) if until < from) {
+            return wrong("valid_until lies before valid_from".into());
+        }
+        if let Some(field) = self.field_with_nul() {
+            return wrong(format!(
+                "{field} holds a NUL character (U+0000), which no database text can keep; remove it"
+            ));
+        }
+        let size = serde_json::to_string(&self.metadata).map_or(usize::MAX, |json| json.len());
+        if size > Self::MAX_METADATA_BYTES {
+            return wrong(format!("the metadata have {size} bytes of JSON, {} are allowed", Self::MAX_METADATA_BYTES));
+        }
+        Ok(())
+    }
+
+    fn field_with_nul(&self) -> Option<&'static str> {
+        let one = |text: &Option<String>| text.as_deref().is_some_and(|t| t.contains('\0'));
+        let any = |texts: &[String]| texts.iter().any(|t| t.contains('\0'));
+        let fields = [
+            ("text", self.text.contains('\0')),
+            ("kind", self.kind.as_str().contains('\0')),
+            ("role", self.role.as_ref().is_some_and(|r| r.as_str().contains('\0'))),
+            ("speaker", one(&self.speaker)),
+            ("scene", one(&self.scene)),
+            ("topic", one(&self.topic)),
+            ("emotion", one(&self.emotion)),
+            ("the message id", one(&self.source.message_id)),
+            ("entities", any(&self.entities)),
+            ("tags", any(&self.tags)),
+            ("metadata", self.metadata.iter().any(|(key, value)| key.contains('\0') || json_has_nul(value))),
+        ];
+        fields.into_iter().find_map(|(name, found)| found.then_some(name))
+    }
+}
+
+fn json_has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(json_has_nul),
+        Value::Object(map) => map.iter().any(|(key, value)| key.contains('\0') || json_has_nul(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Where a record came from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Source {
+    /// The message's id where it came from.
+    pub message_id: Option<String>,
+    /// The message's number within its conversation; it orders messages of the same time.
+    pub sequence: Option<i64>,
+    /// The round of the conversation, counted from 1.
+    pub round: Option<u32>,
+}
+
+macro_rules! label {
+    ($(#[$doc:meta])* $name:ident { $($(#[$item:meta])* $constant:ident = $value:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(std::borrow::Cow<'static, str>);
+
+        impl $name {
+            $($(#[$item])* pub const $constant: Self = Self(std::borrow::Cow::Borrowed($value));)*
+
+            /// A name of the caller's own.
+            pub fn new(name: impl Into<String>) -> Self {
+                Self(std::borrow::Cow::Owned(name.into()))
+            }
+
+            /// The name.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+label! {
+    /// What sort of thing a record is; callers add names of their own.
+    Kind {
+        /// Something said in a conversation.
+        TURN = "turn";
+        /// A summary of several turns.
+        SUMMARY = "summary";
+        /// A fact, a preference or a state of affairs.
+        FACT = "fact";
+        /// What is known of a person, in one text.
+        PROFILE = "profile";
+        /// A moment to be kept word for word.
+        KEY_MOMENT = "key_moment";
+        /// Something that happened in the world.
+        EVENT = "event";
+        /// A note that somebody made.
+        NOTE = "note";
+    }
+}
+
+label! {
+    /// Who speaks, as chat APIs name them; callers add names of their own.
+    Role {
+        /// The person.
+        USER = "user";
+        /// The model.
+        ASSISTANT = "assistant";
+        /// Instructions.
+        SYSTEM = "system";
+        /// A tool's answer.
+        TOOL = "tool";
+    }
+}
+
+macro_rules! closed {
+    ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$item:meta])* $variant:ident = $value:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$item])* $variant,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name, as stored.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $value,)*
+                }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<Self> {
+                let known = || Self::ALL.iter().map(|v| v.as_str()).collect::<Vec<_>>().join(", ");
+                Self::ALL.iter().copied().find(|v| v.as_str() == text).ok_or_else(|| {
+                    Error::invalid($what, format!("there is no such {}; it is one of {}", $what, known()))
+                })
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+closed! {
+    /// Who wrote a record.
+    Trust, "trust" {
+        /// The person.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A tool.
+        Tool = "tool",
+        /// It was brought in from a file or another system.
+        Import = "import",
+        /// The engine made it from other records.
+        Derived = "derived",
+    }
+}
+
+closed! {
+    /// Whether a record takes part in recall. Only active records are in the keyword and vector indexes.
+    State, "state" {
+        /// It does.
+        Active = "active",
+        /// Something newer has taken its place.
+        Superseded = "superseded",
+        /// It was wrong.
+        Revoked = "revoked",
+        /// It was deleted and can still be brought back.
+        Deleted = "deleted",
+    }
+}
+
+/// The hash of a text that reads the same as another: BLAKE3 over [`text::normalize`]d text, white space folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    /// The hash of a text.
+    pub fn of(text: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for (i, word) in text::normalize(text).split_whitespace().enumerate() {
+            if i > 0 {
+                hasher.update(b" ");
+            }
+            hasher.update(word.as_bytes());
+        }
+        Self(*hasher.finalize().as_bytes())
+    }
+
+    /// The bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The hash with these bytes.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(blake3::Hash::from_bytes(self.0).to_hex().as_str())
+    }
+}
+
+impl std::str::FromStr for ContentHash {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        blake3::Hash::from_hex(text)
+            .map(|hash| Self(*hash.as_bytes()))
+            .map_err(|_| Error::invalid("content hash", "a content hash has 64 hexadecimal digits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SystemClock;
+
+    fn record(text: &str) -> Record {
+        Record::new(Scope::user("lin").unwrap(), Kind::TURN, text, &SystemClock)
+    }
+
+    #[test]
+    fn texts_that_read_the_same_have_one_hash() {
+        assert_eq!(record("我  对海鲜過敏").content_hash(), record(" 我 对海鲜过敏").content_hash());
+        assert_ne!(record("我对海鲜过敏").content_hash(), record("我对花生过敏").content_hash());
+        let hash = record("x").content_hash();
+        assert_eq!(hash.to_string().parse::<ContentHash>().unwrap(), hash);
+    }
+
+    #[test]
+    fn what_no_store_can_keep_is_refused_by_name() {
+        let mut cases = vec![(record("  "), "empty"), (record("a\0b"), "NUL")];
+        cases.push((record(&"x".repeat(Record::MAX_TEXT_BYTES + 1)), "split"));
+        let mut sure = record("x");
+        sure.confidence = 1.5;
+        cases.push((sure, "confidence"));
+        let mut tagged = record("x");
+        tagged.metadata.insert("k".into(), serde_json::json!({"a": ["b\0"]}));
+        cases.push((tagged, "metadata"));
+        for (record, word) in cases {
+            let e = record.validate().unwrap_err();
+            assert!(e.to_string().contains(word), "{e}");
+        }
+    }
+
+    #[test]
+    fn a_speaker_that_only_repeats_the_role_is_not_named() {
+        let mut r = record("x");
+        (r.role, r.speaker) = (Some(Role::USER), Some("User".into()));
+        assert_eq!(r.named_speaker(), None);
+        r.speaker = Some("Lin".into());
+        assert_eq!(r.named_speaker(), Some("Lin"));
+    }
+}

@@ -1,0 +1,77 @@
+//! How well something fits.
+
+use std::{cmp::Ordering, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use crate::RecordId;
+
+/// How well a record fits a question: finite, and higher is better, everywhere.
+///
+/// Scores of different stores, models or stages are not comparable; ranks are.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Score(f64);
+
+impl Score {
+    /// The score with this value; a value that is not finite becomes the lowest there is.
+    pub fn new(value: f64) -> Self {
+        Self(if value.is_finite() { value } else { f64::MIN })
+    }
+
+    /// The number behind it.
+    pub const fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl Eq for Score {}
+
+impl PartialOrd for Score {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Score {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // `+ 0.0` folds negative zero, so that equal scores are equal to the order too.
+        (self.0 + 0.0).total_cmp(&(other.0 + 0.0))
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.4}", self.0)
+    }
+}
+
+/// A record that was found, with its score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hit {
+    /// Which record.
+    pub id: RecordId,
+    /// How well it fits, on the scale of whoever found it.
+    pub score: Score,
+}
+
+impl Hit {
+    /// The order in which hits are given: best first, and equal ones by id, so that it is the same everywhere.
+    pub fn best_first(a: &Self, b: &Self) -> Ordering {
+        b.score.cmp(&a.score).then(a.id.cmp(&b.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_is_always_finite() {
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(Score::new(odd).value().is_finite());
+            assert!(Score::new(odd) < Score::new(-1e300));
+        }
+        assert_eq!(Score::new(-0.0).cmp(&Score::new(0.0)), Ordering::Equal);
+    }
+}

@@ -1,0 +1,281 @@
+//! The contract of the store that holds the truth.
+
+mod put;
+
+use std::{collections::BTreeMap, fmt::Debug, time::Duration};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+pub use put::{Barred, Decision, Outcome, PutMode, Write, Written};
+
+use crate::{ContentHash, Filter, Record, RecordId, Result, Scope, Timestamp, Trust};
+
+/// Keeps records, remembers what was deleted, and queues what is still to be indexed.
+///
+/// Records are the truth: vectors, terms and graph are derived from them. A backend that keeps several stores in one
+/// database writes the derived parts in the same transaction; for any other, [`backlog`](RecordStore::backlog) says
+/// what is still to be done, and survives a crash.
+///
+/// Scope comes first in every call and is compiled into every query: a record outside it is treated as not existing.
+/// Only `backlog` and `acknowledge` have none: they belong to the engine's own worker and serve all tenants.
+///
+/// # Cancel safety
+/// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
+#[async_trait]
+pub trait RecordStore: Debug + Send + Sync + 'static {
+    /// Writes records, all or none, and gives for each what became of it, in their order.
+    ///
+    /// A record's address must lie within `scope`. Where two writes of one batch name the same record, the later sees
+    /// what the earlier did. A record that was deleted before is not written again but [`Outcome::Barred`]: see
+    /// [`Tombstone`]. Every record that was created, or whose text, speaker or role changed, is queued for the jobs in
+    /// [`Written::pending`]; a record that is not active leaves the derived indexes.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a record that fails [`Record::validate`]; `Unauthorized` for an address outside `scope`;
+    /// `Conflict` when [`PutMode`] says so or the address of a stored record would change; `NotFound` for an update of
+    /// what is not there. Nothing is written then.
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>>;
+
+    /// The records with these ids, in their order; `None` where there is none within `scope`.
+    async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
+
+    /// Deletes the records with these ids, in one transaction, from every index that the backend keeps beside them, and
+    /// leaves a tombstone for each. Gives the ids that were there, in their order.
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
+
+    /// A page of records by their [`position`](Record::position).
+    ///
+    /// # Errors
+    /// `InvalidInput` for a filter that fails [`Filter::validate`].
+    async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page>;
+
+    /// For each id, the active records right before and after it at the very same address, by position.
+    async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>>;
+
+    /// Counts what is within `scope`.
+    async fn stats(&self, scope: &Scope) -> Result<Stats>;
+
+    /// A page of tombstones by id, those after `after`.
+    async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>>;
+
+    /// Takes in tombstones of another store: removes what they name, bars it from now on, and counts the new ones.
+    ///
+    /// # Errors
+    /// `Unauthorized` when one lies outside `scope`; nothing is taken then.
+    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
+
+    /// The oldest records that still need `job`, at most `limit`, each with the record as it is now.
+    ///
+    /// Each is hidden from further calls, in every process, until `lease` has passed; a lease of zero only looks.
+    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>>;
+
+    /// Takes items off the backlog. `false` marks one that is stale: the record has been deleted or written again since,
+    /// so that whoever indexed it elsewhere has to take it out there, or will be given it again.
+    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>>;
+
+    /// Queues every active record within `scope` for `job` once more, and counts them.
+    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64>;
+}
+
+const _: fn(&dyn RecordStore) = |_| {};
+
+/// What is left of a deleted record: enough to keep it away, and nothing of what it said.
+///
+/// It bars its id for ever, and its content, within the same user, from everything but a fresh utterance: what a person,
+/// a model or a tool says anew ([`Trust::User`], [`Trust::Assistant`], [`Trust::Tool`]) is new, while an import or a
+/// derivation that reads the same brings back what was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// The record's id.
+    pub id: RecordId,
+    /// The record's address.
+    pub scope: Scope,
+    /// The hash of what it said.
+    #[serde(with = "hash_as_text")]
+    pub content_hash: ContentHash,
+    /// When it was deleted.
+    pub deleted_at: Timestamp,
+}
+
+impl Tombstone {
+    /// Whether content that was deleted stays away from records of this trust.
+    pub fn bars_content_for(trust: Trust) -> bool {
+        matches!(trust, Trust::Import | Trust::Derived)
+    }
+}
+
+mod hash_as_text {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::ContentHash;
+
+    pub(super) fn serialize<S: Serializer>(hash: &ContentHash, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(hash)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ContentHash, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Which records to read, in which order, from where on.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ScanQuery {
+    /// Only these.
+    pub filter: Option<Filter>,
+    /// Which end comes first.
+    pub order: Order,
+    /// Where the page before ended.
+    pub after: Option<Cursor>,
+    /// How many at the most; 0 gives an empty page.
+    pub limit: usize,
+}
+
+impl ScanQuery {
+    /// The oldest `limit` records.
+    pub fn oldest(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// The newest `limit` records.
+    pub fn newest(limit: usize) -> Self {
+        Self { limit, order: Order::NewestFirst, ..Self::default() }
+    }
+
+    /// Only those that match.
+    #[must_use]
+    pub fn with_filter(mut self, filter: Filter) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// Only those after that place, in the query's order.
+    #[must_use]
+    pub fn with_after(mut self, after: Option<Cursor>) -> Self {
+        self.after = after;
+        self
+    }
+}
+
+/// Which end of time comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// From the past on.
+    #[default]
+    OldestFirst,
+    /// From now back.
+    NewestFirst,
+}
+
+/// A place in the order of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cursor {
+    /// When the record there occurred.
+    pub occurred_at: Timestamp,
+    /// Its sequence number.
+    pub sequence: i64,
+    /// Its id.
+    pub id: RecordId,
+}
+
+impl Cursor {
+    /// The place of a record.
+    pub fn at(record: &Record) -> Self {
+        let (occurred_at, sequence, id) = record.position();
+        Self { occurred_at, sequence, id }
+    }
+}
+
+/// Some records, and where the next ones begin.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Page {
+    /// The records.
+    pub records: Vec<Record>,
+    /// Where to go on; `None` when this was the last page.
+    pub next: Option<Cursor>,
+}
+
+/// The records next to one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Adjacent {
+    /// The one before it.
+    pub previous: Option<RecordId>,
+    /// The one after it.
+    pub next: Option<RecordId>,
+}
+
+/// What is within a scope.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct Stats {
+    /// How many records.
+    pub records: u64,
+    /// How many of each kind.
+    pub kinds: BTreeMap<String, u64>,
+    /// How many of each state.
+    pub states: BTreeMap<String, u64>,
+    /// How many addresses hold at least one record.
+    pub addresses: u64,
+    /// How many tombstones.
+    pub tombstones: u64,
+    /// How many records wait for each job.
+    pub backlog: BTreeMap<Job, u64>,
+    /// When the oldest record occurred.
+    pub oldest: Option<Timestamp>,
+    /// When the newest record occurred.
+    pub newest: Option<Timestamp>,
+}
+
+/// Something to be done for a record in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Job {
+    /// Put its terms into the keyword store.
+    Keywords,
+    /// Put its vector into the vector store.
+    Embedding,
+}
+
+impl Job {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Keywords, Self::Embedding];
+
+    /// The name, as stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Keywords => "keywords",
+            Self::Embedding => "embedding",
+        }
+    }
+}
+
+/// A record that waits for a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pending {
+    /// The record as it is now.
+    pub record: Record,
+    /// The job.
+    pub job: Job,
+}
+
+impl Pending {
+    /// The receipt to acknowledge it with.
+    pub fn done(&self) -> Done {
+        Done { id: self.record.id, scope: self.record.scope.clone(), job: self.job, revision: self.record.revision }
+    }
+}
+
+/// A job that was done for a record as it was at a revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// Which record.
+    pub id: RecordId,
+    /// Its address.
+    pub scope: Scope,
+    /// Which job.
+    pub job: Job,
+    /// The revision it was done for.
+    pub revision: u64,
+}

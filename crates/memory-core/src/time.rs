@@ -1,0 +1,177 @@
+//! Points in time, and the clock they come from.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use jiff::{civil, tz::TimeZone};
+use parking_lot::Mutex;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Error, Result};
+
+/// A point in time: microseconds since 1970-01-01T00:00:00 UTC.
+///
+/// Written and read as RFC 3339 (`2026-03-02T20:15:00Z`). Zones for display are a parameter of whoever displays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The point that many microseconds after 1970 (before it, when negative).
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// Microseconds since 1970.
+    pub const fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// This point and `d` later, at the end of time at the latest.
+    #[must_use]
+    pub fn after(self, d: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(d.as_micros()).unwrap_or(i64::MAX)))
+    }
+
+    /// This point and `d` earlier, at the beginning of time at the earliest.
+    #[must_use]
+    pub fn before(self, d: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(d.as_micros()).unwrap_or(i64::MAX)))
+    }
+
+    /// Reads RFC 3339, or a date with or without a clock time that names no zone and is then taken to be in `zone`.
+    ///
+    /// `2024-03-15` is that day's first instant.
+    ///
+    /// # Errors
+    /// `InvalidInput` when it is none of these, or lies outside the years −9999 to 9999.
+    pub fn parse_in(text: &str, zone: &TimeZone) -> Result<Self> {
+        let text = text.trim();
+        if let Ok(t) = text.parse::<jiff::Timestamp>() {
+            return Ok(Self(t.as_microsecond()));
+        }
+        let civil = text
+            .parse::<civil::DateTime>()
+            .or_else(|_| text.parse::<civil::Date>().map(|d| d.to_datetime(civil::Time::midnight())));
+        let wrong = || {
+            Error::invalid(
+                "time",
+                format!(
+                    "'{}' is no time; write 2026-03-02T20:15:00+08:00, 2026-03-02T20:15:00 or 2026-03-02",
+                    shorten(text)
+                ),
+            )
+        };
+        let zoned = civil.map_err(|_| wrong())?.to_zoned(zone.clone()).map_err(|_| wrong())?;
+        Ok(Self(zoned.timestamp().as_microsecond()))
+    }
+
+    /// This point as a date and time of day in `zone`, for display.
+    pub fn in_zone(self, zone: &TimeZone) -> civil::DateTime {
+        zone.to_datetime(self.to_jiff())
+    }
+
+    fn to_jiff(self) -> jiff::Timestamp {
+        let clamped = self.0.clamp(jiff::Timestamp::MIN.as_microsecond(), jiff::Timestamp::MAX.as_microsecond());
+        jiff::Timestamp::from_microsecond(clamped).unwrap_or_default()
+    }
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_jiff().fmt(f)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse_in(text, &TimeZone::UTC)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Where the engine takes the time from.
+pub trait Clock: fmt::Debug + Send + Sync + 'static {
+    /// The time now.
+    fn now(&self) -> Timestamp;
+}
+
+const _: fn(&dyn Clock) = |_| {};
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(jiff::Timestamp::now().as_microsecond())
+    }
+}
+
+/// A clock that stands still until it is set: for tests and for replays.
+#[derive(Debug, Default)]
+pub struct ManualClock(Mutex<Timestamp>);
+
+impl ManualClock {
+    /// A clock that shows `now`.
+    pub fn new(now: Timestamp) -> Self {
+        Self(Mutex::new(now))
+    }
+
+    /// Moves the clock forward.
+    pub fn advance(&self, by: Duration) {
+        let mut now = self.0.lock();
+        *now = now.after(by);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_naive_time_is_read_in_the_given_zone() {
+        let shanghai = TimeZone::fixed(jiff::tz::offset(8));
+        let t = Timestamp::parse_in("2026-03-02T20:15:00", &shanghai).unwrap();
+        assert_eq!(t.to_string(), "2026-03-02T12:15:00Z");
+        assert_eq!(Timestamp::parse_in("2026-03-02T20:15:00+08:00", &TimeZone::UTC).unwrap(), t);
+        assert_eq!(Timestamp::parse_in("2026-03-02", &TimeZone::UTC).unwrap().to_string(), "2026-03-02T00:00:00Z");
+        assert_eq!(t.in_zone(&shanghai).to_string(), "2026-03-02T20:15:00");
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused_with_an_example() {
+        for bad in ["", "tomorrow", "2026-13-40", "99999-01-01"] {
+            let e = bad.parse::<Timestamp>().unwrap_err();
+            assert!(e.to_string().contains("2026-03-02"), "{e}");
+        }
+    }
+
+    #[test]
+    fn text_form_keeps_microseconds() {
+        let t = Timestamp::from_micros(1_772_000_000_123_456);
+        assert_eq!(t.to_string().parse::<Timestamp>().unwrap(), t);
+    }
+}

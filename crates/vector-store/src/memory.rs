@@ -1,0 +1,102 @@
+//! The store that keeps its vectors in memory.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use memory_core::{EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
+use parking_lot::RwLock;
+use rustc_hash::FxHashMap;
+
+use crate::{ExactIndex, VectorEntry, VectorQuery, VectorStore};
+
+/// A [`VectorStore`] in memory: exact, and gone with the process.
+#[derive(Debug)]
+pub struct MemoryVectorStore {
+    space: EmbeddingSpace,
+    tables: RwLock<Tables>,
+}
+
+#[derive(Debug)]
+struct Tables {
+    index: ExactIndex<(RecordId, u32), u32>,
+    records: FxHashMap<(RecordId, u32), Arc<Record>>,
+    /// Every address that was ever seen, by number.
+    addresses: Vec<Scope>,
+    numbers: FxHashMap<Scope, u32>,
+}
+
+impl MemoryVectorStore {
+    /// An empty store for a space.
+    pub fn new(space: EmbeddingSpace) -> Self {
+        let tables = Tables {
+            index: ExactIndex::new(&space),
+            records: FxHashMap::default(),
+            addresses: Vec::new(),
+            numbers: FxHashMap::default(),
+        };
+        Self { space, tables: RwLock::new(tables) }
+    }
+}
+
+impl Tables {
+    fn number(&mut self, address: &Scope) -> u32 {
+        if let Some(number) = self.numbers.get(address) {
+            return *number;
+        }
+        let number = self.addresses.len() as u32;
+        self.addresses.push(address.clone());
+        self.numbers.insert(address.clone(), number);
+        number
+    }
+
+    fn covered(&self, scope: &Scope) -> Vec<u32> {
+        let all = self.addresses.iter().zip(0_u32..);
+        all.filter(|(address, _)| scope.covers(address)).map(|(_, number)| number).collect()
+    }
+}
+
+#[async_trait]
+impl VectorStore for MemoryVectorStore {
+    fn space(&self) -> &EmbeddingSpace {
+        &self.space
+    }
+
+    async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
+        for entry in entries {
+            scope.authorize("vector upsert", &entry.record.scope)?;
+            self.space.check("vector upsert", &entry.embedding)?;
+        }
+        let mut tables = self.tables.write();
+        for VectorEntry { record, embedding } in entries {
+            let address = tables.number(&record.scope);
+            tables.index.insert((record.id, address), address, embedding.clone());
+            tables.records.insert((record.id, address), Arc::clone(record));
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        let mut tables = self.tables.write();
+        let covered = tables.covered(scope);
+        for id in ids {
+            for address in &covered {
+                let key = (*id, *address);
+                tables.index.remove(&key);
+                tables.records.remove(&key);
+            }
+        }
+        Ok(())
+    }
+
+    async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
+        self.space.check("vector search", &query.embedding)?;
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let tables = self.tables.read();
+        let admit = |key: &(RecordId, u32)| match &query.filter {
+            None => true,
+            Some(filter) => tables.records.get(key).is_some_and(|record| filter.matches(record)),
+        };
+        let found = tables.index.search(&query.embedding, tables.covered(scope), query.limit, admit);
+        Ok(found.into_iter().map(|((id, _), score)| Hit { id, score }).collect())
+    }
+}
