@@ -1,1 +1,5 @@
 #![doc = include_str!("../README.md")]
+
+mod block;
+
+pub use block::{MemoryBlock, Rendered};

@@ -21,6 +21,10 @@ pub trait Embedder: Debug + Send + Sync + 'static {
     /// (nothing that a keyword search does not know) to 1. Recall weighs the vector arm by it.
     fn semantic_weight(&self) -> f64;
 
+    /// The score up to which two texts have nothing to do with each other, on this model's own scale: what the vector
+    /// arm finds below it is not evidence.
+    fn score_floor(&self) -> f64;
+
     /// One vector for each text, in their order; no texts give no vectors.
     ///
     /// # Errors
@@ -53,6 +57,9 @@ macro_rules! forward {
             }
             fn semantic_weight(&self) -> f64 {
                 (**self).semantic_weight()
+            }
+            fn score_floor(&self) -> f64 {
+                (**self).score_floor()
             }
             async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
                 (**self).embed(texts, purpose).await

@@ -1,5 +1,7 @@
 //! The embedder that needs no model: the hashing trick over words and character n-grams.
 
+use std::task::Poll;
+
 use async_trait::async_trait;
 use memory_core::{Embedding, EmbeddingSpace, Error, Result, text};
 use xxhash_rust::xxh3::xxh3_64;
@@ -106,6 +108,11 @@ impl Embedder for HashEmbedder {
         0.0
     }
 
+    fn score_floor(&self) -> f64 {
+        // Texts without a common feature meet only where two features share a dimension: about 1/√d each way.
+        2.5 / (self.space.dimensions as f64).sqrt()
+    }
+
     async fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Embedding>> {
         if texts.len() > self.max_batch() {
             return Err(Error::invalid("embed", format!("{} texts; a batch holds {}", texts.len(), self.max_batch())));
@@ -113,8 +120,31 @@ impl Embedder for HashEmbedder {
         if texts.iter().any(|text| text.trim().is_empty()) {
             return Err(Error::invalid("embed", "a text is empty; leave it out"));
         }
-        texts.iter().map(|text| self.vector(text)).collect()
+        let mut vectors = Vec::with_capacity(texts.len());
+        for (n, text) in texts.iter().enumerate() {
+            if n % YIELD_EVERY == YIELD_EVERY - 1 {
+                yield_now().await;
+            }
+            vectors.push(self.vector(text)?);
+        }
+        Ok(vectors)
     }
+}
+
+/// How many texts are hashed before others may run: some 16 short ones take less than a millisecond.
+const YIELD_EVERY: usize = 16;
+
+/// Lets other tasks of the same thread run.
+async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 #[cfg(test)]

@@ -97,11 +97,12 @@ mod tests {
 
     #[test]
     fn agrees_with_the_formula_worked_by_hand() {
-        // N = 4, n = 2, mean length 5: ln(1 + 2.5 / 2.5) = 0.693147…; f = 2, length 10: 2 · 2.5 / (2 + 1.5 · 1.75).
+        // N = 4, n = 2, mean length 5: the rarity is ln(1 + 2.5 / 2.5). f = 2, length 10 against f = 1, length 5.
         let corpus = Corpus { documents: 4, length: 20 };
-        let ranked =
-            Bm25::default().rank(corpus, &[Clause::term("x")], &[candidate(1, 2.0, 10), candidate(2, 1.0, 5)], 9);
-        let expected = [(2, 0.693_147_18 * 2.5 / 2.5), (1, 0.693_147_18 * 2.0 * 2.5 / (2.0 + 1.5 * 1.75))];
+        let candidates = [candidate(1, 2.0, 10), candidate(2, 1.0, 5)];
+        let ranked = Bm25::default().rank(corpus, &[Clause::term("x")], &candidates, 9);
+        let rarity = 0.693_147_18;
+        let expected = [(1, rarity * 2.0 * 2.5 / (2.0 + 1.5 * 1.75)), (2, rarity * 2.5 / 2.5)];
         for ((key, score), (wanted, value)) in ranked.iter().zip(expected) {
             assert_eq!(*key, wanted);
             assert!((score.value() - value).abs() < 1e-6, "{score}");

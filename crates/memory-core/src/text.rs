@@ -11,6 +11,31 @@ pub const NORMALIZER: &str = "nfkc-lower-t2s-1";
 // The dictionaries are compiled in, so that loading them cannot fail; were it to, text stays as it is.
 static TO_SIMPLIFIED: LazyLock<Option<OpenCC>> = LazyLock::new(|| OpenCC::from_config(BuiltinConfig::T2s).ok());
 
+/// The characters that the conversion changes when they stand alone, one bit for each from [`HAN_FIRST`] on. Text without
+/// any of them is simplified already, as nearly all text is, and is spared the dictionaries.
+static TRADITIONAL: LazyLock<Vec<u64>> = LazyLock::new(|| {
+    let mut bits = vec![0_u64; (HAN_LAST - HAN_FIRST) as usize / 64 + 1];
+    let Some(converter) = &*TO_SIMPLIFIED else { return bits };
+    for code in HAN_FIRST..=HAN_LAST {
+        let alone = char::from_u32(code).map(String::from).unwrap_or_default();
+        if converter.convert(&alone) != alone {
+            let place = (code - HAN_FIRST) as usize;
+            bits[place / 64] |= 1 << (place % 64);
+        }
+    }
+    bits
+});
+const HAN_FIRST: u32 = 0x3400;
+const HAN_LAST: u32 = 0x9fff;
+
+fn may_be_traditional(c: char) -> bool {
+    let code = u32::from(c);
+    match code.checked_sub(HAN_FIRST) {
+        Some(place) if code <= HAN_LAST => TRADITIONAL[place as usize / 64] >> (place % 64) & 1 == 1,
+        _ => is_han(c) && code > HAN_LAST,
+    }
+}
+
 /// Folds text so that what reads the same is the same: NFKC (which makes full-width letters and digits half-width),
 /// lower case, traditional → simplified Chinese.
 ///
@@ -23,7 +48,7 @@ pub fn normalize(text: &str) -> String {
     }
     let folded: String = text.nfkc().flat_map(char::to_lowercase).nfkc().collect();
     match &*TO_SIMPLIFIED {
-        Some(converter) if folded.chars().any(is_han) => converter.convert(&folded),
+        Some(converter) if folded.chars().any(may_be_traditional) => converter.convert(&folded),
         _ => folded,
     }
 }
@@ -45,6 +70,17 @@ mod tests {
         assert_eq!(normalize("Straße İstanbul ﬁne"), "straße i\u{307}stanbul fine");
         assert_eq!(normalize("臺灣的後天"), "台湾的后天");
         assert_eq!(normalize("plain ASCII"), "plain ascii");
+    }
+
+    #[test]
+    fn text_that_is_spared_the_dictionaries_would_not_have_changed() {
+        let converter = TO_SIMPLIFIED.as_ref().unwrap();
+        let phrases =
+            ["我对海鲜过敏", "乾坤大挪移", "皇后的后天", "于是着手干了", "著名的云里雾里", "台湾", "吃面条和面粉"];
+        for text in phrases.into_iter().filter(|text| !text.chars().any(may_be_traditional)) {
+            assert_eq!(converter.convert(text), text);
+        }
+        assert!("臺灣麵條".chars().all(may_be_traditional) && !"台湾面条".chars().any(may_be_traditional));
     }
 
     #[test]

@@ -1,1 +1,29 @@
 #![doc = include_str!("../README.md")]
+
+mod builder;
+mod engine;
+mod forget;
+mod indexer;
+mod neighbors;
+mod pipeline;
+mod query;
+mod recall;
+mod turn;
+
+pub use builder::{Builder, Mismatch};
+pub use engine::MemoryEngine;
+pub use forget::Forget;
+pub use indexer::Progress;
+pub use query::{Arms, RecallOptions, RecallQuery};
+pub use recall::{Arm, Degraded, Found, Recall, RecallHit, StageTime};
+pub use turn::Turn;
+
+pub use memory_context::{MemoryBlock, Rendered};
+pub use memory_core::{
+    Barred, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Field, Filter, Job, Kind,
+    ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId, RecordStore, Result,
+    Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp, Tombstone, Trust, Value, Written,
+};
+pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
+pub use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
+pub use memory_vector_store::{MemoryVectorStore, VectorStore};

@@ -1,1 +1,11 @@
 #![doc = include_str!("../README.md")]
+
+mod fusion;
+mod lexical;
+mod novelty;
+mod reranker;
+
+pub use fusion::{Fused, Fusion, Place, Ranking, fuse};
+pub use lexical::LexicalReranker;
+pub use novelty::Novelty;
+pub use reranker::Reranker;

@@ -121,7 +121,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> ExactIndex<K, G> {
             return Vec::new();
         }
         let query = if self.normalize { query.clone().normalized() } else { query.clone() };
-        let mut best = BinaryHeap::with_capacity(limit + 1);
+        let mut best = BinaryHeap::new();
         for row in groups.into_iter().filter_map(|group| self.groups.get(&group)).flatten() {
             let row = *row as usize;
             let key = self.keys[row];

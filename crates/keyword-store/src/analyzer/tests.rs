@@ -57,16 +57,7 @@ fn a_question_of_stop_words_and_punctuation_looks_for_nothing() {
 
 #[test]
 fn user_text_is_never_query_syntax() {
-    assert_eq!(
-        terms("\"a\" NEAR(b*) OR col:x -y"),
-        ["b", "col:x", "col", "near", "x", "y"]
-            .into_iter()
-            .map(String::from)
-            .collect::<std::collections::BTreeSet<_>>()
-            .into_iter()
-            .filter(|t| t != "col:x")
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(terms("\"a\" NEAR(b*) OR col:x -y"), ["b", "col", "near", "x", "y"]);
 }
 
 #[test]

@@ -1,0 +1,82 @@
+//! Random filters that make sense.
+
+use memory_core::{Field, Filter, Op, State, Timestamp, Trust, Value, ValueType};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+use super::pools::{KEYS, NUMBERS, SHARES, TEXTS, TIMES};
+use crate::given::id;
+
+/// Between one and `most` filters, nested a few levels deep; each passes [`Filter::validate`].
+pub(crate) fn filters(most: usize) -> impl Strategy<Value = Vec<Filter>> {
+    let tree = leaf().prop_recursive(3, 16, 3, |inner| {
+        prop_oneof![
+            2 => vec(inner.clone(), 0..4).prop_map(Filter::And),
+            2 => vec(inner.clone(), 0..4).prop_map(Filter::Or),
+            2 => inner.prop_map(|one| Filter::Not(Box::new(one))),
+        ]
+    });
+    vec(tree, 1..=most)
+}
+
+fn leaf() -> impl Strategy<Value = Filter> {
+    let ops = select(&[Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge][..]);
+    let compare = move |field: Field| {
+        (ops.clone(), value(&field)).prop_map(move |(op, value)| {
+            let ordered = match (field.value_type(), &value) {
+                (ValueType::Texts | ValueType::Id, _) | (ValueType::Json, Value::Bool(_)) => false,
+                (ValueType::Text | ValueType::Number | ValueType::Time | ValueType::Json, _) => true,
+            };
+            Filter::Compare(field.clone(), if ordered { op } else { Op::Eq }, value)
+        })
+    };
+    let within = |field: Field| vec(value(&field), 0..4).prop_map(move |values| Filter::In(field.clone(), values));
+    prop_oneof![
+        4 => field().prop_flat_map(compare),
+        1 => field().prop_flat_map(within),
+        1 => field().prop_map(Filter::Exists),
+    ]
+}
+
+fn field() -> impl Strategy<Value = Field> {
+    let plain: Vec<Field> = Field::plain().collect();
+    prop_oneof![3 => select(plain), 2 => select(KEYS).prop_map(|key| Field::Metadata(key.into()))]
+}
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "most fields are drawn by their type alone")]
+fn value(field: &Field) -> BoxedStrategy<Value> {
+    let text = || select(TEXTS).prop_map(Value::from);
+    let names = |names: Vec<&'static str>| prop_oneof![select(names), select(TEXTS)].prop_map(Value::from).boxed();
+    let number = || prop_oneof![select(NUMBERS), select(SHARES)].prop_map(Value::Number);
+    match field {
+        Field::Kind => names(vec!["turn", "fact", "Turn"]),
+        Field::Role => names(vec!["user"]),
+        Field::Trust => names(Trust::ALL.iter().map(|t| t.as_str()).collect()),
+        Field::State => names(State::ALL.iter().map(|s| s.as_str()).collect()),
+        Field::Agent | Field::Session | Field::Branch => names(vec!["b", "%", "a", "b/b", "_"]),
+        other => match other.value_type() {
+            ValueType::Text | ValueType::Texts => text().boxed(),
+            ValueType::Number => number().boxed(),
+            ValueType::Time => select(TIMES).prop_map(|t| Value::Time(Timestamp::from_micros(t))).boxed(),
+            // An id may be written in capitals, too.
+            ValueType::Id => (1..16_u8, any::<bool>())
+                .prop_map(|(n, upper)| (id(n * 11 % 16).to_string(), upper))
+                .prop_map(|(id, upper)| Value::Text(if upper { id.to_uppercase() } else { id }))
+                .boxed(),
+            ValueType::Json => prop_oneof![text(), number(), any::<bool>().prop_map(Value::Bool)].boxed(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_filter_that_is_drawn_makes_sense(filters in filters(8)) {
+            for filter in filters {
+                prop_assert!(filter.validate().is_ok(), "{filter:?}");
+            }
+        }
+    }
+}

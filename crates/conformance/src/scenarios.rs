@@ -1,0 +1,205 @@
+//! The scenarios: each a sentence, and a function that panics when it is not true of a world.
+#![allow(missing_docs, reason = "the name of a scenario says what it asserts")]
+
+pub mod adjacency;
+pub mod backlog;
+pub mod concurrency;
+pub mod filter;
+pub mod forwarding;
+pub mod isolation;
+pub mod keyword_scores;
+pub mod keywords;
+pub mod model;
+pub mod one_database;
+pub mod paging;
+pub mod put_modes;
+pub mod records;
+pub mod round_trip;
+pub mod tombstones;
+pub mod vectors;
+
+/// Hands the names of all scenarios, by group, to another macro of this crate.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! each_scenario {
+    ($then:ident $arguments:tt) => {
+        $crate::$then! {
+            $arguments
+            records {
+                a_new_record_gets_revision_one_and_waits_for_both_jobs,
+                records_are_got_in_the_order_asked_with_gaps_where_there_is_none,
+                calls_about_nothing_do_nothing,
+                a_bad_record_in_the_middle_leaves_nothing,
+                records_that_no_store_could_keep_are_refused,
+                an_address_outside_the_scope_is_unauthorized_and_leaves_nothing,
+                a_wider_scope_writes_and_reads_below_itself,
+                the_same_id_under_two_users_is_two_records,
+                a_record_in_another_scope_looks_like_not_existing,
+                names_that_look_alike_are_different_scopes,
+                dimensions_do_not_run_into_each_other,
+                deleting_gives_the_ids_that_were_there,
+                two_thousand_records_fit_in_one_call,
+                a_limit_may_be_as_large_as_there_are_numbers,
+                stats_count_what_lies_within_the_scope,
+            }
+            round_trip {
+                every_field_comes_back,
+                fields_that_are_not_set_stay_so,
+                an_empty_text_in_a_field_is_not_a_missing_one,
+                odd_characters_come_back_from_every_text_field,
+                odd_names_come_back_from_every_dimension_of_an_address,
+                every_trust_and_state_comes_back,
+                extreme_numbers_and_times_come_back,
+                metadata_of_every_json_type_come_back,
+                numbers_in_metadata_come_back_as_they_were,
+                the_longest_text_and_the_largest_metadata_come_back,
+            }
+            put_modes {
+                an_upsert_takes_the_place_and_keeps_the_time_of_the_first_recording,
+                an_upsert_of_the_same_content_changes_nothing,
+                if_absent_writes_what_is_not_there_and_leaves_what_is,
+                create_writes_what_is_not_there_and_conflicts_with_what_is,
+                an_update_at_the_revision_that_was_read_succeeds_and_at_another_conflicts,
+                an_update_of_what_is_not_there_is_not_found,
+                the_later_write_of_a_batch_sees_what_the_earlier_did,
+                a_conflict_late_in_a_batch_undoes_the_earlier_writes,
+                a_record_cannot_move_to_another_address_of_its_user,
+                a_change_of_text_speaker_or_role_queues_the_record_again,
+                a_change_of_anything_else_updates_without_queueing,
+                a_record_that_is_not_active_is_kept_and_not_queued,
+            }
+            paging {
+                both_orders_go_by_time_then_sequence_then_id,
+                pages_over_equal_times_leave_no_gap_and_repeat_nothing,
+                a_limit_of_zero_gives_an_empty_page,
+                a_last_page_that_is_just_full_is_known_to_be_the_last,
+                a_filter_narrows_the_walk_without_shortening_its_pages,
+                a_cursor_outlives_the_record_it_was_made_of,
+                pages_stay_within_the_scope_and_cross_its_addresses,
+                records_of_every_state_are_walked,
+                a_senseless_filter_is_refused_by_a_scan,
+            }
+            adjacency {
+                neighbours_are_those_right_before_and_after,
+                neighbours_of_one_time_go_by_sequence_then_by_id,
+                neighbours_live_at_the_very_same_address,
+                neighbours_are_active,
+                a_deleted_record_leaves_no_gap,
+                a_record_that_occurred_at_another_time_after_all_moves,
+            }
+            tombstones {
+                a_deleted_record_leaves_a_tombstone_and_nothing_it_said,
+                a_tombstone_bars_its_id_for_every_trust_and_mode,
+                a_tombstone_bars_its_content_for_imports_and_derivations_only,
+                content_that_reads_the_same_is_barred,
+                content_is_barred_for_one_user_at_all_addresses,
+                a_barred_write_does_not_keep_the_others_of_its_batch_away,
+                tombstones_are_paged_by_id,
+                tombstones_are_seen_only_within_the_scope_of_what_was_deleted,
+                burying_removes_what_is_there_bars_it_and_counts_what_is_new,
+                a_deletion_carries_over_to_another_store,
+                burying_outside_the_scope_is_refused_whole,
+            }
+            backlog {
+                what_waited_longest_is_given_first_and_whole,
+                a_lease_hides_what_was_given_until_it_has_passed,
+                a_lease_of_zero_only_looks,
+                acknowledging_takes_one_job_off_and_only_that,
+                a_receipt_for_what_was_written_since_is_stale_and_leaves_it_waiting,
+                a_receipt_for_what_was_deleted_is_stale,
+                receipts_are_answered_one_by_one_across_users,
+                what_changed_while_it_waited_is_given_as_it_is_now,
+                a_change_of_metadata_does_not_queue_what_is_done,
+                a_record_that_is_no_longer_active_leaves_the_queue_and_comes_back_with_its_state,
+                requeueing_queues_every_active_record_within_the_scope_for_one_job,
+                one_backlog_serves_all_tenants,
+            }
+            keywords {
+                a_record_is_found_by_any_of_its_terms_and_by_no_other,
+                a_query_without_terms_finds_nothing,
+                terms_of_odd_characters_are_terms_and_no_query_language,
+                a_long_term_is_a_term,
+                a_thousand_clauses_are_searched,
+                equal_scores_go_by_id_and_the_limit_holds,
+                new_terms_take_the_place_of_old_ones,
+                deleted_terms_are_not_found,
+                a_record_outside_the_scope_is_unauthorized_and_none_of_its_batch_is_kept,
+                words_are_found_only_within_the_scope,
+                a_senseless_filter_is_refused_by_a_search_for_words,
+                terms_that_come_with_a_record_are_indexed_or_queued,
+                a_late_entry_of_a_deleted_record_does_not_come_back,
+            }
+            keyword_scores {
+                scores_are_those_of_the_formula,
+                scores_are_those_worked_by_hand,
+                statistics_are_those_of_the_searched_scope,
+                nobodys_score_depends_on_what_others_have_stored,
+                a_group_counts_once_by_the_sum_of_its_weighted_terms,
+                one_term_in_two_clauses_counts_in_both,
+                a_filter_narrows_what_is_found_and_leaves_the_scores,
+                scores_follow_what_was_replaced_and_deleted,
+                records_without_an_entry_are_not_counted_and_those_without_terms_are,
+            }
+            vectors {
+                the_space_is_the_one_it_was_opened_with,
+                scores_are_cosines_best_first,
+                the_length_of_a_vector_does_not_matter,
+                a_search_finds_what_an_exact_one_finds,
+                equal_scores_go_by_id_and_the_limit_of_nearest_ones_holds,
+                a_filter_that_keeps_few_still_gives_as_many_as_there_are,
+                a_small_scope_among_many_vectors_gives_all_of_its_own,
+                a_new_vector_takes_the_place_of_the_old_one,
+                deleted_vectors_are_not_found,
+                a_vector_of_another_length_is_refused_with_its_batch,
+                a_vector_outside_the_scope_is_unauthorized_and_none_of_its_batch_is_kept,
+                vectors_are_found_only_within_the_scope,
+                a_senseless_filter_is_refused_by_a_search_for_vectors,
+                a_late_vector_of_a_deleted_record_does_not_come_back,
+            }
+            one_database {
+                deleting_a_record_takes_its_terms_and_its_vector_along,
+                burying_a_record_takes_its_terms_and_its_vector_along,
+                a_record_that_is_no_longer_active_leaves_the_indexes,
+                entries_of_records_that_are_gone_are_not_taken,
+                entries_of_records_that_are_not_active_are_not_taken,
+                entries_of_what_was_written_again_since_are_not_taken,
+                an_entry_that_is_not_taken_does_not_keep_the_others_of_its_batch_away,
+                terms_that_come_with_a_record_are_found_at_once,
+                terms_of_a_batch_that_fails_are_not_kept,
+                filters_see_the_record_as_it_is_now,
+            }
+            concurrency {
+                of_many_who_create_one_record_one_does,
+                of_many_who_update_one_revision_one_does,
+                many_who_import_one_record_make_one,
+                a_batch_that_fails_beside_others_takes_none_of_them_along,
+                workers_who_claim_at_once_are_given_different_records,
+                a_write_that_was_answered_is_seen_by_every_later_call,
+                a_write_that_is_given_up_is_done_or_undone_and_never_half,
+            }
+            filter {
+                random_filters_keep_what_matches_in_scans_and_searches,
+                the_negation_of_a_condition_on_a_missing_field_is_true,
+                conditions_over_nothing_are_true_for_and_and_false_for_the_others,
+                types_of_json_do_not_mix,
+                whole_numbers_are_compared_as_floating_point_ones,
+                texts_are_compared_byte_by_byte,
+                the_deepest_and_the_widest_filter_are_understood,
+                a_filter_and_a_scope_both_hold,
+            }
+            isolation {
+                every_answer_holds_what_the_scope_covers_and_nothing_else,
+            }
+            model {
+                it_answers_as_the_store_in_memory_does,
+                it_answers_alike_behind_an_arc_in_a_box,
+            }
+            forwarding {
+                boxed_records_go_round_and_page,
+                a_boxed_backlog_leases_and_takes_receipts,
+                boxed_keywords_are_found_and_deleted,
+                boxed_vectors_are_found_and_deleted,
+            }
+        }
+    };
+}

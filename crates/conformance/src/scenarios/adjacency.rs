@@ -1,0 +1,95 @@
+//! What stands right before and after a record.
+
+use memory_core::{Adjacent, Record, RecordId, State, Timestamp};
+
+use crate::{
+    World,
+    given::{id, lin, mo, numbered, session},
+};
+
+fn between(previous: Option<u8>, next: Option<u8>) -> Adjacent {
+    Adjacent { previous: previous.map(id), next: next.map(id) }
+}
+
+async fn beside<const N: usize>(world: &World, numbers: [u8; N]) -> Vec<Adjacent> {
+    let ids: Vec<RecordId> = numbers.map(id).to_vec();
+    world.records.adjacent(&lin(), &ids).await.unwrap()
+}
+
+async fn put(world: &World, records: &[Record]) {
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+}
+
+pub async fn neighbours_are_those_right_before_and_after(world: &World) {
+    put(world, &[3, 1, 4, 2].map(|n| numbered(&lin(), n))).await;
+    let expected = [
+        between(Some(1), Some(3)),
+        between(None, Some(2)),
+        Adjacent::default(),
+        between(Some(3), None),
+        between(Some(1), Some(3)),
+    ];
+    assert_eq!(beside(world, [2, 1, 99, 4, 2]).await, expected);
+}
+
+pub async fn neighbours_of_one_time_go_by_sequence_then_by_id(world: &World) {
+    let mut records = [5, 4, 3, 2, 1].map(|n| numbered(&lin(), n));
+    for (record, sequence) in records.iter_mut().zip([Some(-1), None, Some(0), Some(9), Some(0)]) {
+        (record.occurred_at, record.source.sequence) = (Timestamp::from_micros(7), sequence);
+    }
+    put(world, &records).await;
+    // By sequence: 5 at -1; 1, 3 and 4 at 0; 2 at 9.
+    let expected = [
+        between(Some(5), Some(3)),
+        between(Some(4), None),
+        between(Some(1), Some(4)),
+        between(Some(3), Some(2)),
+        between(None, Some(1)),
+    ];
+    assert_eq!(beside(world, [1, 2, 3, 4, 5]).await, expected);
+}
+
+pub async fn neighbours_live_at_the_very_same_address(world: &World) {
+    let branch = session("a").with_branch("b").unwrap();
+    let places = [session("a"), session("b"), lin(), branch, mo()];
+    for (address, offset) in places.iter().zip(0..) {
+        put(world, &[1, 2].map(|n| numbered(address, n * 10 + offset))).await;
+    }
+    for offset in 0..4 {
+        let expected = [between(None, Some(20 + offset)), between(Some(10 + offset), None)];
+        assert_eq!(beside(world, [10 + offset, 20 + offset]).await, expected);
+    }
+    assert_eq!(beside(world, [14]).await, [Adjacent::default()], "mo's are not lin's to see");
+}
+
+pub async fn neighbours_are_active(world: &World) {
+    let mut records = [1, 2, 3, 4, 5].map(|n| numbered(&lin(), n));
+    (records[1].state, records[3].state) = (State::Superseded, State::Revoked);
+    put(world, &records).await;
+    // One that is not active itself stands between active ones all the same.
+    let expected = [between(None, Some(3)), between(Some(1), Some(3)), between(Some(1), Some(5))];
+    assert_eq!(beside(world, [1, 2, 3]).await, expected);
+    records[1].state = State::Active;
+    put(world, &records[1..2]).await;
+    assert_eq!(beside(world, [3]).await, [between(Some(2), Some(5))]);
+    records[1].state = State::Deleted;
+    put(world, &records[1..2]).await;
+    assert_eq!(beside(world, [3]).await, [between(Some(1), Some(5))]);
+}
+
+pub async fn a_deleted_record_leaves_no_gap(world: &World) {
+    put(world, &[1, 2, 3].map(|n| numbered(&lin(), n))).await;
+    world.forget(&lin(), &[id(2)]).await;
+    assert_eq!(beside(world, [1, 2, 3]).await, [between(None, Some(3)), Adjacent::default(), between(Some(1), None)]);
+}
+
+pub async fn a_record_that_occurred_at_another_time_after_all_moves(world: &World) {
+    let mut records = [1, 2, 3].map(|n| numbered(&lin(), n));
+    put(world, &records).await;
+    records[0].occurred_at = Timestamp::from_micros(9_000_000);
+    put(world, &records[..1]).await;
+    assert_eq!(
+        beside(world, [1, 2, 3]).await,
+        [between(Some(3), None), between(None, Some(3)), between(Some(2), Some(1))]
+    );
+}

@@ -1,0 +1,216 @@
+//! Finding words.
+
+use std::sync::Arc;
+
+use memory_core::{Barred, ErrorKind, Field, Filter, Job, Outcome, Pending, Record, Scope, Terms, Write};
+use memory_keyword_store::{Clause, KeywordEntry, KeywordQuery};
+
+use crate::{
+    World,
+    given::{MANY, fails_with, find, id, lin, mo, numbered, session, terms},
+};
+
+async fn entry(world: &World, record: &Record, terms: Terms) -> KeywordEntry {
+    KeywordEntry { record: Arc::new(world.stored(record).await.unwrap()), terms }
+}
+
+async fn remember<const N: usize>(world: &World, record: &Record, words: [&str; N]) {
+    world.put(&[record]).await;
+    world.index(record, terms(words)).await;
+}
+
+pub async fn a_record_is_found_by_any_of_its_terms_and_by_no_other(world: &World) {
+    remember(world, &numbered(&lin(), 1), ["docker", "部署", "问题"]).await;
+    remember(world, &numbered(&lin(), 2), ["雨"]).await;
+    for word in ["docker", "部署", "问题"] {
+        assert_eq!(world.found(&lin(), &[word]).await, [id(1)]);
+    }
+    for word in ["Docker", "dock", "docker ", "部", "部署问题", "", " ", "*"] {
+        assert!(world.found(&lin(), &[word]).await.is_empty(), "'{word}' is no term of either");
+    }
+    let mut both = world.found(&lin(), &["雨", "snow", "docker"]).await;
+    both.sort();
+    assert_eq!(both, [id(1), id(2)]);
+}
+
+pub async fn a_query_without_terms_finds_nothing(world: &World) {
+    remember(world, &numbered(&lin(), 1), ["x"]).await;
+    for clauses in [vec![], vec![Clause { terms: vec![], weight: 1.0 }]] {
+        assert_eq!(world.keywords.search(&lin(), &KeywordQuery::new(clauses, MANY)).await.unwrap(), []);
+    }
+}
+
+pub async fn terms_of_odd_characters_are_terms_and_no_query_language(world: &World) {
+    let words = [
+        "\"",
+        "'",
+        "''",
+        "a\"b",
+        "*",
+        "a*",
+        "%",
+        "_",
+        "a%",
+        "OR",
+        "AND",
+        "NOT",
+        "NEAR",
+        "NEAR(a,b)",
+        "-a",
+        "+a",
+        "^a",
+        "a:b",
+        "text:a",
+        "(",
+        ")",
+        "{a}",
+        "\\",
+        "\\'",
+        "|",
+        "&",
+        "!",
+        "<->",
+        ":*",
+        "c++",
+        "v1.2",
+        "a@b.c",
+        "🙂",
+        "👩‍👩‍👧",
+        "é",
+        "e\u{301}",
+        "ﬁ",
+        "ß",
+        "İ",
+        "部",
+        "$1",
+        "?1",
+        "\u{1}",
+        "\u{200b}",
+        "a\u{1f}b",
+        ";--",
+    ];
+    for (word, number) in words.iter().zip(1..) {
+        remember(world, &numbered(&lin(), number), [*word]).await;
+    }
+    for (word, number) in words.iter().zip(1..) {
+        assert_eq!(world.found(&lin(), &[word]).await, [id(number)], "'{word}'");
+    }
+    for phrase in ["a OR b", "\"c++ v1.2\"", "a* *", "é ß", "NOT x", "部*", "a"] {
+        assert!(world.found(&lin(), &[phrase]).await.is_empty(), "'{phrase}'");
+    }
+}
+
+pub async fn a_long_term_is_a_term(world: &World) {
+    let (long, longer) = ("长".repeat(300), "长".repeat(301));
+    remember(world, &numbered(&lin(), 1), [long.as_str()]).await;
+    assert_eq!(world.found(&lin(), &[&long]).await, [id(1)]);
+    assert!(world.found(&lin(), &[&longer]).await.is_empty());
+}
+
+pub async fn a_thousand_clauses_are_searched(world: &World) {
+    remember(world, &numbered(&lin(), 1), ["w7"]).await;
+    remember(world, &numbered(&lin(), 2), ["w7", "w999"]).await;
+    let clauses = (0..1000).map(|n| Clause::term(format!("w{n}"))).collect();
+    let hits = world.keywords.search(&lin(), &KeywordQuery::new(clauses, 9)).await.unwrap();
+    assert_eq!(hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), [id(2), id(1)]);
+}
+
+pub async fn equal_scores_go_by_id_and_the_limit_holds(world: &World) {
+    for number in [5, 2, 4, 1, 3] {
+        remember(world, &numbered(&lin(), number), ["x"]).await;
+    }
+    for limit in [0, 1, 3, 5, 9, usize::MAX] {
+        let query = KeywordQuery::new(vec![Clause::term("x")], limit);
+        let hits = world.keywords.search(&lin(), &query).await.unwrap();
+        let expected: Vec<_> = (1..=5).take(limit).map(id).collect();
+        assert_eq!(hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), expected);
+    }
+}
+
+pub async fn new_terms_take_the_place_of_old_ones(world: &World) {
+    let record = numbered(&lin(), 1);
+    remember(world, &record, ["old", "both"]).await;
+    world.index(&record, terms(["new", "both"])).await;
+    assert!(world.found(&lin(), &["old"]).await.is_empty());
+    assert_eq!(world.found(&lin(), &["both"]).await, [id(1)]);
+    let twice = [entry(world, &record, terms(["first"])).await, entry(world, &record, terms(["last"])).await];
+    world.keywords.upsert(&lin(), &twice).await.unwrap();
+    assert_eq!(world.found(&lin(), &["last"]).await, [id(1)]);
+    assert!(world.found(&lin(), &["first", "new", "both"]).await.is_empty());
+    world.index(&record, Terms::default()).await;
+    assert!(world.found(&lin(), &["last"]).await.is_empty());
+}
+
+pub async fn deleted_terms_are_not_found(world: &World) {
+    for number in 1..=3 {
+        remember(world, &numbered(&session("a"), number), ["x"]).await;
+    }
+    world.keywords.delete(&session("b"), &[id(1)]).await.unwrap();
+    world.keywords.delete(&mo(), &[id(1)]).await.unwrap();
+    assert_eq!(world.found(&lin(), &["x"]).await.len(), 3, "another scope deletes nothing");
+    world.keywords.delete(&lin(), &[id(1), id(99), id(1)]).await.unwrap();
+    assert_eq!(world.found(&lin(), &["x"]).await, [id(2), id(3)]);
+    world.forget(&session("a"), &[id(2)]).await;
+    assert_eq!(world.found(&lin(), &["x"]).await, [id(3)]);
+}
+
+pub async fn a_record_outside_the_scope_is_unauthorized_and_none_of_its_batch_is_kept(world: &World) {
+    let (lins, mos) = (numbered(&lin(), 1), numbered(&mo(), 2));
+    world.put(&[&lins]).await;
+    world.put(&[&mos]).await;
+    let batch = [entry(world, &lins, terms(["x"])).await, entry(world, &mos, terms(["x"])).await];
+    fails_with(ErrorKind::Unauthorized, world.keywords.upsert(&lin(), &batch).await);
+    fails_with(ErrorKind::Unauthorized, world.keywords.upsert(&session("a"), &batch[..1]).await);
+    assert!(world.found(&lin(), &["x"]).await.is_empty() && world.found(&mo(), &["x"]).await.is_empty());
+}
+
+pub async fn words_are_found_only_within_the_scope(world: &World) {
+    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let places = [session("a"), session("b"), lin(), mo(), tenant.clone()];
+    for (address, number) in places.iter().zip(1..) {
+        remember(world, &numbered(address, number), ["x"]).await;
+    }
+    for scope in &places {
+        let expected: Vec<_> =
+            places.iter().zip(1..).filter(|(address, _)| scope.covers(address)).map(|(_, n)| id(n)).collect();
+        let mut found = world.found(scope, &["x"]).await;
+        found.sort();
+        assert_eq!(found, expected, "{scope}");
+    }
+    assert!(world.found(&Scope::tenant_wide("other").unwrap(), &["x"]).await.is_empty());
+}
+
+pub async fn a_senseless_filter_is_refused_by_a_search_for_words(world: &World) {
+    let query = find(&["x"]).with_filter(Some(Filter::eq(Field::OccurredAt, "monday")));
+    fails_with(ErrorKind::InvalidInput, world.keywords.search(&lin(), &query).await);
+}
+
+pub async fn terms_that_come_with_a_record_are_indexed_or_queued(world: &World) {
+    let write = Write { terms: Some(terms(["x"])), ..Write::upsert(numbered(&lin(), 1)) };
+    let written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
+    assert!(written.pending.contains(&Job::Embedding));
+    if written.pending.contains(&Job::Keywords) {
+        world.index(&numbered(&lin(), 1), terms(["x"])).await;
+    }
+    assert_eq!(world.found(&lin(), &["x"]).await, [id(1)]);
+    // Terms do not come with a record that is barred.
+    world.forget(&lin(), &[id(1)]).await;
+    let write = Write { terms: Some(terms(["x"])), ..Write::upsert(numbered(&lin(), 1)) };
+    let written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
+    assert_eq!(written.outcome, Outcome::Barred(Barred::Id));
+    assert!(world.found(&lin(), &["x"]).await.is_empty());
+}
+
+pub async fn a_late_entry_of_a_deleted_record_does_not_come_back(world: &World) {
+    let record = numbered(&lin(), 1);
+    world.put(&[&record]).await;
+    let pending = world.records.backlog(Job::Keywords, 1, std::time::Duration::from_secs(60)).await.unwrap();
+    let late = entry(world, &record, terms(["x"])).await;
+    world.forget(&lin(), &[id(1)]).await;
+    // The worker did not know, and does what a worker does: it indexes, acknowledges, and takes back what was stale.
+    world.keywords.upsert(&lin(), &[late]).await.unwrap();
+    let done: Vec<_> = pending.iter().map(Pending::done).collect();
+    assert_eq!(world.records.acknowledge(&done).await.unwrap(), [false]);
+    world.keywords.delete(&lin(), &[id(1)]).await.unwrap();
+    assert!(world.found(&lin(), &["x"]).await.is_empty());
+}

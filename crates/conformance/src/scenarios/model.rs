@@ -1,0 +1,227 @@
+//! Whatever is done to it, a record store answers as `MemoryRecordStore` does.
+
+use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
+
+use memory_core::{
+    Clock, Done, Error, ErrorKind, Job, MemoryRecordStore, PutMode, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, State, Tombstone, Trust, Write, Written,
+};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+use crate::{
+    World,
+    cases::{Verdict, ensure, for_all},
+    given::{MANY, id, numbered},
+};
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put(Place, Vec<Draft>),
+    Delete(Place, Vec<u8>),
+    Bury(Place, Vec<(u8, &'static str)>),
+    Requeue(Place, Job),
+    Acknowledge(Place, Job, Vec<(u8, u64)>),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Draft {
+    session: &'static str,
+    number: u8,
+    text: &'static str,
+    importance: f64,
+    trust: Trust,
+    state: State,
+    mode: PutMode,
+}
+
+/// A user, and perhaps one session.
+type Place = (&'static str, Option<&'static str>);
+
+const TEXTS: [&str; 4] = ["one", "two", "three", "Three  "];
+const NUMBERS: std::ops::Range<u8> = 1..9;
+
+fn draft() -> impl Strategy<Value = Draft> {
+    let mode = prop_oneof![
+        4 => Just(PutMode::Upsert),
+        1 => Just(PutMode::IfAbsent),
+        1 => Just(PutMode::Create),
+        2 => (1..4_u64).prop_map(|revision| PutMode::Update { revision }),
+    ];
+    let state = prop_oneof![4 => Just(State::Active), 1 => select(State::ALL)];
+    let session = prop_oneof![5 => Just("a"), 1 => Just("b")];
+    let drawn = (session, NUMBERS, select(&TEXTS[..]), select(&[0.5, 0.6][..]), select(Trust::ALL), state, mode);
+    drawn.prop_map(|(session, number, text, importance, trust, state, mode)| Draft {
+        session,
+        number,
+        text,
+        importance,
+        trust,
+        state,
+        mode,
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let place = || (prop_oneof![3 => Just("lin"), 1 => Just("mo")], select(&[None, Some("a"), Some("b")][..]));
+    let job = || select(&Job::ALL[..]);
+    prop_oneof![
+        6 => (place(), vec(draft(), 1..4)).prop_map(|(place, drafts)| Step::Put(place, drafts)),
+        2 => (place(), vec(NUMBERS, 1..3)).prop_map(|(place, numbers)| Step::Delete(place, numbers)),
+        1 => (place(), vec((NUMBERS, select(&TEXTS[..])), 1..3)).prop_map(|(place, buried)| Step::Bury(place, buried)),
+        1 => (place(), job()).prop_map(|(place, job)| Step::Requeue(place, job)),
+        2 => (place(), job(), vec((NUMBERS, 1..4_u64), 1..4))
+            .prop_map(|(place, job, done)| Step::Acknowledge(place, job, done)),
+    ]
+}
+
+/// The two stores, side by side.
+struct Pair<'a> {
+    tenant: &'a str,
+    world: &'a dyn RecordStore,
+    model: MemoryRecordStore,
+    now: memory_core::Timestamp,
+}
+
+/// Whether both gave the same, or failed for the same reason.
+fn same<T: PartialEq + Debug>(what: &str, world: Result<T>, model: Result<T>) -> Verdict {
+    let kind = |e: Error| -> ErrorKind { e.kind() };
+    let (world, model) = (world.map_err(kind), model.map_err(kind));
+    ensure!(world == model, "{what} gives {world:?} instead of {model:?}");
+    Ok(())
+}
+
+fn sorted_jobs(mut written: Vec<Written>) -> Vec<Written> {
+    written.iter_mut().for_each(|w| w.pending.sort());
+    written
+}
+
+impl Pair<'_> {
+    fn scope(&self, (user, session): Place) -> Scope {
+        let user = Scope::tenant_wide(self.tenant).unwrap().with_user(user).unwrap();
+        session.map_or(user.clone(), |session| user.with_session(session).unwrap())
+    }
+
+    fn record(&self, user: &'static str, draft: &Draft) -> Record {
+        let mut record = numbered(&self.scope((user, Some(draft.session))), draft.number);
+        (record.text, record.importance) = (draft.text.into(), draft.importance);
+        (record.trust, record.state) = (draft.trust, draft.state);
+        record
+    }
+
+    /// Tombstones of what is not there, or of what is there in the same place; none of what has one already.
+    async fn tombstones(&self, user: &'static str, buried: &[(u8, &'static str)]) -> Result<Vec<Tombstone>> {
+        let all = self.scope((user, None));
+        let known: BTreeSet<_> = self.model.tombstones(&all, None, MANY).await?.iter().map(|t| t.id).collect();
+        let mut tombstones: Vec<Tombstone> = Vec::new();
+        for (number, text) in buried {
+            let stored = self.model.get(&all, &[id(*number)]).await?.remove(0);
+            let mut record = stored.unwrap_or_else(|| numbered(&self.scope((user, Some("a"))), *number));
+            record.text = (*text).into();
+            let tombstone = Tombstone {
+                id: record.id,
+                content_hash: record.content_hash(),
+                scope: record.scope,
+                deleted_at: self.now,
+            };
+            if !known.contains(&tombstone.id) && tombstones.iter().all(|t| t.id != tombstone.id) {
+                tombstones.push(tombstone);
+            }
+        }
+        Ok(tombstones)
+    }
+
+    async fn play(&self, step: &Step) -> Verdict {
+        let (world, model) = (self.world, &self.model);
+        match step {
+            Step::Put(place, drafts) => {
+                let write = |d: &Draft| Write { mode: d.mode, ..Write::upsert(self.record(place.0, d)) };
+                let writes: Vec<Write> = drafts.iter().map(write).collect();
+                let scope = self.scope(*place);
+                let (ours, theirs) = (world.put(&scope, writes.clone()).await, model.put(&scope, writes).await);
+                same("put", ours.map(sorted_jobs), theirs.map(sorted_jobs))
+            }
+            Step::Delete(place, numbers) => {
+                let (scope, ids) = (self.scope(*place), numbers.iter().map(|n| id(*n)).collect::<Vec<_>>());
+                same("delete", world.delete(&scope, &ids).await, model.delete(&scope, &ids).await)
+            }
+            Step::Bury(place, buried) => {
+                let (scope, tombstones) = (self.scope((place.0, None)), self.tombstones(place.0, buried).await?);
+                same("bury", world.bury(&scope, &tombstones).await, model.bury(&scope, &tombstones).await)
+            }
+            Step::Requeue(place, job) => {
+                let scope = self.scope(*place);
+                same("requeue", world.requeue(&scope, *job).await, model.requeue(&scope, *job).await)
+            }
+            Step::Acknowledge(place, job, done) => {
+                let all = self.scope((place.0, None));
+                let mut receipts = Vec::new();
+                for (number, revision) in done {
+                    let stored = model.get(&all, &[id(*number)]).await?.remove(0);
+                    let scope = stored.map_or(all.clone(), |record| record.scope);
+                    receipts.push(Done { id: id(*number), scope, job: *job, revision: *revision });
+                }
+                same("acknowledge", world.acknowledge(&receipts).await, model.acknowledge(&receipts).await)
+            }
+        }
+    }
+
+    /// Reads everything back from both.
+    async fn compare(&self) -> Verdict {
+        let (world, model) = (self.world, &self.model);
+        let tenant = Scope::tenant_wide(self.tenant)?;
+        let (lin, lins_a, mo) = (self.scope(("lin", None)), self.scope(("lin", Some("a"))), self.scope(("mo", None)));
+        let ids: Vec<RecordId> = NUMBERS.map(id).collect();
+        for scope in [&lin, &lins_a, &mo] {
+            let query = ScanQuery::oldest(MANY);
+            same("scan", world.scan(scope, &query).await, model.scan(scope, &query).await)?;
+            same("get", world.get(scope, &ids).await, model.get(scope, &ids).await)?;
+            same("adjacent", world.adjacent(scope, &ids).await, model.adjacent(scope, &ids).await)?;
+            let tombstones = model.tombstones(scope, None, MANY).await;
+            same("tombstones", world.tombstones(scope, None, MANY).await, tombstones)?;
+        }
+        for scope in [&lin, &lins_a, &mo, &tenant] {
+            let without_zeros = |mut stats: memory_core::Stats| {
+                stats.backlog.retain(|_, n| *n > 0);
+                stats.kinds.retain(|_, n| *n > 0);
+                stats.states.retain(|_, n| *n > 0);
+                stats
+            };
+            let (ours, theirs) = (world.stats(scope).await, model.stats(scope).await);
+            same("stats", ours.map(without_zeros), theirs.map(without_zeros))?;
+        }
+        for job in Job::ALL {
+            let (ours, theirs) = (self.waiting(world, job).await, self.waiting(model, job).await);
+            same("backlog", ours, theirs)?;
+        }
+        Ok(())
+    }
+
+    async fn waiting(&self, store: &dyn RecordStore, job: Job) -> Result<BTreeSet<(Scope, RecordId, u64)>> {
+        let pending = store.backlog(job, MANY, Duration::ZERO).await?;
+        let own = pending.into_iter().map(|p| p.record).filter(|r| r.scope.tenant() == self.tenant);
+        Ok(own.map(|r| (r.scope, r.id, r.revision)).collect())
+    }
+}
+
+async fn answers_alike(world: &World) {
+    let clock = Arc::clone(&world.clock) as Arc<dyn Clock>;
+    for_all(vec(step(), 1..24), async |tenant, steps| {
+        let model = MemoryRecordStore::with_clock(Arc::clone(&clock));
+        let pair = Pair { tenant, world: &*world.records, model, now: clock.now() };
+        for step in steps {
+            world.clock.advance(Duration::from_secs(1));
+            pair.play(step).await?;
+            pair.compare().await?;
+        }
+        Ok(())
+    })
+    .await;
+}
+
+pub async fn it_answers_as_the_store_in_memory_does(world: &World) {
+    answers_alike(world).await;
+}
+
+pub async fn it_answers_alike_behind_an_arc_in_a_box(world: &World) {
+    answers_alike(&world.boxed()).await;
+}

@@ -1,0 +1,145 @@
+//! Walking through records page by page.
+
+use memory_core::{Cursor, ErrorKind, Field, Filter, Order, Record, RecordId, ScanQuery, Timestamp};
+
+use crate::{
+    World,
+    given::{MANY, fails_with, id, lin, numbered, session},
+};
+
+/// Ten records at three times, some of one sequence number, in an order that no column has by itself.
+fn entangled() -> Vec<Record> {
+    let places = [
+        (0, None),
+        (0, Some(0)),
+        (0, Some(-1)),
+        (-5, Some(i64::MAX)),
+        (0, Some(1)),
+        (7, Some(i64::MIN)),
+        (7, None),
+        (-5, Some(i64::MAX)),
+        (7, Some(-1)),
+        (-5, None),
+    ];
+    let records = places.iter().zip(1..).map(|((micros, sequence), number)| {
+        let mut record = numbered(&lin(), 11 - number);
+        record.occurred_at = Timestamp::from_micros(*micros);
+        record.source.sequence = *sequence;
+        record
+    });
+    records.collect()
+}
+
+fn ids<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<RecordId> {
+    records.into_iter().map(|r| r.id).collect()
+}
+
+/// Every page of a walk, each asserted to be full but the last.
+async fn walk(world: &World, query: &ScanQuery) -> Vec<RecordId> {
+    let (mut query, mut seen) = (query.clone(), Vec::new());
+    loop {
+        let page = world.records.scan(&lin(), &query).await.unwrap();
+        seen.extend(ids(&page.records));
+        assert!(page.records.len() <= query.limit && seen.len() <= MANY);
+        let Some(next) = page.next else { return seen };
+        assert_eq!(page.records.len(), query.limit, "only the last page is short");
+        assert_eq!(Some(next), page.records.last().map(Cursor::at));
+        query.after = Some(next);
+    }
+}
+
+pub async fn both_orders_go_by_time_then_sequence_then_id(world: &World) {
+    let mut records = entangled();
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    records.sort_by_key(Record::position);
+    let oldest = world.records.scan(&lin(), &ScanQuery::oldest(MANY)).await.unwrap();
+    assert_eq!((ids(&oldest.records), oldest.next), (ids(&records), None));
+    let newest = world.records.scan(&lin(), &ScanQuery::newest(MANY)).await.unwrap();
+    assert_eq!((ids(&newest.records), newest.next), (ids(records.iter().rev()), None));
+}
+
+pub async fn pages_over_equal_times_leave_no_gap_and_repeat_nothing(world: &World) {
+    let mut records = entangled();
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    records.sort_by_key(Record::position);
+    for limit in 1..=11 {
+        assert_eq!(walk(world, &ScanQuery::oldest(limit)).await, ids(&records), "pages of {limit}");
+        assert_eq!(walk(world, &ScanQuery::newest(limit)).await, ids(records.iter().rev()), "pages of {limit}");
+    }
+}
+
+pub async fn a_limit_of_zero_gives_an_empty_page(world: &World) {
+    world.put(&[&numbered(&lin(), 1)]).await;
+    for query in [ScanQuery::oldest(0), ScanQuery::newest(0)] {
+        let page = world.records.scan(&lin(), &query).await.unwrap();
+        assert_eq!((page.records.len(), page.next), (0, None));
+    }
+}
+
+pub async fn a_last_page_that_is_just_full_is_known_to_be_the_last(world: &World) {
+    let records: Vec<_> = (1..=4).map(|n| numbered(&lin(), n)).collect();
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    let first = world.records.scan(&lin(), &ScanQuery::oldest(2)).await.unwrap();
+    let last = world.records.scan(&lin(), &ScanQuery::oldest(2).with_after(first.next)).await.unwrap();
+    assert_eq!((ids(&last.records), last.next), (vec![id(3), id(4)], None));
+    let beyond = ScanQuery::oldest(2).with_after(Some(Cursor::at(&records[3])));
+    assert_eq!(world.records.scan(&lin(), &beyond).await.unwrap(), Default::default());
+}
+
+pub async fn a_filter_narrows_the_walk_without_shortening_its_pages(world: &World) {
+    let mut records: Vec<_> = (1..=20).map(|n| numbered(&lin(), n)).collect();
+    for record in records.iter_mut().step_by(3) {
+        record.scene = Some("plot".into());
+    }
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    let filter = Filter::eq(Field::Scene, "plot");
+    let expected = ids(records.iter().filter(|r| filter.matches(r)));
+    for limit in 1..=7 {
+        assert_eq!(walk(world, &ScanQuery::oldest(limit).with_filter(filter.clone())).await, expected);
+    }
+    let exact = ScanQuery::oldest(7).with_filter(filter.clone());
+    assert_eq!(world.records.scan(&lin(), &exact).await.unwrap().next, None);
+    let back: Vec<_> = expected.into_iter().rev().collect();
+    assert_eq!(walk(world, &ScanQuery::newest(2).with_filter(filter)).await, back);
+}
+
+pub async fn a_cursor_outlives_the_record_it_was_made_of(world: &World) {
+    let records: Vec<_> = (1..=5).map(|n| numbered(&lin(), n)).collect();
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    let after = Some(Cursor::at(&records[2]));
+    world.forget(&lin(), &[id(3)]).await;
+    let later = world.records.scan(&lin(), &ScanQuery::oldest(9).with_after(after)).await.unwrap();
+    assert_eq!(ids(&later.records), [id(4), id(5)]);
+    let earlier = world.records.scan(&lin(), &ScanQuery::newest(9).with_after(after)).await.unwrap();
+    assert_eq!(ids(&earlier.records), [id(2), id(1)]);
+}
+
+pub async fn pages_stay_within_the_scope_and_cross_its_addresses(world: &World) {
+    let places = [session("a"), session("b"), lin()];
+    let records: Vec<_> = (1..=9).map(|n| numbered(&places[usize::from(n) % 3], n)).collect();
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    assert_eq!(walk(world, &ScanQuery::oldest(2)).await, ids(&records));
+    let mut query = ScanQuery::oldest(2);
+    query.order = Order::NewestFirst;
+    let page = world.records.scan(&session("a"), &query).await.unwrap();
+    assert_eq!(ids(&page.records), [id(9), id(6)]);
+    let rest = world.records.scan(&session("a"), &query.with_after(page.next)).await.unwrap();
+    assert_eq!((ids(&rest.records), rest.next), (vec![id(3)], None));
+}
+
+pub async fn records_of_every_state_are_walked(world: &World) {
+    let states = memory_core::State::ALL;
+    for (state, number) in states.iter().zip(1..) {
+        let mut record = numbered(&lin(), number);
+        record.state = *state;
+        world.put(&[&record]).await;
+    }
+    assert_eq!(walk(world, &ScanQuery::oldest(3)).await.len(), states.len());
+}
+
+pub async fn a_senseless_filter_is_refused_by_a_scan(world: &World) {
+    for filter in [Filter::eq(Field::Kind, 3.0), Filter::eq(Field::Metadata("a\"b".into()), "x")] {
+        let query = ScanQuery::oldest(1).with_filter(filter);
+        fails_with(ErrorKind::InvalidInput, world.records.scan(&lin(), &query).await);
+    }
+}

@@ -1,0 +1,214 @@
+//! Writing, reading, deleting and counting records.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use memory_core::{ErrorKind, Job, Kind, Outcome, Pending, RecordId, ScanQuery, Scope, State, Timestamp, Write};
+
+use crate::{
+    World,
+    given::{MANY, fails_with, id, lin, mo, numbered, session, turn},
+};
+
+pub async fn a_new_record_gets_revision_one_and_waits_for_both_jobs(world: &World) {
+    let record = numbered(&lin(), 1);
+    let written = world.put(&[&record]).await.remove(0);
+    assert_eq!((written.id, written.outcome, written.revision), (record.id, Outcome::Created, 1));
+    assert_eq!(sorted(written.pending), Job::ALL);
+    let stored = world.stored(&record).await.unwrap();
+    assert!(stored.same_content(&record));
+    assert_eq!((stored.revision, stored.recorded_at), (1, record.recorded_at));
+}
+
+pub async fn records_are_got_in_the_order_asked_with_gaps_where_there_is_none(world: &World) {
+    let (one, two) = (numbered(&lin(), 1), numbered(&lin(), 2));
+    world.put(&[&one, &two]).await;
+    let got = world.records.get(&lin(), &[id(2), id(9), id(1), id(2)]).await.unwrap();
+    let ids: Vec<Option<RecordId>> = got.iter().map(|r| r.as_ref().map(|r| r.id)).collect();
+    assert_eq!(ids, [Some(id(2)), None, Some(id(1)), Some(id(2))]);
+}
+
+pub async fn calls_about_nothing_do_nothing(world: &World) {
+    assert_eq!(world.records.put(&lin(), vec![]).await.unwrap(), []);
+    assert_eq!(world.records.get(&lin(), &[]).await.unwrap(), []);
+    assert_eq!(world.records.delete(&lin(), &[]).await.unwrap(), []);
+    assert_eq!(world.records.adjacent(&lin(), &[]).await.unwrap(), []);
+    assert_eq!(world.records.bury(&lin(), &[]).await.unwrap(), 0);
+    assert_eq!(world.records.acknowledge(&[]).await.unwrap(), [] as [bool; 0]);
+    assert!(world.all(&lin()).await.is_empty());
+    world.keywords.upsert(&lin(), &[]).await.unwrap();
+    world.keywords.delete(&lin(), &[]).await.unwrap();
+    world.vectors.upsert(&lin(), &[]).await.unwrap();
+    world.vectors.delete(&lin(), &[]).await.unwrap();
+}
+
+pub async fn a_bad_record_in_the_middle_leaves_nothing(world: &World) {
+    let mut batch: Vec<Write> = (1..=5).map(|n| Write::upsert(numbered(&lin(), n))).collect();
+    batch[2].record.text = " \n".into();
+    fails_with(ErrorKind::InvalidInput, world.records.put(&lin(), batch).await);
+    assert!(world.all(&lin()).await.is_empty());
+    assert_eq!(world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0);
+}
+
+pub async fn records_that_no_store_could_keep_are_refused(world: &World) {
+    let whole = numbered(&lin(), 1);
+    let mut bad = vec![whole.clone(); 5];
+    bad[0].text = "a\0b".into();
+    bad[1].confidence = f64::NAN;
+    bad[2].importance = 1.1;
+    bad[3].metadata.insert("k".into(), serde_json::json!(["\0"]));
+    (bad[4].valid_from, bad[4].valid_until) = (Some(Timestamp::from_micros(1)), Some(Timestamp::from_micros(0)));
+    for record in bad {
+        fails_with(ErrorKind::InvalidInput, world.records.put(&lin(), vec![Write::upsert(record)]).await);
+    }
+    assert!(world.all(&lin()).await.is_empty());
+}
+
+pub async fn an_address_outside_the_scope_is_unauthorized_and_leaves_nothing(world: &World) {
+    let batch = || vec![Write::upsert(numbered(&lin(), 1)), Write::upsert(numbered(&mo(), 2))];
+    fails_with(ErrorKind::Unauthorized, world.records.put(&lin(), batch()).await);
+    // An address that is wider than the scope lies outside it, too.
+    fails_with(ErrorKind::Unauthorized, world.records.put(&session("a"), batch()[..1].to_vec()).await);
+    fails_with(ErrorKind::Unauthorized, world.records.put(&Scope::tenant_wide("other").unwrap(), batch()).await);
+    assert!(world.all(&lin()).await.is_empty() && world.all(&mo()).await.is_empty());
+}
+
+pub async fn a_wider_scope_writes_and_reads_below_itself(world: &World) {
+    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let addresses = [tenant.clone(), lin(), session("a"), session("a").with_branch("b").unwrap(), mo()];
+    for (address, number) in addresses.iter().zip(1..) {
+        world.records.put(&tenant, vec![Write::upsert(numbered(address, number))]).await.unwrap();
+    }
+    let within = async |scope: &Scope| world.all(scope).await.iter().map(|r| r.id).collect::<Vec<_>>();
+    assert_eq!(within(&tenant).await, [1, 2, 3, 4, 5].map(id));
+    assert_eq!(within(&lin()).await, [2, 3, 4].map(id));
+    assert_eq!(within(&session("a")).await, [3, 4].map(id));
+    assert_eq!(within(&addresses[3]).await, [id(4)]);
+}
+
+pub async fn the_same_id_under_two_users_is_two_records(world: &World) {
+    let (lins, mut mos) = (turn(&lin(), "lin's", 1), turn(&mo(), "mo's", 2));
+    mos.id = lins.id;
+    assert_eq!(world.put(&[&lins]).await[0].outcome, Outcome::Created);
+    assert_eq!(world.put(&[&mos]).await[0].outcome, Outcome::Created);
+    assert_eq!(world.stored(&lins).await.unwrap().text, "lin's");
+    assert_eq!(world.stored(&mos).await.unwrap().text, "mo's");
+    assert_eq!(world.forget(&lin(), &[lins.id]).await, [lins.id]);
+    assert_eq!(world.stored(&lins).await, None);
+    assert_eq!(world.stored(&mos).await.unwrap().text, "mo's");
+    mos.text = "mo's again".into();
+    assert_eq!(world.put(&[&mos]).await[0].outcome, Outcome::Updated);
+}
+
+pub async fn a_record_in_another_scope_looks_like_not_existing(world: &World) {
+    let record = numbered(&session("a"), 1);
+    world.put(&[&record]).await;
+    let elsewhere = [session("b"), mo(), lin().with_agent("x").unwrap(), Scope::tenant_wide("other").unwrap()];
+    for scope in &elsewhere {
+        assert_eq!(world.records.get(scope, &[id(1)]).await.unwrap(), [None]);
+        assert_eq!(world.records.delete(scope, &[id(1)]).await.unwrap(), []);
+        assert_eq!(world.records.adjacent(scope, &[id(1)]).await.unwrap(), [Default::default()]);
+        assert!(world.all(scope).await.is_empty());
+        assert!(world.records.tombstones(scope, None, MANY).await.unwrap().is_empty());
+    }
+    assert!(world.stored(&record).await.is_some(), "nobody else could delete it");
+}
+
+pub async fn names_that_look_alike_are_different_scopes(world: &World) {
+    let names =
+        ["lin", "Lin", "li", "lin%", "l_n", "lin/a", "lin'--", "\"lin\"", "林", "é", "e\u{301}", "null", "*", "🙂"];
+    for (name, number) in names.iter().zip(1..) {
+        world.put(&[&numbered(&Scope::user(*name).unwrap(), number)]).await;
+    }
+    for (name, number) in names.iter().zip(1..) {
+        let found = world.all(&Scope::user(*name).unwrap()).await;
+        assert_eq!(found.iter().map(|r| r.id).collect::<Vec<_>>(), [id(number)], "{name}");
+        assert_eq!(found[0].scope.user_name(), Some(*name));
+    }
+}
+
+pub async fn dimensions_do_not_run_into_each_other(world: &World) {
+    let user = |name: &str| Scope::user(name).unwrap();
+    let addresses = [
+        user("a").with_agent("b").unwrap(),
+        user("a").with_session("b").unwrap(),
+        user("a").with_branch("b").unwrap(),
+        user("a/b"),
+        user("a b"),
+        user("a").with_agent("b/c").unwrap(),
+        user("a").with_agent("b").unwrap().with_session("c").unwrap(),
+        user("a").with_agent("b").unwrap().with_branch("c").unwrap(),
+    ];
+    for (address, number) in addresses.iter().zip(1..) {
+        world.put(&[&numbered(address, number)]).await;
+    }
+    for address in &addresses {
+        let found = world.all(address).await;
+        assert!(found.iter().all(|r| address.covers(&r.scope)), "{address}: {found:?}");
+        assert_eq!(found.len(), addresses.iter().filter(|other| address.covers(other)).count(), "{address}");
+    }
+}
+
+pub async fn deleting_gives_the_ids_that_were_there(world: &World) {
+    world.put(&[&numbered(&lin(), 1), &numbered(&lin(), 2), &numbered(&lin(), 3)]).await;
+    assert_eq!(world.records.delete(&lin(), &[id(3), id(9), id(1), id(3)]).await.unwrap(), [id(3), id(1)]);
+    assert_eq!(world.records.delete(&lin(), &[id(3)]).await.unwrap(), []);
+    assert_eq!(world.all(&lin()).await.iter().map(|r| r.id).collect::<Vec<_>>(), [id(2)]);
+}
+
+pub async fn two_thousand_records_fit_in_one_call(world: &World) {
+    let records: Vec<_> = (0..2000).map(|n| turn(&lin(), "one of many", n)).collect();
+    let ids: Vec<_> = records.iter().map(|r| r.id).collect();
+    let writes = records.into_iter().map(Write::upsert).collect();
+    assert_eq!(world.records.put(&lin(), writes).await.unwrap().len(), 2000);
+    assert!(world.records.get(&lin(), &ids).await.unwrap().iter().all(Option::is_some));
+    let adjacent = world.records.adjacent(&lin(), &ids).await.unwrap();
+    assert_eq!((adjacent[1].previous, adjacent[1998].next), (Some(ids[0]), Some(ids[1999])));
+    let pending = world.records.backlog(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
+    let done: Vec<_> = pending.iter().map(Pending::done).collect();
+    assert_eq!(world.records.acknowledge(&done).await.unwrap(), vec![true; 2000]);
+    assert_eq!(world.forget(&lin(), &ids).await, ids);
+    assert_eq!(world.records.tombstones(&lin(), None, MANY).await.unwrap().len(), 2000);
+}
+
+pub async fn a_limit_may_be_as_large_as_there_are_numbers(world: &World) {
+    world.put(&[&numbered(&lin(), 1)]).await;
+    let query = ScanQuery::newest(usize::MAX);
+    assert_eq!(world.records.scan(&lin(), &query).await.unwrap().records.len(), 1);
+    let lease = Duration::MAX;
+    assert_eq!(world.records.backlog(Job::Embedding, usize::MAX, lease).await.unwrap().len(), 1);
+    assert_eq!(world.records.backlog(Job::Embedding, usize::MAX, lease).await.unwrap().len(), 0);
+    world.forget(&lin(), &[id(1)]).await;
+    assert_eq!(world.records.tombstones(&lin(), None, usize::MAX).await.unwrap().len(), 1);
+}
+
+pub async fn stats_count_what_lies_within_the_scope(world: &World) {
+    let mut records: Vec<_> = (1..=4).map(|n| numbered(&session("a"), n)).collect();
+    records[1].kind = Kind::new("dream");
+    records[2].state = State::Superseded;
+    records[3].scope = session("b");
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    world.put(&[&numbered(&mo(), 9)]).await;
+    world.forget(&lin(), &[id(4)]).await;
+
+    let stats = world.records.stats(&lin()).await.unwrap();
+    assert_eq!((stats.records, stats.addresses, stats.tombstones), (3, 1, 1));
+    assert_eq!(counts(&stats.kinds), [("dream".into(), 1), ("turn".into(), 2)]);
+    assert_eq!(counts(&stats.states), [("active".into(), 2), ("superseded".into(), 1)]);
+    assert_eq!(counts(&stats.backlog), [(Job::Keywords, 2), (Job::Embedding, 2)]);
+    assert_eq!((stats.oldest, stats.newest), (Some(records[0].occurred_at), Some(records[2].occurred_at)));
+
+    let tenant = world.records.stats(&Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap()).await.unwrap();
+    assert_eq!((tenant.records, tenant.addresses, tenant.tombstones), (4, 2, 1));
+    let nothing = world.records.stats(&session("b")).await.unwrap();
+    assert_eq!((nothing.records, nothing.tombstones, nothing.oldest, nothing.newest), (0, 1, None, None));
+    assert!(counts(&nothing.kinds).is_empty() && counts(&nothing.backlog).is_empty());
+}
+
+fn counts<K: Ord + Clone>(counts: &BTreeMap<K, u64>) -> Vec<(K, u64)> {
+    counts.iter().filter(|(_, n)| **n > 0).map(|(key, n)| (key.clone(), *n)).collect()
+}
+
+fn sorted(mut jobs: Vec<Job>) -> Vec<Job> {
+    jobs.sort();
+    jobs
+}

@@ -1,0 +1,127 @@
+//! The stores under test.
+
+use std::{any::Any, env, sync::Arc};
+
+use memory_core::{EmbeddingSpace, ManualClock, RecordStore, Timestamp};
+use memory_keyword_store::KeywordStore;
+use memory_vector_store::VectorStore;
+
+/// The stores of one backend, empty, with the clock that they read. Every scenario gets a world of its own.
+#[derive(Debug)]
+pub struct World {
+    /// Where the truth is.
+    pub records: Arc<dyn RecordStore>,
+    /// Where the terms are.
+    pub keywords: Arc<dyn KeywordStore>,
+    /// Where the vectors are; their space is [`space`].
+    pub vectors: Arc<dyn VectorStore>,
+    /// The clock that the record store was opened with.
+    pub clock: Arc<ManualClock>,
+    /// Whether all three live in one database, so that what the contracts ask of such a backend is asked of it.
+    pub one_database: bool,
+    guard: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl World {
+    /// A world of stores that know nothing of each other.
+    pub fn new(
+        records: Arc<dyn RecordStore>,
+        keywords: Arc<dyn KeywordStore>,
+        vectors: Arc<dyn VectorStore>,
+        clock: Arc<ManualClock>,
+    ) -> Self {
+        Self { records, keywords, vectors, clock, one_database: false, guard: None }
+    }
+
+    /// A world whose stores share a database, and write and delete in one transaction what belongs together.
+    #[must_use]
+    pub fn in_one_database(mut self) -> Self {
+        self.one_database = true;
+        self
+    }
+
+    /// Keeps something alive as long as the world, such as the temporary directory that its file lies in.
+    #[must_use]
+    pub fn guarded_by(mut self, guard: impl Any + Send + Sync) -> Self {
+        self.guard = Some(Box::new(guard));
+        self
+    }
+
+    /// The same stores behind one pointer more: what holds of a store holds of a box of it.
+    #[must_use]
+    pub fn boxed(&self) -> Self {
+        let records: Box<dyn RecordStore> = Box::new(Arc::clone(&self.records));
+        let keywords: Box<dyn KeywordStore> = Box::new(Arc::clone(&self.keywords));
+        let vectors: Box<dyn VectorStore> = Box::new(Arc::clone(&self.vectors));
+        Self {
+            one_database: self.one_database,
+            ..Self::new(Arc::new(records), Arc::new(keywords), Arc::new(vectors), Arc::clone(&self.clock))
+        }
+    }
+}
+
+/// The space of every world's vectors.
+pub fn space() -> EmbeddingSpace {
+    EmbeddingSpace::cosine("conformance", 8)
+}
+
+/// The clock of a world: it stands still on a day in 2026 until a scenario moves it.
+pub fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::new(Timestamp::from_micros(1_772_000_000_123_456)))
+}
+
+/// Why there is no world today, such as a server that is not there.
+#[derive(Debug, Clone)]
+pub struct Skip {
+    /// The name of the backend, as in the variable `CONFORMANCE_REQUIRE`.
+    pub backend: String,
+    /// What is missing.
+    pub reason: String,
+}
+
+impl Skip {
+    /// Skips a backend for a reason.
+    pub fn new(backend: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { backend: backend.into(), reason: reason.into() }
+    }
+}
+
+/// What a function that makes worlds may give: a world, or a reason why there is none.
+pub trait IntoWorld {
+    /// The world.
+    ///
+    /// # Errors
+    /// The reason, when there is none.
+    fn into_world(self) -> Result<World, Skip>;
+}
+
+impl IntoWorld for World {
+    fn into_world(self) -> Result<World, Skip> {
+        Ok(self)
+    }
+}
+
+impl IntoWorld for Result<World, Skip> {
+    fn into_world(self) -> Result<World, Skip> {
+        self
+    }
+}
+
+/// The world, or nothing when it is skipped; the reason is printed.
+///
+/// # Panics
+/// When it is skipped though the variable `CONFORMANCE_REQUIRE` names its backend (several are parted by commas).
+pub fn enter(made: impl IntoWorld) -> Option<World> {
+    let skip = match made.into_world() {
+        Ok(world) => return Some(world),
+        Err(skip) => skip,
+    };
+    let required = env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
+    let Skip { backend, reason } = skip;
+    assert!(
+        !required.split(',').any(|name| name.trim() == backend),
+        "{backend} is required (CONFORMANCE_REQUIRE) and cannot be tested: {reason}"
+    );
+    eprintln!("skipped: {backend}: {reason}");
+    None
+}

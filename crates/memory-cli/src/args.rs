@@ -1,0 +1,128 @@
+//! Arguments that several commands share.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use jiff::tz::{Offset, TimeZone};
+use memory_engine::{Builder, Embedder, HashEmbedder, MemoryEngine, Scope};
+
+/// Where the memory is.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// The database file
+    #[arg(long, env = "MEMORY_DB", default_value = "memory.db", value_name = "FILE")]
+    pub(crate) db: PathBuf,
+    /// What makes the vectors
+    #[arg(long, value_enum, default_value_t = EmbedderName::Hash)]
+    pub(crate) embedder: EmbedderName,
+}
+
+/// An embedder by name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum EmbedderName {
+    /// Hashed words and letters: offline, deterministic, blind to meaning
+    Hash,
+}
+
+impl EmbedderName {
+    pub(crate) fn load(self) -> Arc<dyn Embedder> {
+        match self {
+            Self::Hash => Arc::new(HashEmbedder::default()),
+        }
+    }
+}
+
+impl StoreArgs {
+    fn builder(&self) -> Builder {
+        MemoryEngine::builder().sqlite(&self.db).embedder(self.embedder.load())
+    }
+
+    /// Opens the memory, making the file when it is not there.
+    pub(crate) async fn create(&self) -> Result<MemoryEngine> {
+        Ok(self.builder().build().await?)
+    }
+
+    /// Opens a memory that is there.
+    pub(crate) async fn open(&self) -> Result<MemoryEngine> {
+        self.must_exist()?;
+        self.create().await
+    }
+
+    /// Opens a memory that is there and whose indexes may have been made otherwise.
+    pub(crate) async fn open_to_rebuild(&self) -> Result<MemoryEngine> {
+        self.must_exist()?;
+        Ok(self.builder().on_mismatch(memory_engine::Mismatch::Rebuild).background(false).build().await?)
+    }
+
+    fn must_exist(&self) -> Result<()> {
+        if !self.db.exists() {
+            let db = self.db.display();
+            bail!(
+                "there is no {db}; `memory import FILE --db {db}` or `memory add TEXT --user NAME --db {db}` makes one"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whose memory it is.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ScopeArgs {
+    /// The tenant
+    #[arg(long, default_value = Scope::DEFAULT_TENANT, value_name = "NAME")]
+    pub(crate) tenant: String,
+    /// The user
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// The agent
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// The session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// The branch of the session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
+}
+
+impl ScopeArgs {
+    pub(crate) fn scope(&self) -> Result<Scope> {
+        let mut scope = Scope::tenant_wide(&self.tenant)?;
+        if let Some(user) = &self.user {
+            scope = scope.with_user(user)?;
+        }
+        if let Some(agent) = &self.agent {
+            scope = scope.with_agent(agent)?;
+        }
+        if let Some(session) = &self.session {
+            scope = scope.with_session(session)?;
+        }
+        if let Some(branch) = &self.branch {
+            scope = scope.with_branch(branch)?;
+        }
+        Ok(scope)
+    }
+
+    /// The scope of something that belongs to a user.
+    pub(crate) fn address(&self) -> Result<Scope> {
+        if self.user.is_none() {
+            bail!("whose memory is it? Name the user: --user NAME");
+        }
+        self.scope()
+    }
+}
+
+/// A zone by name (`Asia/Shanghai`), by offset (`+08:00`) or `UTC`.
+pub(crate) fn zone(text: &str) -> Result<TimeZone> {
+    if let Some((sign, rest)) =
+        text.strip_prefix('+').map(|r| (1, r)).or_else(|| text.strip_prefix('-').map(|r| (-1, r)))
+    {
+        let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "0"));
+        let seconds =
+            hours.parse::<i32>().ok().zip(minutes.parse::<i32>().ok()).map(|(h, m)| sign * (h * 3600 + m * 60));
+        let offset = seconds.and_then(|s| Offset::from_seconds(s).ok());
+        return offset.map(TimeZone::fixed).with_context(|| format!("'{text}' is no offset; write +08:00"));
+    }
+    TimeZone::get(text).with_context(|| format!("there is no time zone '{text}'; write Asia/Shanghai, +08:00 or UTC"))
+}

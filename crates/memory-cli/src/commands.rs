@@ -1,0 +1,12 @@
+//! One file for each command.
+
+pub(crate) mod add;
+pub(crate) mod demo;
+pub(crate) mod eval;
+pub(crate) mod export;
+pub(crate) mod forget;
+pub(crate) mod import;
+pub(crate) mod reindex;
+pub(crate) mod search;
+pub(crate) mod show;
+pub(crate) mod stats;

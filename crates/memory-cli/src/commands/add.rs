@@ -1,0 +1,78 @@
+//! `memory add`.
+
+use std::{io::Read, process::ExitCode};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use memory_engine::{Kind, Role, Timestamp, Turn};
+
+use crate::{
+    args::{self, ScopeArgs, StoreArgs},
+    output,
+};
+
+/// Remember one thing.
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// What to remember; `-` reads standard input
+    text: String,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// Who said it, by role: user, assistant …
+    #[arg(long, default_value = "user")]
+    role: String,
+    /// Who said it, by name
+    #[arg(long)]
+    speaker: Option<String>,
+    /// When it happened, if not now
+    #[arg(long)]
+    time: Option<String>,
+    /// The zone of a time that names none
+    #[arg(long, default_value = "UTC", value_name = "ZONE")]
+    timezone: String,
+    /// The scene it belongs to
+    #[arg(long)]
+    scene: Option<String>,
+    /// What sort of thing it is: turn, fact, note …
+    #[arg(long, default_value = "turn")]
+    kind: String,
+    /// Labels, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Give the id as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Add {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let scope = self.scope.address()?;
+        let mut text = self.text;
+        if text == "-" {
+            text.clear();
+            std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
+        }
+        let mut turn =
+            Turn::user(text).with_role(Role::new(self.role)).with_kind(Kind::new(self.kind)).with_tags(self.tags);
+        if let Some(speaker) = self.speaker {
+            turn = turn.with_speaker(speaker);
+        }
+        if let Some(time) = self.time {
+            turn = turn.at(Timestamp::parse_in(&time, &args::zone(&self.timezone)?)?);
+        }
+        if let Some(scene) = self.scene {
+            turn = turn.with_scene(scene);
+        }
+        let engine = self.store.create().await?;
+        let id = engine.remember(&scope, turn).await?;
+        output::drain(&engine, &scope).await?;
+        if self.json {
+            println!("{}", serde_json::json!({ "id": id }));
+        } else {
+            println!("{id}");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

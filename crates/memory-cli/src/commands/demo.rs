@@ -1,0 +1,91 @@
+//! `memory demo`.
+
+use std::{path::PathBuf, process::ExitCode, time::Instant};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use jiff::tz::TimeZone;
+use memory_engine::{MemoryBlock, RecallQuery, Scope};
+use serde::Deserialize;
+
+use super::import::Importer;
+use crate::{
+    args::{EmbedderName, StoreArgs},
+    output,
+};
+
+const CONVERSATION: &str = include_str!("../../demo/conversation.jsonl");
+const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
+const SHOWN: usize = 3;
+
+/// Show what it does on a bundled bilingual conversation; needs nothing.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Where to keep the conversation; a temporary file that is removed afterwards, when not set
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Question {
+    question: String,
+    note: String,
+}
+
+impl Demo {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let folder = tempfile::tempdir().context("no folder for temporary files")?;
+        let db = self.db.clone().unwrap_or_else(|| folder.path().join("demo.db"));
+        let engine = StoreArgs { db, embedder: EmbedderName::Hash }.create().await?;
+        let lin = Scope::user("lin")?;
+
+        let started = Instant::now();
+        let zone = TimeZone::UTC;
+        let mut importer = Importer::new(&engine, &lin, &zone);
+        importer.read(CONVERSATION.as_bytes(), |_, _| {}).await?;
+        let report = importer.report;
+        ensure!(report.bad_lines == 0, "the bundled conversation is damaged: {:?}", report.errors);
+        output::drain(&engine, &lin).await?;
+        let took = started.elapsed().as_secs_f64() * 1e3;
+        let turns = report.added + report.unchanged;
+        println!("{turns} turns of Lin and Kai, March and April 2026, imported and indexed in {took:.0} ms.\n");
+
+        for line in QUESTIONS.lines() {
+            let question: Question = serde_json::from_str(line)?;
+            let started = Instant::now();
+            let recall = engine.recall(&lin, RecallQuery::new(&question.question).with_limit(SHOWN)).await?;
+            let took = started.elapsed().as_secs_f64() * 1e3;
+            println!(
+                "? {}   ({}; {took:.1} ms)\n{}\n",
+                question.question,
+                question.note,
+                output::recall_table(&recall)
+            );
+        }
+
+        let asked = "海鲜过敏";
+        let recall = engine.recall(&lin, asked).await?;
+        let block = MemoryBlock::default().with_max_chars(600).render(recall.hits.iter().map(|hit| &hit.record));
+        println!(
+            "What a model would be given with the message \"{asked}\" ({} characters):\n",
+            block.text.chars().count()
+        );
+        println!("{}\n", block.text);
+        self.what_next();
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn what_next(&self) {
+        println!("What next:");
+        match &self.db {
+            Some(db) => {
+                println!("  memory search \"interview\" --user lin --explain --db {}", db.display());
+                println!("  memory stats --db {}", db.display());
+            }
+            None => println!("  memory demo --db demo.db        keeps the conversation, so that you can search it"),
+        }
+        println!("  memory add \"I moved to Lisbon\" --user me");
+        println!("  memory search \"where do I live?\" --user me");
+        println!("  memory import your-turns.jsonl  one {{\"user\", \"text\", \"time\", …}} on each line");
+    }
+}

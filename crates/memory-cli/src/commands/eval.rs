@@ -1,0 +1,239 @@
+//! `memory eval`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    io::{BufReader, BufWriter, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use jiff::tz::TimeZone;
+use memory_engine::{Arms, MemoryEngine, RecallQuery, Scope};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::import::Importer;
+use crate::{
+    args::{EmbedderName, StoreArgs},
+    metrics::{DEPTH, Metrics},
+    output,
+    reader::Lines,
+};
+
+/// Measure retrieval on a file of memories and a file of questions.
+///
+/// Builds a throw-away store from the memories, asks every question within its scope, and prints recall@k, hit@k, all@k,
+/// nDCG@10 and MRR, for each arm alone and fused. The gold is used for scoring only.
+#[derive(Debug, Args)]
+pub(crate) struct Eval {
+    /// The memories: JSON Lines as for `import`, each with an "id"
+    #[arg(long, value_name = "FILE")]
+    memories: PathBuf,
+    /// The questions: JSON Lines with "id", "scope", "question", "gold" or "gold_groups", and perhaps "category"
+    #[arg(long, value_name = "FILE")]
+    questions: PathBuf,
+    /// What makes the vectors
+    #[arg(long, value_enum, default_value_t = EmbedderName::Hash)]
+    embedder: EmbedderName,
+    /// Where to build the store, if it is to be kept; it must not be there yet
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+    /// The k of recall@k, hit@k and all@k
+    #[arg(long, value_delimiter = ',', default_value = "1,5,10")]
+    k: Vec<usize>,
+    /// Write what was retrieved, a line for each question: {"question_id", "retrieved": [ids]}
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Give the metrics as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Question {
+    id: String,
+    scope: String,
+    question: String,
+    #[serde(default)]
+    category: String,
+    #[serde(default)]
+    gold: Vec<String>,
+    #[serde(default)]
+    gold_groups: Vec<BTreeSet<String>>,
+}
+
+impl Question {
+    fn groups(&self) -> Vec<BTreeSet<String>> {
+        let each = || self.gold.iter().collect::<BTreeSet<_>>().into_iter().map(|id| BTreeSet::from([id.clone()]));
+        let groups = if self.gold_groups.is_empty() { each().collect() } else { self.gold_groups.clone() };
+        groups.into_iter().filter(|group| !group.is_empty()).collect()
+    }
+}
+
+const MODES: [(&str, Arms); 3] = [("keyword", Arms::KeywordOnly), ("vector", Arms::VectorOnly), ("fused", Arms::All)];
+
+impl Eval {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        ensure!(self.k.iter().all(|k| (1..=DEPTH).contains(k)), "each k lies between 1 and {DEPTH}");
+        let questions = read_questions(&self.questions)?;
+        let folder = tempfile::tempdir().context("no folder for temporary files")?;
+        let db = self.db.clone().unwrap_or_else(|| folder.path().join("eval.db"));
+        ensure!(!db.exists(), "{} is there already; eval builds a store of its own", db.display());
+        let engine = StoreArgs { db, embedder: self.embedder }.create().await?;
+        let memories = build(&engine, &self.memories).await?;
+        let mut report = Map::new();
+        report.insert("memories".into(), json!(memories));
+        report.insert("embedder".into(), json!(engine.embedder().space().model));
+        let mut table = output::table(["arm", "recall@k", "hit@k", "all@k", "nDCG@10", "MRR", "p50 ms"]);
+        let mut categories = Map::new();
+        for (name, arms) in MODES {
+            let asked = ask(&engine, &questions, arms, name).await?;
+            let scored = score(&asked, &questions, &self.k);
+            let overall = Metrics::mean(scored.iter().map(|(_, metrics)| metrics));
+            table.add_row(row(name, &overall, asked.p50_ms));
+            report.insert(name.into(), json!({ "overall": overall, "p50_ms": asked.p50_ms }));
+            if arms == Arms::All {
+                categories = by_category(&scored);
+                if let Some(out) = &self.out {
+                    asked.write(out)?;
+                }
+            }
+        }
+        report.insert("by_category".into(), Value::Object(categories.clone()));
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&report)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let ks = self.k.iter().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
+        println!("{memories} memories, {} questions, k = {ks}\n{table}", questions.len());
+        print_categories(&categories)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn read_questions(path: &Path) -> Result<Vec<Question>> {
+    let file = File::open(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let mut questions: Vec<Question> = Vec::new();
+    let mut ids = BTreeSet::new();
+    for line in Lines::new(BufReader::new(file)) {
+        let line = line?;
+        let place = || format!("{}: line {}", path.display(), line.number);
+        let text = line.text.as_ref().map_err(|e| anyhow::anyhow!("{}: {e}", place()))?;
+        let question: Question = serde_json::from_str(text).with_context(place)?;
+        if !ids.insert(question.id.clone()) {
+            bail!("{}: the question id {} is there twice", place(), question.id);
+        }
+        questions.push(question);
+    }
+    questions.retain(|question| !question.groups().is_empty());
+    ensure!(!questions.is_empty(), "{} holds no question with gold", path.display());
+    Ok(questions)
+}
+
+async fn build(engine: &MemoryEngine, path: &Path) -> Result<u64> {
+    let file = File::open(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let bar = output::progress(file.metadata()?.len(), "importing {wide_bar} {bytes}/{total_bytes} {eta}");
+    let scope = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
+    let zone = TimeZone::UTC;
+    let mut importer = Importer::new(engine, &scope, &zone);
+    importer.read(BufReader::new(file), |_, bytes| bar.inc(bytes)).await?;
+    bar.finish_and_clear();
+    let report = importer.report;
+    if let Some(error) = report.errors.first() {
+        bail!("{}: {error} ({} bad lines)", path.display(), report.bad_lines);
+    }
+    output::drain(engine, &scope).await?;
+    Ok(report.added)
+}
+
+/// What one mode has retrieved.
+struct Asked {
+    /// The question's number, and the ids that were retrieved for it.
+    retrieved: Vec<(String, Vec<String>)>,
+    p50_ms: f64,
+}
+
+impl Asked {
+    fn write(&self, path: &Path) -> Result<()> {
+        let failed = || format!("{} cannot be written", path.display());
+        let mut out = BufWriter::new(File::create(path).with_context(failed)?);
+        for (id, retrieved) in &self.retrieved {
+            writeln!(out, "{}", json!({ "question_id": id, "retrieved": retrieved })).with_context(failed)?;
+        }
+        out.flush().with_context(failed)
+    }
+}
+
+async fn ask(engine: &MemoryEngine, questions: &[Question], arms: Arms, name: &str) -> Result<Asked> {
+    let bar =
+        output::progress(questions.len() as u64, "{msg} {wide_bar} {pos}/{len} {eta}").with_message(name.to_owned());
+    let mut retrieved = Vec::with_capacity(questions.len());
+    let mut times = Vec::with_capacity(questions.len());
+    for question in questions {
+        let scope = Scope::user(&question.scope)?;
+        let started = std::time::Instant::now();
+        let query = RecallQuery::new(&question.question).with_limit(DEPTH).with_arms(arms);
+        let recall = engine.recall(&scope, query).await?;
+        times.push(started.elapsed().as_secs_f64() * 1e3);
+        ensure!(recall.degraded.is_empty(), "the recall was degraded: {:?}", recall.degraded);
+        let name = |hit: &memory_engine::RecallHit| {
+            hit.record.source.message_id.clone().unwrap_or_else(|| hit.record.id.to_string())
+        };
+        retrieved.push((question.id.clone(), recall.hits.iter().map(name).collect()));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    times.sort_by(f64::total_cmp);
+    Ok(Asked { retrieved, p50_ms: times.get(times.len() / 2).copied().unwrap_or_default() })
+}
+
+fn score<'a>(asked: &Asked, questions: &'a [Question], ks: &[usize]) -> Vec<(&'a str, Metrics)> {
+    let pairs = questions.iter().zip(&asked.retrieved);
+    pairs.map(|(q, (_, retrieved))| (q.category.as_str(), Metrics::of(retrieved, &q.groups(), ks))).collect()
+}
+
+fn by_category(scored: &[(&str, Metrics)]) -> Map<String, Value> {
+    let mut groups: BTreeMap<&str, Vec<&Metrics>> = BTreeMap::new();
+    for (category, metrics) in scored {
+        groups.entry(category).or_default().push(metrics);
+    }
+    groups.into_iter().map(|(category, metrics)| (category.to_owned(), json!(Metrics::mean(metrics)))).collect()
+}
+
+fn row(name: &str, metrics: &Metrics, p50_ms: f64) -> [String; 7] {
+    let each =
+        |values: &BTreeMap<usize, f64>| values.values().map(|v| output::ratio(*v)).collect::<Vec<_>>().join(" / ");
+    [
+        name.to_owned(),
+        each(&metrics.recall),
+        each(&metrics.hit),
+        each(&metrics.all),
+        output::ratio(metrics.ndcg_10),
+        output::ratio(metrics.mrr),
+        format!("{p50_ms:.2}"),
+    ]
+}
+
+fn print_categories(categories: &Map<String, Value>) -> Result<()> {
+    if categories.len() < 2 {
+        return Ok(());
+    }
+    let mut table = output::table(["fused, by category", "questions", "recall@k", "all@k", "nDCG@10", "MRR"]);
+    for (category, metrics) in categories {
+        let each = |key: &str| {
+            let values = metrics.get(key).and_then(Value::as_object).into_iter().flatten();
+            let mut values: Vec<(usize, f64)> =
+                values.filter_map(|(k, v)| Some((k.parse().ok()?, v.as_f64()?))).collect();
+            values.sort_by_key(|(k, _)| *k);
+            values.into_iter().map(|(_, v)| output::ratio(v)).collect::<Vec<_>>().join(" / ")
+        };
+        let one = |key: &str| metrics.get(key).and_then(Value::as_f64).map(output::ratio).unwrap_or_default();
+        let questions = metrics.get("questions").map(ToString::to_string).unwrap_or_default();
+        table.add_row([category.clone(), questions, each("recall"), each("all"), one("ndcg_10"), one("mrr")]);
+    }
+    println!("{table}");
+    Ok(())
+}

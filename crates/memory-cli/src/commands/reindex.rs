@@ -1,0 +1,31 @@
+//! `memory reindex`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{
+    args::{ScopeArgs, StoreArgs},
+    output,
+};
+
+/// Make all indexes anew, after a change of embedder or analyzer.
+#[derive(Debug, Args)]
+pub(crate) struct Reindex {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    scope: ScopeArgs,
+}
+
+impl Reindex {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let scope = self.scope.scope()?;
+        let engine = self.store.open_to_rebuild().await?;
+        let count = engine.reindex(&scope).await?;
+        output::drain(&engine, &scope).await?;
+        println!("{count} records indexed anew with {}", engine.embedder().space());
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,55 @@
+//! `memory stats`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{
+    args::{ScopeArgs, StoreArgs},
+    output,
+};
+
+/// Count what is stored.
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// Give the numbers as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Stats {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let scope = self.scope.scope()?;
+        let engine = self.store.open().await?;
+        let stats = engine.stats(&scope).await?;
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&stats)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut table = output::table(["what", "how many"]);
+        table.add_row(["records".to_owned(), stats.records.to_string()]);
+        for (kind, count) in &stats.kinds {
+            table.add_row([format!("  of kind {kind}"), count.to_string()]);
+        }
+        for (state, count) in stats.states.iter().filter(|(state, _)| *state != "active") {
+            table.add_row([format!("  {state}"), count.to_string()]);
+        }
+        table.add_row(["addresses".to_owned(), stats.addresses.to_string()]);
+        table.add_row(["tombstones".to_owned(), stats.tombstones.to_string()]);
+        for (job, count) in &stats.backlog {
+            table.add_row([format!("waiting for {}", job.as_str()), count.to_string()]);
+        }
+        for (name, time) in [("oldest", stats.oldest), ("newest", stats.newest)] {
+            if let Some(time) = time {
+                table.add_row([name.to_owned(), time.to_string()]);
+            }
+        }
+        println!("{table}\nwithin {scope}");
+        Ok(ExitCode::SUCCESS)
+    }
+}

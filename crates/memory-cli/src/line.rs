@@ -1,0 +1,234 @@
+//! The JSON Lines form of a record: what `import` takes and `export` gives.
+
+use anyhow::{Result, bail, ensure};
+use jiff::tz::TimeZone;
+use memory_engine::{Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Tombstone, Trust};
+use serde_json::{Map, Value, json};
+
+/// A line, understood.
+#[derive(Debug)]
+pub(crate) enum Line {
+    /// A record.
+    Record(Box<Record>),
+    /// The tombstone of one.
+    Tombstone(Tombstone),
+}
+
+/// What a line does not say itself.
+#[derive(Debug)]
+pub(crate) struct Defaults<'a> {
+    /// Whose it is.
+    pub(crate) scope: &'a Scope,
+    /// The zone of times that name none.
+    pub(crate) zone: &'a TimeZone,
+    /// The time now.
+    pub(crate) clock: &'a dyn Clock,
+}
+
+/// A parsed record, and whether the file gave it an id.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) line: Line,
+    pub(crate) has_id: bool,
+}
+
+/// Reads a line: a JSON object with at least `text`. Keys that mean nothing to us are kept in the metadata.
+pub(crate) fn parse(text: &str, defaults: &Defaults<'_>) -> Result<Parsed> {
+    let value: Value = serde_json::from_str(text).map_err(|e| {
+        anyhow::anyhow!("it is no JSON (column {}); write one object like {{\"text\": \"…\"}} on each line", e.column())
+    })?;
+    let Value::Object(mut keys) = value else { bail!("it is no JSON object; write {{\"text\": \"…\"}}") };
+    if let Some(tombstone) = keys.remove("tombstone") {
+        return Ok(Parsed { line: Line::Tombstone(parse_tombstone(tombstone, defaults.scope)?), has_id: true });
+    }
+    let mut keys = Keys(keys);
+    let Some(text) = keys.text("text")? else { bail!("it has no \"text\"; every turn needs one") };
+    let mut record = Record::new(address(&mut keys, defaults.scope)?, Kind::TURN, text, defaults.clock);
+    record.trust = Trust::Import;
+    let id = keys.text("id")?;
+    if let Some(id) = &id {
+        record.id = RecordId::named(&record.scope, id);
+        record.source.message_id = Some(id.clone()).filter(|id| id.parse::<RecordId>().is_err());
+    }
+    if let Some(id) = keys.text("message_id")? {
+        record.source.message_id = Some(id);
+    }
+    record.kind = keys.text("kind")?.map_or(record.kind, Kind::new);
+    record.role = keys.text("role")?.map(Role::new);
+    record.speaker = keys.text("speaker")?;
+    record.scene = keys.text("scene")?;
+    record.topic = keys.text("topic")?;
+    record.emotion = keys.text("emotion")?;
+    record.entities = keys.texts("entities")?;
+    record.tags = keys.texts("tags")?;
+    record.confidence = keys.number("confidence")?.unwrap_or(record.confidence);
+    record.importance = keys.number("importance")?.unwrap_or(record.importance);
+    record.source.sequence = keys.integer("sequence")?;
+    record.source.round = keys.integer("round")?.map(u32::try_from).transpose()?;
+    record.derived_from = keys.texts("derived_from")?.iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
+    record.occurred_at = keys.time("time", defaults.zone)?.unwrap_or(record.occurred_at);
+    record.recorded_at = keys.time("recorded_at", defaults.zone)?.unwrap_or(record.recorded_at);
+    record.valid_from = keys.time("valid_from", defaults.zone)?;
+    record.valid_until = keys.time("valid_until", defaults.zone)?;
+    if let Some(trust) = keys.text("trust")? {
+        record.trust = trust.parse::<Trust>()?;
+    }
+    if let Some(state) = keys.text("state")? {
+        record.state = state.parse::<State>()?;
+    }
+    record.metadata = keys.metadata()?;
+    record.validate()?;
+    Ok(Parsed { line: Line::Record(Box::new(record)), has_id: id.is_some() })
+}
+
+fn address(keys: &mut Keys, default: &Scope) -> Result<Scope> {
+    let mut scope = Scope::tenant_wide(default.tenant())?;
+    let user = match keys.text("user")? {
+        Some(user) => Some(user),
+        None => keys.text("scope")?,
+    };
+    let pick = |found: Option<String>, default: Option<&str>| found.or_else(|| default.map(str::to_owned));
+    match pick(user, default.user_name()) {
+        Some(user) => scope = scope.with_user(user)?,
+        None => bail!("it does not say whose it is; add \"user\" to the line or --user to the command"),
+    }
+    if let Some(agent) = pick(keys.text("agent")?, default.agent()) {
+        scope = scope.with_agent(agent)?;
+    }
+    if let Some(session) = pick(keys.text("session")?, default.session()) {
+        scope = scope.with_session(session)?;
+    }
+    if let Some(branch) = pick(keys.text("branch")?, default.branch()) {
+        scope = scope.with_branch(branch)?;
+    }
+    Ok(scope)
+}
+
+fn parse_tombstone(value: Value, default: &Scope) -> Result<Tombstone> {
+    let Value::Object(keys) = value else { bail!("\"tombstone\" is no object") };
+    let mut keys = Keys(keys);
+    let mut need = |key: &'static str| keys.text(key)?.ok_or_else(|| anyhow::anyhow!("the tombstone has no \"{key}\""));
+    let (id, content_hash, deleted_at) =
+        (need("id")?.parse()?, need("content_hash")?.parse()?, need("deleted_at")?.parse()?);
+    Ok(Tombstone { id, scope: address(&mut keys, default)?, content_hash, deleted_at })
+}
+
+/// The keys of a line that have not been read yet.
+struct Keys(Map<String, Value>);
+
+impl Keys {
+    fn take(&mut self, key: &str) -> Option<Value> {
+        self.0.shift_remove(key).filter(|value| !value.is_null())
+    }
+
+    fn text(&mut self, key: &str) -> Result<Option<String>> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::String(text)) if text.is_empty() && key != "text" => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(Value::Number(number)) if key != "text" => Ok(Some(number.to_string())),
+            Some(_) => bail!("\"{key}\" is no text"),
+        }
+    }
+
+    fn texts(&mut self, key: &str) -> Result<Vec<String>> {
+        let text = |value: Value| match value {
+            Value::String(text) => Ok(text),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                bail!("\"{key}\" holds something that is no text")
+            }
+        };
+        match self.take(key) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(values)) => values.into_iter().map(text).collect(),
+            Some(Value::String(one)) => Ok(vec![one]),
+            Some(_) => bail!("\"{key}\" is no list of texts"),
+        }
+    }
+
+    fn number(&mut self, key: &str) -> Result<Option<f64>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        let number = value.as_f64();
+        ensure!(number.is_some(), "\"{key}\" is no number");
+        Ok(number)
+    }
+
+    fn integer(&mut self, key: &str) -> Result<Option<i64>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        let number = value.as_i64();
+        ensure!(number.is_some(), "\"{key}\" is no whole number");
+        Ok(number)
+    }
+
+    fn time(&mut self, key: &str, zone: &TimeZone) -> Result<Option<Timestamp>> {
+        Ok(self.text(key)?.map(|text| Timestamp::parse_in(&text, zone)).transpose()?)
+    }
+
+    /// `metadata`, and every key that is left.
+    fn metadata(mut self) -> Result<Map<String, Value>> {
+        let mut metadata = match self.take("metadata") {
+            None => Map::new(),
+            Some(Value::Object(map)) => map,
+            Some(_) => bail!("\"metadata\" is no object"),
+        };
+        metadata.extend(self.0.into_iter().filter(|(_, value)| !value.is_null()));
+        Ok(metadata)
+    }
+}
+
+/// Writes a record so that [`parse`] gives it back.
+pub(crate) fn write(record: &Record) -> Value {
+    let mut line = Map::new();
+    let mut put = |key: &str, value: Value| {
+        let empty = value.is_null()
+            || value.as_array().is_some_and(Vec::is_empty)
+            || value.as_object().is_some_and(Map::is_empty);
+        if !empty {
+            line.insert(key.to_owned(), value);
+        }
+    };
+    put("id", json!(record.id));
+    for (dimension, value) in record.scope.dimensions() {
+        put(dimension, json!(value));
+    }
+    put("kind", json!(record.kind));
+    put("role", json!(record.role));
+    put("speaker", json!(record.speaker));
+    put("text", json!(record.text));
+    put("time", json!(record.occurred_at));
+    put("scene", json!(record.scene));
+    put("topic", json!(record.topic));
+    put("emotion", json!(record.emotion));
+    put("entities", json!(record.entities));
+    put("tags", json!(record.tags));
+    put("confidence", json!(record.confidence));
+    put("importance", json!(record.importance));
+    put("message_id", json!(record.source.message_id));
+    put("sequence", json!(record.source.sequence));
+    put("round", json!(record.source.round));
+    put("derived_from", json!(record.derived_from));
+    put("trust", json!(record.trust));
+    put("state", json!(record.state));
+    put("recorded_at", json!(record.recorded_at));
+    put("valid_from", json!(record.valid_from));
+    put("valid_until", json!(record.valid_until));
+    put("metadata", Value::Object(record.metadata.clone()));
+    Value::Object(line)
+}
+
+/// Writes a tombstone so that [`parse`] gives it back.
+pub(crate) fn write_tombstone(tombstone: &Tombstone) -> Value {
+    let mut keys = Map::new();
+    keys.insert("id".into(), json!(tombstone.id));
+    for (dimension, value) in tombstone.scope.dimensions() {
+        if value.is_some() {
+            keys.insert(dimension.into(), json!(value));
+        }
+    }
+    keys.insert("content_hash".into(), json!(tombstone.content_hash.to_string()));
+    keys.insert("deleted_at".into(), json!(tombstone.deleted_at));
+    json!({ "tombstone": keys })
+}
+
+#[cfg(test)]
+mod tests;

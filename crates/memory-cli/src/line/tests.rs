@@ -1,0 +1,74 @@
+use memory_engine::SystemClock;
+
+use super::*;
+
+fn read(text: &str) -> Result<Parsed> {
+    let scope = Scope::tenant_wide("default").unwrap();
+    parse(text, &Defaults { scope: &scope, zone: &TimeZone::UTC, clock: &SystemClock })
+}
+
+fn record(text: &str) -> Record {
+    match read(text).unwrap().line {
+        Line::Record(record) => *record,
+        Line::Tombstone(_) => panic!("a record was expected"),
+    }
+}
+
+#[test]
+fn scope_is_another_word_for_user_and_unknown_keys_are_kept() {
+    let r = record(
+        r#"{"id":"D1:3","scope":"conv-26","session":"s1","role":"participant","speaker":"Mel","text":"hi","time":"2023-05-08T13:56:00","lang":"en","place":"上海"}"#,
+    );
+    assert_eq!((r.scope.user_name(), r.scope.session()), (Some("conv-26"), Some("s1")));
+    assert_eq!(r.source.message_id.as_deref(), Some("D1:3"));
+    assert_eq!(r.occurred_at.to_string(), "2023-05-08T13:56:00Z");
+    assert_eq!(r.metadata.get("place"), Some(&json!("上海")));
+    assert_eq!(r.trust, Trust::Import);
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let mut r = record(
+        r#"{"user":"lin","text":"周三面试 \"x\"","tags":["a","b"],"confidence":0.25,"sequence":-7,"kind":"fact","valid_from":"2026-01-01"}"#,
+    );
+    r.derived_from = vec![RecordId::new()];
+    (r.state, r.trust) = (State::Superseded, Trust::User);
+    let again = record(&write(&r).to_string());
+    assert_eq!(again, r);
+}
+
+#[test]
+fn a_tombstone_is_read_back() {
+    let tombstone = Tombstone {
+        id: RecordId::new(),
+        scope: Scope::user("lin").unwrap().with_session("s").unwrap(),
+        content_hash: memory_engine::ContentHash::of("x"),
+        deleted_at: Timestamp::from_micros(5),
+    };
+    match read(&write_tombstone(&tombstone).to_string()).unwrap().line {
+        Line::Tombstone(again) => assert_eq!(again, tombstone),
+        Line::Record(_) => panic!("a tombstone was expected"),
+    }
+}
+
+#[test]
+fn each_bad_line_says_what_is_wrong() {
+    let cases = [
+        ("{", "no JSON"),
+        ("[1]", "no JSON object"),
+        ("{\"user\":\"lin\"}", "no \"text\""),
+        ("{\"text\":\"hi\"}", "whose it is"),
+        ("{\"user\":\"lin\",\"text\":\" \"}", "empty"),
+        ("{\"user\":\"lin\",\"text\":7}", "\"text\" is no text"),
+        ("{\"user\":\"lin\",\"text\":\"a\\u0000b\"}", "NUL"),
+        ("{\"user\":\"lin\",\"text\":\"x\",\"time\":\"soon\"}", "no time"),
+        ("{\"user\":\"lin\",\"text\":\"x\",\"tags\":[1]}", "tags"),
+        ("{\"user\":\"lin\",\"text\":\"x\",\"confidence\":3}", "confidence"),
+        ("{\"user\":\" \",\"text\":\"x\"}", "white space"),
+        ("{\"user\":\"lin\",\"text\":\"x\",\"trust\":\"me\"}", "trust"),
+    ];
+    for (line, word) in cases {
+        let e = format!("{:#}", read(line).unwrap_err());
+        assert!(e.contains(word), "{line}: {e}");
+    }
+}

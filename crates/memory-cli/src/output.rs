@@ -1,0 +1,88 @@
+//! What people see: tables, progress, one-line texts.
+
+use std::io::IsTerminal;
+
+use comfy_table::{ContentArrangement, Table, presets};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::tz::{Offset, TimeZone};
+use memory_engine::{MemoryEngine, Progress, Recall, RecallHit, Scope};
+
+/// A table that fits the terminal.
+pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(header);
+    if !std::io::stdout().is_terminal() {
+        table.set_width(120);
+    }
+    table
+}
+
+/// A progress bar on the terminal, and nothing where nobody looks.
+pub(crate) fn progress(total: u64, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("━╸ "));
+    bar
+}
+
+/// Waits until everything is indexed, with a bar.
+pub(crate) async fn drain(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
+    let bar = progress(0, "indexing  {wide_bar} {pos}/{len} {per_sec} {eta}");
+    let done = engine.drain(scope, |Progress { done, total }| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
+    let done = done.await;
+    bar.finish_and_clear();
+    done
+}
+
+/// The zone that times are shown in: UTC+8, unless the machine says otherwise.
+pub(crate) fn display_zone() -> TimeZone {
+    TimeZone::try_system().unwrap_or_else(|_| TimeZone::fixed(Offset::constant(8)))
+}
+
+/// The recalled turns, with scores and who found them.
+pub(crate) fn recall_table(recall: &Recall) -> String {
+    let zone = display_zone();
+    let mut table = table(["#", "score", "found by", "when", "who", "text"]);
+    for (hit, n) in recall.hits.iter().zip(1..) {
+        let record = &hit.record;
+        let who = record.speaker.as_deref().or(record.role.as_ref().map(|r| r.as_str())).unwrap_or("");
+        let scene = record.scene.as_deref().map(|scene| format!("[{scene}] ")).unwrap_or_default();
+        table.add_row([
+            n.to_string(),
+            hit.score.to_string(),
+            found_by(hit),
+            record.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M").to_string(),
+            who.to_owned(),
+            format!("{scene}{}", shorten(&record.text, 160)),
+        ]);
+    }
+    let mut text = table.to_string();
+    for degraded in &recall.degraded {
+        text.push_str(&format!("\ndegraded: {}: {}", degraded.stage, degraded.reason));
+    }
+    text
+}
+
+fn found_by(hit: &RecallHit) -> String {
+    hit.found_by.iter().map(|f| format!("{} #{}", f.arm.as_str(), f.rank)).collect::<Vec<_>>().join("\n")
+}
+
+/// A text on one line, cut at a number of characters.
+pub(crate) fn shorten(text: &str, characters: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= characters {
+        return line;
+    }
+    line.chars().take(characters.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A ratio with four digits.
+pub(crate) fn ratio(value: f64) -> String {
+    format!("{value:.4}")
+}

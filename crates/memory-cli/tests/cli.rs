@@ -1,0 +1,253 @@
+//! The command, as somebody at a terminal uses it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use serde_json::Value;
+
+/// A folder with a database in it.
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+/// What a command printed, and how it ended.
+#[derive(Debug)]
+struct Ran {
+    stdout: String,
+    stderr: String,
+    success: bool,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { success: output.status.success(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    #[track_caller]
+    fn ok(self) -> String {
+        assert!(self.success, "{self:?}");
+        self.stdout
+    }
+
+    /// The one line that says what went wrong.
+    #[track_caller]
+    fn refused(self, words: &[&str]) {
+        assert!(!self.success, "{self:?}");
+        for word in words {
+            assert!(self.stderr.contains(word), "'{word}' is not in: {}", self.stderr);
+        }
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+    }
+
+    fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        let mut command = assert_cmd::Command::cargo_bin("memory").unwrap();
+        command.current_dir(self.folder.path()).env_remove("MEMORY_DB").args(arguments);
+        Ran::of(command.output().unwrap())
+    }
+
+    fn import(&self, path: &Path) -> Value {
+        self.run(&["import", path.to_str().unwrap(), "--json"]).stdout.lines().last().map(|l| serde_json::from_str(l).unwrap()).unwrap()
+    }
+
+    fn stats(&self) -> Value {
+        self.run(&["stats", "--json"]).json()
+    }
+}
+
+const TURNS: &str = r#"{"id":"1","user":"lin","session":"a","role":"user","speaker":"Lin","text":"我对海鲜过敏","time":"2026-03-01T20:00:00","place":"上海"}
+{"id":"2","user":"lin","session":"a","role":"assistant","speaker":"Kai","text":"记住了，不点虾","time":"2026-03-01T20:01:00"}
+{"id":"3","user":"lin","session":"b","role":"user","speaker":"Lin","text":"My interview has moved to Friday","time":"2026-03-02T09:00:00","scene":"daily","tags":["work"]}
+{"user":"mo","text":"I moved to Lisbon"}
+"#;
+
+#[test]
+fn the_demo_needs_nothing_and_answers_its_questions() {
+    let desk = Desk::new();
+    let shown = desk.run(&["demo"]).ok();
+    assert!(shown.contains("found by") && shown.contains("Relevant long-term memory") && shown.contains("What next"), "{shown}");
+    assert_eq!(fs::read_dir(desk.folder.path()).unwrap().count(), 0, "the demo leaves nothing behind");
+}
+
+#[test]
+fn the_demo_finds_the_gold_of_its_questions_among_the_first_ten() {
+    let desk = Desk::new();
+    desk.run(&["demo", "--db", "demo.db"]).ok();
+    let questions = include_str!("../demo/questions.jsonl");
+    let mut found = 0;
+    for line in questions.lines() {
+        let question: Value = serde_json::from_str(line).unwrap();
+        let text = question["question"].as_str().unwrap();
+        let recall = desk.run(&["search", text, "--user", "lin", "--db", "demo.db", "--json"]).json();
+        let ids: Vec<&str> = recall["hits"].as_array().unwrap().iter().filter_map(|h| h["record"]["source"]["message_id"].as_str()).collect();
+        found += usize::from(question["gold"].as_array().unwrap().iter().any(|gold| ids.contains(&gold.as_str().unwrap())));
+    }
+    assert_eq!(found, questions.lines().count());
+}
+
+#[test]
+fn an_import_can_be_repeated_and_adds_nothing() {
+    let desk = Desk::new();
+    let file = desk.write("turns.jsonl", TURNS);
+    assert_eq!(desk.import(&file)["added"], 4);
+    let again = desk.import(&file);
+    assert_eq!((again["added"].as_u64(), again["unchanged"].as_u64()), (Some(0), Some(4)));
+    let stats = desk.stats();
+    assert_eq!(stats["records"], 4);
+    assert_eq!(stats["backlog"], serde_json::json!({}), "everything is indexed when the command ends");
+}
+
+#[test]
+fn a_search_stays_within_its_scope_and_its_filters() {
+    let desk = Desk::new();
+    desk.import(&desk.write("turns.jsonl", TURNS));
+    let texts = |arguments: &[&str]| -> Vec<String> {
+        let recall = desk.run(&[arguments, &["--json"]].concat()).json();
+        recall["hits"].as_array().unwrap().iter().map(|h| h["record"]["text"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(texts(&["search", "海鮮", "--user", "lin"])[0], "我对海鲜过敏");
+    assert!(texts(&["search", "moved", "--user", "lin"]).iter().all(|t| !t.contains("Lisbon")));
+    assert_eq!(texts(&["search", "moved", "--user", "mo"]), ["I moved to Lisbon"]);
+    assert_eq!(texts(&["search", "moved", "--user", "lin", "--session", "a"]), Vec::<String>::new());
+    assert_eq!(texts(&["search", "interview 海鲜", "--user", "lin", "--since", "2026-03-02"]), ["My interview has moved to Friday"]);
+    assert_eq!(texts(&["search", "interview 海鲜", "--user", "lin", "--scene", "daily"]), ["My interview has moved to Friday"]);
+    assert_eq!(texts(&["search", "interview", "--user", "lin", "--kind", "fact"]), Vec::<String>::new());
+    let explained = desk.run(&["search", "interview", "--user", "lin", "--explain"]).ok();
+    assert!(explained.contains("keyword #1 at") && explained.contains("stages: arms"), "{explained}");
+}
+
+#[test]
+fn what_was_forgotten_stays_away_from_a_second_import() {
+    let desk = Desk::new();
+    let file = desk.write("turns.jsonl", TURNS);
+    desk.import(&file);
+    desk.run(&["forget", "1", "--user", "lin"]).refused(&["--yes"]);
+    desk.run(&["forget", "1", "--user", "lin", "--yes"]).ok();
+    let again = desk.import(&file);
+    assert_eq!((again["added"].as_u64(), again["forgotten"].as_u64()), (Some(0), Some(1)));
+    let renamed = desk.write("renamed.jsonl", TURNS.replace("\"id\":\"1\"", "\"id\":\"other\""));
+    assert_eq!(desk.import(&renamed)["forgotten"], 1, "under another id it reads the same");
+    desk.run(&["show", "1", "--user", "lin"]).refused(&["no record 1"]);
+    desk.run(&["forget", "1", "--user", "lin", "--yes"]).refused(&["not within"]);
+    desk.run(&["forget", "--yes"]).refused(&["--user"]);
+    assert!(desk.run(&["forget", "--user", "lin", "--yes"]).ok().starts_with("2 forgotten"));
+    assert_eq!(desk.stats()["records"], 1);
+}
+
+#[test]
+fn an_export_is_taken_back_with_its_tombstones() {
+    let desk = Desk::new();
+    desk.import(&desk.write("turns.jsonl", TURNS));
+    desk.run(&["forget", "2", "--user", "lin", "--yes"]).ok();
+    let exported = desk.run(&["export"]).ok();
+    desk.run(&["export", "--output", "all.jsonl"]).ok();
+    assert_eq!(fs::read_to_string(desk.path("all.jsonl")).unwrap(), exported);
+    assert_eq!(exported.lines().count(), 4);
+
+    let other = Desk::new();
+    let report = other.import(&desk.path("all.jsonl"));
+    assert_eq!((report["added"].as_u64(), report["tombstones"].as_u64()), (Some(3), Some(1)));
+    assert_eq!(other.run(&["export"]).ok(), exported);
+    assert_eq!(other.import(&other.write("turns.jsonl", TURNS))["forgotten"], 1, "the tombstone came along");
+}
+
+#[test]
+fn one_thing_can_be_added_shown_and_found() {
+    let desk = Desk::new();
+    let id = desk.run(&["add", "I keep the brass key under the stove", "--user", "mo", "--scene", "plot"]).ok();
+    let shown = desk.run(&["show", id.trim()]).json();
+    assert_eq!(shown["scene"], "plot");
+    assert!(desk.run(&["search", "where is the key?", "--user", "mo"]).ok().contains("brass key"));
+    assert!(desk.run(&["search", "key", "--user", "lin"]).ok().contains("nothing found"));
+    assert!(desk.run(&["reindex"]).ok().contains("1 records indexed anew"));
+    assert!(desk.run(&["search", "where is the key?", "--user", "mo"]).ok().contains("brass key"));
+}
+
+#[test]
+fn bad_lines_are_told_by_number_and_the_rest_goes_on() {
+    let desk = Desk::new();
+    let mut file = b"{\"user\":\"lin\",\"text\":\"good\"}\nnot json\n{\"user\":\"lin\",\"text\":\" \"}\n\xff\xfe\n{\"user\":\"lin\",\"text\":\"a\\u0000b\"}\n".to_vec();
+    file.extend_from_slice(b"{\"user\":\"lin\",\"text\":\"later\",\"time\":\"2999-01-01\"}\n{\"user\":\"lin\",\"text\":\"");
+    file.resize(file.len() + (10 << 20), b'x');
+    file.extend_from_slice(b"\"}\n{\"user\":\"lin\",\"text\":\"also good\"}\n");
+    let file = desk.write("bad.jsonl", file);
+    let ran = desk.run(&["import", file.to_str().unwrap()]);
+    assert_eq!(ran.stderr.lines().count(), 6, "one line for each: {}", ran.stderr);
+    ran.refused(&["line 2: it is no JSON", "line 3:", "empty", "line 4:", "UTF-8", "line 5:", "NUL", "line 6:", "future", "line 7:", "4 MiB"]);
+    assert_eq!(desk.stats()["records"], 2);
+}
+
+#[test]
+fn a_strict_import_stops_at_the_first_bad_line_and_can_be_resumed() {
+    let desk = Desk::new();
+    let file = desk.write("bad.jsonl", "{\"user\":\"lin\",\"text\":\"good\"}\n{\"user\":\"lin\"}\n{\"user\":\"lin\",\"text\":\"later\"}\n");
+    desk.run(&["import", file.to_str().unwrap(), "--strict"]).refused(&["line 2", "no \"text\""]);
+    let mended = desk.write("bad.jsonl", "{\"user\":\"lin\",\"text\":\"good\"}\n{\"user\":\"lin\",\"text\":\"later\"}\n");
+    desk.import(&mended);
+    assert_eq!(desk.stats()["records"], 2);
+}
+
+#[test]
+fn each_mistake_is_answered_with_one_clear_line() {
+    let desk = Desk::new();
+    let turns = desk.write("turns.jsonl", TURNS);
+    let turns = turns.to_str().unwrap();
+    desk.run(&["search", "x", "--user", "lin"]).refused(&["there is no memory.db", "memory import"]);
+    desk.run(&["import", "absent.jsonl"]).refused(&["absent.jsonl cannot be read"]);
+    desk.run(&["import", "."]).refused(&["directory"]);
+    desk.run(&["import", turns, "--timezone", "Mars/Olympus"]).refused(&["Mars/Olympus", "Asia/Shanghai"]);
+    desk.run(&["import", turns, "--db", "missing/folder/memory.db"]).refused(&["missing/folder"]);
+    desk.run(&["import", turns, "--colour"]).refused(&["--colour", "--help"]);
+    let text_file = desk.write("notes.txt", "just some notes that are long enough to be looked at as a header of a file\n".repeat(20));
+    desk.run(&["stats", "--db", text_file.to_str().unwrap()]).refused(&["notes.txt", "SQLite"]);
+    assert!(fs::read_to_string(text_file).unwrap().starts_with("just some notes"), "the file is left as it was");
+    desk.run(&["add", " ", "--user", "lin"]).refused(&["empty"]);
+    desk.run(&["add", "x"]).refused(&["--user NAME"]);
+    desk.import(Path::new(turns));
+    desk.run(&["search", "  ", "--user", "lin"]).refused(&["question is empty"]);
+    desk.run(&["search", "x", "--user", "lin", "--since", "soon"]).refused(&["2026-03-02"]);
+    desk.run(&["show", "no-uuid"]).refused(&["UUID"]);
+    desk.run(&["search", "x", "--user", " lin"]).refused(&["white space"]);
+}
+
+#[test]
+fn eval_scores_as_worked_by_hand() {
+    let desk = Desk::new();
+    let memories = desk.write("m.jsonl", TURNS);
+    let questions = desk.write(
+        "q.jsonl",
+        "{\"id\":\"q1\",\"scope\":\"lin\",\"question\":\"海鲜\",\"category\":\"zh\",\"gold\":[\"1\"]}\n{\"id\":\"q2\",\"scope\":\"lin\",\"question\":\"interview\",\"category\":\"en\",\"gold_groups\":[[\"3\"],[\"none\"]]}\n",
+    );
+    let (m, q) = (memories.to_str().unwrap(), questions.to_str().unwrap());
+    let report = desk.run(&["eval", "--memories", m, "--questions", q, "--json", "--out", "r.jsonl"]).json();
+    let fused = &report["fused"]["overall"];
+    assert_eq!((fused["recall"]["1"].as_f64(), fused["mrr"].as_f64(), fused["all"]["10"].as_f64()), (Some(0.75), Some(1.0), Some(0.5)));
+    assert_eq!(report["by_category"]["zh"]["questions"], 1);
+    let first: Value = serde_json::from_str(fs::read_to_string(desk.path("r.jsonl")).unwrap().lines().next().unwrap()).unwrap();
+    assert_eq!((first["question_id"].as_str(), first["retrieved"][0].as_str()), (Some("q1"), Some("1")));
+    assert!(desk.run(&["eval", "--memories", m, "--questions", q]).ok().contains("fused, by category"));
+    desk.run(&["eval", "--memories", m, "--questions", m]).refused(&["line 1"]);
+}

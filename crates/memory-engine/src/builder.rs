@@ -1,0 +1,169 @@
+//! Putting an engine together.
+
+use std::{path::PathBuf, sync::Arc};
+
+use memory_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
+use memory_embedder::{Embedder, HashEmbedder};
+use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
+use memory_vector_store::{MemoryVectorStore, VectorStore};
+
+use crate::{
+    MemoryEngine, RecallOptions,
+    engine::{Parts, Stores},
+};
+
+/// Puts a [`MemoryEngine`] together. Without a word about stores it keeps everything in memory.
+#[derive(Debug)]
+#[must_use]
+pub struct Builder {
+    backend: Backend,
+    embedder: Arc<dyn Embedder>,
+    analyzer: Arc<dyn Analyzer>,
+    clock: Arc<dyn Clock>,
+    options: RecallOptions,
+    mismatch: Mismatch,
+    background: bool,
+}
+
+#[derive(Debug)]
+enum Backend {
+    Memory,
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        allow(dead_code, reason = "without the feature it gives the error that says so")
+    )]
+    Sqlite(PathBuf),
+    Stores(Stores),
+}
+
+/// What to do about a store whose indexes were made by another embedder or analyzer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mismatch {
+    /// Fail with `SchemaMismatch`, naming both.
+    #[default]
+    Refuse,
+    /// Empty the indexes concerned and queue every record to be indexed anew.
+    Rebuild,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            backend: Backend::Memory,
+            embedder: Arc::new(HashEmbedder::default()),
+            analyzer: Arc::new(TextAnalyzer),
+            clock: Arc::new(SystemClock),
+            options: RecallOptions::default(),
+            mismatch: Mismatch::default(),
+            background: true,
+        }
+    }
+}
+
+impl Builder {
+    /// Keeps everything in one SQLite file, which is made when it is not there.
+    pub fn sqlite(mut self, path: impl Into<PathBuf>) -> Self {
+        self.backend = Backend::Sqlite(path.into());
+        self
+    }
+
+    /// Keeps everything in memory, until the engine is dropped.
+    pub fn in_memory(mut self) -> Self {
+        self.backend = Backend::Memory;
+        self
+    }
+
+    /// Keeps everything in stores of the caller's own. The vector store's space has to be the embedder's.
+    pub fn stores(
+        mut self,
+        records: Arc<dyn RecordStore>,
+        keywords: Arc<dyn KeywordStore>,
+        vectors: Arc<dyn VectorStore>,
+    ) -> Self {
+        self.backend = Backend::Stores(Stores { records, keywords, vectors });
+        self
+    }
+
+    /// Makes vectors with this; the hash embedder, unless told otherwise.
+    pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
+        self.embedder = embedder;
+        self
+    }
+
+    /// Makes terms with this; the analyzer for Chinese and English, unless told otherwise.
+    pub fn analyzer(mut self, analyzer: Arc<dyn Analyzer>) -> Self {
+        self.analyzer = analyzer;
+        self
+    }
+
+    /// Takes the time from this clock.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Recalls with these options.
+    pub fn recall_options(mut self, options: RecallOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// What to do about a store whose indexes were made otherwise.
+    pub fn on_mismatch(mut self, mismatch: Mismatch) -> Self {
+        self.mismatch = mismatch;
+        self
+    }
+
+    /// Whether a task in the background indexes what is written; without it [`MemoryEngine::drain`] does.
+    pub fn background(mut self, background: bool) -> Self {
+        self.background = background;
+        self
+    }
+
+    /// Opens the stores and starts the background task on the current tokio runtime.
+    ///
+    /// # Errors
+    /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` when the vector
+    /// store holds another space than the embedder makes; `Unsupported` outside a tokio runtime.
+    pub async fn build(self) -> Result<MemoryEngine> {
+        let outside = |_| Error::new(ErrorKind::Unsupported, "build", "call it within a tokio runtime");
+        let runtime = tokio::runtime::Handle::try_current().map_err(outside)?;
+        let space = self.embedder.space().clone();
+        let stores = match self.backend {
+            Backend::Stores(stores) => stores,
+            Backend::Memory => Stores {
+                records: Arc::new(MemoryRecordStore::with_clock(Arc::clone(&self.clock))),
+                keywords: Arc::new(MemoryKeywordStore::new()),
+                vectors: Arc::new(MemoryVectorStore::new(space.clone())),
+            },
+            #[cfg(feature = "sqlite")]
+            Backend::Sqlite(path) => {
+                use memory_sqlite::{Mismatch as OnMismatch, SqliteOptions, SqliteStore};
+                let options = SqliteOptions::new(space.clone(), self.analyzer.fingerprint())
+                    .with_clock(Arc::clone(&self.clock))
+                    .with_mismatch(match self.mismatch {
+                        Mismatch::Refuse => OnMismatch::Refuse,
+                        Mismatch::Rebuild => OnMismatch::Rebuild,
+                    });
+                let store = Arc::new(SqliteStore::open(path, options).await?);
+                Stores { records: store.clone(), keywords: store.clone(), vectors: store }
+            }
+            #[cfg(not(feature = "sqlite"))]
+            Backend::Sqlite(_) => {
+                return Err(Error::new(ErrorKind::Unsupported, "build", "the feature `sqlite` is off; switch it on"));
+            }
+        };
+        if *stores.vectors.space() != space {
+            let message = format!("the vector store holds {}, the embedder makes {space}", stores.vectors.space());
+            return Err(Error::new(ErrorKind::DimensionMismatch, "build", message));
+        }
+        let parts = Parts {
+            stores,
+            embedder: self.embedder,
+            analyzer: self.analyzer,
+            clock: self.clock,
+            options: self.options,
+        };
+        Ok(MemoryEngine::start(parts, self.background.then_some(runtime)))
+    }
+}

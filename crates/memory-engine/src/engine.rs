@@ -1,0 +1,311 @@
+//! The engine: remember, recall, forget.
+
+use std::{fmt, sync, sync::Arc, time::Duration};
+
+use memory_core::{
+    Clock, Error, ErrorKind, Filter, Job, Outcome, Page, PutMode, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, State, Stats, Terms, Tombstone, Write, Written,
+};
+use memory_embedder::Embedder;
+use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
+use memory_vector_store::VectorStore;
+use tokio::{runtime::Handle, sync::Notify};
+
+use crate::{
+    Builder, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn,
+    indexer::{self, indexed_text},
+    pipeline,
+};
+
+/// How far ahead of the clock a record may have occurred: clocks and zones differ, but not by more than a day.
+const FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
+const PAGE: usize = 500;
+
+/// Long-term memory. Cloning it is cheap and gives another handle on the same one.
+///
+/// # Cancel safety
+/// Dropping the future of any call leaves it undone, or lets its write finish unseen; never half of a record.
+#[derive(Clone)]
+pub struct MemoryEngine {
+    inner: Arc<Inner>,
+}
+
+/// A handle that does not keep the engine alive.
+#[derive(Debug, Clone)]
+pub(crate) struct Weak(sync::Weak<Inner>);
+
+impl Weak {
+    pub(crate) fn upgrade(&self) -> Option<MemoryEngine> {
+        self.0.upgrade().map(|inner| MemoryEngine { inner })
+    }
+}
+
+#[derive(Debug)]
+struct Inner {
+    parts: Parts,
+    wake: Arc<Notify>,
+    indexing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) stores: Stores,
+    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) analyzer: Arc<dyn Analyzer>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) options: RecallOptions,
+}
+
+#[derive(Debug)]
+pub(crate) struct Stores {
+    pub(crate) records: Arc<dyn RecordStore>,
+    pub(crate) keywords: Arc<dyn KeywordStore>,
+    pub(crate) vectors: Arc<dyn VectorStore>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.wake.notify_one(); // so that the background task sees that it is alone
+    }
+}
+
+impl fmt::Debug for MemoryEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryEngine").field("embedder", self.embedder().space()).finish_non_exhaustive()
+    }
+}
+
+impl MemoryEngine {
+    /// Puts an engine together.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn start(parts: Parts, background: Option<Handle>) -> Self {
+        let inner = Inner { parts, wake: Arc::new(Notify::new()), indexing: tokio::sync::Mutex::new(()) };
+        let engine = Self { inner: Arc::new(inner) };
+        if let Some(runtime) = background {
+            runtime.spawn(indexer::run(Weak(Arc::downgrade(&engine.inner)), Arc::clone(&engine.inner.wake)));
+        }
+        engine
+    }
+
+    /// Remembers one thing at the address `scope`, and gives its id.
+    ///
+    /// When it returns, the record is durable and found by its words; its vector follows in the background. A turn whose
+    /// id is there already takes the old one's place.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an empty text and whatever else [`Record::validate`] refuses, or a time more than a day ahead;
+    /// `Conflict` when a record of this id was forgotten before, or lives at another address; `Unavailable` when the
+    /// store cannot be written.
+    pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
+        let record = turn.into().into_record(scope, self.clock());
+        let written = self.store(scope, vec![record], PutMode::Upsert).await?;
+        match written.first() {
+            Some(Written { id, outcome: Outcome::Created | Outcome::Updated | Outcome::Unchanged, .. }) => Ok(*id),
+            Some(Written { id, outcome: Outcome::Barred(_), .. }) => {
+                Err(Error::new(ErrorKind::Conflict, "remember", format!("record {id} was forgotten and stays away")))
+            }
+            None => Err(Error::new(ErrorKind::Internal, "remember", "the store gave no answer for the record")),
+        }
+    }
+
+    /// Stores whole records within `scope`, all or none, and says for each what became of it: for imports, and for
+    /// callers who fill in every field.
+    ///
+    /// # Errors
+    /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
+    pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
+        let latest = self.clock().now().after(FUTURE);
+        for record in &records {
+            record.validate()?;
+            if record.occurred_at > latest {
+                let message =
+                    format!("it occurs at {}, which lies in the future; check year and zone", record.occurred_at);
+                return Err(Error::invalid("remember", message));
+            }
+        }
+        let terms = self.analyze_records(records.iter().map(indexed_text).collect()).await?;
+        let entries: Vec<(Arc<Record>, Terms)> = records.iter().cloned().map(Arc::new).zip(terms.clone()).collect();
+        let writes = records.into_iter().zip(terms);
+        let writes = writes.map(|(record, terms)| Write { record, mode, terms: Some(terms) }).collect();
+        let written = self.records().put(scope, writes).await?;
+        self.index_keywords(scope, entries, &written).await?;
+        if written.iter().any(|w| !w.pending.is_empty()) {
+            self.inner.wake.notify_one();
+        }
+        Ok(written)
+    }
+
+    /// Brings the keyword store up to date where the record store does not keep it in the same transaction.
+    async fn index_keywords(
+        &self,
+        scope: &Scope,
+        entries: Vec<(Arc<Record>, Terms)>,
+        written: &[Written],
+    ) -> Result<()> {
+        let inactive = |r: &Record, w: &Written| w.outcome == Outcome::Updated && r.state != State::Active;
+        let gone: Vec<RecordId> =
+            entries.iter().zip(written).filter(|((r, _), w)| inactive(r, w)).map(|(_, w)| w.id).collect();
+        if !gone.is_empty() {
+            self.keywords().delete(scope, &gone).await?;
+            self.vectors().delete(scope, &gone).await?;
+        }
+        let pending = entries.into_iter().zip(written).filter(|(_, w)| w.pending.contains(&Job::Keywords));
+        let (entries, done): (Vec<_>, Vec<_>) = pending
+            .map(|((record, terms), written)| {
+                let (id, scope) = (record.id, record.scope.clone());
+                let done = memory_core::Done { id, scope, job: Job::Keywords, revision: written.revision };
+                (KeywordEntry { record, terms }, done)
+            })
+            .unzip();
+        if !entries.is_empty() {
+            self.keywords().upsert(scope, &entries).await?;
+            self.records().acknowledge(&done).await?;
+        }
+        Ok(())
+    }
+
+    /// What is worth knowing about a question, from everything within `scope`.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an empty question or a senseless filter; the store's error when no arm works. When only one
+    /// fails, the answer says so in [`Recall::degraded`].
+    pub async fn recall(&self, scope: &Scope, query: impl Into<RecallQuery>) -> Result<Recall> {
+        pipeline::recall(self, scope, &query.into()).await
+    }
+
+    /// Forgets records within `scope`, and counts them: each is removed from every index in one transaction and leaves a
+    /// tombstone, so that it does not come back. Many are removed in several transactions; when one of them fails, those
+    /// before it hold, and the call can be repeated.
+    pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<u64> {
+        let filter = match what.into() {
+            Forget::Ids(ids) => {
+                let mut count = 0;
+                for ids in ids.chunks(PAGE) {
+                    count += self.forget_page(scope, ids).await?;
+                }
+                return Ok(count);
+            }
+            Forget::Matching(filter) => filter,
+            Forget::Everything => Filter::And(Vec::new()),
+        };
+        let mut count = 0;
+        loop {
+            let page = self.scan(scope, &ScanQuery::oldest(PAGE).with_filter(filter.clone())).await?;
+            if page.records.is_empty() {
+                return Ok(count);
+            }
+            let ids: Vec<RecordId> = page.records.iter().map(|r| r.id).collect();
+            count += self.forget_page(scope, &ids).await?;
+        }
+    }
+
+    async fn forget_page(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        let gone = self.records().delete(scope, ids).await?;
+        if !gone.is_empty() {
+            self.keywords().delete(scope, &gone).await?;
+            self.vectors().delete(scope, &gone).await?;
+        }
+        Ok(gone.len() as u64)
+    }
+
+    /// The record with this id, if it is within `scope`.
+    pub async fn get(&self, scope: &Scope, id: RecordId) -> Result<Option<Record>> {
+        Ok(self.records().get(scope, &[id]).await?.pop().flatten())
+    }
+
+    /// A page of records in their order of time.
+    pub async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+        self.records().scan(scope, query).await
+    }
+
+    /// Counts what is within `scope`.
+    pub async fn stats(&self, scope: &Scope) -> Result<Stats> {
+        self.records().stats(scope).await
+    }
+
+    /// A page of tombstones by id, those after `after`.
+    pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+        self.records().tombstones(scope, after, limit).await
+    }
+
+    /// Takes in tombstones of another store: removes what they name, keeps it away from now on, and counts the new ones.
+    pub async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        let new = self.records().bury(scope, tombstones).await?;
+        let ids: Vec<RecordId> = tombstones.iter().map(|t| t.id).collect();
+        self.keywords().delete(scope, &ids).await?;
+        self.vectors().delete(scope, &ids).await?;
+        Ok(new)
+    }
+
+    /// Queues every active record within `scope` to be indexed anew, and counts them. [`drain`](Self::drain) waits for it.
+    pub async fn reindex(&self, scope: &Scope) -> Result<u64> {
+        let mut count = 0;
+        for job in Job::ALL {
+            count = self.records().requeue(scope, job).await?;
+        }
+        self.inner.wake.notify_one();
+        Ok(count)
+    }
+
+    /// Waits until everything that is queued has been indexed, telling how far it is; the whole is counted over `scope`.
+    ///
+    /// # Errors
+    /// The embedder's or the store's; what was indexed before stays.
+    pub async fn drain(&self, scope: &Scope, mut progress: impl FnMut(Progress)) -> Result<u64> {
+        let total = self.stats(scope).await?.backlog.values().sum();
+        progress(Progress { done: 0, total });
+        self.index_all(|done| progress(Progress { done, total: total.max(done) })).await
+    }
+
+    /// How this engine recalls.
+    pub fn options(&self) -> &RecallOptions {
+        &self.inner.parts.options
+    }
+
+    /// What makes its vectors.
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.inner.parts.embedder
+    }
+
+    pub(crate) fn records(&self) -> &Arc<dyn RecordStore> {
+        &self.inner.parts.stores.records
+    }
+
+    pub(crate) fn keywords(&self) -> &Arc<dyn KeywordStore> {
+        &self.inner.parts.stores.keywords
+    }
+
+    pub(crate) fn vectors(&self) -> &Arc<dyn VectorStore> {
+        &self.inner.parts.stores.vectors
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &self.inner.parts.clock
+    }
+
+    pub(crate) fn indexing(&self) -> &tokio::sync::Mutex<()> {
+        &self.inner.indexing
+    }
+
+    /// Analyzes off the runtime: a long text or the first use of the dictionary would hold up other tasks.
+    pub(crate) async fn analyze_records(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
+        let analyzer = Arc::clone(&self.inner.parts.analyzer);
+        off_runtime("analyze", move || texts.iter().map(|text| analyzer.document(text)).collect()).await
+    }
+
+    pub(crate) async fn analyze_query(&self, text: String) -> Result<Vec<Clause>> {
+        let analyzer = Arc::clone(&self.inner.parts.analyzer);
+        off_runtime("analyze", move || analyzer.query(&text)).await
+    }
+}
+
+async fn off_runtime<T: Send + 'static>(
+    operation: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let failed = |e| Error::new(ErrorKind::Internal, operation, "the background thread stopped").with_source(e);
+    tokio::task::spawn_blocking(work).await.map_err(failed)
+}

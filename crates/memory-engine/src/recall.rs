@@ -1,0 +1,85 @@
+//! What a recall gives.
+
+use std::time::Duration;
+
+use memory_core::{Record, RecordId, Score};
+use serde::Serialize;
+
+/// What was found for a question, and how.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Recall {
+    /// What was found, best first.
+    pub hits: Vec<RecallHit>,
+    /// What did not work, and why; empty when all did.
+    pub degraded: Vec<Degraded>,
+    /// How long each stage took, in the order in which they ran.
+    pub stages: Vec<StageTime>,
+}
+
+/// A record that was found.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct RecallHit {
+    /// The record.
+    pub record: Record,
+    /// The fused score; it compares with those of the same recall only.
+    pub score: Score,
+    /// Which arms found it.
+    pub found_by: Vec<Found>,
+    /// The better hit that it only repeats, if it does.
+    pub repeats: Option<RecordId>,
+}
+
+/// One way to find a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Arm {
+    /// By its words.
+    Keyword,
+    /// By its vector.
+    Vector,
+    /// By what was said right before or after it.
+    Neighbor,
+}
+
+impl Arm {
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Keyword => "keyword",
+            Self::Vector => "vector",
+            Self::Neighbor => "neighbor",
+        }
+    }
+}
+
+/// That an arm found a record, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Found {
+    /// Which arm.
+    pub arm: Arm,
+    /// The record's place in the arm's list, from 1; a neighbour has its place after the neighbours were added.
+    pub rank: usize,
+    /// The score on the arm's own scale.
+    pub score: Score,
+}
+
+/// A part of a recall that did not work. The other parts did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Degraded {
+    /// Which stage.
+    pub stage: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+/// How long a stage took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StageTime {
+    /// Which stage.
+    pub stage: &'static str,
+    /// How long, in wall time.
+    pub took: Duration,
+}

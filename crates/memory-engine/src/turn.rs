@@ -1,0 +1,148 @@
+//! What a caller hands over to be remembered.
+
+use memory_core::{Clock, Kind, Record, RecordId, Role, Scope, Timestamp, Trust};
+use serde_json::{Map, Value};
+
+/// Something to remember: a turn of a conversation, or a note or fact of the caller's own.
+///
+/// Only the text is needed. A plain `&str` or `String` is what a user said.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Turn {
+    text: String,
+    id: Option<RecordId>,
+    message_id: Option<String>,
+    kind: Kind,
+    role: Option<Role>,
+    speaker: Option<String>,
+    occurred_at: Option<Timestamp>,
+    scene: Option<String>,
+    tags: Vec<String>,
+    confidence: f64,
+    metadata: Map<String, Value>,
+    trust: Trust,
+}
+
+impl Turn {
+    /// What the person said.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::spoken(text.into(), Role::USER, Trust::User)
+    }
+
+    /// What the model said.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::spoken(text.into(), Role::ASSISTANT, Trust::Assistant)
+    }
+
+    /// A note that nobody said.
+    pub fn note(text: impl Into<String>) -> Self {
+        Self { role: None, kind: Kind::NOTE, ..Self::user(text) }
+    }
+
+    fn spoken(text: String, role: Role, trust: Trust) -> Self {
+        Self {
+            text,
+            id: None,
+            message_id: None,
+            kind: Kind::TURN,
+            role: Some(role),
+            speaker: None,
+            occurred_at: None,
+            scene: None,
+            tags: Vec::new(),
+            confidence: 1.0,
+            metadata: Map::new(),
+            trust,
+        }
+    }
+
+    /// Gives it an id of the caller's; one that is there already is replaced.
+    pub fn with_id(mut self, id: RecordId) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// Gives it the id of the message that it is. The same message again is the same record.
+    pub fn with_message_id(mut self, message_id: impl Into<String>) -> Self {
+        self.message_id = Some(message_id.into());
+        self
+    }
+
+    /// What sort of thing it is, if not a turn.
+    pub fn with_kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Who spoke, by role.
+    pub fn with_role(mut self, role: Role) -> Self {
+        self.role = Some(role);
+        self
+    }
+
+    /// Who spoke, by name.
+    pub fn with_speaker(mut self, speaker: impl Into<String>) -> Self {
+        self.speaker = Some(speaker.into());
+        self
+    }
+
+    /// When it happened, if not now.
+    pub fn at(mut self, occurred_at: Timestamp) -> Self {
+        self.occurred_at = Some(occurred_at);
+        self
+    }
+
+    /// The scene it belongs to.
+    pub fn with_scene(mut self, scene: impl Into<String>) -> Self {
+        self.scene = Some(scene.into());
+        self
+    }
+
+    /// Its labels.
+    pub fn with_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.tags = tags.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// How sure it is: 0 to 1.
+    pub fn with_confidence(mut self, confidence: f64) -> Self {
+        self.confidence = confidence;
+        self
+    }
+
+    /// Whatever else is to be kept with it.
+    pub fn with_metadata(mut self, metadata: Map<String, Value>) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    pub(crate) fn into_record(self, scope: &Scope, clock: &dyn Clock) -> Record {
+        let mut record = Record::new(scope.clone(), self.kind, self.text, clock);
+        if let Some(name) = &self.message_id {
+            record.id = RecordId::named(scope, name);
+        }
+        record.id = self.id.unwrap_or(record.id);
+        record.source.message_id = self.message_id;
+        record.role = self.role;
+        record.speaker = self.speaker;
+        record.occurred_at = self.occurred_at.unwrap_or(record.occurred_at);
+        record.scene = self.scene;
+        record.tags = self.tags;
+        record.confidence = self.confidence;
+        record.metadata = self.metadata;
+        record.trust = self.trust;
+        record
+    }
+}
+
+impl From<&str> for Turn {
+    fn from(text: &str) -> Self {
+        Self::user(text)
+    }
+}
+
+impl From<String> for Turn {
+    fn from(text: String) -> Self {
+        Self::user(text)
+    }
+}

@@ -1,0 +1,214 @@
+//! The engine as an application uses it, on both of its backends.
+
+mod given;
+
+use std::sync::Arc;
+
+use given::{Backend, FlakyEmbedder, lin};
+use memory_engine::{
+    Arm, ErrorKind, Field, Filter, Forget, HashEmbedder, Kind, MemoryEngine, Mismatch, PutMode, RecallQuery, Record,
+    RecordId, Scope, SystemClock, Timestamp, Trust, Turn,
+};
+
+#[tokio::test]
+async fn what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_vector() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        let id = memory.remember(&lin(), Turn::user("我对海鲜过敏")).await.unwrap();
+        let found = memory.recall(&lin(), "海鮮可以吃嗎").await.unwrap();
+        assert_eq!(found.hits[0].record.id, id);
+        assert_eq!(found.hits[0].found_by.iter().map(|f| f.arm).collect::<Vec<_>>(), [Arm::Keyword]);
+
+        assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 1);
+        let found = memory.recall(&lin(), "海鮮可以吃嗎").await.unwrap();
+        assert_eq!(found.hits[0].found_by.iter().map(|f| (f.arm, f.rank)).collect::<Vec<_>>(), [(Arm::Keyword, 1), (Arm::Vector, 1)]);
+        assert!(found.degraded.is_empty());
+        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_background_indexes_without_being_asked() {
+    for backend in Backend::all() {
+        let memory = backend.builder().build().await.unwrap();
+        memory.remember(&lin(), "I keep the brass key under the stove").await.unwrap();
+        for _ in 0..500 {
+            if memory.stats(&lin()).await.unwrap().backlog.is_empty() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
+        let found = memory.recall(&lin(), "brasskey").await.unwrap();
+        assert_eq!(found.hits[0].found_by[0].arm, Arm::Vector, "only the letters are alike");
+    }
+}
+
+#[tokio::test]
+async fn what_was_forgotten_is_found_by_no_arm_and_does_not_come_back() {
+    for backend in Backend::all() {
+        let memory = backend.builder().build().await.unwrap();
+        let turn = || Turn::user("the violin is in the attic").with_message_id("m1");
+        let id = memory.remember(&lin(), turn()).await.unwrap();
+        memory.drain(&lin(), |_| {}).await.unwrap();
+        assert_eq!(memory.forget(&Scope::user("mo").unwrap(), id).await.unwrap(), 0, "nobody else can");
+        assert_eq!(memory.forget(&lin(), id).await.unwrap(), 1);
+        assert!(memory.recall(&lin(), "violin attic").await.unwrap().hits.is_empty());
+        assert_eq!(memory.remember(&lin(), turn()).await.unwrap_err().kind(), ErrorKind::Conflict);
+
+        let mut import = Record::new(lin(), Kind::TURN, "The violin is in the attic", &SystemClock);
+        import.trust = Trust::Import;
+        memory.store(&lin(), vec![import], PutMode::IfAbsent).await.unwrap();
+        assert!(memory.recall(&lin(), "violin attic").await.unwrap().hits.is_empty());
+        memory.remember(&lin(), Turn::user("the violin is in the attic")).await.unwrap();
+        assert_eq!(memory.recall(&lin(), "violin attic").await.unwrap().hits.len(), 1, "said anew, it is new");
+    }
+}
+
+#[tokio::test]
+async fn a_scope_can_be_forgotten_whole_or_by_a_filter() {
+    for backend in Backend::all() {
+        let memory = backend.builder().build().await.unwrap();
+        for n in 0..7 {
+            let scene = if n % 2 == 0 { "plot" } else { "daily" };
+            memory.remember(&lin(), Turn::user(format!("turn {n}")).with_scene(scene)).await.unwrap();
+        }
+        memory.remember(&Scope::user("mo").unwrap(), "turn of mo").await.unwrap();
+        let plot = Forget::Matching(Filter::eq(Field::Scene, "plot"));
+        assert_eq!(memory.forget(&lin(), plot).await.unwrap(), 4);
+        assert_eq!(memory.forget(&lin(), Forget::Everything).await.unwrap(), 3);
+        assert_eq!(memory.stats(&lin()).await.unwrap().records, 0);
+        assert_eq!(memory.stats(&Scope::user("mo").unwrap()).await.unwrap().records, 1);
+    }
+}
+
+#[tokio::test]
+async fn an_embedder_that_fails_costs_neither_the_record_nor_the_recall() {
+    for backend in Backend::all() {
+        let embedder = Arc::new(FlakyEmbedder::default());
+        let memory = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();
+        embedder.fail(true);
+        memory.remember(&lin(), "my cat is called Tuanzi").await.unwrap();
+        assert!(memory.drain(&lin(), |_| {}).await.is_err());
+        let found = memory.recall(&lin(), "what is the cat called?").await.unwrap();
+        assert_eq!(found.hits.len(), 1);
+        assert_eq!(found.degraded[0].stage, "vector");
+        assert!(found.degraded[0].reason.contains("out of order"), "{:?}", found.degraded);
+        assert_eq!(memory.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 1, "it still waits");
+    }
+}
+
+#[tokio::test]
+async fn what_is_deleted_while_it_is_being_embedded_stays_deleted() {
+    for backend in Backend::all() {
+        let embedder = Arc::new(FlakyEmbedder::default());
+        let memory = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();
+        let id = memory.remember(&lin(), "a secret that is taken back").await.unwrap();
+        let gate = embedder.hold();
+        let indexing = tokio::spawn({
+            let memory = memory.clone();
+            async move { memory.drain(&lin(), |_| {}).await }
+        });
+        embedder.wait_until_asked().await;
+        memory.forget(&lin(), id).await.unwrap();
+        drop(gate);
+        indexing.await.unwrap().unwrap();
+        assert!(memory.recall(&lin(), "a secret that is taken back").await.unwrap().hits.is_empty());
+        assert!(memory.recall(&lin(), "asecretthatistakenback").await.unwrap().hits.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_turn_after_a_hit_is_found_as_its_neighbour_if_it_came_soon() {
+    for backend in Backend::all() {
+        let memory = backend.builder().build().await.unwrap();
+        let session = lin().with_session("monday").unwrap();
+        let at = |minute: i64| Timestamp::from_micros(1_772_400_000_000_000 + minute * 60_000_000);
+        memory.remember(&session, Turn::user("Which wine did you bring to the dinner?").at(at(0))).await.unwrap();
+        memory.remember(&session, Turn::assistant("A Riesling.").at(at(1))).await.unwrap();
+        memory.remember(&session, Turn::user("Nice weather.").at(at(60 * 24))).await.unwrap();
+        memory.drain(&lin(), |_| {}).await.unwrap();
+        let found = memory.recall(&lin(), "wine for dinner").await.unwrap();
+        let texts: Vec<&str> = found.hits.iter().map(|h| h.record.text.as_str()).collect();
+        assert_eq!(texts, ["Which wine did you bring to the dinner?", "A Riesling."]);
+        assert_eq!(found.hits[1].found_by[0].arm, Arm::Neighbor);
+        let alone = memory.recall(&lin(), RecallQuery::new("wine for dinner").with_filter(Filter::eq(Field::Role, "user"))).await.unwrap();
+        assert_eq!(alone.hits.len(), 1, "a neighbour has to pass the filter too");
+    }
+}
+
+#[tokio::test]
+async fn a_near_duplicate_goes_behind_everything_else() {
+    for backend in Backend::all() {
+        let memory = backend.builder().build().await.unwrap();
+        for text in ["我对海鲜过敏，不能吃虾", "我对海鮮過敏，不能吃蝦！", "海鲜市场在三号线旁边"] {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        memory.drain(&lin(), |_| {}).await.unwrap();
+        let found = memory.recall(&lin(), "海鲜过敏").await.unwrap();
+        assert_eq!(found.hits[1].record.text, "海鲜市场在三号线旁边");
+        assert_eq!(found.hits[2].repeats, Some(found.hits[0].record.id));
+        let one = memory.recall(&lin(), RecallQuery::new("海鲜过敏").with_limit(2)).await.unwrap();
+        assert!(one.hits.iter().all(|h| h.repeats.is_none()));
+    }
+}
+
+#[tokio::test]
+async fn bad_input_is_refused_before_anything_is_written() {
+    for backend in Backend::all() {
+        let memory = backend.builder().build().await.unwrap();
+        let kind = |e: memory_engine::Error| e.kind();
+        assert_eq!(memory.remember(&lin(), "  ").await.map_err(kind), Err(ErrorKind::InvalidInput));
+        let future = Turn::user("x").at(Timestamp::from_micros(i64::MAX / 2));
+        assert_eq!(memory.remember(&lin(), future).await.map_err(kind), Err(ErrorKind::InvalidInput));
+        assert_eq!(memory.recall(&lin(), " ").await.map(|_| ()).map_err(kind), Err(ErrorKind::InvalidInput));
+        let outside = Record::new(Scope::user("mo").unwrap(), Kind::NOTE, "x", &SystemClock);
+        let batch = vec![Record::new(lin(), Kind::NOTE, "y", &SystemClock), outside];
+        assert_eq!(memory.store(&lin(), batch, PutMode::Upsert).await.map_err(kind), Err(ErrorKind::Unauthorized));
+        assert_eq!(memory.stats(&lin()).await.unwrap().records, 0);
+        assert!(memory.recall(&lin(), "什么是的吗").await.unwrap().hits.is_empty(), "stop words find nothing");
+        assert_eq!(memory.get(&lin(), RecordId::new()).await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn another_embedder_is_refused_until_the_store_is_rebuilt() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let open = || MemoryEngine::builder().sqlite(&path).background(false);
+    let memory = open().build().await.unwrap();
+    memory.remember(&lin(), "the ferry leaves at nine").await.unwrap();
+    memory.drain(&lin(), |_| {}).await.unwrap();
+    drop(memory);
+
+    let other = || Arc::new(HashEmbedder::with_dimensions(64).unwrap());
+    let e = open().embedder(other()).build().await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
+    assert!(e.to_string().contains("384") && e.to_string().contains("64") && e.to_string().contains("memory reindex"), "{e}");
+    let memory = open().embedder(other()).on_mismatch(Mismatch::Rebuild).build().await.unwrap();
+    assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 1);
+    assert_eq!(memory.recall(&lin(), "theferry").await.unwrap().hits.len(), 1);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_single_threaded_runtime_keeps_ticking() {
+    for backend in Backend::all() {
+        let memory = backend.builder().build().await.unwrap();
+        let ticks = Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let counter = tokio::spawn({
+            let ticks = ticks.clone();
+            async move {
+                loop {
+                    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                    ticks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                }
+            }
+        });
+        let long = "很长的一段话 with many words，".repeat(20_000);
+        let before = ticks.load(std::sync::atomic::Ordering::Relaxed);
+        memory.remember(&lin(), long).await.unwrap();
+        let during = ticks.load(std::sync::atomic::Ordering::Relaxed) - before;
+        assert!(during >= 5, "other tasks ran only {during} times while a long text was remembered");
+        counter.abort();
+    }
+}

@@ -1,0 +1,149 @@
+//! Bringing several rankings together by rank, since their scores mean different things.
+
+use memory_core::{Hit, RecordId, Score};
+use rustc_hash::FxHashMap;
+
+/// What one arm of a recall found, best first.
+#[derive(Debug, Clone)]
+pub struct Ranking {
+    /// How much its opinion counts.
+    pub weight: f64,
+    /// What it found, best first; of a repeated id the first place counts.
+    pub hits: Vec<Hit>,
+}
+
+/// How rankings are fused.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fusion {
+    /// How little the first ranks stand out: the k of reciprocal rank fusion.
+    pub k: f64,
+    /// How many candidates are given at the most. The best hit of every ranking has a place among them.
+    pub candidates: usize,
+}
+
+impl Default for Fusion {
+    fn default() -> Self {
+        Self { k: 60.0, candidates: 100 }
+    }
+}
+
+/// A record that at least one ranking holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fused {
+    /// Which record.
+    pub id: RecordId,
+    /// The sum over the rankings of weight / (k + rank).
+    pub score: Score,
+    /// Its place in each ranking, in their order.
+    pub places: Vec<Option<Place>>,
+}
+
+/// A place in a ranking.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    /// Counted from 1.
+    pub rank: usize,
+    /// The ranking's own score.
+    pub score: Score,
+}
+
+/// Reciprocal rank fusion (Cormack, Clarke & Büttcher, 2009) with a weight for each ranking and ranks from 1: the union
+/// of the rankings, best first, equal ones by id.
+pub fn fuse(rankings: &[Ranking], fusion: Fusion) -> Vec<Fused> {
+    let mut rows: FxHashMap<RecordId, Vec<Option<Place>>> = FxHashMap::default();
+    for (i, ranking) in rankings.iter().enumerate() {
+        for (n, hit) in ranking.hits.iter().enumerate() {
+            let places = rows.entry(hit.id).or_insert_with(|| vec![None; rankings.len()]);
+            places[i].get_or_insert(Place { rank: n + 1, score: hit.score });
+        }
+    }
+    let mut fused: Vec<Fused> = rows
+        .into_iter()
+        .map(|(id, places)| {
+            let share = |(place, ranking): (&Option<Place>, &Ranking)| {
+                place.map_or(0.0, |place| ranking.weight / (fusion.k + place.rank as f64))
+            };
+            Fused { id, score: Score::new(places.iter().zip(rankings).map(share).sum()), places }
+        })
+        .collect();
+    fused.sort_unstable_by(|a, b| b.score.cmp(&a.score).then(a.id.cmp(&b.id)));
+    cut(fused, fusion.candidates)
+}
+
+/// The first `limit`, but with the best hit of every ranking among them, at the expense of the last ones.
+fn cut(mut fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
+    if fused.len() <= limit {
+        return fused;
+    }
+    let is_best = |f: &Fused| f.places.iter().flatten().any(|place| place.rank == 1);
+    let late: Vec<Fused> = fused.split_off(limit).into_iter().filter(is_best).take(limit).collect();
+    for candidate in late {
+        if let Some(last) = fused.iter().rposition(|f| !is_best(f)) {
+            fused.remove(last);
+            fused.push(candidate);
+        }
+    }
+    fused
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ids(n: u8) -> Vec<RecordId> {
+        (0..n).map(|i| RecordId::from_bytes([i; 16])).collect()
+    }
+
+    fn ranking(weight: f64, order: &[RecordId]) -> Ranking {
+        let hit = |(n, id): (usize, &RecordId)| Hit { id: *id, score: Score::new(-(n as f64)) };
+        Ranking { weight, hits: order.iter().enumerate().map(hit).collect() }
+    }
+
+    #[test]
+    fn ranks_count_from_one_and_weights_scale() {
+        let id = ids(2);
+        let fused = fuse(&[ranking(1.0, &[id[0], id[1]]), ranking(0.5, &[id[1]])], Fusion::default());
+        assert_eq!(fused[0].id, id[1]);
+        assert!((fused[0].score.value() - (1.0 / 62.0 + 0.5 / 61.0)).abs() < 1e-12);
+        assert!((fused[1].score.value() - 1.0 / 61.0).abs() < 1e-12);
+        assert_eq!(fused[1].places[1], None);
+    }
+
+    #[test]
+    fn the_best_hit_of_a_light_ranking_keeps_a_place() {
+        let id = ids(10);
+        let fused =
+            fuse(&[ranking(1.0, &id[..9]), ranking(0.01, &id[9..])], Fusion { candidates: 3, ..Fusion::default() });
+        assert_eq!(fused.iter().map(|f| f.id).collect::<Vec<_>>(), [id[0], id[1], id[9]]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_union_comes_out_once_each_in_order(a in proptest::collection::vec(0_u8..30, 0..30), b in proptest::collection::vec(0_u8..30, 0..30)) {
+            let all = ids(30);
+            let pick = |order: &[u8]| order.iter().map(|i| all[usize::from(*i)]).collect::<Vec<_>>();
+            let fused = fuse(&[ranking(1.0, &pick(&a)), ranking(0.3, &pick(&b))], Fusion::default());
+            let mut union: Vec<u8> = a.iter().chain(&b).copied().collect();
+            union.sort_unstable();
+            union.dedup();
+            prop_assert_eq!(fused.len(), union.len());
+            prop_assert!(fused.windows(2).all(|w| w[0].score >= w[1].score));
+        }
+
+        #[test]
+        fn moving_up_in_a_ranking_never_costs_a_place(n in 2_usize..20, at in 1_usize..20) {
+            let at = at.min(n - 1);
+            let mut order = ids(20)[..n].to_vec();
+            let moved = order[at];
+            let place = |order: &[RecordId]| {
+                let fused = fuse(&[ranking(1.0, order), ranking(1.0, &ids(20)[..n])], Fusion::default());
+                fused.iter().position(|f| f.id == moved)
+            };
+            let before = place(&order);
+            order.swap(at, at - 1);
+            prop_assert!(place(&order) <= before);
+        }
+    }
+}

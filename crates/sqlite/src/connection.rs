@@ -1,0 +1,125 @@
+//! Connections, set up alike.
+
+use std::{fs, path::Path, time::Duration};
+
+use memory_core::{Error, ErrorKind, Result};
+use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
+
+use crate::{
+    failure::{Failure, meaning},
+    filter_sql, migration,
+};
+
+/// How long a connection waits for another one that is writing, unless told otherwise.
+pub(crate) const USUAL_WAIT: Duration = Duration::from_secs(5);
+
+/// How long clearing away what was deleted waits for those who still read.
+const CHECKPOINT_WAIT: Duration = Duration::from_millis(250);
+
+/// Refuses a path at which there can be no database, before SQLite says less about it.
+pub(crate) fn check_path(path: &Path) -> Result<()> {
+    let name = path.display();
+    if path.is_dir() {
+        return Err(Error::invalid("open", format!("{name} is a directory; name a file within it")));
+    }
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let wrong = |kind, message| Err(Error::new(kind, "open", message));
+    let may_write = |path: &Path| fs::metadata(path).is_ok_and(|about| !about.permissions().readonly());
+    if !directory.is_dir() {
+        let message = format!("the directory {} does not exist; create it first", directory.display());
+        return wrong(ErrorKind::NotFound, message);
+    }
+    if path.exists() && !may_write(path) {
+        return wrong(ErrorKind::Unauthorized, format!("{name} is read-only; make it writable"));
+    }
+    if !may_write(directory) {
+        let message = format!(
+            "the directory {} is read-only; SQLite keeps its log beside the database, so make it writable",
+            directory.display()
+        );
+        return wrong(ErrorKind::Unauthorized, message);
+    }
+    Ok(())
+}
+
+/// The connection that writes.
+pub(crate) fn open_writer(path: &Path, busy_timeout: Duration) -> Result<Connection> {
+    open(path, busy_timeout, |connection| {
+        // Before the first change: a file of another application stays as it is.
+        migration::recognise(connection, path)?;
+        enter_wal(connection, busy_timeout)?;
+        // Every commit is on the disk before it is acknowledged, and what is deleted is overwritten.
+        connection.execute_batch(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
+             PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;",
+        )?;
+        Ok(())
+    })
+}
+
+/// A connection that only reads.
+pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connection> {
+    open(path, busy_timeout, |connection| {
+        connection
+            .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;")?;
+        Ok(())
+    })
+}
+
+fn open(
+    path: &Path,
+    busy_timeout: Duration,
+    set_up: impl FnOnce(&Connection) -> Result<(), Failure>,
+) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.set_prepared_statement_cache_capacity(96);
+        connection.busy_timeout(busy_timeout)?;
+        filter_sql::define_functions(&connection)?;
+        set_up(&connection)?;
+        Ok(connection)
+    };
+    open().map_err(|failure| match failure {
+        Failure::Engine(error) => error,
+        Failure::Sqlite(error) => {
+            let (kind, message) = meaning(&error);
+            Error::new(kind, "open", format!("{}: {message}", path.display())).with_source(error)
+        }
+    })
+}
+
+/// Turns the write-ahead log on. Two processes that do so at once can be in each other's way without SQLite waiting.
+fn enter_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(20);
+    let mut waited = Duration::ZERO;
+    loop {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && waited < busy_timeout => {
+                // This thread belongs to the store, so that nobody else waits with it.
+                std::thread::park_timeout(PAUSE);
+                waited += PAUSE;
+            }
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// Moves everything from the write-ahead log into the database and empties the log, so that nothing that was deleted
+/// is left in it; whether that was possible: it is not while somebody reads what was before.
+pub(crate) fn clear_log(connection: &Connection, busy_timeout: Duration) -> bool {
+    let checkpoint = || {
+        connection.busy_timeout(CHECKPOINT_WAIT.min(busy_timeout))?;
+        let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        connection.busy_timeout(busy_timeout)?;
+        busy
+    };
+    matches!(checkpoint(), Ok(0))
+}
+
+/// Closes the connection that writes, with nothing left in the log.
+pub(crate) fn close(connection: Connection) {
+    clear_log(&connection, CHECKPOINT_WAIT);
+    // Nothing is lost when closing fails: what was acknowledged is on the disk.
+    drop(connection);
+}

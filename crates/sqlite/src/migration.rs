@@ -1,0 +1,105 @@
+//! The schema and its versions.
+
+use std::path::Path;
+
+use memory_core::{Error, ErrorKind, Result};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::{connection, failure::Failure};
+
+/// The schema that this version reads and writes.
+pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
+
+/// Marks a file as ours, in the header of the database: "MemE".
+pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
+
+/// The step to each schema from the one before, and back.
+const MIGRATIONS: [(&str, &str); 1] = [(
+    include_str!("../../../migrations/sqlite/0001_initial.up.sql"),
+    include_str!("../../../migrations/sqlite/0001_initial.down.sql"),
+)];
+
+/// Takes a database file that no process has open back to an earlier schema; 0 empties it.
+///
+/// It waits for other writers as long as is usual. Call it from a place that may block.
+///
+/// # Errors
+/// Those of [`SqliteStore::open`](crate::SqliteStore::open), and `InvalidInput` for a schema that is later than the
+/// file's.
+pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
+    connection::check_path(path)?;
+    if !path.exists() {
+        return Err(Error::new(ErrorKind::NotFound, "migrate", format!("there is no file {}", path.display())));
+    }
+    let mut connection = connection::open_writer(path, connection::USUAL_WAIT)?;
+    let down = |transaction: &Transaction<'_>| {
+        let found = recognise(transaction, path)?;
+        if schema > found {
+            let message = format!("{} has schema {found}, which is before {schema}", path.display());
+            return Err(Error::invalid("migrate", message).into());
+        }
+        for step in (schema..found).rev() {
+            transaction.execute_batch(MIGRATIONS[step as usize].1)?;
+        }
+        mark(transaction, schema)
+    };
+    in_transaction(&mut connection, down).map_err(|failure| failure.into_error("migrate"))?;
+    connection::close(connection);
+    Ok(())
+}
+
+/// Brings the database to the schema that this version knows. Of several processes that open a new file at once, one
+/// does it and the others find it done.
+pub(crate) fn migrate_up(transaction: &Transaction<'_>, path: &Path) -> Result<(), Failure> {
+    let found = recognise(transaction, path)?;
+    if found == SCHEMA {
+        return Ok(());
+    }
+    for (up, _) in &MIGRATIONS[found as usize..] {
+        transaction.execute_batch(up)?;
+    }
+    mark(transaction, SCHEMA)
+}
+
+/// Runs `body` while nobody else writes, and undoes it when it fails.
+pub(crate) fn in_transaction(
+    connection: &mut Connection,
+    body: impl FnOnce(&Transaction<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    body(&transaction)?;
+    Ok(transaction.commit()?)
+}
+
+/// The schema of a database, 0 for an empty one.
+///
+/// # Errors
+/// `InvalidInput` when it belongs to another application, `SchemaMismatch` when it is newer than this version.
+pub(crate) fn recognise(connection: &Connection, path: &Path) -> Result<u32, Failure> {
+    let path = path.display();
+    let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let schema: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application == 0 && schema == 0 && tables == 0 {
+        return Ok(0);
+    }
+    if application != APPLICATION_ID {
+        let message = format!("{path} is a SQLite database of another application; choose another file");
+        return Err(Error::invalid("open", message).into());
+    }
+    match u32::try_from(schema) {
+        Ok(schema) if schema <= SCHEMA => Ok(schema),
+        Ok(_) | Err(_) => {
+            let message =
+                format!("{path} was made by a newer memory-engine (schema {schema}, this one knows {SCHEMA}); update");
+            Err(Error::new(ErrorKind::SchemaMismatch, "open", message).into())
+        }
+    }
+}
+
+fn mark(transaction: &Transaction<'_>, schema: u32) -> Result<(), Failure> {
+    let application = if schema == 0 { 0 } else { APPLICATION_ID };
+    transaction.pragma_update(None, "application_id", application)?;
+    transaction.pragma_update(None, "user_version", schema)?;
+    Ok(())
+}

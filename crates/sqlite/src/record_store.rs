@@ -1,0 +1,179 @@
+//! The contracts, each call handed to the threads.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use memory_core::{
+    Adjacent, Done, EmbeddingSpace, Filter, Hit, Job, Page, Pending, Record, RecordId, RecordStore, Result,
+    ScanQuery, Scope, Stats, Tombstone, Write, Written,
+};
+use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+
+use crate::{
+    SqliteStore, backlog, delete, keyword_search, keywords, put, read, scan, scopes::Reach, vectors, writer::Residue,
+};
+
+#[async_trait]
+impl RecordStore for SqliteStore {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+        writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
+        let origin = self.origin();
+        let residue = |(_, replaced): &(_, bool)| if *replaced { Residue::Replaced } else { Residue::None };
+        let put = self.write("put", residue, move |connection| {
+            if writes.iter().any(|write| write.terms.is_some()) {
+                origin.check(connection, Job::Keywords, "put")?;
+            }
+            put::put(connection, writes)
+        });
+        put.await.map(|(written, _)| written)
+    }
+
+    async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+        let (scope, ids) = (scope.clone(), ids.to_vec());
+        self.read("get", move |connection| read::get(connection, &scope, &ids)).await
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        let (scope, ids, deleted_at) = (scope.clone(), ids.to_vec(), self.clock().now());
+        let residue = |gone: &Vec<RecordId>| if gone.is_empty() { Residue::None } else { Residue::Deleted };
+        self.write("delete", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(Vec::new()),
+            Some(reach) => delete::delete(connection, &reach, &ids, deleted_at),
+        })
+        .await
+    }
+
+    async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let (scope, query) = (scope.clone(), query.clone());
+        self.read("scan", move |connection| scan::scan(connection, &scope, &query)).await
+    }
+
+    async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
+        let (scope, ids) = (scope.clone(), ids.to_vec());
+        self.read("adjacent", move |connection| read::adjacent(connection, &scope, &ids)).await
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<Stats> {
+        let scope = scope.clone();
+        self.read("stats", move |connection| read::stats(connection, &scope)).await
+    }
+
+    async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+        let scope = scope.clone();
+        self.read("tombstones", move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(Vec::new()),
+            Some(reach) => delete::tombstones(connection, &reach, after, limit),
+        })
+        .await
+    }
+
+    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
+        let tombstones = tombstones.to_vec();
+        let residue = |_: &u64| Residue::Deleted;
+        self.write("bury", residue, move |connection| delete::bury(connection, &tombstones)).await
+    }
+
+    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+        let now = self.clock().now();
+        if lease.is_zero() {
+            return self.read("backlog", move |connection| backlog::claim(connection, job, limit, lease, now)).await;
+        }
+        let residue = |_: &Vec<Pending>| Residue::None;
+        self.write("backlog", residue, move |connection| backlog::claim(connection, job, limit, lease, now)).await
+    }
+
+    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+        let done = done.to_vec();
+        let residue = |_: &Vec<bool>| Residue::None;
+        self.write("acknowledge", residue, move |connection| backlog::acknowledge(connection, &done)).await
+    }
+
+    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
+        let scope = scope.clone();
+        let residue = |_: &u64| Residue::None;
+        self.write("requeue", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
+            Some(reach) => backlog::requeue(connection, Some(&reach), job),
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl KeywordStore for SqliteStore {
+    async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
+        entries.iter().try_for_each(|entry| scope.authorize("keyword upsert", &entry.record.scope))?;
+        let (entries, origin) = (entries.to_vec(), self.origin());
+        let residue = |_: &()| Residue::None;
+        self.write("keyword upsert", residue, move |connection| {
+            origin.check(connection, Job::Keywords, "keyword upsert")?;
+            keywords::upsert(connection, &entries)
+        })
+        .await
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let residue = |any: &bool| if *any { Residue::Deleted } else { Residue::None };
+        let delete = self.write("keyword delete", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(false),
+            Some(reach) => keywords::delete(connection, &reach, &ids),
+        });
+        delete.await.map(drop)
+    }
+
+    async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let (scope, query, origin) = (scope.clone(), query.clone(), self.origin());
+        self.read("keyword search", move |connection| {
+            origin.check(connection, Job::Keywords, "keyword search")?;
+            keyword_search::search(connection, &scope, &query)
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl VectorStore for SqliteStore {
+    fn space(&self) -> &EmbeddingSpace {
+        self.embedding_space()
+    }
+
+    async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
+        for entry in entries {
+            scope.authorize("vector upsert", &entry.record.scope)?;
+            self.embedding_space().check("vector upsert", &entry.embedding)?;
+        }
+        let (entries, origin) = (entries.to_vec(), self.origin());
+        let residue = |_: &()| Residue::None;
+        self.write("vector upsert", residue, move |connection| {
+            origin.check(connection, Job::Embedding, "vector upsert")?;
+            vectors::upsert(connection, &entries)
+        })
+        .await
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let residue = |any: &bool| if *any { Residue::Deleted } else { Residue::None };
+        let delete = self.write("vector delete", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(false),
+            Some(reach) => vectors::delete(connection, &reach, &ids),
+        });
+        delete.await.map(drop)
+    }
+
+    async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
+        self.embedding_space().check("vector search", &query.embedding)?;
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let (scope, query, origin, index) = (scope.clone(), query.clone(), self.origin(), self.vectors());
+        self.read("vector search", move |connection| {
+            origin.check(connection, Job::Embedding, "vector search")?;
+            index.search(connection, &scope, &query)
+        })
+        .await
+    }
+}

@@ -1,0 +1,241 @@
+//! The store and its threads.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread::JoinHandle,
+};
+
+use memory_core::{Clock, EmbeddingSpace, Error, ErrorKind, Result};
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    connection,
+    failure::Failure,
+    migration,
+    options::SqliteOptions,
+    origin::Origin,
+    readers::{self, Reading},
+    vector_index::VectorIndex,
+    writer::{self, Answer, Residue, Writing},
+};
+
+/// Every store of memory-engine over one SQLite file: [`RecordStore`](memory_core::RecordStore),
+/// [`KeywordStore`](memory_keyword_store::KeywordStore) and [`VectorStore`](memory_vector_store::VectorStore).
+///
+/// One thread writes and a few read; no call blocks the runtime that awaits it. Several stores, also of several
+/// processes, can have one file open: each sees what the others have written. What was acknowledged is on the disk.
+///
+/// Dropping the store finishes what is queued, closes the file and waits for that; [`close`](Self::close) does the same
+/// without blocking.
+pub struct SqliteStore {
+    path: PathBuf,
+    space: EmbeddingSpace,
+    clock: Arc<dyn Clock>,
+    origin: Origin,
+    vectors: Arc<VectorIndex>,
+    queues: Mutex<Option<Queues>>,
+    threads: Mutex<Threads>,
+}
+
+#[derive(Clone)]
+struct Queues {
+    write: mpsc::Sender<Writing>,
+    read: mpsc::Sender<Reading>,
+}
+
+/// The threads; a queue that nothing is sent through any more tells when they have ended.
+struct Threads {
+    handles: Vec<JoinHandle<()>>,
+    ended: Option<mpsc::Receiver<()>>,
+}
+
+impl SqliteStore {
+    /// Opens the file, or makes it, and brings it to the schema of this version.
+    ///
+    /// # Errors
+    /// `NotFound` for a missing directory; `Unauthorized` for a file or directory that is read-only; `InvalidInput` for
+    /// a file that is no SQLite database or belongs to another application; `SchemaMismatch` for one that a newer
+    /// version made, or another analyzer or embedder (see [`Mismatch`](crate::Mismatch)); `Unavailable` when another
+    /// process does not let go of it in time; `Corrupt` when it is damaged.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the file as it was, or opened and closed again.
+    pub async fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
+        let path = std::path::absolute(path.as_ref())
+            .map_err(|error| Error::invalid("open", "the path is empty or cannot be made absolute").with_source(error))?;
+        let origin = Origin::of(&options);
+        let (write, writes) = mpsc::channel(options.queue_length.max(1));
+        let (read, reads) = mpsc::channel(options.queue_length.max(1));
+        let (reading, readers_ended) = mpsc::channel(1);
+        let (writing, ended) = mpsc::channel(1);
+        let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
+        let (ready, mut readiness) = mpsc::channel(1);
+        let opening = (path.clone(), options.clone(), origin.clone());
+        threads.handles.push(readers::spawn("memory-write".into(), move || {
+            let (path, options, origin) = opening;
+            match open_writer(&path, &options, &origin) {
+                Ok(connection) => {
+                    readers::tell(ready, Ok(()));
+                    writer::work(connection, writes, readers_ended, options.busy_timeout);
+                }
+                Err(error) => readers::tell(ready, Err(error)),
+            }
+            drop(writing);
+        })?);
+        first_failure(&mut readiness).await?;
+        let count = options.readers.max(1);
+        let (ready, mut readiness) = mpsc::channel(count);
+        threads.handles.extend(readers::start(&path, options.busy_timeout, count, reads, reading, ready)?);
+        first_failure(&mut readiness).await?;
+        Ok(Self {
+            path,
+            vectors: Arc::new(VectorIndex::new(options.space.clone())),
+            space: options.space,
+            clock: options.clock,
+            origin,
+            queues: Mutex::new(Some(Queues { write, read })),
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Finishes what is queued and closes the file. Calls that come later fail with `Unavailable`.
+    ///
+    /// # Cancel safety
+    /// Dropping the future lets the threads finish by themselves.
+    pub async fn close(&self) {
+        drop(self.queues.lock().take());
+        let ended = self.threads.lock().ended.take();
+        if let Some(mut ended) = ended {
+            // Nothing is ever sent: this returns when the writer, the last to end, lets go of the other end.
+            let _ = ended.recv().await;
+        }
+        self.join();
+    }
+
+    fn join(&self) {
+        let handles = std::mem::take(&mut self.threads.lock().handles);
+        for handle in handles {
+            // A thread that ended badly has nothing more to say.
+            let _ = handle.join();
+        }
+    }
+
+    pub(crate) fn embedding_space(&self) -> &EmbeddingSpace {
+        &self.space
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin.clone()
+    }
+
+    pub(crate) fn vectors(&self) -> Arc<VectorIndex> {
+        Arc::clone(&self.vectors)
+    }
+
+    fn queues(&self, operation: &'static str) -> Result<Queues> {
+        self.queues.lock().clone().ok_or_else(|| closed(operation))
+    }
+
+    /// Runs `body` in a transaction that sees one state of the file.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        body: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        let job: Reading = Box::new(move |connection| {
+            let run = || {
+                let transaction = connection.transaction()?;
+                let found = body(&transaction)?;
+                transaction.finish()?;
+                Ok(found)
+            };
+            // Whoever asked may have gone away.
+            let _ = reply.send(run().map_err(|failure: Failure| failure.into_error(operation)));
+        });
+        self.queues(operation)?.read.send(job).await.map_err(|_| closed(operation))?;
+        answer.await.map_err(|_| lost(operation))?
+    }
+
+    /// Runs `body` in a transaction of its own, which is undone when it fails, and waits until it is on the disk.
+    /// `residue` says what the write leaves in the log.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        residue: fn(&T) -> Residue,
+        body: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        let job: Writing = Box::new(move |connection| {
+            let run = |connection| body(connection).map_err(|failure| failure.into_error(operation));
+            let outcome = connection.map_err(|failed| failed.error(operation)).and_then(run);
+            Answer {
+                failed: outcome.is_err(),
+                residue: outcome.as_ref().map_or(Residue::None, residue),
+                tell: Box::new(move |failed| {
+                    let outcome = outcome.and_then(|value| match failed {
+                        None => Ok(value),
+                        Some(commit) => Err(commit.error(operation)),
+                    });
+                    // Whoever asked may have gone away.
+                    let _ = reply.send(outcome);
+                }),
+            }
+        });
+        self.queues(operation)?.write.send(job).await.map_err(|_| closed(operation))?;
+        answer.await.map_err(|_| lost(operation))?
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        drop(self.queues.lock().take());
+        self.join();
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("path", &self.path).field("space", &self.space).finish_non_exhaustive()
+    }
+}
+
+/// Opens the file for writing, at the schema of this version and with indexes that fit.
+fn open_writer(path: &Path, options: &SqliteOptions, origin: &Origin) -> Result<Connection> {
+    connection::check_path(path)?;
+    let mut connection = connection::open_writer(path, options.busy_timeout)?;
+    migration::in_transaction(&mut connection, |transaction| {
+        migration::migrate_up(transaction, path)?;
+        origin.settle(transaction, options.mismatch)
+    })
+    .map_err(|failure| failure.into_error("open"))?;
+    Ok(connection)
+}
+
+async fn first_failure(readiness: &mut mpsc::Receiver<Result<()>>) -> Result<()> {
+    while let Some(how) = readiness.recv().await {
+        how?;
+    }
+    Ok(())
+}
+
+fn closed(operation: &'static str) -> Error {
+    Error::new(ErrorKind::Unavailable, operation, "the store is closed")
+}
+
+fn lost(operation: &'static str) -> Error {
+    Error::new(ErrorKind::Internal, operation, "the call was given up half-way, and undone")
+}

@@ -1,0 +1,23 @@
+//! The store keeps every promise of the three contracts.
+
+use std::sync::{Arc, LazyLock};
+
+use memory_conformance::{World, clock, space};
+use memory_engine_sqlite::{SqliteOptions, SqliteStore};
+use tokio::runtime::{Builder, Runtime};
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Builder::new_current_thread().build().unwrap());
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    RUNTIME.block_on(future)
+}
+
+fn world() -> World {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = clock();
+    let options = SqliteOptions::new(space(), "conformance").with_clock(clock.clone());
+    let store = Arc::new(block_on(SqliteStore::open(directory.path().join("memory.db"), options)).unwrap());
+    World::new(store.clone(), store.clone(), store, clock).in_one_database().guarded_by(directory)
+}
+
+memory_conformance::suite!(block_on = block_on, world = world);

@@ -1,0 +1,240 @@
+//! Opening files of every sort, and closing them.
+
+mod given;
+
+use std::{fs, path::Path, time::Duration};
+
+use given::{embed, found, lin, near, open, options, turn, vector, write};
+use memory_core::{EmbeddingSpace, Error, ErrorKind, Job, Record, RecordStore};
+use memory_engine_sqlite::{Mismatch, SCHEMA, SqliteOptions, SqliteStore, migrate_down};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+fn place() -> (TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    (directory, path)
+}
+
+async fn refusal(path: &Path, options: SqliteOptions) -> Error {
+    SqliteStore::open(path, options).await.unwrap_err()
+}
+
+/// Writes two records with vectors and gives the first.
+async fn fill(store: &SqliteStore) -> Record {
+    let records = ["green tea", "black coffee"].map(|text| turn(&lin(), text));
+    for (record, number) in records.iter().zip(1..) {
+        store.put(&lin(), vec![write(record)]).await.unwrap();
+        embed(store, record, vector(number)).await;
+    }
+    let [first, _] = records;
+    first
+}
+
+#[tokio::test]
+async fn what_was_written_is_there_after_closing_and_after_dropping() {
+    let (directory, path) = place();
+    let store = open(&path).await;
+    let record = fill(&store).await;
+    drop(store);
+    let store = open(&path).await;
+    assert_eq!(store.get(&lin(), &[record.id]).await.unwrap()[0].as_ref().unwrap().text, "green tea");
+    assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (1, 2));
+    store.close().await;
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no log is left beside the file");
+    let e = store.stats(&lin()).await.unwrap_err();
+    assert_eq!((e.kind(), e.message()), (ErrorKind::Unavailable, "the store is closed"));
+    store.close().await;
+    assert_eq!(open(&path).await.stats(&lin()).await.unwrap().records, 2);
+}
+
+#[tokio::test]
+async fn a_path_where_no_database_can_be_is_refused_with_the_reason() {
+    let (directory, path) = place();
+    let e = refusal(&directory.path().join("missing/memory.db"), options()).await;
+    assert_eq!(e.kind(), ErrorKind::NotFound);
+    assert!(e.to_string().contains("missing does not exist; create it first"), "{e}");
+    let e = refusal(directory.path(), options()).await;
+    assert_eq!(e.kind(), ErrorKind::InvalidInput);
+    assert!(e.to_string().contains("is a directory"), "{e}");
+    open(&path).await.close().await;
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    let e = refusal(&path, options()).await;
+    assert_eq!(e.kind(), ErrorKind::Unauthorized);
+    assert!(e.to_string().contains("memory.db is read-only; make it writable"), "{e}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_ours_is_refused_and_left_as_it_is() {
+    let (_directory, path) = place();
+    let text = "this is a letter and no database; ".repeat(100);
+    fs::write(&path, &text).unwrap();
+    let e = refusal(&path, options()).await;
+    assert_eq!(e.kind(), ErrorKind::InvalidInput);
+    assert!(e.to_string().contains("memory.db: the file is not a SQLite database"), "{e}");
+    assert_eq!(fs::read(&path).unwrap(), text.as_bytes());
+
+    fs::remove_file(&path).unwrap();
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
+    let before = fs::read(&path).unwrap();
+    let e = refusal(&path, options()).await;
+    assert_eq!(e.kind(), ErrorKind::InvalidInput);
+    assert!(e.to_string().contains("another application"), "{e}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[tokio::test]
+async fn an_empty_file_is_a_new_one() {
+    let (_directory, path) = place();
+    fs::write(&path, b"").unwrap();
+    fill(&open(&path).await).await;
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused() {
+    let (_directory, path) = place();
+    open(&path).await.close().await;
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", SCHEMA + 1).unwrap();
+    let e = refusal(&path, options()).await;
+    assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
+    assert!(e.to_string().contains("newer memory-engine (schema 2, this one knows 1); update"), "{e}");
+}
+
+#[tokio::test]
+async fn another_analyzer_or_space_is_refused_with_both_names() {
+    let (_directory, path) = place();
+    fill(&open(&path).await).await;
+    let e = refusal(&path, SqliteOptions::new(options().space, "words-2")).await;
+    assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
+    assert!(["'words-1'", "'words-2'", "`memory reindex`"].iter().all(|part| e.message().contains(part)), "{e}");
+    let e = refusal(&path, SqliteOptions::new(EmbeddingSpace::cosine("test", 3), "words-1")).await;
+    assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
+    assert!(["'test (16-d, cosine)'", "'test (3-d, cosine)'"].iter().all(|part| e.message().contains(part)), "{e}");
+    assert_eq!(found(&open(&path).await, &lin(), "tea").await, 1, "the file is as it was");
+}
+
+#[tokio::test]
+async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
+    let (_directory, path) = place();
+    fill(&open(&path).await).await;
+    let waiting = async |store: &SqliteStore| {
+        let mut waiting = Vec::new();
+        for job in Job::ALL {
+            waiting.push(store.backlog(job, 10, Duration::ZERO).await.unwrap().len());
+        }
+        waiting
+    };
+    let store = open(&path).await;
+    for job in Job::ALL {
+        let done: Vec<_> = store.backlog(job, 10, Duration::ZERO).await.unwrap().iter().map(|p| p.done()).collect();
+        store.acknowledge(&done).await.unwrap();
+    }
+    drop(store);
+    let rebuild = |space, analyzer: &str| SqliteOptions::new(space, analyzer).with_mismatch(Mismatch::Rebuild);
+    let store = SqliteStore::open(&path, rebuild(options().space, "words-2")).await.unwrap();
+    assert_eq!(waiting(&store).await, [2, 0]);
+    assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (0, 2));
+    for pending in store.backlog(Job::Keywords, 10, Duration::ZERO).await.unwrap() {
+        let terms = given::words(&pending.record.text);
+        let entry = memory_keyword_store::KeywordEntry { record: pending.record.into(), terms };
+        memory_keyword_store::KeywordStore::upsert(&store, &lin(), &[entry]).await.unwrap();
+    }
+    assert_eq!(found(&store, &lin(), "tea").await, 1);
+    drop(store);
+
+    let other = EmbeddingSpace::cosine("other", 16);
+    let store = SqliteStore::open(&path, rebuild(other.clone(), "words-2")).await.unwrap();
+    assert_eq!(waiting(&store).await, [2, 2]);
+    assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (1, 0));
+    drop(store);
+    SqliteStore::open(&path, SqliteOptions::new(other, "words-2")).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stores_that_open_a_new_file_at_once_make_it_once() {
+    for _ in 0..5 {
+        let (_directory, path) = place();
+        let opening: Vec<_> = (0..6)
+            .map(|_| {
+                let path = path.clone();
+                tokio::spawn(async move { open(&path).await })
+            })
+            .collect();
+        for store in opening {
+            fill(&store.await.unwrap()).await;
+        }
+        assert_eq!(open(&path).await.stats(&lin()).await.unwrap().records, 12);
+    }
+}
+
+#[tokio::test]
+async fn a_schema_goes_up_and_down_and_up_again() {
+    let (_directory, path) = place();
+    let store = open(&path).await;
+    let record = fill(&store).await;
+    store.delete(&lin(), &[record.id]).await.unwrap();
+    store.close().await;
+    assert_eq!(migrate_down(&path, SCHEMA + 1).unwrap_err().kind(), ErrorKind::InvalidInput);
+    migrate_down(&path, 0).unwrap();
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let left: i64 = Connection::open(&path).unwrap().query_row(tables, [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+    let store = open(&path).await;
+    assert_eq!(store.stats(&lin()).await.unwrap(), memory_core::Stats::default());
+    fill(&store).await;
+    assert_eq!(migrate_down(Path::new("/nowhere/memory.db"), 0).unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_told_from_one_that_is_no_database() {
+    let (_directory, path) = place();
+    fill(&open(&path).await).await;
+    let mut file = fs::read(&path).unwrap();
+    for byte in &mut file[4096..] {
+        *byte = 0x5a;
+    }
+    fs::write(&path, file).unwrap();
+    assert_eq!(refusal(&path, options()).await.kind(), ErrorKind::Corrupt);
+}
+
+/// The file was made by version 0.1 and is read by every later one.
+#[tokio::test]
+async fn a_file_of_schema_one_is_read() {
+    let (_directory, path) = place();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-1.sqlite"), &path).unwrap();
+    let store = open(&path).await;
+    let everything = store.scan(&lin(), &memory_core::ScanQuery::oldest(10)).await.unwrap().records;
+    let mut expected = given::golden();
+    expected.iter_mut().for_each(|record| record.revision = 1);
+    assert_eq!(everything, expected);
+    assert_eq!((found(&store, &lin(), "海鲜").await, found(&store, &lin(), "c++").await), (1, 1));
+    assert_eq!(found(&store, &lin().with_session("monday").unwrap(), "海鲜").await, 0);
+    let nearest = memory_vector_store::VectorQuery::new(vector(2), 1);
+    let nearest = memory_vector_store::VectorStore::search(&store, &lin(), &nearest).await.unwrap();
+    assert_eq!(nearest[0].id, expected[1].id);
+    assert_eq!(store.tombstones(&lin(), None, 10).await.unwrap().len(), 1);
+    assert_eq!(store.stats(&lin()).await.unwrap().backlog, [(Job::Embedding, 1)].into());
+}
+
+/// Makes the file above. Never again for a schema that was released: `cargo test -- --ignored make_the_golden_file`.
+#[tokio::test]
+#[ignore = "it writes into the source tree"]
+async fn make_the_golden_file() {
+    let path = format!("{}/tests/golden/schema-{SCHEMA}.sqlite", env!("CARGO_MANIFEST_DIR"));
+    let _ = fs::remove_file(&path);
+    let store = open(Path::new(&path)).await;
+    for (record, number) in given::golden().iter().zip(1..) {
+        store.put(&lin(), vec![write(record)]).await.unwrap();
+        if number < 3 {
+            embed(&store, record, vector(number)).await;
+            let pending = store.backlog(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);
+            store.acknowledge(&[pending.done()]).await.unwrap();
+        }
+    }
+    let gone = turn(&lin(), "to be forgotten");
+    store.put(&lin(), vec![write(&gone)]).await.unwrap();
+    store.delete(&lin(), &[gone.id]).await.unwrap();
+    store.close().await;
+}

@@ -1,0 +1,246 @@
+//! Several stores on one file, as several processes have them; and one store under many callers.
+
+mod given;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use given::{embed, found, lin, near, open, options, turn, vector, write};
+use memory_core::{EmbeddingSpace, ErrorKind, Job, Outcome, Record, RecordStore, Scope};
+use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore};
+use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
+use memory_vector_store::{VectorQuery, VectorStore};
+use rusqlite::Connection;
+
+#[tokio::test]
+async fn each_sees_what_the_other_has_written_and_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let (one, other) = (open(&path).await, open(&path).await);
+    let mut records = Vec::new();
+    for (store, number) in [&one, &other, &one, &other].into_iter().zip(0..) {
+        let record = turn(&lin().with_session(format!("s{number}")).unwrap(), "the same words");
+        store.put(&lin(), vec![write(&record)]).await.unwrap();
+        embed(store, &record, vector(number)).await;
+        records.push(record);
+        let so_far = records.len();
+        for reader in [&one, &other] {
+            assert_eq!(found(reader, &lin(), "words").await, so_far);
+            assert_eq!(near(reader, &lin(), vector(9)).await, so_far);
+        }
+    }
+    let best = |store| async move {
+        let hits = VectorStore::search(store, &lin(), &VectorQuery::new(vector(0), 1)).await.unwrap();
+        (hits[0].id, hits[0].score.value())
+    };
+    embed(&one, &records[3], vector(0)).await;
+    embed(&one, &records[0], vector(7)).await;
+    assert_eq!(best(&other).await.0, records[3].id, "a vector that was replaced by the other");
+    RecordStore::delete(&other, &lin(), &[records[0].id, records[3].id]).await.unwrap();
+    for reader in [&one, &other] {
+        assert_eq!((found(reader, &lin(), "words").await, near(reader, &lin(), vector(0)).await), (2, 2));
+    }
+    // The rows of what was deleted are used again, for somebody else.
+    let mo = Scope::user("mo").unwrap();
+    for number in 10..13 {
+        let record = turn(&mo, "other words");
+        one.put(&mo, vec![write(&record)]).await.unwrap();
+        embed(&one, &record, vector(number)).await;
+    }
+    for reader in [&one, &other] {
+        assert_eq!((found(reader, &lin(), "words").await, near(reader, &lin(), vector(11)).await), (2, 2));
+        assert_eq!((found(reader, &mo, "words").await, near(reader, &mo, vector(11)).await), (3, 3));
+    }
+}
+
+#[tokio::test]
+async fn whoever_missed_more_changes_than_are_kept_reads_all_vectors_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let (one, other) = (open(&path).await, open(&path).await);
+    let records: Vec<Record> = (0..3).map(|_| turn(&lin(), "words")).collect();
+    one.put(&lin(), records.iter().map(write).collect()).await.unwrap();
+    embed(&one, &records[0], vector(0)).await;
+    assert_eq!(near(&other, &lin(), vector(0)).await, 1);
+    // As if many changes had been made and forgotten since.
+    Connection::open(&path).unwrap().execute_batch("INSERT INTO vector_changes VALUES (50000, 0)").unwrap();
+    embed(&one, &records[1], vector(1)).await;
+    embed(&one, &records[2], vector(2)).await;
+    let kept: i64 = Connection::open(&path)
+        .unwrap()
+        .query_row("SELECT min(change) FROM vector_changes", [], |row| row.get(0))
+        .unwrap();
+    assert!(kept > 1, "{kept}");
+    assert_eq!(near(&other, &lin(), vector(0)).await, 3);
+    RecordStore::delete(&one, &lin(), &[records[0].id]).await.unwrap();
+    assert_eq!(near(&other, &lin(), vector(0)).await, 2);
+}
+
+#[tokio::test]
+async fn a_store_whose_indexes_another_process_has_rebuilt_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let old = open(&path).await;
+    let record = turn(&lin(), "some words");
+    old.put(&lin(), vec![write(&record)]).await.unwrap();
+    let space = EmbeddingSpace::cosine("newer", 16);
+    let rebuild = SqliteOptions::new(space, "words-2").with_mismatch(Mismatch::Rebuild);
+    let new = SqliteStore::open(&path, rebuild).await.unwrap();
+    let words = KeywordQuery::new(vec![Clause::term("words")], 9);
+    let mut failures = vec![
+        KeywordStore::search(&old, &lin(), &words).await.unwrap_err(),
+        VectorStore::search(&old, &lin(), &VectorQuery::new(vector(1), 9)).await.unwrap_err(),
+        VectorStore::upsert(
+            &old,
+            &lin(),
+            &[memory_vector_store::VectorEntry { record: record.into(), embedding: vector(1) }],
+        )
+        .await
+        .unwrap_err(),
+    ];
+    failures.push(old.put(&lin(), vec![write(&turn(&lin(), "more words"))]).await.unwrap_err());
+    assert!(failures.iter().all(|e| e.kind() == ErrorKind::SchemaMismatch), "{failures:?}");
+    assert_eq!(old.stats(&lin()).await.unwrap().records, 1, "the records are the same for all");
+    assert_eq!(new.backlog(Job::Keywords, 9, Duration::ZERO).await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_of_several_stores_wait_for_each_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let stores: Vec<_> = [open(&path).await, open(&path).await, open(&path).await].map(Arc::new).into();
+    let mut tasks = Vec::new();
+    for (store, number) in stores.iter().cycle().zip(0..9) {
+        let store = Arc::clone(store);
+        tasks.push(tokio::spawn(async move {
+            let mine = Scope::user(format!("user {number}")).unwrap();
+            for _ in 0..20 {
+                let record = turn(&mine, "some words");
+                let written = store.put(&mine, vec![write(&record)]).await.unwrap();
+                assert_eq!(written[0].outcome, Outcome::Created);
+                embed(&store, &record, vector(number)).await;
+                assert!(store.get(&mine, &[record.id]).await.unwrap()[0].is_some(), "what is written can be read");
+            }
+            assert_eq!((found(&store, &mine, "words").await, near(&store, &mine, vector(1)).await), (20, 20));
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let stats = stores[0].stats(&Scope::tenant_wide("default").unwrap()).await.unwrap();
+    assert_eq!((stats.records, stats.addresses), (180, 9));
+}
+
+#[tokio::test]
+async fn a_lease_of_one_process_hides_from_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let (one, other) = (open(&path).await, open(&path).await);
+    let records: Vec<Record> = (0..5).map(|_| turn(&lin(), "words")).collect();
+    one.put(&lin(), records.iter().map(write).collect()).await.unwrap();
+    let lease = Duration::from_secs(600);
+    let mut claimed = Vec::new();
+    for store in [&one, &other, &one] {
+        claimed.extend(store.backlog(Job::Embedding, 2, lease).await.unwrap().into_iter().map(|p| p.record.id));
+    }
+    assert_eq!(claimed, records.iter().map(|record| record.id).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_write_lock_that_is_not_let_go_of_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = SqliteStore::open(&path, options().with_busy_timeout(Duration::from_millis(100))).await.unwrap();
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let write_one = async || store.put(&lin(), vec![write(&turn(&lin(), "a secret"))]).await;
+    let e = write_one().await.unwrap_err();
+    assert_eq!((e.kind(), e.is_transient()), (ErrorKind::Unavailable, true));
+    assert_eq!(e.to_string(), "put: another process holds the write lock of the database; try again");
+    assert_eq!(store.stats(&lin()).await.unwrap().records, 0, "reading goes on");
+    holder.execute_batch("ROLLBACK").unwrap();
+    write_one().await.unwrap();
+}
+
+/// Writes that wait are committed together, and one that fails takes nothing of the others along.
+#[tokio::test]
+async fn a_write_that_fails_leaves_those_committed_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&directory.path().join("memory.db")).await);
+    let taken = turn(&lin(), "the first");
+    store.put(&lin(), vec![write(&taken)]).await.unwrap();
+    let tasks: Vec<_> = (0..60)
+        .map(|number| {
+            let (store, taken) = (Arc::clone(&store), taken.clone());
+            tokio::spawn(async move {
+                let mut writes = vec![write(&turn(&lin(), "words"))];
+                if number % 3 == 0 {
+                    let mut again = write(&taken);
+                    again.mode = memory_core::PutMode::Create;
+                    writes.push(again);
+                }
+                store.put(&lin(), writes).await.map_err(|e| e.kind())
+            })
+        })
+        .collect();
+    let mut failed = 0;
+    for task in tasks {
+        failed += usize::from(task.await.unwrap().is_err_and(|kind| kind == ErrorKind::Conflict));
+    }
+    assert_eq!(failed, 20);
+    assert_eq!((store.stats(&lin()).await.unwrap().records, found(&store, &lin(), "words").await), (41, 40));
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_is_done_whole_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    for _ in 0..20 {
+        let writes = (0..10).map(|_| write(&turn(&lin(), "words"))).collect();
+        let _ = tokio::time::timeout(Duration::from_micros(300), store.put(&lin(), writes)).await;
+    }
+    store.close().await;
+    let store = open(&path).await;
+    let records = store.stats(&lin()).await.unwrap().records;
+    assert_eq!((records % 10, found(&store, &lin(), "words").await as u64), (0, records));
+}
+
+/// A timer goes on ticking on the only thread there is while the store works.
+#[tokio::test(flavor = "current_thread")]
+async fn no_call_blocks_the_runtime() {
+    let directory = tempfile::tempdir().unwrap();
+    let ticks = Arc::new(AtomicU32::new(0));
+    let ticker = tokio::spawn({
+        let ticks = Arc::clone(&ticks);
+        async move {
+            let mut timer = tokio::time::interval(Duration::from_millis(1));
+            loop {
+                timer.tick().await;
+                ticks.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    let store = open(&directory.path().join("memory.db")).await;
+    let text = "many different words to be kept ".repeat(20);
+    let records: Vec<Record> = (0..1500).map(|_| turn(&lin(), &text)).collect();
+    let writes = records.iter().map(write).collect();
+    let ticked = |since: u32| ticks.load(Ordering::Relaxed) - since;
+    let before = ticks.load(Ordering::Relaxed);
+    store.put(&lin(), writes).await.unwrap();
+    assert!(ticked(before) > 10, "{} ticks during a large write", ticked(before));
+    let before = ticks.load(Ordering::Relaxed);
+    for _ in 0..5 {
+        assert_eq!(found(&store, &lin(), "words").await, 1000);
+    }
+    assert!(ticked(before) > 5, "{} ticks during searches", ticked(before));
+    let before = ticks.load(Ordering::Relaxed);
+    store.close().await;
+    assert!(ticked(before) < 5000);
+    ticker.abort();
+}

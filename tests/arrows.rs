@@ -1,0 +1,98 @@
+//! The arrows between the rooms: which package may depend on which of ours, and on what from outside.
+
+use std::{collections::BTreeMap, path::Path, process::Command};
+
+use serde_json::Value;
+
+/// Each package with those of ours that it may depend on. `docs/ARCHITECTURE.md` says why.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("memory-engine-core", &[]),
+    ("memory-engine-embedder", &["core"]),
+    ("memory-engine-vector-store", &["core"]),
+    ("memory-engine-keyword-store", &["core"]),
+    ("memory-engine-reranker", &["core"]),
+    ("memory-engine-context", &["core"]),
+    ("memory-engine-sqlite", &["core", "keyword-store", "vector-store"]),
+    ("memory-engine-conformance", &["core", "keyword-store", "vector-store"]),
+    ("memory-engine", &["core", "embedder", "vector-store", "keyword-store", "reranker", "context", "sqlite"]),
+    ("memory-engine-cli", &[""]),
+    ("memory-engine-benches", &[""]),
+    ("memory-engine-tests", &[""]),
+];
+
+/// Crates that only the named packages may depend on.
+const KEPT_TO: &[(&str, &[&str])] = &[
+    ("rusqlite", &["memory-engine-sqlite"]),
+    ("sqlx", &["memory-engine-postgres"]),
+    ("reqwest", &["memory-engine-http-models"]),
+    ("anyhow", &["memory-engine-cli", "memory-engine-benches"]),
+    ("tokio", &["memory-engine", "memory-engine-sqlite", "memory-engine-cli", "memory-engine-benches"]),
+    ("memory-engine-conformance", &[]),
+];
+
+type Packages = BTreeMap<String, Vec<String>>;
+
+/// Every package of the workspace with its normal and build dependencies.
+fn packages() -> Packages {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let arguments = ["metadata", "--format-version", "1", "--no-deps", "--offline"];
+    let output = Command::new(cargo).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let normal = |package: &Value| {
+        let all = package["dependencies"].as_array().unwrap();
+        all.iter().filter(|dependency| dependency["kind"] != "dev").map(name).collect()
+    };
+    metadata["packages"].as_array().unwrap().iter().map(|package| (name(package), normal(package))).collect()
+}
+
+fn ours(short: &str) -> String {
+    if short.is_empty() { "memory-engine".into() } else { format!("memory-engine-{short}") }
+}
+
+#[test]
+fn every_room_depends_only_on_the_rooms_it_may() {
+    let packages = packages();
+    for (package, dependencies) in &packages {
+        let allowed = ARROWS.iter().find(|(name, _)| name == package);
+        let Some((_, allowed)) = allowed else { panic!("{package} has no row in the table of arrows; add one and say why") };
+        for dependency in dependencies.iter().filter(|d| packages.contains_key(*d)) {
+            let known = allowed.iter().any(|short| ours(short) == *dependency);
+            assert!(known, "{package} may not depend on {dependency}");
+        }
+    }
+    for (name, _) in ARROWS {
+        assert!(packages.contains_key(*name), "the table of arrows names {name}, which is not there");
+    }
+}
+
+#[test]
+fn drivers_runtimes_and_test_kits_stay_where_they_belong() {
+    for (package, dependencies) in packages() {
+        for (kept, homes) in KEPT_TO {
+            let depends = dependencies.iter().any(|d| d == kept);
+            assert!(!depends || homes.contains(&package.as_str()), "{package} may not depend on {kept}");
+        }
+    }
+}
+
+#[test]
+fn no_source_file_is_longer_than_one_sitting() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates")];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                seen += 1;
+                let lines = std::fs::read_to_string(&path).unwrap().lines().count();
+                let most = if path.ends_with("src/lib.rs") { 80 } else { 600 };
+                assert!(lines <= most, "{} has {lines} lines; {most} are the most", path.display());
+            }
+        }
+    }
+    assert!(seen > 50, "only {seen} files were looked at: is this the right folder?");
+}
