@@ -56,7 +56,9 @@ fn every_room_depends_only_on_the_rooms_it_may() {
     let packages = packages();
     for (package, dependencies) in &packages {
         let allowed = ARROWS.iter().find(|(name, _)| name == package);
-        let Some((_, allowed)) = allowed else { panic!("{package} has no row in the table of arrows; add one and say why") };
+        let Some((_, allowed)) = allowed else {
+            panic!("{package} has no row in the table of arrows; add one and say why")
+        };
         for dependency in dependencies.iter().filter(|d| packages.contains_key(*d)) {
             let known = allowed.iter().any(|short| ours(short) == *dependency);
             assert!(known, "{package} may not depend on {dependency}");

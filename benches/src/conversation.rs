@@ -1,22 +1,80 @@
 //! Made-up talk: the same on every machine, half Chinese and half English, with words as unevenly used as real ones.
 
-const WHO: &[&str] = &["我", "你", "妈妈", "小林", "老板", "室友", "I", "my sister", "Kai", "the neighbour", "our team", "Mei"];
+const WHO: &[&str] =
+    &["我", "你", "妈妈", "小林", "老板", "室友", "I", "my sister", "Kai", "the neighbour", "our team", "Mei"];
 const DOES: &[&str] = &[
-    "喜欢", "讨厌", "忘了", "买了", "预订了", "修好了", "想念", "发现了", "搬走了", "练习", "likes", "hates", "forgot", "bought",
-    "booked", "repaired", "misses", "found", "moved away from", "practises",
+    "喜欢",
+    "讨厌",
+    "忘了",
+    "买了",
+    "预订了",
+    "修好了",
+    "想念",
+    "发现了",
+    "搬走了",
+    "练习",
+    "likes",
+    "hates",
+    "forgot",
+    "bought",
+    "booked",
+    "repaired",
+    "misses",
+    "found",
+    "moved away from",
+    "practises",
 ];
 const WHAT: &[&str] = &[
-    "海鲜火锅", "手冲咖啡", "小提琴", "京都的旅馆", "面试的时间", "黄铜钥匙", "半程马拉松", "docker 部署", "猫的疫苗", "房租", "地铁十号线",
-    "生日蛋糕", "the lighthouse", "a second-hand violin", "the port number", "her passport", "the marathon", "green tea",
-    "the train to Suzhou", "a broken kettle", "the old map", "jazz records", "the visa form", "our cat",
+    "海鲜火锅",
+    "手冲咖啡",
+    "小提琴",
+    "京都的旅馆",
+    "面试的时间",
+    "黄铜钥匙",
+    "半程马拉松",
+    "docker 部署",
+    "猫的疫苗",
+    "房租",
+    "地铁十号线",
+    "生日蛋糕",
+    "the lighthouse",
+    "a second-hand violin",
+    "the port number",
+    "her passport",
+    "the marathon",
+    "green tea",
+    "the train to Suzhou",
+    "a broken kettle",
+    "the old map",
+    "jazz records",
+    "the visa form",
+    "our cat",
 ];
 const WHEN: &[&str] = &[
-    "昨天", "下周三", "去年夏天", "三月五号", "晚上八点", "前天", "yesterday", "next Friday", "in May", "last summer", "on the 5th",
+    "昨天",
+    "下周三",
+    "去年夏天",
+    "三月五号",
+    "晚上八点",
+    "前天",
+    "yesterday",
+    "next Friday",
+    "in May",
+    "last summer",
+    "on the 5th",
     "at half past eight",
 ];
 const ENDS: &[&str] = &[
-    "真的很开心", "有点累", "以后再说吧", "你觉得呢", "别告诉别人", "what do you think?", "it was worth it", "never again",
-    "don't tell anyone", "I will send you a photo",
+    "真的很开心",
+    "有点累",
+    "以后再说吧",
+    "你觉得呢",
+    "别告诉别人",
+    "what do you think?",
+    "it was worth it",
+    "never again",
+    "don't tell anyone",
+    "I will send you a photo",
 ];
 
 /// A speaker that never runs out of things to say.
@@ -33,7 +91,12 @@ impl Conversation {
         let number = self.next() % 100_000;
         format!(
             "{}{} {} {}，{} {} #{number}",
-            self.pick(WHEN), self.pick(WHO), self.pick(DOES), self.pick(WHAT), self.pick(WHAT), self.pick(ENDS)
+            self.pick(WHEN),
+            self.pick(WHO),
+            self.pick(DOES),
+            self.pick(WHAT),
+            self.pick(WHAT),
+            self.pick(ENDS)
         )
     }
 

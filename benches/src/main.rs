@@ -41,7 +41,8 @@ async fn main() -> Result<()> {
     anyhow::ensure!(!db.exists(), "{} is there already", db.display());
     let engine = MemoryEngine::builder().sqlite(&db).build().await?;
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
-    let users: Vec<Scope> = (0..arguments.users.max(1)).map(|n| Scope::user(format!("user-{n}"))).collect::<Result<_, _>>()?;
+    let users: Vec<Scope> =
+        (0..arguments.users.max(1)).map(|n| Scope::user(format!("user-{n}"))).collect::<Result<_, _>>()?;
 
     let mut talk = Conversation::new(7);
     let turns: Vec<String> = (0..arguments.turns).map(|_| talk.turn()).collect();

@@ -84,3 +84,25 @@ macro_rules! scenario_list {
         },)*)*]
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use super::*;
+
+    #[test]
+    fn every_scenario_that_was_written_is_listed_once() {
+        let mut written = BTreeSet::new();
+        for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/scenarios")).unwrap() {
+            let path = file.unwrap().path();
+            let group = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let source = fs::read_to_string(&path).unwrap();
+            let names = source.lines().filter_map(|line| line.strip_prefix("pub async fn ")?.split('(').next());
+            written.extend(names.map(|name| (group.clone(), name.to_owned())));
+        }
+        let listed = SCENARIOS.iter().map(|s| (s.group.to_owned(), s.name.to_owned())).collect::<BTreeSet<_>>();
+        assert_eq!(listed, written);
+        assert_eq!(listed.len(), SCENARIOS.len());
+    }
+}

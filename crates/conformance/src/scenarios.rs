@@ -86,6 +86,7 @@ macro_rules! each_scenario {
                 neighbours_are_active,
                 a_deleted_record_leaves_no_gap,
                 a_record_that_occurred_at_another_time_after_all_moves,
+                a_neighbour_who_speaks_in_another_role_or_by_another_name_is_another_voice,
             }
             tombstones {
                 a_deleted_record_leaves_a_tombstone_and_nothing_it_said,
@@ -98,6 +99,9 @@ macro_rules! each_scenario {
                 tombstones_are_seen_only_within_the_scope_of_what_was_deleted,
                 burying_removes_what_is_there_bars_it_and_counts_what_is_new,
                 a_deletion_carries_over_to_another_store,
+                a_tombstone_of_a_record_at_another_address_is_left_out,
+                deleting_for_several_users_goes_for_all_records_of_the_id,
+                an_import_cannot_be_rewritten_into_what_was_deleted,
                 burying_outside_the_scope_is_refused_whole,
             }
             backlog {

@@ -116,12 +116,31 @@ pub fn enter(made: impl IntoWorld) -> Option<World> {
         Ok(world) => return Some(world),
         Err(skip) => skip,
     };
-    let required = env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
-    let Skip { backend, reason } = skip;
-    assert!(
-        !required.split(',').any(|name| name.trim() == backend),
-        "{backend} is required (CONFORMANCE_REQUIRE) and cannot be tested: {reason}"
-    );
-    eprintln!("skipped: {backend}: {reason}");
+    match require(skip, &env::var("CONFORMANCE_REQUIRE").unwrap_or_default()) {
+        Ok(reason) => eprintln!("skipped: {reason}"),
+        Err(reason) => panic!("{reason}"),
+    }
     None
+}
+
+/// Why a backend is skipped, or that it must not be, given the names of those that are required.
+fn require(skip: Skip, required: &str) -> Result<String, String> {
+    let Skip { backend, reason } = skip;
+    if required.split(',').any(|name| name.trim() == backend) {
+        return Err(format!("{backend} is required (CONFORMANCE_REQUIRE) and cannot be tested: {reason}"));
+    }
+    Ok(format!("{backend}: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skipped_backend_has_no_world_and_fails_only_when_it_is_required() {
+        let skip = || Err::<World, _>(Skip::new("no-such-backend", "there is no server"));
+        assert!(enter(skip()).is_none());
+        let required = require(skip().into_world().unwrap_err(), "sqlite, no-such-backend");
+        assert!(required.unwrap_err().contains("there is no server"));
+    }
 }

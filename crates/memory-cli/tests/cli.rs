@@ -70,7 +70,12 @@ impl Desk {
     }
 
     fn import(&self, path: &Path) -> Value {
-        self.run(&["import", path.to_str().unwrap(), "--json"]).stdout.lines().last().map(|l| serde_json::from_str(l).unwrap()).unwrap()
+        self.run(&["import", path.to_str().unwrap(), "--json"])
+            .stdout
+            .lines()
+            .last()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .unwrap()
     }
 
     fn stats(&self) -> Value {
@@ -88,7 +93,10 @@ const TURNS: &str = r#"{"id":"1","user":"lin","session":"a","role":"user","speak
 fn the_demo_needs_nothing_and_answers_its_questions() {
     let desk = Desk::new();
     let shown = desk.run(&["demo"]).ok();
-    assert!(shown.contains("found by") && shown.contains("Relevant long-term memory") && shown.contains("What next"), "{shown}");
+    assert!(
+        shown.contains("found by") && shown.contains("Relevant long-term memory") && shown.contains("What next"),
+        "{shown}"
+    );
     assert_eq!(fs::read_dir(desk.folder.path()).unwrap().count(), 0, "the demo leaves nothing behind");
 }
 
@@ -102,8 +110,14 @@ fn the_demo_finds_the_gold_of_its_questions_among_the_first_ten() {
         let question: Value = serde_json::from_str(line).unwrap();
         let text = question["question"].as_str().unwrap();
         let recall = desk.run(&["search", text, "--user", "lin", "--db", "demo.db", "--json"]).json();
-        let ids: Vec<&str> = recall["hits"].as_array().unwrap().iter().filter_map(|h| h["record"]["source"]["message_id"].as_str()).collect();
-        found += usize::from(question["gold"].as_array().unwrap().iter().any(|gold| ids.contains(&gold.as_str().unwrap())));
+        let ids: Vec<&str> = recall["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|h| h["record"]["source"]["message_id"].as_str())
+            .collect();
+        found +=
+            usize::from(question["gold"].as_array().unwrap().iter().any(|gold| ids.contains(&gold.as_str().unwrap())));
     }
     assert_eq!(found, questions.lines().count());
 }
@@ -132,8 +146,14 @@ fn a_search_stays_within_its_scope_and_its_filters() {
     assert!(texts(&["search", "moved", "--user", "lin"]).iter().all(|t| !t.contains("Lisbon")));
     assert_eq!(texts(&["search", "moved", "--user", "mo"]), ["I moved to Lisbon"]);
     assert_eq!(texts(&["search", "moved", "--user", "lin", "--session", "a"]), Vec::<String>::new());
-    assert_eq!(texts(&["search", "interview 海鲜", "--user", "lin", "--since", "2026-03-02"]), ["My interview has moved to Friday"]);
-    assert_eq!(texts(&["search", "interview 海鲜", "--user", "lin", "--scene", "daily"]), ["My interview has moved to Friday"]);
+    assert_eq!(
+        texts(&["search", "interview 海鲜", "--user", "lin", "--since", "2026-03-02"]),
+        ["My interview has moved to Friday"]
+    );
+    assert_eq!(
+        texts(&["search", "interview 海鲜", "--user", "lin", "--scene", "daily"]),
+        ["My interview has moved to Friday"]
+    );
     assert_eq!(texts(&["search", "interview", "--user", "lin", "--kind", "fact"]), Vec::<String>::new());
     let explained = desk.run(&["search", "interview", "--user", "lin", "--explain"]).ok();
     assert!(explained.contains("keyword #1 at") && explained.contains("stages: arms"), "{explained}");
@@ -190,22 +210,40 @@ fn one_thing_can_be_added_shown_and_found() {
 fn bad_lines_are_told_by_number_and_the_rest_goes_on() {
     let desk = Desk::new();
     let mut file = b"{\"user\":\"lin\",\"text\":\"good\"}\nnot json\n{\"user\":\"lin\",\"text\":\" \"}\n\xff\xfe\n{\"user\":\"lin\",\"text\":\"a\\u0000b\"}\n".to_vec();
-    file.extend_from_slice(b"{\"user\":\"lin\",\"text\":\"later\",\"time\":\"2999-01-01\"}\n{\"user\":\"lin\",\"text\":\"");
+    file.extend_from_slice(
+        b"{\"user\":\"lin\",\"text\":\"later\",\"time\":\"2999-01-01\"}\n{\"user\":\"lin\",\"text\":\"",
+    );
     file.resize(file.len() + (10 << 20), b'x');
     file.extend_from_slice(b"\"}\n{\"user\":\"lin\",\"text\":\"also good\"}\n");
     let file = desk.write("bad.jsonl", file);
     let ran = desk.run(&["import", file.to_str().unwrap()]);
     assert_eq!(ran.stderr.lines().count(), 6, "one line for each: {}", ran.stderr);
-    ran.refused(&["line 2: it is no JSON", "line 3:", "empty", "line 4:", "UTF-8", "line 5:", "NUL", "line 6:", "future", "line 7:", "4 MiB"]);
+    ran.refused(&[
+        "line 2: it is no JSON",
+        "line 3:",
+        "empty",
+        "line 4:",
+        "UTF-8",
+        "line 5:",
+        "NUL",
+        "line 6:",
+        "future",
+        "line 7:",
+        "4 MiB",
+    ]);
     assert_eq!(desk.stats()["records"], 2);
 }
 
 #[test]
 fn a_strict_import_stops_at_the_first_bad_line_and_can_be_resumed() {
     let desk = Desk::new();
-    let file = desk.write("bad.jsonl", "{\"user\":\"lin\",\"text\":\"good\"}\n{\"user\":\"lin\"}\n{\"user\":\"lin\",\"text\":\"later\"}\n");
+    let file = desk.write(
+        "bad.jsonl",
+        "{\"user\":\"lin\",\"text\":\"good\"}\n{\"user\":\"lin\"}\n{\"user\":\"lin\",\"text\":\"later\"}\n",
+    );
     desk.run(&["import", file.to_str().unwrap(), "--strict"]).refused(&["line 2", "no \"text\""]);
-    let mended = desk.write("bad.jsonl", "{\"user\":\"lin\",\"text\":\"good\"}\n{\"user\":\"lin\",\"text\":\"later\"}\n");
+    let mended =
+        desk.write("bad.jsonl", "{\"user\":\"lin\",\"text\":\"good\"}\n{\"user\":\"lin\",\"text\":\"later\"}\n");
     desk.import(&mended);
     assert_eq!(desk.stats()["records"], 2);
 }
@@ -221,7 +259,8 @@ fn each_mistake_is_answered_with_one_clear_line() {
     desk.run(&["import", turns, "--timezone", "Mars/Olympus"]).refused(&["Mars/Olympus", "Asia/Shanghai"]);
     desk.run(&["import", turns, "--db", "missing/folder/memory.db"]).refused(&["missing/folder"]);
     desk.run(&["import", turns, "--colour"]).refused(&["--colour", "--help"]);
-    let text_file = desk.write("notes.txt", "just some notes that are long enough to be looked at as a header of a file\n".repeat(20));
+    let text_file = desk
+        .write("notes.txt", "just some notes that are long enough to be looked at as a header of a file\n".repeat(20));
     desk.run(&["stats", "--db", text_file.to_str().unwrap()]).refused(&["notes.txt", "SQLite"]);
     assert!(fs::read_to_string(text_file).unwrap().starts_with("just some notes"), "the file is left as it was");
     desk.run(&["add", " ", "--user", "lin"]).refused(&["empty"]);
@@ -244,9 +283,13 @@ fn eval_scores_as_worked_by_hand() {
     let (m, q) = (memories.to_str().unwrap(), questions.to_str().unwrap());
     let report = desk.run(&["eval", "--memories", m, "--questions", q, "--json", "--out", "r.jsonl"]).json();
     let fused = &report["fused"]["overall"];
-    assert_eq!((fused["recall"]["1"].as_f64(), fused["mrr"].as_f64(), fused["all"]["10"].as_f64()), (Some(0.75), Some(1.0), Some(0.5)));
+    assert_eq!(
+        (fused["recall"]["1"].as_f64(), fused["mrr"].as_f64(), fused["all"]["10"].as_f64()),
+        (Some(0.75), Some(1.0), Some(0.5))
+    );
     assert_eq!(report["by_category"]["zh"]["questions"], 1);
-    let first: Value = serde_json::from_str(fs::read_to_string(desk.path("r.jsonl")).unwrap().lines().next().unwrap()).unwrap();
+    let first: Value =
+        serde_json::from_str(fs::read_to_string(desk.path("r.jsonl")).unwrap().lines().next().unwrap()).unwrap();
     assert_eq!((first["question_id"].as_str(), first["retrieved"][0].as_str()), (Some("q1"), Some("1")));
     assert!(desk.run(&["eval", "--memories", m, "--questions", q]).ok().contains("fused, by category"));
     desk.run(&["eval", "--memories", m, "--questions", m]).refused(&["line 1"]);

@@ -57,7 +57,8 @@ fn an_import_that_is_killed_again_and_again_ends_complete() {
     let folder = tempfile::tempdir().unwrap();
     let mut file = String::new();
     for n in 0..TURNS {
-        writeln!(file, "{{\"user\":\"lin\",\"session\":\"s{}\",\"text\":\"第{n}句话 about turn number {n}\"}}", n % 50).unwrap();
+        writeln!(file, "{{\"user\":\"lin\",\"session\":\"s{}\",\"text\":\"第{n}句话 about turn number {n}\"}}", n % 50)
+            .unwrap();
     }
     fs::write(folder.path().join("turns.jsonl"), file).unwrap();
 
@@ -70,14 +71,16 @@ fn an_import_that_is_killed_again_and_again_ends_complete() {
     }
 
     let output = import(folder.path()).output().unwrap();
-    let report: Value = serde_json::from_slice(output.stdout.split(|b| *b == b'\n').rfind(|l| !l.is_empty()).unwrap()).unwrap();
+    let report: Value =
+        serde_json::from_slice(output.stdout.split(|b| *b == b'\n').rfind(|l| !l.is_empty()).unwrap()).unwrap();
     assert_eq!(report["added"].as_u64().unwrap() + report["unchanged"].as_u64().unwrap(), TURNS as u64);
     assert_eq!(records(folder.path()), TURNS as u64, "nothing is lost, and nothing is there twice");
 
     let stats = memory(folder.path()).args(["stats", "--json"]).output().unwrap();
     let stats: Value = serde_json::from_slice(&stats.stdout).unwrap();
     assert_eq!(stats["backlog"], serde_json::json!({}), "everything is indexed");
-    let found = memory(folder.path()).args(["search", "turn number 19999", "--user", "lin", "--json"]).output().unwrap();
+    let found =
+        memory(folder.path()).args(["search", "turn number 19999", "--user", "lin", "--json"]).output().unwrap();
     let found: Value = serde_json::from_slice(&found.stdout).unwrap();
     assert_eq!(found["hits"][0]["record"]["text"], "第19999句话 about turn number 19999");
 }

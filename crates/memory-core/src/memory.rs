@@ -68,9 +68,14 @@ impl RecordStore for MemoryRecordStore {
         let deleted_at = self.clock.now();
         let mut gone = Vec::new();
         for id in ids {
-            let Some(record) = tables.find(scope, *id).cloned() else { continue };
-            let content_hash = record.content_hash();
-            tables.bury(Tombstone { id: *id, scope: record.scope, content_hash, deleted_at });
+            let found = tables.all(scope, *id);
+            if found.is_empty() {
+                continue;
+            }
+            for record in found {
+                let content_hash = record.content_hash();
+                tables.bury(Tombstone { id: *id, scope: record.scope, content_hash, deleted_at });
+            }
             gone.push(*id);
         }
         Ok(gone)

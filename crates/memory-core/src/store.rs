@@ -28,8 +28,8 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     ///
     /// A record's address must lie within `scope`. Where two writes of one batch name the same record, the later sees
     /// what the earlier did. A record that was deleted before is not written again but [`Outcome::Barred`]: see
-    /// [`Tombstone`]. Every record that was created, or whose text, speaker or role changed, is queued for the jobs in
-    /// [`Written::pending`]; a record that is not active leaves the derived indexes.
+    /// [`Tombstone`]. Every record that was created, or whose text, [named speaker](Record::named_speaker) or activity
+    /// changed, is queued for the jobs in [`Written::pending`]; a record that is not active leaves the derived indexes.
     ///
     /// # Errors
     /// `InvalidInput` for a record that fails [`Record::validate`]; `Unauthorized` for an address outside `scope`;
@@ -41,10 +41,14 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
 
     /// Deletes the records with these ids, in one transaction, from every index that the backend keeps beside them, and
-    /// leaves a tombstone for each. Gives the ids that were there, in their order.
+    /// leaves a tombstone for each. Gives the ids that were there, in their order. Where `scope` covers several users who
+    /// have a record of one id, it goes for all of them.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
 
     /// A page of records by their [`position`](Record::position).
+    ///
+    /// A position is unique within a user. Where `scope` covers several users who have a record of one id at one time, a
+    /// page may end between the two, and the next one begin after both: to read without a gap, scan user by user.
     ///
     /// # Errors
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
@@ -61,11 +65,14 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
 
     /// Takes in tombstones of another store: removes what they name, bars it from now on, and counts the new ones.
     ///
+    /// A tombstone whose id belongs to a record at another address is left out: it speaks of another record. Of two
+    /// tombstones of one id the later one is kept, and the content of both stays barred.
+    ///
     /// # Errors
     /// `Unauthorized` when one lies outside `scope`; nothing is taken then.
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
 
-    /// The oldest records that still need `job`, at most `limit`, each with the record as it is now.
+    /// The records that have waited longest for `job`, at most `limit`, each as it is now.
     ///
     /// Each is hidden from further calls, in every process, until `lease` has passed; a lease of zero only looks.
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>>;
@@ -74,7 +81,7 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// so that whoever indexed it elsewhere has to take it out there, or will be given it again.
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>>;
 
-    /// Queues every active record within `scope` for `job` once more, and counts them.
+    /// Queues every active record within `scope` for `job` as if it were new (a lease on it ends), and counts them.
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64>;
 }
 
@@ -201,9 +208,26 @@ pub struct Page {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Adjacent {
     /// The one before it.
-    pub previous: Option<RecordId>,
+    pub previous: Option<Neighbor>,
     /// The one after it.
-    pub next: Option<RecordId>,
+    pub next: Option<Neighbor>,
+}
+
+/// A record next to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbor {
+    /// Which record.
+    pub id: RecordId,
+    /// Whether somebody else speaks: another role or another speaker. One of the two then answers the other.
+    pub another_voice: bool,
+}
+
+impl Neighbor {
+    /// `neighbor` as seen from `record`.
+    pub fn of(record: &Record, neighbor: &Record) -> Self {
+        let another_voice = record.role != neighbor.role || record.speaker != neighbor.speaker;
+        Self { id: neighbor.id, another_voice }
+    }
 }
 
 /// What is within a scope.

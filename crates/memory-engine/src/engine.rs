@@ -20,6 +20,8 @@ use crate::{
 /// How far ahead of the clock a record may have occurred: clocks and zones differ, but not by more than a day.
 const FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: usize = 500;
+/// How often it is looked whether another process has finished what it claimed.
+const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(200);
 
 /// Long-term memory. Cloning it is cheap and gives another handle on the same one.
 ///
@@ -250,14 +252,26 @@ impl MemoryEngine {
         Ok(count)
     }
 
-    /// Waits until everything that is queued has been indexed, telling how far it is; the whole is counted over `scope`.
+    /// Waits until everything within `scope` that is queued has been indexed, telling how far it is; gives how much there
+    /// was to do.
+    ///
+    /// What another process has claimed is waited for; if that process is gone, its claim ends after half a minute.
     ///
     /// # Errors
     /// The embedder's or the store's; what was indexed before stays.
     pub async fn drain(&self, scope: &Scope, mut progress: impl FnMut(Progress)) -> Result<u64> {
-        let total = self.stats(scope).await?.backlog.values().sum();
+        let waiting = async || Ok::<u64, Error>(self.stats(scope).await?.backlog.values().sum());
+        let total = waiting().await?;
         progress(Progress { done: 0, total });
-        self.index_all(|done| progress(Progress { done, total: total.max(done) })).await
+        loop {
+            self.index_all(|done| progress(Progress { done: done.min(total), total })).await?;
+            let left = waiting().await?;
+            progress(Progress { done: total.saturating_sub(left), total });
+            if left == 0 {
+                return Ok(total);
+            }
+            tokio::time::sleep(CLAIMED_ELSEWHERE).await;
+        }
     }
 
     /// How this engine recalls.

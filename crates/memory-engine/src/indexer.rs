@@ -10,7 +10,7 @@ use memory_vector_store::VectorEntry;
 use crate::{MemoryEngine, engine};
 
 /// How long a claimed item is hidden from other workers. Whoever dies holding one delays it by so much.
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_secs(30);
 const BATCH: usize = 256;
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LAST_RETRY: Duration = Duration::from_secs(60);

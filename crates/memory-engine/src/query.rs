@@ -94,8 +94,8 @@ pub struct RecallOptions {
     /// How much the vector arm counts when the embedder says nothing about meaning; it rises to `keyword_weight` with
     /// [`Embedder::semantic_weight`](crate::Embedder::semantic_weight).
     pub spelling_weight: f64,
-    /// What part of its better neighbour's keyword score a record gets: what was said right before or after in the same
-    /// conversation is often what is meant.
+    /// What part of its better neighbour's keyword score a record gets, when the neighbour is of another voice: the answer
+    /// to a hit, or what it answers, is often what is meant.
     pub neighbor_share: f64,
     /// From which similarity on (0 to 1) a hit only repeats a better one and goes behind all others.
     pub near_duplicate: f64,
@@ -108,7 +108,7 @@ impl Default for RecallOptions {
             pool: 100,
             fusion_k: 60.0,
             keyword_weight: 1.0,
-            spelling_weight: 0.2,
+            spelling_weight: 0.01,
             neighbor_share: 0.5,
             near_duplicate: 0.9,
         }

@@ -21,7 +21,10 @@ async fn what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_vect
 
         assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 1);
         let found = memory.recall(&lin(), "海鮮可以吃嗎").await.unwrap();
-        assert_eq!(found.hits[0].found_by.iter().map(|f| (f.arm, f.rank)).collect::<Vec<_>>(), [(Arm::Keyword, 1), (Arm::Vector, 1)]);
+        assert_eq!(
+            found.hits[0].found_by.iter().map(|f| (f.arm, f.rank)).collect::<Vec<_>>(),
+            [(Arm::Keyword, 1), (Arm::Vector, 1)]
+        );
         assert!(found.degraded.is_empty());
         assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
     }
@@ -119,20 +122,23 @@ async fn what_is_deleted_while_it_is_being_embedded_stays_deleted() {
 }
 
 #[tokio::test]
-async fn the_turn_after_a_hit_is_found_as_its_neighbour_if_it_came_soon() {
+async fn the_answer_to_a_hit_is_found_as_its_neighbour() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
         let session = lin().with_session("monday").unwrap();
         let at = |minute: i64| Timestamp::from_micros(1_772_400_000_000_000 + minute * 60_000_000);
         memory.remember(&session, Turn::user("Which wine did you bring to the dinner?").at(at(0))).await.unwrap();
         memory.remember(&session, Turn::assistant("A Riesling.").at(at(1))).await.unwrap();
-        memory.remember(&session, Turn::user("Nice weather.").at(at(60 * 24))).await.unwrap();
+        memory.remember(&session, Turn::assistant("Nice weather.").at(at(2))).await.unwrap();
         memory.drain(&lin(), |_| {}).await.unwrap();
         let found = memory.recall(&lin(), "wine for dinner").await.unwrap();
         let texts: Vec<&str> = found.hits.iter().map(|h| h.record.text.as_str()).collect();
         assert_eq!(texts, ["Which wine did you bring to the dinner?", "A Riesling."]);
         assert_eq!(found.hits[1].found_by[0].arm, Arm::Neighbor);
-        let alone = memory.recall(&lin(), RecallQuery::new("wine for dinner").with_filter(Filter::eq(Field::Role, "user"))).await.unwrap();
+        let alone = memory
+            .recall(&lin(), RecallQuery::new("wine for dinner").with_filter(Filter::eq(Field::Role, "user")))
+            .await
+            .unwrap();
         assert_eq!(alone.hits.len(), 1, "a neighbour has to pass the filter too");
     }
 }
@@ -141,7 +147,8 @@ async fn the_turn_after_a_hit_is_found_as_its_neighbour_if_it_came_soon() {
 async fn a_near_duplicate_goes_behind_everything_else() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
-        for text in ["我对海鲜过敏，不能吃虾", "我对海鮮過敏，不能吃蝦！", "海鲜市场在三号线旁边"] {
+        for text in ["我对海鲜过敏，不能吃虾", "我对海鮮過敏，不能吃蝦！", "海鲜市场在三号线旁边"]
+        {
             memory.remember(&lin(), text).await.unwrap();
         }
         memory.drain(&lin(), |_| {}).await.unwrap();
@@ -184,7 +191,10 @@ async fn another_embedder_is_refused_until_the_store_is_rebuilt() {
     let other = || Arc::new(HashEmbedder::with_dimensions(64).unwrap());
     let e = open().embedder(other()).build().await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
-    assert!(e.to_string().contains("384") && e.to_string().contains("64") && e.to_string().contains("memory reindex"), "{e}");
+    assert!(
+        e.to_string().contains("384") && e.to_string().contains("64") && e.to_string().contains("memory reindex"),
+        "{e}"
+    );
     let memory = open().embedder(other()).on_mismatch(Mismatch::Rebuild).build().await.unwrap();
     assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 1);
     assert_eq!(memory.recall(&lin(), "theferry").await.unwrap().hits.len(), 1);

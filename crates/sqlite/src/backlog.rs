@@ -61,7 +61,7 @@ pub(crate) fn claim(
     );
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = prepared.query(params![job.as_str(), now.as_micros(), limit])?;
-    let mut lessen = connection.prepare_cached("UPDATE backlog SET leased_until = ?3 WHERE record = ?2 AND job = ?1")?;
+    let mut hide = connection.prepare_cached("UPDATE backlog SET leased_until = ?3 WHERE record = ?2 AND job = ?1")?;
     let mut pending = Vec::new();
     let mut claimed = Vec::new();
     while let Some(row) = rows.next()? {
@@ -71,7 +71,7 @@ pub(crate) fn claim(
     }
     if !lease.is_zero() {
         for row in claimed {
-            lessen.execute(params![job.as_str(), row, now.after(lease).as_micros()])?;
+            hide.execute(params![job.as_str(), row, now.after(lease).as_micros()])?;
         }
     }
     Ok(pending)

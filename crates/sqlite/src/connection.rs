@@ -45,8 +45,11 @@ pub(crate) fn check_path(path: &Path) -> Result<()> {
 /// The connection that writes.
 pub(crate) fn open_writer(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     open(path, busy_timeout, |connection| {
-        // Before the first change: a file of another application stays as it is.
-        migration::recognise(connection, path)?;
+        // Before the first change: a file of another application stays as it is. In a transaction, since another process
+        // may be making this very file.
+        let transaction = connection.unchecked_transaction()?;
+        migration::recognise(&transaction, path)?;
+        transaction.finish()?;
         enter_wal(connection, busy_timeout)?;
         // Every commit is on the disk before it is acknowledged, and what is deleted is overwritten.
         connection.execute_batch(
@@ -60,8 +63,7 @@ pub(crate) fn open_writer(path: &Path, busy_timeout: Duration) -> Result<Connect
 /// A connection that only reads.
 pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     open(path, busy_timeout, |connection| {
-        connection
-            .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;")?;
+        connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;")?;
         Ok(())
     })
 }

@@ -21,9 +21,14 @@ pub(crate) fn delete(
 ) -> Result<Vec<RecordId>, Failure> {
     let mut gone = Vec::new();
     for id in ids {
-        let Some(stored) = records::find(connection, reach, *id)? else { continue };
-        let content_hash = stored.record.content_hash();
-        bury_one(connection, &Tombstone { id: *id, scope: stored.record.scope, content_hash, deleted_at })?;
+        let found = records::all(connection, reach, *id)?;
+        if found.is_empty() {
+            continue;
+        }
+        for stored in found {
+            let content_hash = stored.record.content_hash();
+            bury_one(connection, &Tombstone { id: *id, scope: stored.record.scope, content_hash, deleted_at })?;
+        }
         gone.push(*id);
     }
     vectors::forget_old_changes(connection)?;
@@ -43,6 +48,9 @@ pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone]) -> Result<
 fn bury_one(connection: &Connection, tombstone: &Tombstone) -> Result<bool, Failure> {
     let place = scopes::settle(connection, &tombstone.scope)?;
     if let Some(old) = records::named(connection, place.namespace, tombstone.id)? {
+        if old.record.scope != tombstone.scope {
+            return Ok(false); // it speaks of another record
+        }
         remove_derived(connection, old.row, old.place, &old.record.scope)?;
         records::remove(connection, old.row)?;
     }

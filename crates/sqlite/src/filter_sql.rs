@@ -146,12 +146,7 @@ fn bound(column: ValueType, value: &Value) -> Option<Bound> {
         (ValueType::Time, Value::Time(time)) => Some(Bound::Integer(time.as_micros())),
         (ValueType::Id, Value::Text(id)) => Some(Bound::Blob(id.parse::<RecordId>().ok()?.as_bytes().to_vec())),
         (
-            ValueType::Text
-            | ValueType::Texts
-            | ValueType::Number
-            | ValueType::Time
-            | ValueType::Id
-            | ValueType::Json,
+            ValueType::Text | ValueType::Texts | ValueType::Number | ValueType::Time | ValueType::Id | ValueType::Json,
             _,
         ) => None,
     }

@@ -46,6 +46,9 @@ fn put_one(connection: &Connection, place: Place, write: Write, replaced: &mut b
                 written(Outcome::Created, record.revision, pending)
             }
         },
+        Decision::Replace { record, reindex: true } if bars_content(connection, place, &record)? => {
+            written(Outcome::Barred(Barred::Content), record.revision - 1, Vec::new())
+        }
         Decision::Replace { record, reindex } => {
             records::replace(connection, place, &record)?;
             *replaced |= old.as_ref().is_some_and(|old| !says_all_of(&record, &old.record));
@@ -71,19 +74,22 @@ fn says_all_of(new: &Record, old: &Record) -> bool {
 }
 
 fn barred(connection: &Connection, place: Place, record: &Record) -> Result<Option<Barred>, Failure> {
-    let is_there = |sql: &'static str, key: &[u8]| -> rusqlite::Result<bool> {
-        let mut prepared = connection.prepare_cached(sql)?;
-        Ok(prepared.query_row(params![place.namespace, key], |_| Ok(())).optional()?.is_some())
-    };
-    if is_there("SELECT 1 FROM tombstones WHERE namespace = ?1 AND id = ?2", record.id.as_bytes())? {
+    let sql = "SELECT 1 FROM tombstones WHERE namespace = ?1 AND id = ?2";
+    if is_there(connection, sql, place, record.id.as_bytes())? {
         return Ok(Some(Barred::Id));
     }
-    let by_content = Tombstone::bars_content_for(record.trust)
-        && is_there(
-            "SELECT 1 FROM barred_contents WHERE namespace = ?1 AND content_hash = ?2",
-            record.content_hash().as_bytes(),
-        )?;
-    Ok(by_content.then_some(Barred::Content))
+    Ok(bars_content(connection, place, record)?.then_some(Barred::Content))
+}
+
+/// Whether what the record says was deleted and stays away from records of its trust.
+fn bars_content(connection: &Connection, place: Place, record: &Record) -> Result<bool, Failure> {
+    let sql = "SELECT 1 FROM barred_contents WHERE namespace = ?1 AND content_hash = ?2";
+    Ok(Tombstone::bars_content_for(record.trust) && is_there(connection, sql, place, record.content_hash().as_bytes())?)
+}
+
+fn is_there(connection: &Connection, sql: &'static str, place: Place, key: &[u8]) -> Result<bool, Failure> {
+    let mut prepared = connection.prepare_cached(sql)?;
+    Ok(prepared.query_row(params![place.namespace, key], |_| Ok(())).optional()?.is_some())
 }
 
 /// Takes an active record into the indexes as far as that can be done now, and queues it for the rest.

@@ -1,7 +1,7 @@
 //! Reading records by id, their neighbours, and counting them.
 
-use memory_core::{Adjacent, Job, Record, RecordId, Scope, Stats, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
+use memory_core::{Adjacent, Job, Neighbor, Record, RecordId, Role, Scope, Stats, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{failure::Failure, records, scopes::Reach, statement::Statement};
 
@@ -15,17 +15,20 @@ pub(crate) fn get(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> R
 /// For each id, the active records beside it at the very same address.
 pub(crate) fn adjacent(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>, Failure> {
     let Some(reach) = Reach::of(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
-    let beside = |sql: &'static str, stored: &records::Stored| -> Result<Option<RecordId>, Failure> {
+    let beside = |sql: &'static str, stored: &records::Stored| -> Result<Option<Neighbor>, Failure> {
         let (occurred_at, sequence, id) = stored.record.position();
-        let at = params![stored.place.scope, occurred_at.as_micros(), sequence, id.as_bytes()];
-        let found = connection.prepare_cached(sql)?.query_row(at, |row| row.get(0)).optional()?;
-        Ok(found.map(RecordId::from_bytes))
+        let role = stored.record.role.as_ref().map(Role::as_str);
+        let speaker = stored.record.speaker.as_deref();
+        let at = params![stored.place.scope, occurred_at.as_micros(), sequence, id.as_bytes(), role, speaker];
+        let neighbor =
+            |row: &Row<'_>| Ok(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice: row.get(1)? });
+        Ok(connection.prepare_cached(sql)?.query_row(at, neighbor).optional()?)
     };
     let one = |id: &RecordId| {
         let Some(stored) = records::find(connection, &reach, *id)? else { return Ok(Adjacent::default()) };
-        let previous = "SELECT id FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active'
+        let previous = "SELECT id, role IS NOT ?5 OR speaker IS NOT ?6 FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active'
             AND (occurred_at, place, id) < (?2, ?3, ?4) ORDER BY occurred_at DESC, place DESC, id DESC LIMIT 1";
-        let next = "SELECT id FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active'
+        let next = "SELECT id, role IS NOT ?5 OR speaker IS NOT ?6 FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active'
             AND (occurred_at, place, id) > (?2, ?3, ?4) ORDER BY occurred_at, place, id LIMIT 1";
         Ok(Adjacent { previous: beside(previous, &stored)?, next: beside(next, &stored)? })
     };
@@ -63,10 +66,9 @@ pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Fai
 fn count_records(connection: &Connection, reach: &Reach, stats: &mut Stats) -> Result<(), Failure> {
     let mut statement = Statement::new(
         "SELECT r.scope, r.kind, r.state, count(*), min(r.occurred_at), max(r.occurred_at)
-         FROM records r CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
+         FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope WHERE ",
     );
-    reach.namespaces("r.namespace", &mut statement);
-    reach.scopes(statement.push(" AND "));
+    reach.scopes(&mut statement);
     statement.push(" GROUP BY r.scope, r.kind, r.state ORDER BY r.scope");
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;

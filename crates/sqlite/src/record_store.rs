@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Filter, Hit, Job, Page, Pending, Record, RecordId, RecordStore, Result,
-    ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Done, EmbeddingSpace, Filter, Hit, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, Stats, Tombstone, Write, Written,
 };
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};

@@ -50,7 +50,8 @@ impl Clock for Epoch {
 /// The record in a row of [`selected`].
 pub(crate) fn read(row: &Row<'_>) -> Result<Stored, Failure> {
     let place = Place { tenant: row.get(5)?, namespace: row.get(6)?, scope: row.get(7)? };
-    let mut record = Record::new(scopes::read(row)?, Kind::new(row.get::<_, String>(10)?), row.get::<_, String>(11)?, &Epoch);
+    let mut record =
+        Record::new(scopes::read(row)?, Kind::new(row.get::<_, String>(10)?), row.get::<_, String>(11)?, &Epoch);
     record.id = RecordId::from_bytes(row.get(9)?);
     record.role = row.get::<_, Option<String>>(12)?.map(Role::new);
     record.speaker = row.get(13)?;
@@ -65,8 +66,10 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Stored, Failure> {
     record.valid_from = row.get::<_, Option<i64>>(24)?.map(Timestamp::from_micros);
     record.valid_until = row.get::<_, Option<i64>>(25)?.map(Timestamp::from_micros);
     let corrupt = |what: &'static str| move |_| Failure::corrupt(what);
-    record.trust = row.get_ref(26)?.as_str().map_err(rusqlite::Error::from)?.parse::<Trust>().map_err(corrupt("a trust"))?;
-    record.state = row.get_ref(27)?.as_str().map_err(rusqlite::Error::from)?.parse::<State>().map_err(corrupt("a state"))?;
+    record.trust =
+        row.get_ref(26)?.as_str().map_err(rusqlite::Error::from)?.parse::<Trust>().map_err(corrupt("a trust"))?;
+    record.state =
+        row.get_ref(27)?.as_str().map_err(rusqlite::Error::from)?.parse::<State>().map_err(corrupt("a state"))?;
     record.revision = row.get(28)?;
     record.entities = json(row, 29)?;
     record.tags = json(row, 30)?;

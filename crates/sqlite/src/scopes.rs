@@ -127,10 +127,7 @@ impl Reach {
         statement.push(column);
         match self.namespace {
             Some(namespace) => statement.push(" = ").bind(namespace),
-            None => statement
-                .push(" IN (SELECT namespace FROM namespaces WHERE tenant = ")
-                .bind(self.tenant)
-                .push(")"),
+            None => statement.push(" IN (SELECT namespace FROM namespaces WHERE tenant = ").bind(self.tenant).push(")"),
         };
     }
 

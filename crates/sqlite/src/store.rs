@@ -65,8 +65,9 @@ impl SqliteStore {
     /// # Cancel safety
     /// Dropping the future leaves the file as it was, or opened and closed again.
     pub async fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
-        let path = std::path::absolute(path.as_ref())
-            .map_err(|error| Error::invalid("open", "the path is empty or cannot be made absolute").with_source(error))?;
+        let path = std::path::absolute(path.as_ref()).map_err(|error| {
+            Error::invalid("open", "the path is empty or cannot be made absolute").with_source(error)
+        })?;
         let origin = Origin::of(&options);
         let (write, writes) = mpsc::channel(options.queue_length.max(1));
         let (read, reads) = mpsc::channel(options.queue_length.max(1));
@@ -239,3 +240,6 @@ fn closed(operation: &'static str) -> Error {
 fn lost(operation: &'static str) -> Error {
     Error::new(ErrorKind::Internal, operation, "the call was given up half-way, and undone")
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,10 +116,10 @@ fn covered(connection: &Connection, reach: &Reach) -> Result<Vec<i64>, Failure> 
 /// The vectors within reach whose records the filter lets pass.
 fn admitted(connection: &Connection, reach: &Reach, query: &VectorQuery) -> Result<FxHashSet<Key>, Failure> {
     let mut statement = Statement::new(
-        "SELECT r.id, r.record FROM records r CROSS JOIN scopes s ON s.scope = r.scope WHERE r.state = 'active' AND ",
+        "SELECT r.id, r.record FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope
+         WHERE r.state = 'active' AND ",
     );
-    reach.namespaces("r.namespace", &mut statement);
-    reach.scopes(statement.push(" AND "));
+    reach.scopes(&mut statement);
     if let Some(filter) = &query.filter {
         filter_sql::write(filter, statement.push(" AND "));
     }

@@ -1,4 +1,5 @@
 //! What is found, to the last bit of its score, is what the in-memory stores find.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod given;
 
@@ -79,7 +80,7 @@ fn any_terms_in_any_scope_score_as_they_do_in_memory() {
         }
         for (place, clauses, limit) in queries {
             let scope = scope(&tenant, place);
-            let filter = (limit % 3 == 0).then(|| Filter::Exists(Field::Session));
+            let filter = (limit % 3 == 0).then_some(Filter::Exists(Field::Session));
             let query = KeywordQuery::new(clauses, limit).with_filter(filter);
             let wanted: Vec<Hit> = memory.search(&scope, &query).await.unwrap();
             let found = KeywordStore::search(store, &scope, &query).await.unwrap();
@@ -117,7 +118,11 @@ fn numbers_in_metadata_compare_as_they_do_in_memory() {
                 let filter = Filter::Compare(Field::Metadata("n".into()), op, Value::Number(number));
                 let found = store.scan(&lin, &ScanQuery::oldest(100).with_filter(filter.clone())).await.unwrap();
                 let wanted: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
-                assert_eq!(found.records.iter().map(|r| r.id).collect::<Vec<_>>(), wanted, "{stored:?} {op:?} {number:?}");
+                assert_eq!(
+                    found.records.iter().map(|r| r.id).collect::<Vec<_>>(),
+                    wanted,
+                    "{stored:?} {op:?} {number:?}"
+                );
             }
         }
     });

@@ -1,4 +1,5 @@
 //! The store keeps every promise of the three contracts.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,5 @@
 //! What was deleted or replaced leaves no bytes, neither in the database nor in its log.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod given;
 

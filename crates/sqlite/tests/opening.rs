@@ -1,4 +1,5 @@
 //! Opening files of every sort, and closing them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod given;
 
@@ -154,7 +155,7 @@ async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stores_that_open_a_new_file_at_once_make_it_once() {
-    for _ in 0..5 {
+    for _ in 0..15 {
         let (_directory, path) = place();
         let opening: Vec<_> = (0..6)
             .map(|_| {

@@ -1,4 +1,5 @@
 //! Several stores on one file, as several processes have them; and one store under many callers.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod given;
 

@@ -1,6 +1,6 @@
 //! What stands right before and after a record.
 
-use memory_core::{Adjacent, Record, RecordId, State, Timestamp};
+use memory_core::{Adjacent, Neighbor, Record, RecordId, Role, State, Timestamp};
 
 use crate::{
     World,
@@ -8,7 +8,8 @@ use crate::{
 };
 
 fn between(previous: Option<u8>, next: Option<u8>) -> Adjacent {
-    Adjacent { previous: previous.map(id), next: next.map(id) }
+    let same_voice = |n: u8| Neighbor { id: id(n), another_voice: false };
+    Adjacent { previous: previous.map(same_voice), next: next.map(same_voice) }
 }
 
 async fn beside<const N: usize>(world: &World, numbers: [u8; N]) -> Vec<Adjacent> {
@@ -92,4 +93,21 @@ pub async fn a_record_that_occurred_at_another_time_after_all_moves(world: &Worl
         beside(world, [1, 2, 3]).await,
         [between(Some(3), None), between(None, Some(3)), between(Some(2), Some(1))]
     );
+}
+
+pub async fn a_neighbour_who_speaks_in_another_role_or_by_another_name_is_another_voice(world: &World) {
+    let mut records = [1, 2, 3, 4].map(|n| numbered(&lin(), n));
+    for (record, (role, speaker)) in records.iter_mut().zip([
+        (Role::USER, Some("Lin")),
+        (Role::USER, Some("Mo")),
+        (Role::ASSISTANT, Some("Mo")),
+        (Role::ASSISTANT, Some("Mo")),
+    ]) {
+        (record.role, record.speaker) = (Some(role), speaker.map(Into::into));
+    }
+    put(world, &records).await;
+    let voices = |adjacent: &Adjacent| [adjacent.previous, adjacent.next].map(|n| n.map(|n| n.another_voice));
+    let found: Vec<_> = beside(world, [1, 2, 3, 4]).await.iter().map(voices).collect();
+    let expected = [[None, Some(true)], [Some(true), Some(true)], [Some(true), Some(false)], [Some(false), None]];
+    assert_eq!(found, expected);
 }

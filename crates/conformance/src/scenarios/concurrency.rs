@@ -53,7 +53,7 @@ pub async fn a_batch_that_fails_beside_others_takes_none_of_them_along(world: &W
         let (mut first, mut second) =
             (Write::upsert(numbered(&lin(), 2 * n)), Write::upsert(numbered(&lin(), 2 * n + 1)));
         (first.terms, second.terms) = (Some(terms(["x"])), Some(terms(["x"])));
-        if n % 3 == 0 {
+        if n.is_multiple_of(3) {
             second.mode = PutMode::Update { revision: 7 };
         }
         vec![first, second]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Adjacent, Barred, ErrorKind, Outcome, Record, RecordId, ScanQuery, Scope, State, Write};
+use memory_core::{Adjacent, Barred, ErrorKind, Neighbor, Outcome, Record, RecordId, ScanQuery, Scope, State, Write};
 use proptest::{collection::vec, prelude::*};
 
 use crate::{
@@ -68,7 +68,8 @@ impl Expected {
         let row = self.row(&record.scope);
         let before = row.iter().rev().find(|r| r.position() < record.position());
         let after = row.iter().find(|r| r.position() > record.position());
-        Adjacent { previous: before.map(|r| r.id), next: after.map(|r| r.id) }
+        let neighbor = |other: &&Record| Neighbor::of(record, other);
+        Adjacent { previous: before.map(neighbor), next: after.map(neighbor) }
     }
 }
 

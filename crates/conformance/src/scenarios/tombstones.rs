@@ -170,3 +170,31 @@ pub async fn burying_outside_the_scope_is_refused_whole(world: &World) {
     assert!(world.stored(&lins).await.is_some() && world.stored(&mos).await.is_some());
     assert!(tombstones(world, &lin()).await.is_empty() && tombstones(world, &mo()).await.is_empty());
 }
+
+pub async fn a_tombstone_of_a_record_at_another_address_is_left_out(world: &World) {
+    let (there, elsewhere) = (numbered(&session("b"), 1), numbered(&session("a"), 1));
+    world.put(&[&there]).await;
+    let strange = tombstone(&elsewhere, world);
+    assert_eq!(world.records.bury(&session("a"), &[strange]).await.unwrap(), 0);
+    assert!(world.stored(&there).await.is_some(), "session a has no say over session b");
+    assert!(tombstones(world, &lin()).await.is_empty());
+}
+
+pub async fn deleting_for_several_users_goes_for_all_records_of_the_id(world: &World) {
+    let tenant = Scope::tenant_wide(lin().tenant()).unwrap();
+    world.put(&[&numbered(&lin(), 1)]).await;
+    world.put(&[&numbered(&mo(), 1), &numbered(&mo(), 2)]).await;
+    assert_eq!(world.forget(&tenant, &[id(1)]).await, [id(1)]);
+    assert_eq!(world.all(&tenant).await.len(), 1);
+    assert_eq!(tombstones(world, &tenant).await.len(), 2);
+}
+
+pub async fn an_import_cannot_be_rewritten_into_what_was_deleted(world: &World) {
+    world.put(&[&saying(1, &lin(), "a secret", Trust::User)]).await;
+    world.forget(&lin(), &[id(1)]).await;
+    let kept = saying(2, &lin(), "harmless", Trust::Import);
+    world.put(&[&kept]).await;
+    let written = world.put(&[&saying(2, &lin(), "A  secret", Trust::Import)]).await.remove(0);
+    assert_eq!((written.outcome, written.revision), (Outcome::Barred(Barred::Content), 1));
+    assert_eq!(world.stored(&kept).await.unwrap().text, "harmless");
+}

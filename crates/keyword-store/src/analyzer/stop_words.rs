@@ -1,16 +1,23 @@
 //! Words that say nothing about what a text is about. Short lists of our own: the long ones that circulate hold words
 //! that people search for.
 
+#[rustfmt::skip]
 const ENGLISH: &[&str] = &[
-    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could",
-    "did", "didnt", "do", "does", "doesnt", "doing", "dont", "for", "from", "had", "has", "have", "having", "he",
-    "her", "hers", "him", "his", "how", "i", "id", "if", "ill", "im", "in", "into", "is", "isnt", "it", "its", "ive",
-    "just", "me", "my", "myself", "no", "nor", "not", "of", "on", "or", "our", "ours", "s", "she", "should", "so",
-    "some", "such", "t", "than", "that", "thats", "the", "their", "theirs", "them", "then", "there", "these", "they",
-    "theyre", "this", "those", "to", "too", "very", "was", "wasnt", "we", "were", "weve", "what", "whats", "when",
-    "where", "which", "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "youre", "yours",
+    "a", "about", "above", "again", "against", "all", "am", "an", "and", "any", "are", "arent", "as", "at", "be",
+    "because", "been", "being", "below", "between", "both", "but", "by", "can", "cant", "could", "couldnt", "did",
+    "didnt", "do", "does", "doesnt", "doing", "dont", "down", "during", "each", "few", "for", "from", "further",
+    "had", "hadnt", "has", "hasnt", "have", "havent", "having", "he", "hed", "her", "here", "hers", "herself", "hes",
+    "him", "himself", "his", "how", "i", "id", "if", "ill", "im", "in", "into", "is", "isnt", "it", "its", "itself",
+    "ive", "just", "lets", "me", "more", "most", "my", "myself", "no", "nor", "not", "now", "of", "off", "on",
+    "once", "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "s", "same", "she", "shes",
+    "should", "shouldnt", "so", "some", "such", "t", "than", "that", "thats", "the", "their", "theirs", "them",
+    "themselves", "then", "there", "thered", "these", "they", "theyd", "theyll", "theyre", "theyve", "this", "those",
+    "through", "to", "too", "under", "until", "up", "very", "was", "wasnt", "we", "were", "werent", "weve", "what",
+    "whatever", "whats", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "wont",
+    "would", "wouldnt", "you", "youd", "youll", "your", "youre", "yours", "yourself", "youve",
 ];
 
+#[rustfmt::skip]
 const CHINESE: &[&str] = &[
     "一个",
     "一些",

@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    Adjacent, Barred, ContentHash, Decision, Done, Job, Outcome, Pending, Record, RecordId, Result, Scope, State,
-    Timestamp, Tombstone, Write, Written,
+    Adjacent, Barred, ContentHash, Decision, Done, Job, Neighbor, Outcome, Pending, Record, RecordId, Result, Scope,
+    State, Timestamp, Tombstone, Write, Written,
 };
 
 /// Where a record is found: by namespace and id.
@@ -52,6 +52,14 @@ impl Tables {
         rows.map(|(_, record)| record).filter(move |record| scope.covers(&record.scope))
     }
 
+    /// Every record of this id within the scope: one, but for a scope that covers several users.
+    pub(super) fn all(&self, scope: &Scope, id: RecordId) -> Vec<Record> {
+        match scope.user_name() {
+            Some(_) => self.find(scope, id).cloned().into_iter().collect(),
+            None => self.within(scope).filter(|record| record.id == id).cloned().collect(),
+        }
+    }
+
     pub(super) fn find<'a>(&'a self, scope: &Scope, id: RecordId) -> Option<&'a Record> {
         if scope.user_name().is_some() {
             return self.records.get(&(scope.namespace(), id)).filter(|record| scope.covers(&record.scope));
@@ -63,9 +71,13 @@ impl Tables {
         let place = record.position();
         let Some(order) = self.order.get(&record.scope) else { return Adjacent::default() };
         let after = (std::ops::Bound::Excluded(place), std::ops::Bound::Unbounded);
+        let namespace = record.scope.namespace();
+        let neighbor = |(.., id): &(Timestamp, i64, RecordId)| {
+            self.records.get(&(namespace.clone(), *id)).map(|other| Neighbor::of(record, other))
+        };
         Adjacent {
-            previous: order.range(..place).next_back().map(|(.., id)| *id),
-            next: order.range(after).next().map(|(.., id)| *id),
+            previous: order.range(..place).next_back().and_then(neighbor),
+            next: order.range(after).next().and_then(neighbor),
         }
     }
 
@@ -77,8 +89,12 @@ impl Tables {
         if self.tombstones.contains_key(&key(record)) {
             return Some(Barred::Id);
         }
+        self.bars_content(record).then_some(Barred::Content)
+    }
+
+    fn bars_content(&self, record: &Record) -> bool {
         let buried = || self.buried.contains(&(record.scope.namespace(), record.content_hash()));
-        (Tombstone::bars_content_for(record.trust) && buried()).then_some(Barred::Content)
+        Tombstone::bars_content_for(record.trust) && buried()
     }
 
     /// Decides a write; `decided` holds what earlier writes of the batch will have stored.
@@ -91,6 +107,10 @@ impl Tables {
                 Some(barred) => Step { id, outcome: Outcome::Barred(barred), revision: 0, store: None },
                 None => Step { id, outcome: Outcome::Created, revision: 1, store: Some((*record, true)) },
             },
+            Decision::Replace { record, reindex: true } if self.bars_content(&record) => {
+                let outcome = Outcome::Barred(Barred::Content);
+                Step { id, outcome, revision: record.revision - 1, store: None }
+            }
             Decision::Replace { record, reindex } => {
                 Step { id, outcome: Outcome::Updated, revision: record.revision, store: Some((*record, reindex)) }
             }
@@ -133,9 +153,13 @@ impl Tables {
         }
     }
 
-    /// Removes what the tombstone names and keeps the tombstone; whether it is new.
+    /// Removes what the tombstone names and keeps the tombstone, unless its id belongs to a record at another address;
+    /// whether it is new.
     pub(super) fn bury(&mut self, tombstone: Tombstone) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
+        if self.records.get(&key).is_some_and(|record| record.scope != tombstone.scope) {
+            return false;
+        }
         self.unlink(&key);
         self.unqueue(&key);
         self.records.remove(&key);

@@ -43,7 +43,7 @@ pub struct Written {
     pub id: RecordId,
     /// What happened.
     pub outcome: Outcome,
-    /// The record's revision now; 0 when it was barred.
+    /// The record's revision now; 0 when there is none.
     pub revision: u64,
     /// The jobs that this write has queued for it.
     pub pending: Vec<Job>,
