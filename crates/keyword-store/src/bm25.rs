@@ -103,7 +103,7 @@ mod tests {
         let corpus = Corpus { documents: 4, length: 20 };
         let candidates = [candidate(1, 2.0, 10), candidate(2, 1.0, 5)];
         let ranked = Bm25::default().rank(corpus, &[Clause::term("x")], &candidates, 9);
-        let rarity = 0.693_147_18;
+        let rarity = 2.0_f64.ln();
         let expected = [(1, rarity * 2.0 * 2.2 / (2.0 + 1.2 * 1.6)), (2, rarity * 2.2 / 2.2)];
         for ((key, score), (wanted, value)) in ranked.iter().zip(expected) {
             assert_eq!(*key, wanted);

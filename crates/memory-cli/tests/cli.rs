@@ -1,5 +1,7 @@
 //! The command, as somebody at a terminal uses it.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,5 +1,7 @@
 //! Kill -9 in the middle of an import: nothing that was acknowledged is lost, and nothing is there twice.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 use std::{
     fmt::Write as _,
     fs,

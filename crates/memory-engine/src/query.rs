@@ -110,7 +110,7 @@ impl Default for RecallOptions {
             keyword_weight: 1.0,
             spelling_weight: 0.01,
             neighbor_share: 0.5,
-            near_duplicate: 0.9,
+            near_duplicate: 0.8,
         }
     }
 }

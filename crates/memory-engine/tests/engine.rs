@@ -1,5 +1,7 @@
 //! The engine as an application uses it, on both of its backends.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 mod given;
 
 use std::sync::Arc;

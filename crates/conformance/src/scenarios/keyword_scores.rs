@@ -62,7 +62,7 @@ pub async fn scores_are_those_worked_by_hand(world: &World) {
     }
     let hits = world.keywords.search(&lin(), &find(&["x"])).await.unwrap();
     let rarity = 2.0_f64.ln();
-    let expected = [(id(1), rarity * 2.0 * 2.5 / (2.0 + 1.5 * (0.25 + 0.75 * 2.0))), (id(2), rarity)];
+    let expected = [(id(1), rarity * 2.0 * 2.2 / (2.0 + 1.2 * (0.4 + 0.6 * 2.0))), (id(2), rarity)];
     for (hit, (id, score)) in hits.iter().zip(expected) {
         assert_eq!(hit.id, id);
         assert!((hit.score.value() - score).abs() < 1e-9, "{} is not {score}", hit.score.value());

@@ -45,7 +45,7 @@ pub(super) fn analyze(word: &[char], emit: &mut impl FnMut(String, f64)) {
         return term(&plain, emit);
     }
     let numeric = |part: &&str| part.chars().all(|c| c.is_ascii_digit());
-    if plain.contains(',') && joined.iter().all(|part| numeric(&part)) {
+    if plain.contains(',') && joined.iter().all(numeric) {
         return emit(joined.concat(), 1.0); // 6,800 is 6800
     }
     if joined.iter().any(|part| part.chars().any(|c| c.is_ascii_digit())) {

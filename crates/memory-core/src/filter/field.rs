@@ -130,10 +130,10 @@ impl Field {
 
     /// The name; `metadata.KEY` for a metadata key.
     pub fn name(&self) -> String {
-        match self {
-            Self::Metadata(key) => format!("metadata.{key}"),
-            plain => plain.entry().map_or_else(String::new, |(_, name, _)| (*name).into()),
+        if let Self::Metadata(key) = self {
+            return format!("metadata.{key}");
         }
+        self.entry().map(|(_, name, _)| (*name).to_owned()).unwrap_or_default()
     }
 
     /// What sort of value it holds.
