@@ -5,15 +5,19 @@ use std::io::IsTerminal;
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{MemoryEngine, Progress, Recall, RecallHit, Scope};
+use memory_engine::{Arm, MemoryEngine, Progress, Recall, RecallHit, Scope};
+
+/// Prints a line; a reader that has gone away, as `head` does, is an error like any other and no panic.
+macro_rules! say {
+    ($($what:tt)*) => {
+        std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($what)*)))?
+    };
+}
 
 /// A table that fits the terminal.
 pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
     if !std::io::stdout().is_terminal() {
         table.set_width(120);
     }
@@ -70,7 +74,10 @@ pub(crate) fn recall_table(recall: &Recall) -> String {
 }
 
 fn found_by(hit: &RecallHit) -> String {
-    hit.found_by.iter().map(|f| format!("{} #{}", f.arm.as_str(), f.rank)).collect::<Vec<_>>().join("\n")
+    // That a neighbour was found too says something only of what was not found by its own words.
+    let by_words = hit.found_by.iter().any(|f| f.arm == Arm::Keyword);
+    let ways = hit.found_by.iter().filter(|f| !by_words || f.arm != Arm::Neighbor);
+    ways.map(|f| format!("{} #{}", f.arm.as_str(), f.rank)).collect::<Vec<_>>().join(", ")
 }
 
 /// A text on one line, cut at a number of characters.

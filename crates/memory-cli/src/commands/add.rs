@@ -69,9 +69,9 @@ impl Add {
         let id = engine.remember(&scope, turn).await?;
         output::drain(&engine, &scope).await?;
         if self.json {
-            println!("{}", serde_json::json!({ "id": id }));
+            say!("{}", serde_json::json!({ "id": id }));
         } else {
-            println!("{id}");
+            say!("{id}");
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -42,50 +42,43 @@ impl Demo {
         let started = Instant::now();
         let zone = TimeZone::UTC;
         let mut importer = Importer::new(&engine, &lin, &zone);
-        importer.read(CONVERSATION.as_bytes(), |_, _| {}).await?;
+        importer.read(CONVERSATION.as_bytes(), |_, _| Ok(())).await?;
         let report = importer.report;
         ensure!(report.bad_lines == 0, "the bundled conversation is damaged: {:?}", report.errors);
         output::drain(&engine, &lin).await?;
         let took = started.elapsed().as_secs_f64() * 1e3;
         let turns = report.added + report.unchanged;
-        println!("{turns} turns of Lin and Kai, March and April 2026, imported and indexed in {took:.0} ms.\n");
+        say!("{turns} turns of Lin and Kai, March and April 2026, imported and indexed in {took:.0} ms.\n");
 
         for line in QUESTIONS.lines() {
             let question: Question = serde_json::from_str(line)?;
             let started = Instant::now();
             let recall = engine.recall(&lin, RecallQuery::new(&question.question).with_limit(SHOWN)).await?;
             let took = started.elapsed().as_secs_f64() * 1e3;
-            println!(
-                "? {}   ({}; {took:.1} ms)\n{}\n",
-                question.question,
-                question.note,
-                output::recall_table(&recall)
-            );
+            say!("? {}   ({}; {took:.1} ms)\n{}\n", question.question, question.note, output::recall_table(&recall));
         }
 
         let asked = "海鲜过敏";
         let recall = engine.recall(&lin, asked).await?;
         let block = MemoryBlock::default().with_max_chars(600).render(recall.hits.iter().map(|hit| &hit.record));
-        println!(
-            "What a model would be given with the message \"{asked}\" ({} characters):\n",
-            block.text.chars().count()
-        );
-        println!("{}\n", block.text);
-        self.what_next();
+        say!("What a model would be given with the message \"{asked}\" ({} characters):\n", block.text.chars().count());
+        say!("{}\n", block.text);
+        self.what_next()?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn what_next(&self) {
-        println!("What next:");
+    fn what_next(&self) -> Result<()> {
+        say!("What next:");
         match &self.db {
             Some(db) => {
-                println!("  memory search \"interview\" --user lin --explain --db {}", db.display());
-                println!("  memory stats --db {}", db.display());
+                say!("  memory search \"interview\" --user lin --explain --db {}", db.display());
+                say!("  memory stats --db {}", db.display());
             }
-            None => println!("  memory demo --db demo.db        keeps the conversation, so that you can search it"),
+            None => say!("  memory demo --db demo.db        keeps the conversation, so that you can search it"),
         }
-        println!("  memory add \"I moved to Lisbon\" --user me");
-        println!("  memory search \"where do I live?\" --user me");
-        println!("  memory import your-turns.jsonl  one {{\"user\", \"text\", \"time\", …}} on each line");
+        say!("  memory add \"I moved to Lisbon\" --user me");
+        say!("  memory search \"where do I live?\" --user me");
+        say!("  memory import your-turns.jsonl  one {{\"user\", \"text\", \"time\", …}} on each line");
+        Ok(())
     }
 }

@@ -104,11 +104,11 @@ impl Eval {
         }
         report.insert("by_category".into(), Value::Object(categories.clone()));
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&report)?);
+            say!("{}", serde_json::to_string_pretty(&report)?);
             return Ok(ExitCode::SUCCESS);
         }
         let ks = self.k.iter().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
-        println!("{memories} memories, {} questions, k = {ks}\n{table}", questions.len());
+        say!("{memories} memories, {} questions, k = {ks}\n{table}", questions.len());
         print_categories(&categories)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -139,7 +139,11 @@ async fn build(engine: &MemoryEngine, path: &Path) -> Result<u64> {
     let scope = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
     let zone = TimeZone::UTC;
     let mut importer = Importer::new(engine, &scope, &zone);
-    importer.read(BufReader::new(file), |_, bytes| bar.inc(bytes)).await?;
+    let tick = |_: &_, bytes| {
+        bar.inc(bytes);
+        Ok(())
+    };
+    importer.read(BufReader::new(file), tick).await?;
     bar.finish_and_clear();
     let report = importer.report;
     if let Some(error) = report.errors.first() {
@@ -234,6 +238,6 @@ fn print_categories(categories: &Map<String, Value>) -> Result<()> {
         let questions = metrics.get("questions").map(ToString::to_string).unwrap_or_default();
         table.add_row([category.clone(), questions, each("recall"), each("all"), one("ndcg_10"), one("mrr")]);
     }
-    println!("{table}");
+    say!("{table}");
     Ok(())
 }

@@ -51,9 +51,9 @@ impl Forget {
         let wanted = ids.len() as u64;
         let count = engine.forget(&scope, if whole { What::Everything } else { What::Ids(ids) }).await?;
         if self.json {
-            println!("{}", serde_json::json!({ "forgotten": count }));
+            say!("{}", serde_json::json!({ "forgotten": count }));
         } else {
-            println!("{count} forgotten");
+            say!("{count} forgotten");
         }
         if !whole && count < wanted {
             bail!("{} of the ids are not within {scope}", wanted - count);

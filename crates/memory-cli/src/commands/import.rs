@@ -97,11 +97,10 @@ impl Import {
                 bar.inc(bytes);
                 bar.set_message(format!("{} added", report.added));
                 if self.json && bytes == 0 {
-                    println!(
-                        "{}",
-                        serde_json::json!({ "committed": report.added + report.updated + report.unchanged })
-                    );
+                    let committed = report.added + report.updated + report.unchanged;
+                    say!("{}", serde_json::json!({ "committed": committed }));
                 }
+                Ok(())
             })
             .await;
         bar.finish_and_clear();
@@ -117,10 +116,10 @@ impl Import {
 
     fn tell(&self, report: &Report) -> Result<()> {
         if self.json {
-            println!("{}", serde_json::to_string(report)?);
+            say!("{}", serde_json::to_string(report)?);
             return Ok(());
         }
-        println!("{} turns added to {}", report.added, self.store.db.display());
+        say!("{} turns added to {}", report.added, self.store.db.display());
         let rows = [
             (report.updated, "replaced"),
             (report.unchanged, "were there already"),
@@ -129,7 +128,7 @@ impl Import {
             (report.bad_lines, "bad lines left out"),
         ];
         for (count, what) in rows.into_iter().filter(|(count, _)| *count > 0) {
-            println!("{count} {what}");
+            say!("{count} {what}");
         }
         Ok(())
     }
@@ -179,7 +178,11 @@ impl<'a> Importer<'a> {
     }
 
     /// Reads to the end. `progress` is told how many bytes a line took, and 0 after each commit.
-    pub(crate) async fn read(&mut self, input: impl BufRead, mut progress: impl FnMut(&Report, u64)) -> Result<()> {
+    pub(crate) async fn read(
+        &mut self,
+        input: impl BufRead,
+        mut progress: impl FnMut(&Report, u64) -> Result<()>,
+    ) -> Result<()> {
         let (mut records, mut tombstones) = (Vec::with_capacity(BATCH), Vec::new());
         for line in Lines::new(input) {
             let line = line.context("the file cannot be read on")?;
@@ -192,14 +195,14 @@ impl<'a> Importer<'a> {
                 }
                 Err(e) => self.bad(line.number, &e),
             }
-            progress(&self.report, line.bytes);
+            progress(&self.report, line.bytes)?;
             if records.len() + tombstones.len() >= BATCH {
                 self.commit(&mut records, &mut tombstones).await?;
-                progress(&self.report, 0);
+                progress(&self.report, 0)?;
             }
         }
         self.commit(&mut records, &mut tombstones).await?;
-        progress(&self.report, 0);
+        progress(&self.report, 0)?;
         Ok(())
     }
 

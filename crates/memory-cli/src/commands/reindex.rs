@@ -25,7 +25,7 @@ impl Reindex {
         let engine = self.store.open_to_rebuild().await?;
         let count = engine.reindex(&scope).await?;
         output::drain(&engine, &scope).await?;
-        println!("{count} records indexed anew with {}", engine.embedder().space());
+        say!("{count} records indexed anew with {}", engine.embedder().space());
         Ok(ExitCode::SUCCESS)
     }
 }

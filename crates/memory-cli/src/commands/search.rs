@@ -53,19 +53,19 @@ impl Search {
         let engine = self.store.open().await?;
         let recall = engine.recall(&scope, query).await?;
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&recall)?);
+            say!("{}", serde_json::to_string_pretty(&recall)?);
             return Ok(ExitCode::SUCCESS);
         }
         if recall.hits.is_empty() {
-            println!("nothing found within {scope}");
+            say!("nothing found within {scope}");
         } else {
-            println!("{}", output::recall_table(&recall));
+            say!("{}", output::recall_table(&recall));
         }
         if self.explain {
             for (hit, n) in recall.hits.iter().zip(1..) {
                 let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.arm.as_str(), f.rank, f.score));
                 let repeats = hit.repeats.map(|id| format!(", repeats {id}")).unwrap_or_default();
-                println!(
+                say!(
                     "{n:>3}  {}  fused {:.6}: {}{repeats}",
                     hit.record.id,
                     hit.score.value(),
@@ -73,7 +73,7 @@ impl Search {
                 );
             }
             let stages = recall.stages.iter().map(|s| format!("{} {:.1} ms", s.stage, s.took.as_secs_f64() * 1e3));
-            println!("stages: {}", stages.collect::<Vec<_>>().join(", "));
+            say!("stages: {}", stages.collect::<Vec<_>>().join(", "));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -30,7 +30,7 @@ impl Show {
         let Some(record) = engine.get(&scope, id).await? else {
             bail!("there is no record {} within {scope}", self.id);
         };
-        println!("{}", serde_json::to_string_pretty(&record)?);
+        say!("{}", serde_json::to_string_pretty(&record)?);
         Ok(ExitCode::SUCCESS)
     }
 }

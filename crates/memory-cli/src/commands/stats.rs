@@ -28,7 +28,7 @@ impl Stats {
         let engine = self.store.open().await?;
         let stats = engine.stats(&scope).await?;
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&stats)?);
+            say!("{}", serde_json::to_string_pretty(&stats)?);
             return Ok(ExitCode::SUCCESS);
         }
         let mut table = output::table(["what", "how many"]);
@@ -49,7 +49,7 @@ impl Stats {
                 table.add_row([name.to_owned(), time.to_string()]);
             }
         }
-        println!("{table}\nwithin {scope}");
+        say!("{table}\nwithin {scope}");
         Ok(ExitCode::SUCCESS)
     }
 }
