@@ -1,11 +1,13 @@
 //! Arguments that several commands share.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{Builder, Embedder, HashEmbedder, MemoryEngine, Scope};
+use memory_engine::{Builder, MemoryEngine, Scope};
+
+use crate::embedder::EmbedderArgs;
 
 /// Where the memory is.
 #[derive(Debug, Args)]
@@ -13,34 +15,18 @@ pub(crate) struct StoreArgs {
     /// The database file
     #[arg(long, env = "MEMORY_DB", default_value = "memory.db", value_name = "FILE")]
     pub(crate) db: PathBuf,
-    /// What makes the vectors
-    #[arg(long, value_enum, default_value_t = EmbedderName::Hash)]
-    pub(crate) embedder: EmbedderName,
-}
-
-/// An embedder by name.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum EmbedderName {
-    /// Hashed words and letters: offline, deterministic, blind to meaning
-    Hash,
-}
-
-impl EmbedderName {
-    pub(crate) fn load(self) -> Arc<dyn Embedder> {
-        match self {
-            Self::Hash => Arc::new(HashEmbedder::default()),
-        }
-    }
+    #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
 }
 
 impl StoreArgs {
-    fn builder(&self) -> Builder {
-        MemoryEngine::builder().sqlite(&self.db).embedder(self.embedder.load())
+    async fn builder(&self) -> Result<Builder> {
+        self.embedder.equip(MemoryEngine::builder().sqlite(&self.db)).await
     }
 
     /// Opens the memory, making the file when it is not there.
     pub(crate) async fn create(&self) -> Result<MemoryEngine> {
-        Ok(self.builder().build().await?)
+        Ok(self.builder().await?.build().await?)
     }
 
     /// Opens a memory that is there.
@@ -52,7 +38,7 @@ impl StoreArgs {
     /// Opens a memory that is there and whose indexes may have been made otherwise.
     pub(crate) async fn open_to_rebuild(&self) -> Result<MemoryEngine> {
         self.must_exist()?;
-        Ok(self.builder().on_mismatch(memory_engine::Mismatch::Rebuild).background(false).build().await?)
+        Ok(self.builder().await?.on_mismatch(memory_engine::Mismatch::Rebuild).background(false).build().await?)
     }
 
     fn must_exist(&self) -> Result<()> {

@@ -18,7 +18,7 @@ const KILLS: u64 = 6;
 
 fn memory(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
-    command.current_dir(folder).env_remove("MEMORY_DB");
+    command.current_dir(folder).env_remove("MEMORY_DB").env("MEMORY_MODELS_DIR", folder.join("no-models"));
     command
 }
 

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use memory_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
 use memory_embedder::{Embedder, HashEmbedder};
 use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
+use memory_reranker::Reranker;
 use memory_vector_store::{MemoryVectorStore, VectorStore};
 
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
 pub struct Builder {
     backend: Backend,
     embedder: Arc<dyn Embedder>,
+    reranker: Option<Arc<dyn Reranker>>,
     analyzer: Arc<dyn Analyzer>,
     clock: Arc<dyn Clock>,
     options: RecallOptions,
@@ -51,6 +53,7 @@ impl Default for Builder {
         Self {
             backend: Backend::Memory,
             embedder: Arc::new(HashEmbedder::default()),
+            reranker: None,
             analyzer: Arc::new(TextAnalyzer),
             clock: Arc::new(SystemClock),
             options: RecallOptions::default(),
@@ -88,6 +91,18 @@ impl Builder {
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = embedder;
         self
+    }
+
+    /// Has the best candidates of a recall judged once more, together with the question.
+    pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Self {
+        self.reranker = Some(reranker);
+        self
+    }
+
+    /// Makes vectors with a local model and has it judge the best candidates.
+    #[cfg(feature = "local-models")]
+    pub fn local_model(self, model: &memory_local_models::LocalModel) -> Self {
+        self.embedder(Arc::new(model.embedder())).reranker(Arc::new(model.reranker()))
     }
 
     /// Makes terms with this; the analyzer for Chinese and English, unless told otherwise.
@@ -160,6 +175,7 @@ impl Builder {
         let parts = Parts {
             stores,
             embedder: self.embedder,
+            reranker: self.reranker,
             analyzer: self.analyzer,
             clock: self.clock,
             options: self.options,

@@ -8,6 +8,7 @@ use memory_core::{
 };
 use memory_embedder::Embedder;
 use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
+use memory_reranker::Reranker;
 use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
@@ -53,6 +54,7 @@ struct Inner {
 pub(crate) struct Parts {
     pub(crate) stores: Stores,
     pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) reranker: Option<Arc<dyn Reranker>>,
     pub(crate) analyzer: Arc<dyn Analyzer>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: RecallOptions,
@@ -282,6 +284,11 @@ impl MemoryEngine {
     /// What makes its vectors.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.inner.parts.embedder
+    }
+
+    /// What judges its candidates, if anything does.
+    pub fn reranker(&self) -> Option<&Arc<dyn Reranker>> {
+        self.inner.parts.reranker.as_ref()
     }
 
     pub(crate) fn records(&self) -> &Arc<dyn RecordStore> {

@@ -26,4 +26,7 @@ pub use memory_core::{
 };
 pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
 pub use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
+#[cfg(feature = "local-models")]
+pub use memory_local_models::LocalModel;
+pub use memory_reranker::{LexicalReranker, Method, Reranker};
 pub use memory_vector_store::{MemoryVectorStore, VectorStore};

@@ -1,8 +1,9 @@
-//! A recall, step by step: two arms at once, their union fused by rank, repetitions moved back, the best given.
+//! A recall, step by step: two arms at once, their union fused, the best judged once more, neighbours brought in,
+//! repetitions moved back, the best given.
 
 use std::time::Instant;
 
-use memory_core::{Error, Hit, Record, Result, Scope};
+use memory_core::{Error, Hit, Record, RecordId, Result, Scope, Score};
 use memory_embedder::Purpose;
 use memory_keyword_store::KeywordQuery;
 use memory_reranker::{Fused, Fusion, Novelty, Ranking, fuse};
@@ -10,9 +11,12 @@ use memory_vector_store::VectorQuery;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    Arm, Arms, Degraded, Found, MemoryEngine, Recall, RecallHit, RecallOptions, RecallQuery, StageTime,
-    neighbors::{self, Neighbors},
+    Arm, Arms, Degraded, Found, MemoryEngine, Recall, RecallHit, RecallQuery, StageTime, indexer::indexed_text,
+    neighbors,
 };
+
+/// How many candidates' neighbours are looked up.
+const NEIGHBORED: usize = 100;
 
 /// What a recall notes down on its way.
 #[derive(Debug, Default)]
@@ -26,16 +30,22 @@ impl Trace {
         self.stages.push(StageTime { stage, took: since.elapsed() });
     }
 
-    /// The arm's hits, or none and a note about why.
-    fn hits(&mut self, stage: &'static str, found: &Result<Vec<Hit>>) -> Vec<Hit> {
-        match found {
-            Ok(hits) => hits.clone(),
-            Err(e) => {
-                self.degraded.push(Degraded { stage, reason: e.to_string() });
-                Vec::new()
-            }
-        }
+    /// What a stage gave, or nothing and a note about why.
+    fn or_nothing<T: Default>(&mut self, stage: &'static str, outcome: Result<T>) -> T {
+        outcome.unwrap_or_else(|e| {
+            self.degraded.push(Degraded { stage, reason: e.to_string() });
+            T::default()
+        })
     }
+}
+
+/// A record on its way through the recall.
+#[derive(Debug, Clone)]
+struct Candidate {
+    id: RecordId,
+    score: f64,
+    found_by: Vec<Found>,
+    reranked: Option<Score>,
 }
 
 pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
@@ -45,8 +55,6 @@ pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQ
     if let Some(filter) = &query.filter {
         filter.validate()?;
     }
-    let options = engine.options();
-    let limit = query.limit.unwrap_or(options.limit);
     let mut trace = Trace::default();
 
     let started = Instant::now();
@@ -55,26 +63,26 @@ pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQ
         // Both arms are down: there is nothing to degrade to.
         return Err(Error::new(e.kind(), "recall", e.message()));
     }
+    let (keyword, vector) = (trace.or_nothing("keyword", keyword), trace.or_nothing("vector", vector));
     trace.took("arms", started);
-    let (keyword, vector) = (trace.hits("keyword", &keyword), trace.hits("vector", &vector));
+
+    let mut candidates = fuse_arms(engine, query, keyword, vector);
+
+    if query.arms == Arms::All {
+        let started = Instant::now();
+        if let (Some(reranker), true) = (engine.reranker(), query.rerank) {
+            let outcome = rerank(engine, reranker.as_ref(), scope, query, &mut candidates).await;
+            trace.or_nothing("rerank", outcome);
+            trace.took("rerank", started);
+        }
+        let started = Instant::now();
+        let outcome = bring_in_neighbors(engine, scope, &mut candidates).await;
+        trace.or_nothing("neighbors", outcome);
+        trace.took("neighbors", started);
+    }
 
     let started = Instant::now();
-    let neighbors = neighbor_arm(engine, scope, &keyword, query, &mut trace).await;
-    trace.took("neighbors", started);
-
-    let started = Instant::now();
-    let rankings = [
-        Ranking { weight: options.keyword_weight, hits: neighbors.ranked.clone() },
-        Ranking { weight: vector_weight(options, engine.embedder().semantic_weight()), hits: vector },
-    ];
-    let candidates = limit.max(options.pool);
-    let fused = fuse(&rankings, Fusion { k: options.fusion_k, candidates });
-    trace.took("fusion", started);
-
-    let started = Instant::now();
-    let explain = Explain { keyword: &keyword, neighbors: &neighbors };
-    let hits = fetch(engine, scope, query, fused, limit).await?;
-    let hits = hits.into_iter().map(|(fused, record, repeats)| explain.hit(&fused, record, repeats)).collect();
+    let hits = fetch(engine, scope, query, candidates).await?;
     trace.took("fetch", started);
     Ok(Recall { hits, degraded: trace.degraded, stages: trace.stages })
 }
@@ -104,33 +112,93 @@ async fn vector_arm(engine: &MemoryEngine, scope: &Scope, query: &RecallQuery) -
     Ok(hits)
 }
 
-async fn neighbor_arm(
-    engine: &MemoryEngine,
-    scope: &Scope,
-    keyword: &[Hit],
-    query: &RecallQuery,
-    trace: &mut Trace,
-) -> Neighbors {
-    let share = engine.options().neighbor_share;
-    let alone = || Neighbors { ranked: keyword.to_vec(), ..Neighbors::default() };
-    if share <= 0.0 || keyword.is_empty() || query.arms != Arms::All {
-        return alone();
+fn fuse_arms(engine: &MemoryEngine, query: &RecallQuery, keyword: Vec<Hit>, vector: Vec<Hit>) -> Vec<Candidate> {
+    let options = engine.options();
+    let semantic = engine.embedder().semantic_weight().clamp(0.0, 1.0);
+    let weight = (options.vector_weight * semantic).max(options.spelling_weight).clamp(0.0, 1.0);
+    let rankings = [
+        Ranking { weight: 1.0 - weight, hits: keyword, zero: Some(Score::new(0.0)) },
+        Ranking { weight, hits: vector, zero: None },
+    ];
+    let limit = query.limit.unwrap_or(options.limit);
+    let fusion = Fusion { method: options.fusion, candidates: limit.max(2 * options.pool) };
+    fuse(&rankings, fusion).into_iter().map(Candidate::of).collect()
+}
+
+impl Candidate {
+    fn of(fused: Fused) -> Self {
+        let places = [Arm::Keyword, Arm::Vector].into_iter().zip(&fused.places);
+        let found = |(arm, place): (Arm, &Option<memory_reranker::Place>)| {
+            place.map(|place| Found { arm, rank: place.rank, score: place.score })
+        };
+        Self { id: fused.id, score: fused.score.value(), found_by: places.filter_map(found).collect(), reranked: None }
     }
-    let ids: Vec<_> = keyword.iter().map(|hit| hit.id).collect();
-    match engine.records().adjacent(scope, &ids).await {
-        Ok(adjacent) => neighbors::add(keyword, &adjacent, share),
-        Err(e) => {
-            trace.degraded.push(Degraded { stage: "neighbors", reason: e.to_string() });
-            alone()
+
+    fn best_first(a: &Self, b: &Self) -> std::cmp::Ordering {
+        Score::new(b.score).cmp(&Score::new(a.score)).then(a.id.cmp(&b.id))
+    }
+}
+
+/// Has the best candidates judged together with the question. Their scores keep their range; within it the place is a
+/// mixture of the place before and of what the reranker says.
+async fn rerank(
+    engine: &MemoryEngine,
+    reranker: &dyn memory_reranker::Reranker,
+    scope: &Scope,
+    query: &RecallQuery,
+    candidates: &mut [Candidate],
+) -> Result<()> {
+    let options = engine.options();
+    let count = candidates.len().min(options.reranked);
+    let judged = &mut candidates[..count];
+    let ids: Vec<RecordId> = judged.iter().map(|c| c.id).collect();
+    let records = engine.records().get(scope, &ids).await?;
+    let texts: Vec<String> = records.iter().map(|r| r.as_ref().map(indexed_text).unwrap_or_default()).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let scores = reranker.rerank(&query.text, &texts).await?;
+    let ends = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+    };
+    let (low, high) = ends(&mut judged.iter().map(|c| c.score));
+    let (worst, best) = ends(&mut scores.iter().map(|s| s.value()));
+    for (candidate, score) in judged.iter_mut().zip(scores) {
+        candidate.reranked = Some(score);
+        if best > worst {
+            let says = low + (high - low) * (score.value() - worst) / (best - worst);
+            candidate.score += options.rerank_weight * (says - candidate.score);
         }
     }
+    candidates.sort_unstable_by(Candidate::best_first);
+    Ok(())
 }
 
-fn vector_weight(options: &RecallOptions, semantic: f64) -> f64 {
-    options.spelling_weight + semantic.clamp(0.0, 1.0) * (options.keyword_weight - options.spelling_weight)
+/// Gives the neighbours of the best candidates their share, those that no arm has found among them.
+async fn bring_in_neighbors(engine: &MemoryEngine, scope: &Scope, candidates: &mut Vec<Candidate>) -> Result<()> {
+    let share = engine.options().neighbor_share;
+    if share <= 0.0 || candidates.is_empty() {
+        return Ok(());
+    }
+    let hits: Vec<Hit> =
+        candidates.iter().take(NEIGHBORED).map(|c| Hit { id: c.id, score: Score::new(c.score) }).collect();
+    let ids: Vec<RecordId> = hits.iter().map(|hit| hit.id).collect();
+    let adjacent = engine.records().adjacent(scope, &ids).await?;
+    let places: FxHashMap<RecordId, usize> = candidates.iter().enumerate().map(|(n, c)| (c.id, n)).collect();
+    for (gain, rank) in neighbors::gains(&hits, &adjacent, share).into_iter().zip(1..) {
+        let found = Found { arm: Arm::Neighbor, rank, score: gain.score };
+        match places.get(&gain.id) {
+            Some(n) => {
+                candidates[*n].score += gain.score.value();
+                candidates[*n].found_by.push(found);
+            }
+            None => {
+                let (score, found_by) = (gain.score.value(), vec![found]);
+                candidates.push(Candidate { id: gain.id, score, found_by, reranked: None });
+            }
+        }
+    }
+    candidates.sort_unstable_by(Candidate::best_first);
+    Ok(())
 }
-
-type Fetched = (Fused, Record, Option<memory_core::RecordId>);
 
 /// Reads the records of the best candidates until `limit` of them are there and pass the filter (a neighbour may not),
 /// those that repeat a better one behind the others.
@@ -138,25 +206,26 @@ async fn fetch(
     engine: &MemoryEngine,
     scope: &Scope,
     query: &RecallQuery,
-    fused: Vec<Fused>,
-    limit: usize,
-) -> Result<Vec<Fetched>> {
+    candidates: Vec<Candidate>,
+) -> Result<Vec<RecallHit>> {
+    let limit = query.limit.unwrap_or(engine.options().limit);
     let mut novelty = Novelty::new(engine.options().near_duplicate);
-    let (mut fresh, mut repeated): (Vec<Fetched>, Vec<Fetched>) = (Vec::new(), Vec::new());
+    let (mut fresh, mut repeated): (Vec<RecallHit>, Vec<RecallHit>) = (Vec::new(), Vec::new());
     let mut seen = Vec::new();
-    let mut rest = fused.into_iter();
+    let mut rest = candidates.into_iter();
     while fresh.len() < limit {
-        let batch: Vec<Fused> = rest.by_ref().take(limit - fresh.len()).collect();
+        let batch: Vec<Candidate> = rest.by_ref().take(limit - fresh.len()).collect();
         if batch.is_empty() {
             break;
         }
-        let ids: Vec<_> = batch.iter().map(|f| f.id).collect();
-        for (fused, record) in batch.into_iter().zip(engine.records().get(scope, &ids).await?) {
+        let ids: Vec<RecordId> = batch.iter().map(|c| c.id).collect();
+        for (candidate, record) in batch.into_iter().zip(engine.records().get(scope, &ids).await?) {
             // A record may have been deleted since its arm found it.
             let Some(record) = record.filter(|r| query.filter.as_ref().is_none_or(|f| f.matches(r))) else { continue };
             let repeats = novelty.repeats(&record.text).map(|n| seen[n]);
             seen.push(record.id);
-            if repeats.is_some() { &mut repeated } else { &mut fresh }.push((fused, record, repeats));
+            let hit = candidate.into_hit(record, repeats);
+            if repeats.is_some() { &mut repeated } else { &mut fresh }.push(hit);
         }
     }
     fresh.append(&mut repeated);
@@ -164,28 +233,9 @@ async fn fetch(
     Ok(fresh)
 }
 
-/// Says for each hit who found it.
-struct Explain<'a> {
-    keyword: &'a [Hit],
-    neighbors: &'a Neighbors,
-}
-
-impl Explain<'_> {
-    fn hit(&self, fused: &Fused, record: Record, repeats: Option<memory_core::RecordId>) -> RecallHit {
-        let ranks: FxHashMap<_, _> =
-            self.keyword.iter().zip(1_usize..).map(|(hit, rank)| (hit.id, (rank, hit.score))).collect();
-        let mut found_by = Vec::new();
-        if let Some((rank, score)) = ranks.get(&record.id) {
-            found_by.push(Found { arm: Arm::Keyword, rank: *rank, score: *score });
-        }
-        if let Some(place) = fused.places.get(1).copied().flatten() {
-            found_by.push(Found { arm: Arm::Vector, rank: place.rank, score: place.score });
-        }
-        if let (Some(gain), Some(place)) =
-            (self.neighbors.gained.get(&record.id), fused.places.first().copied().flatten())
-        {
-            found_by.push(Found { arm: Arm::Neighbor, rank: place.rank, score: *gain });
-        }
-        RecallHit { record, score: fused.score, found_by, repeats }
+impl Candidate {
+    fn into_hit(self, record: Record, repeats: Option<RecordId>) -> RecallHit {
+        let Self { score, found_by, reranked, .. } = self;
+        RecallHit { record, score: Score::new(score), reranked, found_by, repeats }
     }
 }

@@ -1,6 +1,7 @@
 //! What is asked of a recall, and how it works.
 
 use memory_core::{Field, Filter, Op, Timestamp};
+use memory_reranker::Method;
 
 /// A question to memory. A plain `&str` asks with the engine's options.
 #[derive(Debug, Clone)]
@@ -15,12 +16,14 @@ pub struct RecallQuery {
     pub limit: Option<usize>,
     /// Which arms take part.
     pub arms: Arms,
+    /// Whether the engine's reranker, if it has one, judges the best candidates.
+    pub rerank: bool,
 }
 
 impl RecallQuery {
     /// Asks this, of everything within the scope.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), filter: None, limit: None, arms: Arms::default() }
+        Self { text: text.into(), filter: None, limit: None, arms: Arms::default(), rerank: true }
     }
 
     /// Gives at most so many hits.
@@ -51,6 +54,14 @@ impl RecallQuery {
     /// Only these arms take part: for measuring what each of them finds.
     pub fn with_arms(mut self, arms: Arms) -> Self {
         self.arms = arms;
+        self
+    }
+}
+
+impl RecallQuery {
+    /// Leaves the order as the arms give it.
+    pub fn without_rerank(mut self) -> Self {
+        self.rerank = false;
         self
     }
 }
@@ -87,15 +98,20 @@ pub struct RecallOptions {
     pub limit: usize,
     /// How many hits each arm brings in.
     pub pool: usize,
-    /// The k of reciprocal rank fusion.
-    pub fusion_k: f64,
-    /// How much the keyword arm counts.
-    pub keyword_weight: f64,
-    /// How much the vector arm counts when the embedder says nothing about meaning; it rises to `keyword_weight` with
-    /// [`Embedder::semantic_weight`](crate::Embedder::semantic_weight).
+    /// What counts of an arm's hit: its rank or its score.
+    pub fusion: Method,
+    /// How much the vector arm counts beside the keyword arm, 0 to 1, when its embedder knows all about meaning; less with
+    /// less of [`Embedder::semantic_weight`](crate::Embedder::semantic_weight).
+    pub vector_weight: f64,
+    /// How much the vector arm counts at least: an embedder that knows nothing about meaning breaks ties, and finds
+    /// misspellings when no word fits.
     pub spelling_weight: f64,
-    /// What part of its better neighbour's keyword score a record gets, when the neighbour is of another voice: the answer
-    /// to a hit, or what it answers, is often what is meant.
+    /// How many of the best candidates the reranker judges, if there is one.
+    pub reranked: usize,
+    /// How much the reranker counts beside the order before it, 0 to 1.
+    pub rerank_weight: f64,
+    /// What part of its better neighbour's score a record gets, when the neighbour is of another voice: the answer to a
+    /// hit, or what it answers, is often what is meant.
     pub neighbor_share: f64,
     /// From which similarity on (0 to 1) a hit only repeats a better one and goes behind all others.
     pub near_duplicate: f64,
@@ -105,10 +121,12 @@ impl Default for RecallOptions {
     fn default() -> Self {
         Self {
             limit: 10,
-            pool: 100,
-            fusion_k: 60.0,
-            keyword_weight: 1.0,
+            pool: 200,
+            fusion: Method::Scores,
+            vector_weight: 0.4,
             spelling_weight: 0.01,
+            reranked: 20,
+            rerank_weight: 0.5,
             neighbor_share: 0.5,
             near_duplicate: 0.8,
         }

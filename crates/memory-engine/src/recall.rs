@@ -23,8 +23,10 @@ pub struct Recall {
 pub struct RecallHit {
     /// The record.
     pub record: Record,
-    /// The fused score; it compares with those of the same recall only.
+    /// The score that its place is by; it compares with those of the same recall only.
     pub score: Score,
+    /// What the reranker said, on its own scale, if it was asked.
+    pub reranked: Option<Score>,
     /// Which arms found it.
     pub found_by: Vec<Found>,
     /// The better hit that it only repeats, if it does.
@@ -60,9 +62,9 @@ impl Arm {
 pub struct Found {
     /// Which arm.
     pub arm: Arm,
-    /// The record's place in the arm's list, from 1; a neighbour has its place after the neighbours were added.
+    /// The record's place in the arm's list, from 1.
     pub rank: usize,
-    /// The score on the arm's own scale.
+    /// The score on the arm's own scale; for a neighbour, what it gained.
     pub score: Score,
 }
 

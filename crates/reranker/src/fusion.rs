@@ -1,4 +1,4 @@
-//! Bringing several rankings together by rank, since their scores mean different things.
+//! Bringing several rankings together whose scores mean different things: by rank, or by where a score lies in its list.
 
 use memory_core::{Hit, RecordId, Score};
 use rustc_hash::FxHashMap;
@@ -10,20 +10,50 @@ pub struct Ranking {
     pub weight: f64,
     /// What it found, best first; of a repeated id the first place counts.
     pub hits: Vec<Hit>,
+    /// The score that means nothing on this arm's scale; the lowest that it found, when there is no such score.
+    pub zero: Option<Score>,
+}
+
+impl Ranking {
+    fn part(&self, place: Place, method: Method) -> f64 {
+        match method {
+            Method::Ranks { k } => self.weight / (k + place.rank as f64),
+            Method::Scores => {
+                let end = |hit: Option<&Hit>| hit.map_or(0.0, |hit| hit.score.value());
+                let zero = self.zero.map_or_else(|| end(self.hits.last()), Score::value);
+                let whole = end(self.hits.first()) - zero;
+                self.weight * if whole > 0.0 { ((place.score.value() - zero) / whole).max(0.0) } else { 1.0 }
+            }
+        }
+    }
+}
+
+/// What counts of a hit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Method {
+    /// Its rank: weight / (k + rank), where k says how little the first ranks stand out. Reciprocal rank fusion (Cormack,
+    /// Clarke & Büttcher, 2009), with ranks from 1.
+    Ranks {
+        /// Usually 60.
+        k: f64,
+    },
+    /// Its score, as a part of the way from the ranking's zero to its best: weight · (score − zero) / (best − zero). An
+    /// arm that is sure of one hit can then outweigh one that finds all alike.
+    Scores,
 }
 
 /// How rankings are fused.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fusion {
-    /// How little the first ranks stand out: the k of reciprocal rank fusion.
-    pub k: f64,
+    /// What counts of a hit.
+    pub method: Method,
     /// How many candidates are given at the most. The best hit of every ranking has a place among them.
     pub candidates: usize,
 }
 
 impl Default for Fusion {
     fn default() -> Self {
-        Self { k: 60.0, candidates: 100 }
+        Self { method: Method::Ranks { k: 60.0 }, candidates: 100 }
     }
 }
 
@@ -32,7 +62,7 @@ impl Default for Fusion {
 pub struct Fused {
     /// Which record.
     pub id: RecordId,
-    /// The sum over the rankings of weight / (k + rank).
+    /// The sum of what it counts for in each ranking.
     pub score: Score,
     /// Its place in each ranking, in their order.
     pub places: Vec<Option<Place>>,
@@ -47,8 +77,7 @@ pub struct Place {
     pub score: Score,
 }
 
-/// Reciprocal rank fusion (Cormack, Clarke & Büttcher, 2009) with a weight for each ranking and ranks from 1: the union
-/// of the rankings, best first, equal ones by id.
+/// The union of the rankings, best first, equal ones by id.
 pub fn fuse(rankings: &[Ranking], fusion: Fusion) -> Vec<Fused> {
     let mut rows: FxHashMap<RecordId, Vec<Option<Place>>> = FxHashMap::default();
     for (i, ranking) in rankings.iter().enumerate() {
@@ -60,9 +89,8 @@ pub fn fuse(rankings: &[Ranking], fusion: Fusion) -> Vec<Fused> {
     let mut fused: Vec<Fused> = rows
         .into_iter()
         .map(|(id, places)| {
-            let share = |(place, ranking): (&Option<Place>, &Ranking)| {
-                place.map_or(0.0, |place| ranking.weight / (fusion.k + place.rank as f64))
-            };
+            let share =
+                |(place, ranking): (&Option<Place>, &Ranking)| place.map_or(0.0, |p| ranking.part(p, fusion.method));
             Fused { id, score: Score::new(places.iter().zip(rankings).map(share).sum()), places }
         })
         .collect();
@@ -98,7 +126,7 @@ mod tests {
 
     fn ranking(weight: f64, order: &[RecordId]) -> Ranking {
         let hit = |(n, id): (usize, &RecordId)| Hit { id: *id, score: Score::new(-(n as f64)) };
-        Ranking { weight, hits: order.iter().enumerate().map(hit).collect() }
+        Ranking { weight, hits: order.iter().enumerate().map(hit).collect(), zero: None }
     }
 
     #[test]
@@ -109,6 +137,22 @@ mod tests {
         assert!((fused[0].score.value() - (1.0 / 62.0 + 0.5 / 61.0)).abs() < 1e-12);
         assert!((fused[1].score.value() - 1.0 / 61.0).abs() < 1e-12);
         assert_eq!(fused[1].places[1], None);
+    }
+
+    #[test]
+    fn scores_count_by_their_part_of_the_way_from_zero_to_best() {
+        let id = ids(3);
+        let hits =
+            |scores: &[f64]| id.iter().zip(scores).map(|(id, s)| Hit { id: *id, score: Score::new(*s) }).collect();
+        let keyword = Ranking { weight: 0.6, hits: hits(&[8.0, 2.0]), zero: Some(Score::new(0.0)) };
+        let vector = Ranking { weight: 0.4, hits: hits(&[0.9, 0.85, 0.8]), zero: None };
+        let fused = fuse(&[keyword, vector], Fusion { method: Method::Scores, candidates: 10 });
+        let scores: Vec<f64> = fused.iter().map(|f| f.score.value()).collect();
+        for (found, expected) in scores.iter().zip([1.0, 0.6 * 0.25 + 0.4 * 0.5, 0.0]) {
+            assert!((found - expected).abs() < 1e-9, "{scores:?}");
+        }
+        let alike = Ranking { weight: 0.5, hits: hits(&[3.0, 3.0]), zero: None };
+        assert_eq!(fuse(&[alike], Fusion { method: Method::Scores, candidates: 10 })[1].score, Score::new(0.5));
     }
 
     #[test]

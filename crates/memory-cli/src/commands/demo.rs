@@ -9,10 +9,7 @@ use memory_engine::{MemoryBlock, RecallQuery, Scope};
 use serde::Deserialize;
 
 use super::import::Importer;
-use crate::{
-    args::{EmbedderName, StoreArgs},
-    output,
-};
+use crate::{args::StoreArgs, embedder::EmbedderArgs, output};
 
 const CONVERSATION: &str = include_str!("../../demo/conversation.jsonl");
 const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
@@ -36,7 +33,7 @@ impl Demo {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| folder.path().join("demo.db"));
-        let engine = StoreArgs { db, embedder: EmbedderName::Hash }.create().await?;
+        let engine = StoreArgs { db, embedder: EmbedderArgs::hash() }.create().await?;
         let lin = Scope::user("lin")?;
 
         let started = Instant::now();

@@ -17,7 +17,8 @@ use serde_json::{Map, Value, json};
 
 use super::import::Importer;
 use crate::{
-    args::{EmbedderName, StoreArgs},
+    args::StoreArgs,
+    embedder::EmbedderArgs,
     metrics::{DEPTH, Metrics},
     output,
     reader::Lines,
@@ -35,16 +36,15 @@ pub(crate) struct Eval {
     /// The questions: JSON Lines with "id", "scope", "question", "gold" or "gold_groups", and perhaps "category"
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
-    /// What makes the vectors
-    #[arg(long, value_enum, default_value_t = EmbedderName::Hash)]
-    embedder: EmbedderName,
+    #[command(flatten)]
+    embedder: EmbedderArgs,
     /// Where to build the store, if it is to be kept; it must not be there yet
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
     /// The k of recall@k, hit@k and all@k
     #[arg(long, value_delimiter = ',', default_value = "1,5,10")]
     k: Vec<usize>,
-    /// Write what was retrieved, a line for each question: {"question_id", "retrieved": [ids]}
+    /// Write what was retrieved, a JSON object for each question: "question_id" and "retrieved", a list of ids
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Give the metrics as JSON
@@ -73,7 +73,20 @@ impl Question {
     }
 }
 
-const MODES: [(&str, Arms); 3] = [("keyword", Arms::KeywordOnly), ("vector", Arms::VectorOnly), ("fused", Arms::All)];
+/// A way of asking: which arms take part, and whether the reranker does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mode {
+    name: &'static str,
+    arms: Arms,
+    rerank: bool,
+}
+
+const MODES: [Mode; 4] = [
+    Mode { name: "keyword", arms: Arms::KeywordOnly, rerank: false },
+    Mode { name: "vector", arms: Arms::VectorOnly, rerank: false },
+    Mode { name: "fused", arms: Arms::All, rerank: false },
+    Mode { name: "fused + rerank", arms: Arms::All, rerank: true },
+];
 
 impl Eval {
     pub(crate) async fn run(self) -> Result<ExitCode> {
@@ -82,20 +95,22 @@ impl Eval {
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| folder.path().join("eval.db"));
         ensure!(!db.exists(), "{} is there already; eval builds a store of its own", db.display());
-        let engine = StoreArgs { db, embedder: self.embedder }.create().await?;
+        let engine = StoreArgs { db, embedder: self.embedder.clone() }.create().await?;
         let memories = build(&engine, &self.memories).await?;
         let mut report = Map::new();
         report.insert("memories".into(), json!(memories));
         report.insert("embedder".into(), json!(engine.embedder().space().model));
         let mut table = output::table(["arm", "recall@k", "hit@k", "all@k", "nDCG@10", "MRR", "p50 ms"]);
         let mut categories = Map::new();
-        for (name, arms) in MODES {
-            let asked = ask(&engine, &questions, arms, name).await?;
+        let modes = &MODES[..if engine.reranker().is_some() { 4 } else { 3 }];
+        for &mode in modes {
+            let name = mode.name;
+            let asked = ask(&engine, &questions, mode).await?;
             let scored = score(&asked, &questions, &self.k);
             let overall = Metrics::mean(scored.iter().map(|(_, metrics)| metrics));
             table.add_row(row(name, &overall, asked.p50_ms));
             report.insert(name.into(), json!({ "overall": overall, "p50_ms": asked.p50_ms }));
-            if arms == Arms::All {
+            if Some(mode) == modes.last().copied() {
                 categories = by_category(&scored);
                 if let Some(out) = &self.out {
                     asked.write(out)?;
@@ -171,15 +186,15 @@ impl Asked {
     }
 }
 
-async fn ask(engine: &MemoryEngine, questions: &[Question], arms: Arms, name: &str) -> Result<Asked> {
-    let bar =
-        output::progress(questions.len() as u64, "{msg} {wide_bar} {pos}/{len} {eta}").with_message(name.to_owned());
+async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Result<Asked> {
+    let bar = output::progress(questions.len() as u64, "{msg} {wide_bar} {pos}/{len} {eta}").with_message(mode.name);
     let mut retrieved = Vec::with_capacity(questions.len());
     let mut times = Vec::with_capacity(questions.len());
     for question in questions {
         let scope = Scope::user(&question.scope)?;
         let started = std::time::Instant::now();
-        let query = RecallQuery::new(&question.question).with_limit(DEPTH).with_arms(arms);
+        let query = RecallQuery::new(&question.question).with_limit(DEPTH).with_arms(mode.arms);
+        let query = if mode.rerank { query } else { query.without_rerank() };
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         ensure!(recall.degraded.is_empty(), "the recall was degraded: {:?}", recall.degraded);
@@ -225,7 +240,7 @@ fn print_categories(categories: &Map<String, Value>) -> Result<()> {
     if categories.len() < 2 {
         return Ok(());
     }
-    let mut table = output::table(["fused, by category", "questions", "recall@k", "all@k", "nDCG@10", "MRR"]);
+    let mut table = output::table(["the last arm, by category", "questions", "recall@k", "all@k", "nDCG@10", "MRR"]);
     for (category, metrics) in categories {
         let each = |key: &str| {
             let values = metrics.get(key).and_then(Value::as_object).into_iter().flatten();

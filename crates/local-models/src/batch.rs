@@ -1,0 +1,101 @@
+//! Running many sequences through an encoder on several threads.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::encoder::{Encoder, Scratch};
+
+/// Tokens of one forward pass: enough to use every weight several times while it is in the cache,
+/// few enough that the activations stay there, too.
+const GROUP_TOKENS: usize = 320;
+
+/// Runs all sequences and hands each one's last hidden state to `finish`; results are in the
+/// order of the sequences and do not depend on `threads`.
+pub(crate) fn run<T: Send>(
+    encoder: &Encoder,
+    sequences: &[&[u32]],
+    threads: usize,
+    finish: impl Fn(usize, &[f32]) -> T + Sync,
+) -> Vec<T> {
+    let groups = group(sequences, threads);
+    let run_group = |group: &(usize, usize), scratch: &mut Scratch| {
+        let sequences = &sequences[group.0..group.1];
+        let mut hidden = encoder.run(sequences, scratch);
+        let mut results = Vec::with_capacity(sequences.len());
+        for (index, sequence) in sequences.iter().enumerate() {
+            let (own, rest) = hidden.split_at(sequence.len() * encoder.hidden());
+            results.push(finish(group.0 + index, own));
+            hidden = rest;
+        }
+        results
+    };
+    let threads = threads.clamp(1, groups.len().max(1));
+    if threads == 1 {
+        let mut scratch = Scratch::default();
+        return groups.iter().flat_map(|group| run_group(group, &mut scratch)).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut scratch = Scratch::default();
+        let mut done = Vec::new();
+        while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((group.0, run_group(group, &mut scratch)));
+        }
+        done
+    };
+    let mut done = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        for other in others {
+            match other.join() {
+                Ok(more) => done.extend(more),
+                Err(cause) => std::panic::resume_unwind(cause),
+            }
+        }
+        done
+    });
+    done.sort_unstable_by_key(|&(first, _)| first);
+    done.into_iter().flat_map(|(_, results)| results).collect()
+}
+
+/// Ranges of neighbouring sequences with about as many tokens as a pass should have.
+fn group(sequences: &[&[u32]], threads: usize) -> Vec<(usize, usize)> {
+    let total: usize = sequences.iter().map(|sequence| sequence.len()).sum();
+    let limit = total.div_ceil(threads.max(1)).clamp(1, GROUP_TOKENS);
+    let mut groups = Vec::new();
+    let (mut first, mut tokens) = (0, 0);
+    for (index, sequence) in sequences.iter().enumerate() {
+        if index > first && tokens + sequence.len() > limit {
+            groups.push((first, index));
+            (first, tokens) = (index, 0);
+        }
+        tokens += sequence.len();
+    }
+    if first < sequences.len() {
+        groups.push((first, sequences.len()));
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_cover_all_sequences_in_order() {
+        let texts: Vec<Vec<u32>> = (0..50).map(|n| vec![0; n * 13 % 400]).collect();
+        let sequences: Vec<&[u32]> = texts.iter().map(Vec::as_slice).collect();
+        for threads in 0..5 {
+            let groups = group(&sequences, threads);
+            let all: Vec<usize> = groups.iter().flat_map(|&(from, to)| from..to).collect();
+            assert_eq!(all, (0..50).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_small_batch_is_shared_by_the_threads() {
+        let texts = vec![vec![0u32; 10]; 4];
+        let sequences: Vec<&[u32]> = texts.iter().map(Vec::as_slice).collect();
+        assert_eq!(group(&sequences, 2), vec![(0, 2), (2, 4)]);
+        assert_eq!(group(&[], 2), vec![]);
+    }
+}

@@ -1,0 +1,96 @@
+//! `config.json`, and how sentence-transformers says to pool.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{MAX_CONFIG, read_json};
+use crate::encoder::Shape;
+use crate::error::ModelError;
+use crate::model::Pooling;
+
+/// The encoder's shape; refuses what the forward pass does not do.
+pub(super) fn read_shape(json: &Value) -> Result<Shape, ModelError> {
+    let number = |name: &str| {
+        json[name]
+            .as_u64()
+            .and_then(|value| usize::try_from(value).ok())
+            .ok_or_else(|| ModelError::corrupt(format!("{name} is {}", json[name])))
+    };
+    let first_position = match json["model_type"].as_str() {
+        Some("bert") => 0,
+        // These count positions from behind the padding id.
+        Some("xlm-roberta" | "roberta") => {
+            if json["pad_token_id"].is_null() {
+                2
+            } else {
+                number("pad_token_id")?.saturating_add(1)
+            }
+        }
+        _ => {
+            let message = format!("the model type {} is not known here", json["model_type"]);
+            return Err(ModelError::unsupported(message));
+        }
+    };
+    let must_be = |name: &str, wanted: &str| {
+        let found = &json[name];
+        if found.is_null() || found == wanted {
+            return Ok(());
+        }
+        Err(ModelError::unsupported(format!("{name} is {found}, not \"{wanted}\"")))
+    };
+    must_be("hidden_act", "gelu")?;
+    must_be("position_embedding_type", "absolute")?;
+    let shape = Shape {
+        hidden: number("hidden_size")?,
+        layers: number("num_hidden_layers")?,
+        heads: number("num_attention_heads")?,
+        feed_forward: number("intermediate_size")?,
+        vocabulary: number("vocab_size")?,
+        positions: number("max_position_embeddings")?,
+        first_position,
+        types: number("type_vocab_size")?,
+        epsilon: json["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32,
+    };
+    shape.check()?;
+    Ok(shape)
+}
+
+/// How to pool, and the longest window that the model was tuned for, where that is said.
+///
+/// Without `1_Pooling/config.json` it is the mean.
+pub(super) fn read_pooling(directory: &Path) -> Result<(Pooling, Option<usize>), ModelError> {
+    if let Some(Value::Array(modules)) = read_json(directory, "modules.json", MAX_CONFIG)? {
+        let known = ["Transformer", "Pooling", "Normalize"];
+        let unknown = |module: &&Value| {
+            let name = module["type"].as_str().unwrap_or_default();
+            !known.contains(&name.rsplit('.').next().unwrap_or_default())
+        };
+        if let Some(module) = modules.iter().find(unknown) {
+            let message = format!("modules.json: the module {} is not known here", module["type"]);
+            return Err(ModelError::unsupported(message));
+        }
+    }
+    let max_tokens = read_json(directory, "sentence_bert_config.json", MAX_CONFIG)?
+        .and_then(|json| json["max_seq_length"].as_u64())
+        .and_then(|count| usize::try_from(count).ok())
+        .filter(|&count| count >= 16);
+    let Some(json) = read_json(directory, "1_Pooling/config.json", MAX_CONFIG)? else {
+        return Ok((Pooling::Mean, max_tokens));
+    };
+    let modes: Vec<&str> = json
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, value)| name.starts_with("pooling_mode") && value.as_bool() == Some(true))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    match modes[..] {
+        ["pooling_mode_mean_tokens"] => Ok((Pooling::Mean, max_tokens)),
+        ["pooling_mode_cls_token"] => Ok((Pooling::First, max_tokens)),
+        _ => {
+            let message = format!("1_Pooling/config.json: the modes {modes:?} are not known here");
+            Err(ModelError::unsupported(message))
+        }
+    }
+}

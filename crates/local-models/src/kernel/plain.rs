@@ -1,0 +1,27 @@
+//! The integer matrix product as plain loops: what the other kernels must agree with.
+
+use super::packed::{BLOCK, PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows};
+
+/// `out[row][o] = bias[o] + Σ_blocks scale_x · scale_w · Σ x·w`, for every row and output.
+pub(super) fn multiply(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) {
+    for (row, out) in out.chunks_exact_mut(w.outer).take(x.rows).enumerate() {
+        for (o, out) in out.iter_mut().enumerate() {
+            let mut total = 0.0;
+            for block in 0..w.blocks {
+                let at = (o / PANEL) * w.blocks + block;
+                let lines = &w.bytes[at * PANEL_BLOCK..][..PANEL_BLOCK];
+                let bytes = &x.bytes[(row * x.blocks + block) * BLOCK..][..BLOCK];
+                let mut sum = x.starts[row * x.blocks + block];
+                for (quad, four) in bytes.chunks_exact(4).enumerate() {
+                    let weights = &lines[quad * 4 * PANEL + (o % PANEL) * 4..][..4];
+                    for (&x, &w) in four.iter().zip(weights) {
+                        sum += i32::from(x) * i32::from(w);
+                    }
+                }
+                let scale = x.scales[row * x.blocks + block] * w.scales[at * PANEL + o % PANEL];
+                total += sum as f32 * scale;
+            }
+            *out = total + bias[o];
+        }
+    }
+}

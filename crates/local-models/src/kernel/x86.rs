@@ -1,0 +1,269 @@
+//! AVX2 and AVX-512 VNNI kernels, and the row functions compiled for AVX2.
+//!
+//! A tile of a few rows by 16 or 32 outputs is kept in registers while the inner dimension passes
+//! by. Within a block of 32 the sums are exact integers; after each block they are scaled and
+//! added to float sums.
+
+// Loops over arrays of registers go by index on purpose: their lengths are constants, and one index
+// serves several arrays.
+#![allow(clippy::needless_range_loop)]
+
+use core::arch::x86_64::*;
+
+use super::packed::{BLOCK, PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows, WeightRange};
+use super::rows;
+
+/// Raw views of one product, made only by [`Job::new`], which checks every length.
+struct Job {
+    rows: usize,
+    outer: usize,
+    blocks: usize,
+    x: *const i8,
+    x_scales: *const f32,
+    starts: *const i32,
+    w: *const u8,
+    w_scales: *const f32,
+    bias: *const f32,
+    out: *mut f32,
+}
+
+impl Job {
+    fn new(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) -> Self {
+        let (rows, outer, blocks) = (x.rows, w.outer, w.blocks);
+        let panels = outer.div_ceil(PANEL);
+        assert!(x.blocks == blocks && x.bytes.len() >= rows * blocks * BLOCK);
+        assert!(x.scales.len() >= rows * blocks && x.starts.len() >= rows * blocks);
+        assert!(w.bytes.len() >= panels * blocks * PANEL_BLOCK);
+        assert!(w.scales.len() >= panels * blocks * PANEL);
+        assert!(bias.len() >= outer && out.len() >= rows * outer);
+        Self {
+            rows,
+            outer,
+            blocks,
+            x: x.bytes.as_ptr(),
+            x_scales: x.scales.as_ptr(),
+            starts: x.starts.as_ptr(),
+            w: w.bytes.as_ptr(),
+            w_scales: w.scales.as_ptr(),
+            bias: bias.as_ptr(),
+            out: out.as_mut_ptr(),
+        }
+    }
+}
+
+/// The product with `vpdpbusd`: 64 multiplications an instruction.
+///
+/// # Safety
+/// The machine must have AVX-512 F, BW and VNNI.
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+pub(super) unsafe fn multiply_vnni(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) {
+    let job = Job::new(x, w, bias, out);
+    let panels = job.outer.div_ceil(PANEL);
+    for panel in (0..panels).step_by(2) {
+        for row in (0..job.rows).step_by(6) {
+            // SAFETY: row and panel are in range, and so are the rows and panels of each tile:
+            // at most `rows - row` rows, two panels only when there is a second.
+            unsafe {
+                match (job.rows - row, panel + 1 < panels) {
+                    (1, true) => vnni_tile::<1, 2>(&job, row, panel),
+                    (2, true) => vnni_tile::<2, 2>(&job, row, panel),
+                    (3, true) => vnni_tile::<3, 2>(&job, row, panel),
+                    (4, true) => vnni_tile::<4, 2>(&job, row, panel),
+                    (5, true) => vnni_tile::<5, 2>(&job, row, panel),
+                    (_, true) => vnni_tile::<6, 2>(&job, row, panel),
+                    (1, false) => vnni_tile::<1, 1>(&job, row, panel),
+                    (2, false) => vnni_tile::<2, 1>(&job, row, panel),
+                    (3, false) => vnni_tile::<3, 1>(&job, row, panel),
+                    (4, false) => vnni_tile::<4, 1>(&job, row, panel),
+                    (5, false) => vnni_tile::<5, 1>(&job, row, panel),
+                    (_, false) => vnni_tile::<6, 1>(&job, row, panel),
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `row + R <= job.rows`, `panel + P <=` the number of panels.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+unsafe fn vnni_tile<const R: usize, const P: usize>(job: &Job, row: usize, panel: usize) {
+    let blocks = job.blocks;
+    let mut totals = [[_mm512_setzero_ps(); P]; R];
+    for block in 0..blocks {
+        let mut sums = [[_mm512_setzero_si512(); P]; R];
+        // SAFETY: the caller keeps rows and panels in range, and `Job` checked the lengths.
+        unsafe {
+            for r in 0..R {
+                let start = _mm512_set1_epi32(*job.starts.add((row + r) * blocks + block));
+                sums[r] = [start; P];
+            }
+            for quad in 0..BLOCK / 4 {
+                let mut w = [_mm512_setzero_si512(); P];
+                for p in 0..P {
+                    let at = ((panel + p) * blocks + block) * PANEL_BLOCK + quad * 4 * PANEL;
+                    w[p] = _mm512_loadu_si512(job.w.add(at).cast());
+                }
+                for r in 0..R {
+                    let at = ((row + r) * blocks + block) * BLOCK + quad * 4;
+                    let x = _mm512_set1_epi32(job.x.add(at).cast::<i32>().read_unaligned());
+                    for p in 0..P {
+                        sums[r][p] = _mm512_dpbusd_epi32(sums[r][p], w[p], x);
+                    }
+                }
+            }
+            for p in 0..P {
+                let at = ((panel + p) * blocks + block) * PANEL;
+                let w_scale = _mm512_loadu_ps(job.w_scales.add(at));
+                for r in 0..R {
+                    let x_scale = _mm512_set1_ps(*job.x_scales.add((row + r) * blocks + block));
+                    let scale = _mm512_mul_ps(w_scale, x_scale);
+                    let sum = _mm512_cvtepi32_ps(sums[r][p]);
+                    totals[r][p] = _mm512_fmadd_ps(sum, scale, totals[r][p]);
+                }
+            }
+        }
+    }
+    for p in 0..P {
+        let column = (panel + p) * PANEL;
+        let count = (job.outer - column).min(PANEL);
+        let mask = (((1u32 << count) - 1) & 0xFFFF) as __mmask16;
+        for (r, totals) in totals.iter().enumerate() {
+            // SAFETY: the mask keeps loads and stores within `outer`.
+            unsafe {
+                let bias = _mm512_maskz_loadu_ps(mask, job.bias.add(column));
+                let out = job.out.add((row + r) * job.outer + column);
+                _mm512_mask_storeu_ps(out, mask, _mm512_add_ps(totals[p], bias));
+            }
+        }
+    }
+}
+
+/// The product with `vpmaddubsw`: 32 multiplications an instruction, summed in 16 bits over a
+/// block, which cannot overflow for weights of four bits (15 · 127 · 16 = 30 480).
+///
+/// Eight-bit weights are taken as two nibbles each.
+///
+/// # Safety
+/// The machine must have AVX2 and FMA.
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn multiply_avx2(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) {
+    let job = Job::new(x, w, bias, out);
+    let halves = job.outer.div_ceil(PANEL / 2);
+    for half in 0..halves {
+        match w.range {
+            WeightRange::Nibble => {
+                for row in (0..job.rows).step_by(6) {
+                    // SAFETY: at most `rows - row` rows, and `half` is in range.
+                    unsafe {
+                        match job.rows - row {
+                            1 => avx2_tile::<1, false>(&job, row, half),
+                            2 => avx2_tile::<2, false>(&job, row, half),
+                            3 => avx2_tile::<3, false>(&job, row, half),
+                            4 => avx2_tile::<4, false>(&job, row, half),
+                            5 => avx2_tile::<5, false>(&job, row, half),
+                            _ => avx2_tile::<6, false>(&job, row, half),
+                        }
+                    }
+                }
+            }
+            WeightRange::Byte => {
+                for row in (0..job.rows).step_by(4) {
+                    // SAFETY: as above.
+                    unsafe {
+                        match job.rows - row {
+                            1 => avx2_tile::<1, true>(&job, row, half),
+                            2 => avx2_tile::<2, true>(&job, row, half),
+                            3 => avx2_tile::<3, true>(&job, row, half),
+                            _ => avx2_tile::<4, true>(&job, row, half),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `row + R <= job.rows`, `half <` the number of half panels.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn avx2_tile<const R: usize, const WIDE: bool>(job: &Job, row: usize, half: usize) {
+    let blocks = job.blocks;
+    let (panel, side) = (half / 2, half % 2);
+    let low_nibbles = _mm256_set1_epi8(15);
+    let (ones, sixteens) = (_mm256_set1_epi16(1), _mm256_set1_epi16(16));
+    let mut totals = [_mm256_setzero_ps(); R];
+    for block in 0..blocks {
+        let mut low = [_mm256_setzero_si256(); R];
+        let mut high = [_mm256_setzero_si256(); R];
+        // SAFETY: the caller keeps rows and panels in range, and `Job` checked the lengths.
+        unsafe {
+            let lines = job.w.add((panel * blocks + block) * PANEL_BLOCK + side * 32);
+            for quad in 0..BLOCK / 4 {
+                let w = _mm256_loadu_si256(lines.add(quad * 4 * PANEL).cast());
+                for r in 0..R {
+                    let at = ((row + r) * blocks + block) * BLOCK + quad * 4;
+                    let x = _mm256_set1_epi32(job.x.add(at).cast::<i32>().read_unaligned());
+                    if WIDE {
+                        let w_low = _mm256_and_si256(w, low_nibbles);
+                        let w_high = _mm256_and_si256(_mm256_srli_epi16(w, 4), low_nibbles);
+                        low[r] = _mm256_add_epi16(low[r], _mm256_maddubs_epi16(w_low, x));
+                        high[r] = _mm256_add_epi16(high[r], _mm256_maddubs_epi16(w_high, x));
+                    } else {
+                        low[r] = _mm256_add_epi16(low[r], _mm256_maddubs_epi16(w, x));
+                    }
+                }
+            }
+            let at = (panel * blocks + block) * PANEL + side * 8;
+            let w_scale = _mm256_loadu_ps(job.w_scales.add(at));
+            for r in 0..R {
+                let at = (row + r) * blocks + block;
+                let start = _mm256_set1_epi32(*job.starts.add(at));
+                let mut sum = _mm256_add_epi32(start, _mm256_madd_epi16(low[r], ones));
+                if WIDE {
+                    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(high[r], sixteens));
+                }
+                let scale = _mm256_mul_ps(w_scale, _mm256_set1_ps(*job.x_scales.add(at)));
+                totals[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), scale, totals[r]);
+            }
+        }
+    }
+    let column = half * 8;
+    let count = (job.outer - column).min(8);
+    for (r, total) in totals.iter().enumerate() {
+        let mut lanes = [0.0f32; 8];
+        // SAFETY: `lanes` holds eight floats; `count` keeps the copy within `outer`.
+        unsafe {
+            _mm256_storeu_ps(lanes.as_mut_ptr(), *total);
+            let out = job.out.add((row + r) * job.outer + column);
+            for (i, lane) in lanes.iter().enumerate().take(count) {
+                *out.add(i) = lane + *job.bias.add(column + i);
+            }
+        }
+    }
+}
+
+/// [`rows::gelu`] for AVX2.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn gelu(values: &mut [f32]) {
+    rows::gelu(values);
+}
+
+/// [`rows::softmax`] for AVX2.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn softmax(row: &mut [f32], scale: f32) {
+    rows::softmax(row, scale);
+}
+
+/// [`rows::layer_norm`] for AVX2.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn layer_norm(row: &mut [f32], residual: &[f32], weight: &[f32], bias: &[f32], epsilon: f32) {
+    rows::layer_norm(row, residual, weight, bias, epsilon);
+}
+
+/// [`rows::quantise_row`] for AVX2.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn quantise_row(values: &[f32], bytes: &mut [i8], scales: &mut [f32], starts: &mut [i32], factor: i32) {
+    rows::quantise_row(values, bytes, scales, starts, factor);
+}

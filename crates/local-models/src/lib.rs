@@ -1,0 +1,53 @@
+//! Text embedding models that run in the process: on the CPU, with no service, no key and no
+//! download.
+//!
+//! The model to use is multilingual-e5-small (Wang et al. 2024) in a 72 MB file of 4-bit weights:
+//! 384 dimensions, about a hundred languages, good at Chinese and English. Everything between the
+//! text and the vector is here, in Rust: tokenizer, forward pass, pooling, and the token-by-token
+//! comparison that serves as a reranker. With the feature `hf`, ordinary Hugging Face directories
+//! of BERT and XLM-R encoders (e5, MiniLM, bge) open as well.
+//!
+//! ```no_run
+//! use memory_engine_local_models::{Model, maxsim};
+//!
+//! # fn main() -> Result<(), memory_engine_local_models::ModelError> {
+//! let model = Model::open("models/e5-small-q4/e5-small-q4.bin")?;
+//! let texts = ["query: 我对什么食物过敏？", "passage: 小王吃虾会起疹子。"];
+//! let vectors = model.embed(&texts, 1);
+//! let cosine: f32 = vectors[0].iter().zip(&vectors[1]).map(|(a, b)| a * b).sum();
+//!
+//! let query = model.embed_tokens(texts[0]).centred(None)?;
+//! let passage = model.embed_tokens(texts[1]).centred(None)?;
+//! println!("{cosine} {}", maxsim(&query, &passage));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Linear layers run in integers on AVX-512 VNNI, AVX2 or NEON, else in floats; see [`Precision`].
+//! `unsafe` code is confined to the kernel module, and each kernel is tested against plain loops.
+
+mod attention;
+mod batch;
+mod e5s1;
+mod encoder;
+mod error;
+#[cfg(feature = "hf")]
+mod hf;
+mod kernel;
+mod late;
+mod local;
+mod model;
+mod options;
+mod recent;
+mod source;
+mod tokenizer;
+mod weights;
+mod window;
+mod worker;
+
+pub use error::{ModelError, ModelErrorKind};
+pub use kernel::Kernel;
+pub use late::{TokenMean, TokenVectors, maxsim, weighted_maxsim};
+pub use local::{LateInteractionReranker, LocalEmbedder, LocalModel};
+pub use model::Model;
+pub use options::{ModelOptions, Precision};

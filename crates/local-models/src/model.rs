@@ -1,0 +1,260 @@
+//! The model: a tokenizer, an encoder, and a way to pool.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::batch;
+use crate::e5s1;
+use crate::encoder::Encoder;
+use crate::error::ModelError;
+use crate::late::{TokenVectors, scale_to_unit};
+use crate::options::ModelOptions;
+use crate::tokenizer::Tokenizer;
+use crate::window::Windows;
+
+/// The file that a model directory of our own holds.
+const E5S1_FILE: &str = "e5-small-q4.bin";
+
+/// The prefixes that the e5 family was trained with (Wang et al. 2022).
+const E5_PREFIXES: [&str; 2] = ["query: ", "passage: "];
+
+/// How token vectors become one vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pooling {
+    /// The mean over all tokens, special ones included.
+    Mean,
+    /// The first token's vector.
+    #[cfg_attr(not(feature = "hf"), allow(dead_code))]
+    First,
+}
+
+/// What a file format yields.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) encoder: Encoder,
+    pub(crate) tokenizer: Tokenizer,
+    pub(crate) pooling: Pooling,
+    /// The longest window to use, when that is less than the encoder can take.
+    pub(crate) max_tokens: Option<usize>,
+}
+
+/// A text embedding model in memory.
+///
+/// It never changes, so threads share one through an `Arc`. Calls compute on the calling thread
+/// and on as many more as asked for; on an async runtime they belong on a blocking thread.
+#[derive(Debug)]
+pub struct Model {
+    id: String,
+    parts: Parts,
+    /// The ids of each known prefix, longest first.
+    prefixes: Vec<Vec<u32>>,
+}
+
+impl Model {
+    /// Opens a model: an E5S1 file, a directory with `e5-small-q4.bin` in it, or, with the
+    /// feature `hf`, a Hugging Face directory.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such file, `Corrupt` when it is damaged, `Unsupported` when it
+    /// is something else.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+        Self::open_with(path, &ModelOptions::default())
+    }
+
+    /// [`Self::open`] with choices.
+    ///
+    /// # Errors
+    /// As above; also `Unsupported` when the machine lacks the kernel that was asked for.
+    pub fn open_with(path: impl AsRef<Path>, options: &ModelOptions) -> Result<Self, ModelError> {
+        let path = path.as_ref();
+        Self::open_at(path, options).map_err(|error| error.within(path.display()))
+    }
+
+    fn open_at(path: &Path, options: &ModelOptions) -> Result<Self, ModelError> {
+        let (kernel, integer) = options.resolve()?;
+        let file = if path.is_dir() { path.join(E5S1_FILE) } else { path.to_owned() };
+        let name = file.file_stem().map(|name| name.to_string_lossy().into_owned());
+        let (parts, id, prefixes) = if path.is_dir() && !file.exists() {
+            let name = path.canonicalize().ok();
+            let name = name.as_ref().and_then(|path| path.file_name());
+            let id = name.map(|name| name.to_string_lossy().into_owned());
+            (open_directory(path, kernel, integer)?, id, [].as_slice())
+        } else {
+            let file = File::open(&file).map_err(|error| ModelError::from_io(&error))?;
+            let (encoder, tokenizer) = e5s1::open(file, kernel, integer)?;
+            let parts = Parts { encoder, tokenizer, pooling: Pooling::Mean, max_tokens: None };
+            (parts, name, E5_PREFIXES.as_slice())
+        };
+        let prefixes = match &options.prefixes {
+            Some(prefixes) => prefixes.clone(),
+            None => prefixes.iter().map(|&prefix| prefix.to_owned()).collect(),
+        };
+        Self::assemble(id.unwrap_or_else(|| "model".to_owned()), parts, &prefixes)
+    }
+
+    /// Puts the parts together after a last look at what concerns more than one.
+    pub(crate) fn assemble(id: String, parts: Parts, prefixes: &[String]) -> Result<Self, ModelError> {
+        let (size, rows) = (parts.tokenizer.size(), parts.encoder.vocabulary());
+        if size > rows {
+            let message = format!("the tokenizer has {size} tokens, the encoder {rows} vectors");
+            return Err(ModelError::corrupt(message));
+        }
+        // The space after a prefix belongs to the next word's first piece.
+        let tokenize = |prefix: &String| parts.tokenizer.encode(prefix.trim_end());
+        let mut prefixes: Vec<Vec<u32>> = prefixes.iter().map(tokenize).collect();
+        prefixes.retain(|prefix| !prefix.is_empty());
+        prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.len()));
+        Ok(Self { id, parts, prefixes })
+    }
+
+    /// The model's name: that of its file or directory.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Length of the vectors.
+    pub fn dimensions(&self) -> usize {
+        self.parts.encoder.hidden()
+    }
+
+    /// The longest window in tokens, special tokens included. Longer texts are cut into windows.
+    pub fn max_tokens(&self) -> usize {
+        let possible = self.parts.encoder.max_tokens();
+        self.parts.max_tokens.unwrap_or(possible).min(possible)
+    }
+
+    /// The ids of a text with the special tokens around them, however long the text is.
+    pub fn tokenize(&self, text: &str) -> Vec<u32> {
+        let (start, end) = self.parts.tokenizer.ends();
+        let mut ids = vec![start];
+        ids.extend(self.parts.tokenizer.encode(text));
+        ids.push(end);
+        ids
+    }
+
+    /// One vector of length 1 for each text; any prefix must be there already.
+    ///
+    /// A text longer than a window gets the mean of its windows' vectors, scaled to length 1
+    /// again. An empty text gets the vector of the special tokens alone. The texts are shared out
+    /// among at most `threads` threads (0 counts as 1); the result does not depend on that.
+    pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], threads: usize) -> Vec<Vec<f32>> {
+        self.encode(texts, threads, |_, hidden| self.pool(hidden))
+            .into_iter()
+            .map(|(_, pooled)| self.join(pooled))
+            .collect()
+    }
+
+    /// The token vectors of a text, for [`maxsim`](crate::maxsim).
+    ///
+    /// They are the last hidden state as it is, neither centred nor scaled. The tokens of a prefix
+    /// are left out, as are the special ones.
+    pub fn embed_tokens(&self, text: &str) -> TokenVectors {
+        self.embed_with_tokens(text).1
+    }
+
+    /// The vector and the token vectors of a text, from one pass.
+    pub fn embed_with_tokens(&self, text: &str) -> (Vec<f32>, TokenVectors) {
+        let mut all = self.embed_all_with_tokens(&[text], 1);
+        all.pop().unwrap_or_else(|| (Vec::new(), self.token_vectors(&[], Vec::new(), 1)))
+    }
+
+    /// [`Self::embed_with_tokens`] for many texts, as [`Self::embed`] does it.
+    pub fn embed_all_with_tokens<S: AsRef<str> + Sync>(
+        &self,
+        texts: &[S],
+        threads: usize,
+    ) -> Vec<(Vec<f32>, TokenVectors)> {
+        let width = self.dimensions();
+        let finish = |skip: usize, hidden: &[f32]| {
+            let own = hidden.get(skip * width..hidden.len() - width).unwrap_or(&[]);
+            (self.pool(hidden), own.to_vec())
+        };
+        self.encode(texts, threads, finish)
+            .into_iter()
+            .map(|(windows, results)| {
+                let (pooled, own): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+                let tokens = self.token_vectors(&windows.sequences, own.concat(), windows.skip);
+                (self.join(pooled), tokens)
+            })
+            .collect()
+    }
+
+    /// Cuts texts into windows, runs them, and gathers what `finish` makes of each window's
+    /// hidden state; it is told how many tokens at the front to skip.
+    fn encode<S: AsRef<str> + Sync, T: Send>(
+        &self,
+        texts: &[S],
+        threads: usize,
+        finish: impl Fn(usize, &[f32]) -> T + Sync,
+    ) -> Vec<(Windows, Vec<T>)> {
+        let windows: Vec<Windows> = texts.iter().map(|text| self.cut(text.as_ref())).collect();
+        let skips: Vec<usize> = windows.iter().flat_map(|text| text.sequences.iter().map(|_| text.skip)).collect();
+        let sequences: Vec<&[u32]> = windows.iter().flat_map(|text| text.sequences.iter().map(Vec::as_slice)).collect();
+        let finish = |index: usize, hidden: &[f32]| finish(skips[index], hidden);
+        let mut results = batch::run(&self.parts.encoder, &sequences, threads, finish).into_iter();
+        let counts: Vec<usize> = windows.iter().map(|text| text.sequences.len()).collect();
+        windows
+            .into_iter()
+            .zip(counts)
+            .map(|(windows, count)| (windows, results.by_ref().take(count).collect()))
+            .collect()
+    }
+
+    fn cut(&self, text: &str) -> Windows {
+        let ids = self.parts.tokenizer.encode(text);
+        let prefix = self.prefixes.iter().find(|prefix| ids.starts_with(prefix));
+        let prefix = prefix.map_or(0, Vec::len);
+        Windows::cut(&ids, prefix, self.parts.tokenizer.ends(), self.max_tokens())
+    }
+
+    /// One vector of length 1 from a window's hidden state.
+    fn pool(&self, hidden: &[f32]) -> Vec<f32> {
+        let width = self.dimensions();
+        let mut pooled = hidden[..width].to_vec();
+        if self.parts.pooling == Pooling::Mean {
+            for row in hidden[width..].chunks_exact(width) {
+                for (sum, &value) in pooled.iter_mut().zip(row) {
+                    *sum += value;
+                }
+            }
+        }
+        scale_to_unit(&mut pooled);
+        pooled
+    }
+
+    /// One vector of length 1 from those of a text's windows.
+    fn join(&self, windows: Vec<Vec<f32>>) -> Vec<f32> {
+        let several = windows.len() > 1;
+        let mut windows = windows.into_iter();
+        let mut joined = windows.next().unwrap_or_default();
+        for window in windows {
+            for (sum, &value) in joined.iter_mut().zip(&window) {
+                *sum += value;
+            }
+        }
+        if several {
+            scale_to_unit(&mut joined);
+        }
+        joined
+    }
+
+    fn token_vectors(&self, sequences: &[Vec<u32>], values: Vec<f32>, skip: usize) -> TokenVectors {
+        let own = sequences.iter().flat_map(|ids| ids.get(skip..ids.len() - 1).unwrap_or(&[]));
+        let weights = own.map(|&id| self.parts.tokenizer.weight(id)).collect();
+        TokenVectors::from_parts(self.dimensions(), values, weights)
+    }
+}
+
+#[cfg(feature = "hf")]
+fn open_directory(path: &Path, kernel: crate::Kernel, integer: bool) -> Result<Parts, ModelError> {
+    crate::hf::open(path, kernel, integer)
+}
+
+#[cfg(not(feature = "hf"))]
+fn open_directory(path: &Path, _: crate::Kernel, _: bool) -> Result<Parts, ModelError> {
+    if path.join("config.json").exists() {
+        let message = "a Hugging Face directory, which needs the cargo feature `hf`";
+        return Err(ModelError::unsupported(message));
+    }
+    Err(ModelError::not_found(format!("there is no {E5S1_FILE} in it")))
+}

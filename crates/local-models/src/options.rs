@@ -1,0 +1,71 @@
+//! What a caller can choose when opening a model.
+
+use crate::error::ModelError;
+use crate::kernel::Kernel;
+
+/// How the linear layers are computed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// Integers where the machine has instructions for them, else floats.
+    #[default]
+    Auto,
+    /// Eight-bit activations and four- or eight-bit weights, on any machine. Vectors agree with
+    /// those of `F32` at a cosine above 0.999, so both can be kept in one collection.
+    Int8,
+    /// Floats; slower and larger, and exact.
+    F32,
+}
+
+/// Choices for [`Model::open_with`](crate::Model::open_with). The default suits everyone but
+/// tests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelOptions {
+    /// How the linear layers are computed.
+    pub precision: Precision,
+    /// The instructions to use; the best that the machine has when `None`.
+    pub kernel: Option<Kernel>,
+    /// Prefixes that a text may begin with, such as `"query: "`. They are part of what is
+    /// encoded; they are repeated in every window of a long text and left out of
+    /// [token vectors](crate::TokenVectors). `None` takes those of the e5 family for an E5S1 file
+    /// and none for others.
+    pub prefixes: Option<Vec<String>>,
+}
+
+impl ModelOptions {
+    /// Sets the precision.
+    #[must_use]
+    pub fn with_precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self
+    }
+
+    /// Sets the instructions to use.
+    #[must_use]
+    pub fn with_kernel(mut self, kernel: Kernel) -> Self {
+        self.kernel = Some(kernel);
+        self
+    }
+
+    /// Sets the prefixes.
+    #[must_use]
+    pub fn with_prefixes(mut self, prefixes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.prefixes = Some(prefixes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The kernel to use, and whether with integer products.
+    pub(crate) fn resolve(&self) -> Result<(Kernel, bool), ModelError> {
+        let kernel = self.kernel.unwrap_or_else(Kernel::detect);
+        if !kernel.is_available() {
+            let message = format!("this machine does not have the {kernel:?} instructions");
+            return Err(ModelError::unsupported(message));
+        }
+        let integer = match self.precision {
+            Precision::Auto => kernel != Kernel::Plain,
+            Precision::Int8 => true,
+            Precision::F32 => false,
+        };
+        Ok((kernel, integer))
+    }
+}

@@ -1,0 +1,94 @@
+//! A reader that knows how long its file is.
+
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use crate::error::ModelError;
+
+/// A file read forward, with jumps, never past its end.
+pub(crate) struct Source<R> {
+    reader: BufReader<R>,
+    length: u64,
+    position: u64,
+}
+
+impl<R: Read + Seek> Source<R> {
+    pub(crate) fn new(mut file: R) -> Result<Self, ModelError> {
+        let length = file.seek(SeekFrom::End(0)).map_err(|e| ModelError::from_io(&e))?;
+        file.seek(SeekFrom::Start(0)).map_err(|e| ModelError::from_io(&e))?;
+        Ok(Self { reader: BufReader::with_capacity(1 << 16, file), length, position: 0 })
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes to a place, which may lie past the end; reading there then fails.
+    pub(crate) fn seek(&mut self, position: u64) -> Result<(), ModelError> {
+        self.reader.seek(SeekFrom::Start(position)).map_err(|e| ModelError::from_io(&e))?;
+        self.position = position;
+        Ok(())
+    }
+
+    /// Reads `count` bytes; allocates only when the file has them.
+    pub(crate) fn bytes(&mut self, count: u64, what: &str) -> Result<Vec<u8>, ModelError> {
+        let left = self.length.saturating_sub(self.position);
+        let size = usize::try_from(count)
+            .ok()
+            .filter(|_| count <= left)
+            .ok_or_else(|| ModelError::corrupt(format!("{what} should take {count} bytes, but {left} are left")))?;
+        let mut bytes = vec![0; size];
+        self.reader.read_exact(&mut bytes).map_err(|e| ModelError::from_io(&e))?;
+        self.position += count;
+        Ok(bytes)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ModelError> {
+        let mut bytes = [0; N];
+        self.reader
+            .read_exact(&mut bytes)
+            .map_err(|error| ModelError::from_io(&error).within(format_args!("at byte {}", self.position)))?;
+        self.position += N as u64;
+        Ok(bytes)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, ModelError> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, ModelError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, ModelError> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn f32(&mut self) -> Result<f32, ModelError> {
+        self.array().map(f32::from_le_bytes)
+    }
+
+    /// A signed number that counts something.
+    pub(crate) fn size(&mut self, what: &str) -> Result<usize, ModelError> {
+        let value = self.array().map(i32::from_le_bytes)?;
+        usize::try_from(value).map_err(|_| ModelError::corrupt(format!("{what} is {value}")))
+    }
+
+    pub(crate) fn character(&mut self) -> Result<char, ModelError> {
+        let code = self.u32()?;
+        char::from_u32(code).ok_or_else(|| ModelError::corrupt(format!("{code:#x} is not a character")))
+    }
+
+    pub(crate) fn u32s(&mut self, count: usize, what: &str) -> Result<Vec<u32>, ModelError> {
+        let bytes = self.bytes(count as u64 * 4, what)?;
+        Ok(bytes.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect())
+    }
+
+    pub(crate) fn f32s(&mut self, count: usize, what: &str) -> Result<Vec<f32>, ModelError> {
+        let bytes = self.bytes(count as u64 * 4, what)?;
+        Ok(bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
+    }
+}

@@ -1,0 +1,47 @@
+//! What the tokenizer makes of single characters before it looks for pieces.
+
+use super::compositions::compose;
+use crate::error::ModelError;
+
+/// A map from characters to replacements, which may be empty: the one-character rules of
+/// SentencePiece's `nmt_nfkc` normalisation.
+#[derive(Debug, Default)]
+pub(crate) struct CharReplacements {
+    /// Sorted characters, each with its replacement's place in `text`.
+    entries: Vec<(char, u32, u32)>,
+    text: String,
+}
+
+impl CharReplacements {
+    /// Adds a rule; characters must come in rising order.
+    ///
+    /// # Errors
+    /// `Corrupt` when they do not.
+    pub(crate) fn push(&mut self, from: char, to: impl Iterator<Item = char>) -> Result<(), ModelError> {
+        if self.entries.last().is_some_and(|&(last, ..)| last >= from) {
+            return Err(ModelError::corrupt("normalisation rules are not in order"));
+        }
+        let start = self.text.len();
+        self.text.extend(to);
+        self.entries.push((from, start as u32, self.text.len() as u32));
+        Ok(())
+    }
+
+    /// Appends the text to `out`, with marks joined to their letters and all rules applied.
+    pub(crate) fn apply(&self, text: &str, out: &mut String) {
+        let mut characters = text.chars().peekable();
+        while let Some(mut character) = characters.next() {
+            while let Some(whole) = characters.peek().and_then(|&mark| compose(character, mark)) {
+                character = whole;
+                characters.next();
+            }
+            match self.entries.binary_search_by_key(&character, |&(from, ..)| from) {
+                Ok(index) => {
+                    let (_, start, end) = self.entries[index];
+                    out.push_str(&self.text[start as usize..end as usize]);
+                }
+                Err(_) => out.push(character),
+            }
+        }
+    }
+}

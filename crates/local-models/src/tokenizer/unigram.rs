@@ -1,0 +1,209 @@
+//! The SentencePiece unigram model (Kudo 2018): the segmentation of highest probability.
+//!
+//! Ids agree with the hub tokenizer of the same model: its normalisation, one U+2581 for each
+//! space and in front, and no piece across a space; the rest is Viterbi's algorithm.
+
+#[cfg(feature = "hf")]
+use crate::hf::Charsmap;
+
+use super::{CharReplacements, PieceTable};
+use crate::error::ModelError;
+
+/// The visible stand-in for a space.
+const SPACE: char = '\u{2581}';
+
+/// What an unknown character costs more than the least probable piece.
+const UNKNOWN_PENALTY: f64 = 10.0;
+
+/// How the text is rewritten first.
+#[derive(Debug)]
+pub(crate) enum Normalizer {
+    /// Rules for single characters.
+    Characters(CharReplacements),
+    /// Not at all.
+    #[cfg(feature = "hf")]
+    Identity,
+    /// SentencePiece's compiled map of strings to strings.
+    #[cfg(feature = "hf")]
+    Charsmap(Charsmap),
+}
+
+/// What differs from model to model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnigramOptions {
+    /// The id that opens a sequence.
+    pub(crate) start: u32,
+    /// The id that closes it.
+    pub(crate) end: u32,
+    /// The id of characters that no piece covers.
+    pub(crate) unknown: u32,
+    /// Whether runs of U+0020 count as one.
+    pub(crate) merge_spaces: bool,
+    /// Whether every kind of white space only separates words and leaves nothing behind.
+    pub(crate) split_white_space: bool,
+}
+
+/// A unigram tokenizer.
+#[derive(Debug)]
+pub(crate) struct Unigram {
+    normalizer: Normalizer,
+    pieces: PieceTable,
+    scores: Vec<f32>,
+    unknown_score: f64,
+    options: UnigramOptions,
+}
+
+/// The best segmentation up to some place: its score, and its last piece.
+#[derive(Clone, Copy)]
+struct Best {
+    score: f64,
+    start: usize,
+    id: u32,
+}
+
+impl Best {
+    /// Keeps the better one; the earlier offer wins a tie.
+    fn improve(&mut self, other: Self) {
+        if other.score > self.score {
+            *self = other;
+        }
+    }
+}
+
+impl Unigram {
+    /// Takes the pieces and their log probabilities.
+    ///
+    /// # Errors
+    /// `Corrupt` when there is not one finite score for each piece, or a special id is no piece.
+    pub(crate) fn new(
+        normalizer: Normalizer,
+        pieces: PieceTable,
+        scores: Vec<f32>,
+        options: UnigramOptions,
+    ) -> Result<Self, ModelError> {
+        if scores.len() != pieces.len() || scores.is_empty() {
+            let (scores, pieces) = (scores.len(), pieces.len());
+            return Err(ModelError::corrupt(format!("{scores} scores for {pieces} pieces")));
+        }
+        if scores.iter().any(|score| !score.is_finite()) {
+            return Err(ModelError::corrupt("a piece's score is not finite"));
+        }
+        let special = [options.start, options.end, options.unknown];
+        if let Some(id) = special.into_iter().find(|&id| id as usize >= pieces.len()) {
+            return Err(ModelError::corrupt(format!("special token {id} is no piece")));
+        }
+        let least = scores.iter().copied().fold(f32::INFINITY, f32::min);
+        let unknown_score = f64::from(least) - UNKNOWN_PENALTY;
+        Ok(Self { normalizer, pieces, scores, unknown_score, options })
+    }
+
+    /// The ids that open and close a sequence.
+    pub(crate) fn ends(&self) -> (u32, u32) {
+        (self.options.start, self.options.end)
+    }
+
+    /// Number of pieces.
+    pub(crate) fn size(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// The log probability of a piece; that of an unknown character for any other id.
+    pub(crate) fn score(&self, id: u32) -> f32 {
+        match self.scores.get(id as usize) {
+            Some(&score) if id != self.options.unknown => score,
+            _ => self.unknown_score as f32,
+        }
+    }
+
+    /// The ids of a text, without special tokens.
+    pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
+        let marked = self.mark_spaces(&self.normalize(text));
+        let mut ids = Vec::with_capacity(marked.len() / 3 + 2);
+        let mut best = Vec::new();
+        let mut rest = marked.as_str();
+        while !rest.is_empty() {
+            // A word begins at each mark.
+            let first = rest.chars().next().map_or(0, char::len_utf8);
+            let end = rest[first..].find(SPACE).map_or(rest.len(), |at| first + at);
+            let (word, after) = rest.split_at(end);
+            self.segment(word, &mut best, &mut ids);
+            rest = after;
+        }
+        ids
+    }
+
+    fn normalize(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + 8);
+        match &self.normalizer {
+            Normalizer::Characters(rules) => rules.apply(text, &mut out),
+            #[cfg(feature = "hf")]
+            Normalizer::Identity => out.push_str(text),
+            #[cfg(feature = "hf")]
+            Normalizer::Charsmap(map) => map.apply(text, &mut out),
+        }
+        out
+    }
+
+    /// Puts a mark in place of each space, and in front.
+    fn mark_spaces(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + text.len() / 4 + 3);
+        if self.options.split_white_space {
+            for word in text.split_whitespace() {
+                if !word.starts_with(SPACE) {
+                    out.push(SPACE);
+                }
+                out.push_str(word);
+            }
+            return out;
+        }
+        let mut last = '\0';
+        for character in text.chars() {
+            let space = character == ' ';
+            if out.is_empty() && !space && character != SPACE {
+                out.push(SPACE);
+            }
+            if !(space && last == ' ' && self.options.merge_spaces) {
+                out.push(if space { SPACE } else { character });
+            }
+            last = character;
+        }
+        out
+    }
+
+    /// Appends the ids of the best segmentation of one word.
+    fn segment(&self, word: &str, best: &mut Vec<Best>, ids: &mut Vec<u32>) {
+        let unknown = self.options.unknown;
+        best.clear();
+        best.resize(word.len() + 1, Best { score: f64::NEG_INFINITY, start: 0, id: unknown });
+        best[0].score = 0.0;
+        for (start, character) in word.char_indices() {
+            let so_far = best[start].score;
+            let one = character.len_utf8();
+            let mut covered = false;
+            self.pieces.for_each_prefix(&word[start..], |length, id| {
+                covered |= length == one;
+                let score = so_far + f64::from(self.scores[id as usize]);
+                best[start + length].improve(Best { score, start, id });
+            });
+            if !covered {
+                let score = so_far + self.unknown_score;
+                best[start + one].improve(Best { score, start, id: unknown });
+            }
+        }
+        self.trace(best, ids);
+    }
+
+    /// Follows the best pieces back from the end; neighbouring unknown characters become one.
+    fn trace(&self, best: &[Best], ids: &mut Vec<u32>) {
+        let first = ids.len();
+        let mut end = best.len() - 1;
+        while end > 0 {
+            let Best { start, id, .. } = best[end];
+            if id != self.options.unknown || ids[first..].last() != Some(&id) {
+                ids.push(id);
+            }
+            end = start;
+        }
+        ids[first..].reverse();
+    }
+}

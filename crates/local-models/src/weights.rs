@@ -1,0 +1,157 @@
+//! Weight matrices as they come out of a file, and the linear layers made of them.
+
+use crate::kernel::{
+    BLOCK, Kernel, Matrix, MatrixMut, PackedWeights, QuantisedRows, multiply_exact, multiply_quantised,
+};
+
+/// Bytes of one Q4_0 block: an f16 scale and 32 nibbles.
+pub(crate) const Q4_BLOCK: usize = 18;
+
+/// A matrix in one of the encodings that files use, row-major.
+#[derive(Debug, Clone)]
+pub(crate) enum Stored {
+    /// Floats.
+    Full(Vec<f32>),
+    /// Q4_0 blocks: `f16 d`, then byte j with weight j in the low and weight j + 16 in the high
+    /// nibble; the value is `(nibble − 8) · d`.
+    Q4(Vec<u8>),
+}
+
+impl Stored {
+    /// Puts matrices of equal width below each other.
+    pub(crate) fn stack(parts: Vec<Self>) -> Self {
+        if parts.iter().all(|part| matches!(part, Self::Q4(_))) {
+            return Self::Q4(parts.into_iter().flat_map(Self::into_bytes).collect());
+        }
+        Self::Full(parts.iter().flat_map(|part| part.to_floats().into_owned()).collect())
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Q4(bytes) => bytes,
+            Self::Full(_) => Vec::new(),
+        }
+    }
+
+    /// All values as floats.
+    pub(crate) fn to_floats(&self) -> std::borrow::Cow<'_, [f32]> {
+        match self {
+            Self::Full(values) => values.into(),
+            Self::Q4(bytes) => {
+                let mut values = vec![0.0; bytes.len() / Q4_BLOCK * BLOCK];
+                expand(bytes, &mut values);
+                values.into()
+            }
+        }
+    }
+
+    /// Writes one row of `out.len()` values. The caller keeps `row` in range.
+    pub(crate) fn read_row(&self, row: usize, out: &mut [f32]) {
+        let width = out.len();
+        match self {
+            Self::Full(values) => out.copy_from_slice(&values[row * width..][..width]),
+            Self::Q4(bytes) => {
+                let per_row = width / BLOCK * Q4_BLOCK;
+                expand(&bytes[row * per_row..][..per_row], out);
+            }
+        }
+    }
+
+    /// Whether every float or scale is finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        match self {
+            Self::Full(values) => values.iter().all(|value| value.is_finite()),
+            Self::Q4(bytes) => bytes.as_chunks::<Q4_BLOCK>().0.iter().all(|block| scale(block).is_finite()),
+        }
+    }
+}
+
+fn scale(block: &[u8; Q4_BLOCK]) -> f32 {
+    f16_to_f32(u16::from_le_bytes([block[0], block[1]]))
+}
+
+/// The nibbles of a block in the order of the weights.
+fn nibbles(block: &[u8; Q4_BLOCK]) -> [u8; BLOCK] {
+    let mut out = [0; BLOCK];
+    let (low, high) = out.split_at_mut(BLOCK / 2);
+    for ((low, high), byte) in low.iter_mut().zip(high).zip(&block[2..]) {
+        *low = byte & 15;
+        *high = byte >> 4;
+    }
+    out
+}
+
+fn expand(bytes: &[u8], out: &mut [f32]) {
+    for (block, out) in bytes.as_chunks::<Q4_BLOCK>().0.iter().zip(out.chunks_exact_mut(BLOCK)) {
+        let scale = scale(block);
+        for (out, nibble) in out.iter_mut().zip(nibbles(block)) {
+            *out = (f32::from(nibble) - 8.0) * scale;
+        }
+    }
+}
+
+/// An IEEE 754 half-precision number as a float, exactly.
+pub(crate) fn f16_to_f32(bits: u16) -> f32 {
+    let sign = u32::from(bits & 0x8000) << 16;
+    let exponent = u32::from(bits >> 10) & 31;
+    let mantissa = u32::from(bits & 0x3FF);
+    let size = match exponent {
+        // Subnormal: mantissa · 2⁻²⁴, exact in a float.
+        0 => (mantissa as f32 * (1.0 / 16_777_216.0)).to_bits(),
+        31 => 0x7F80_0000 | mantissa << 13,
+        _ => (exponent + 112) << 23 | mantissa << 13,
+    };
+    f32::from_bits(sign | size)
+}
+
+/// `y = x · wᵀ + b`, in exact floats or with integer products.
+#[derive(Debug)]
+pub(crate) struct Linear {
+    inner: usize,
+    outer: usize,
+    bias: Vec<f32>,
+    weights: Weights,
+}
+
+#[derive(Debug)]
+enum Weights {
+    Exact(Vec<f32>),
+    Packed(PackedWeights),
+}
+
+impl Linear {
+    /// Makes a layer of shape \[outer, inner\]; `integer` chooses the way to compute.
+    pub(crate) fn new(stored: &Stored, inner: usize, bias: Vec<f32>, integer: bool) -> Self {
+        let outer = bias.len();
+        let weights = match stored {
+            Stored::Q4(bytes) if integer => {
+                let blocks = bytes.as_chunks::<Q4_BLOCK>().0.iter();
+                let blocks = blocks.map(|block| (scale(block), nibbles(block)));
+                Weights::Packed(PackedWeights::from_nibbles(outer, inner, blocks))
+            }
+            Stored::Full(values) if integer => Weights::Packed(PackedWeights::from_rows(outer, inner, values)),
+            Stored::Q4(_) | Stored::Full(_) => Weights::Exact(stored.to_floats().into_owned()),
+        };
+        Self { inner, outer, bias, weights }
+    }
+
+    /// Applies the layer to rows of `inner` floats; `out` is resized to as many rows of `outer`.
+    pub(crate) fn apply(&self, kernel: Kernel, x: &[f32], quantised: &mut QuantisedRows, out: &mut Vec<f32>) {
+        let rows = x.len() / self.inner;
+        out.resize(rows * self.outer, 0.0);
+        match &self.weights {
+            Weights::Exact(weights) => {
+                for out in out.chunks_exact_mut(self.outer) {
+                    out.copy_from_slice(&self.bias);
+                }
+                let x = Matrix::new(x, rows, self.inner, self.inner);
+                let w = Matrix::new(weights, self.outer, self.inner, self.inner).transposed();
+                multiply_exact(x, w, 1.0, MatrixMut::new(out, self.outer));
+            }
+            Weights::Packed(weights) => {
+                quantised.fill(kernel, x, weights);
+                multiply_quantised(kernel, quantised, weights, &self.bias, out);
+            }
+        }
+    }
+}

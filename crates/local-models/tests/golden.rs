@@ -1,0 +1,109 @@
+//! The real multilingual-e5-small against values of an independent implementation in double
+//! precision and the hub tokenizer.
+//!
+//! `MEMORY_MODELS_DIR` names the directory with `e5-small-q4/e5-small-q4.bin` in it. Without it
+//! these tests say on standard error that they are skipped; with `REQUIRE_MODELS=1` they fail.
+
+mod support;
+
+use memory_engine_local_models::{Kernel, Model, ModelOptions, Precision, TokenMean, maxsim, weighted_maxsim};
+use support::{cosine, goldens, model_path};
+
+const GOLDENS: &str = include_str!("e5.golden");
+
+fn open(options: &ModelOptions) -> Option<Model> {
+    let path = model_path("e5-small-q4/e5-small-q4.bin")?;
+    Some(Model::open_with(path, options).expect("the model opens"))
+}
+
+fn kernels() -> impl Iterator<Item = Kernel> {
+    Kernel::ALL.into_iter().filter(|&kernel| kernel.is_available() && kernel != Kernel::Plain)
+}
+
+#[test]
+fn token_ids_are_those_of_the_reference() {
+    let Some(model) = open(&ModelOptions::default()) else { return };
+    for golden in goldens(GOLDENS) {
+        assert_eq!(model.tokenize(&golden.text), golden.ids, "{}", golden.text);
+    }
+    // Letters apart from their marks are as good as together.
+    assert_eq!(model.tokenize("Vie\u{323}\u{302}t Nam"), model.tokenize("Việt Nam"));
+    assert_eq!(model.tokenize("𓀀𓀁"), [0, 6, 3, 2]);
+}
+
+#[test]
+fn floats_give_the_golden_vectors() {
+    let Some(model) = open(&ModelOptions::default().with_precision(Precision::F32)) else { return };
+    let goldens = goldens(GOLDENS);
+    let texts: Vec<&str> = goldens.iter().map(|golden| golden.text.as_str()).collect();
+    for (found, golden) in model.embed(&texts, 2).iter().zip(&goldens) {
+        assert!(cosine(found, &golden.vector) > 0.999_99, "{}", golden.text);
+        for (found, expected) in found.iter().zip(&golden.vector) {
+            assert!((found - expected).abs() < 2e-5, "{found} is not {expected}: {}", golden.text);
+        }
+    }
+    assert!((cosine(&model.embed(&texts, 1)[0], &model.embed(&texts, 1)[2]) - 0.8604).abs() < 1e-3);
+}
+
+#[test]
+fn integers_give_nearly_the_golden_vectors_on_every_kernel() {
+    for kernel in kernels() {
+        let options = ModelOptions::default().with_precision(Precision::Int8).with_kernel(kernel);
+        let Some(model) = open(&options) else { return };
+        for golden in goldens(GOLDENS) {
+            let found = &model.embed(&[&golden.text], 1)[0];
+            let cosine = cosine(found, &golden.vector);
+            assert!(cosine > 0.9995, "{kernel:?}: {cosine} for {}", golden.text);
+        }
+    }
+}
+
+#[test]
+fn a_batch_gives_what_single_texts_give_on_any_number_of_threads() {
+    let Some(model) = open(&ModelOptions::default()) else { return };
+    let texts: Vec<String> = goldens(GOLDENS).into_iter().map(|golden| golden.text).collect();
+    let together = model.embed(&texts, 1);
+    assert_eq!(model.embed(&texts, 2), together);
+    for (text, vector) in texts.iter().zip(&together) {
+        assert_eq!(&model.embed(&[text], 1)[0], vector);
+        assert!((cosine(vector, vector) - 1.0).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn a_text_of_many_windows_stays_near_its_subject() {
+    let Some(model) = open(&ModelOptions::default()) else { return };
+    let long = format!("passage: {}", "我对虾和蟹过敏，吃了会起疹子。".repeat(120));
+    assert!(model.tokenize(&long).len() > 2 * model.max_tokens());
+    let texts = [long.as_str(), "query: 我对什么食物过敏？", "query: 下周的会议是几点？"];
+    let vectors = model.embed(&texts, 1);
+    assert!((cosine(&vectors[0], &vectors[0]) - 1.0).abs() < 1e-5);
+    assert!(cosine(&vectors[0], &vectors[1]) > cosine(&vectors[0], &vectors[2]) + 0.02);
+    assert_eq!(model.embed_tokens(&long).len(), model.tokenize(&long).len() - 4);
+}
+
+#[test]
+fn late_interaction_puts_the_answer_first() {
+    let Some(model) = open(&ModelOptions::default()) else { return };
+    let passages = [
+        "passage: My throat swells shut whenever I eat shellfish, so I carry an EpiPen.",
+        "passage: The quarterly report is due on Friday.",
+        "passage: I bought a new bicycle for the summer holidays.",
+        "passage: 昨天下午我和小明去了西湖边的茶馆。",
+    ];
+    let raw: Vec<_> = model.embed_all_with_tokens(&passages, 2).into_iter().map(|(_, tokens)| tokens).collect();
+    let mut mean = TokenMean::new();
+    raw.iter().for_each(|tokens| mean.add(tokens).expect("one width"));
+    let mean = mean.mean().expect("there are tokens");
+    let centre = |tokens: memory_engine_local_models::TokenVectors| tokens.centred(Some(&mean)).expect("one width");
+    for question in ["query: What food am I allergic to?", "query: 我吃什么会过敏？"] {
+        let (vector, query) = model.embed_with_tokens(question);
+        assert_eq!(vector, model.embed(&[question], 1)[0]);
+        assert_eq!(query.len(), model.tokenize(question).len() - 5);
+        let query = centre(query);
+        for score in [maxsim, weighted_maxsim] {
+            let scores: Vec<f32> = raw.iter().map(|tokens| score(&query, &centre(tokens.clone()))).collect();
+            assert!(scores[1..].iter().all(|&other| other < scores[0]), "{question}: {scores:?}");
+        }
+    }
+}

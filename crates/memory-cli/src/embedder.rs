@@ -1,0 +1,110 @@
+//! What makes the vectors, by the name that the command line gives it.
+
+use std::{
+    env,
+    io::IsTerminal,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use memory_engine::{Builder, LocalModel};
+
+/// The folder of the local model that is taken when there is one.
+const E5: &str = "e5-small-q4";
+
+/// Which embedder to use.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EmbedderArgs {
+    /// What makes the vectors: auto, hash, local:e5-small, or local:PATH of a model
+    #[arg(long, default_value = "auto", value_name = "NAME")]
+    pub(crate) embedder: Choice,
+    /// Where local models are, each in a folder of its own
+    #[arg(long, env = "MEMORY_MODELS_DIR", value_name = "DIR")]
+    pub(crate) models_dir: Option<PathBuf>,
+}
+
+/// An embedder by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// The local model where it is found, else hashed words and letters.
+    Auto,
+    /// Hashed words and letters: offline, deterministic, blind to meaning.
+    Hash,
+    /// multilingual-e5-small.
+    E5,
+    /// The model at this path.
+    At(PathBuf),
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("local:") {
+            Some("e5-small" | E5) => Ok(Self::E5),
+            Some("") => Err("name a model or its path after local:".into()),
+            Some(path) => Ok(Self::At(path.into())),
+            None if text == "auto" => Ok(Self::Auto),
+            None if text == "hash" => Ok(Self::Hash),
+            None => Err("it is one of auto, hash, local:e5-small and local:PATH".into()),
+        }
+    }
+}
+
+impl EmbedderArgs {
+    /// Hashed words and letters.
+    pub(crate) fn hash() -> Self {
+        Self { embedder: Choice::Hash, models_dir: None }
+    }
+
+    /// Has the engine use the embedder.
+    pub(crate) async fn equip(&self, builder: Builder) -> Result<Builder> {
+        let path = match &self.embedder {
+            Choice::Hash => return Ok(builder),
+            Choice::Auto => match self.find() {
+                Some(path) => path,
+                None => {
+                    self.say_how_to_get_better();
+                    return Ok(builder);
+                }
+            },
+            Choice::E5 => match self.find() {
+                Some(path) => path,
+                None => bail!(
+                    "there is no {E5} in {}; `scripts/get-models DIR` fetches it, --models-dir names it",
+                    self.looked_in()
+                ),
+            },
+            Choice::At(path) => path.clone(),
+        };
+        Ok(builder.local_model(&LocalModel::open(path).await?))
+    }
+
+    fn say_how_to_get_better(&self) {
+        if std::io::stderr().is_terminal() {
+            let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
+            eprintln!("no local model: recall goes by words. `scripts/get-models {}` fetches one.", folder.display());
+        }
+    }
+
+    /// Where the local model is, if it is anywhere.
+    pub(crate) fn find(&self) -> Option<PathBuf> {
+        self.folders().into_iter().map(|folder| folder.join(E5)).find(|path| path.is_dir())
+    }
+
+    /// The folders in which models are looked for: the one that was named, or else the user's cache.
+    fn folders(&self) -> Vec<PathBuf> {
+        if let Some(named) = &self.models_dir {
+            return vec![named.clone()];
+        }
+        let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let cache = cache.or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cache")));
+        cache.into_iter().map(|cache| cache.join("memory-engine/models")).collect()
+    }
+
+    fn looked_in(&self) -> String {
+        self.folders().iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+}
