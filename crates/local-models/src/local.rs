@@ -10,12 +10,14 @@ use parking_lot::Mutex;
 
 use crate::{Model, ModelError, ModelErrorKind, TokenVectors, recent::Recent, weighted_maxsim, worker::Worker};
 
-/// How many vectors of questions are kept.
-const QUESTIONS: usize = 256;
-/// How many candidates' token vectors are kept: about 50 kB each at 32 tokens of 384 numbers.
-const CANDIDATES: usize = 1000;
+/// How many tokens of questions are kept: 1.5 kB each at 384 numbers.
+const QUESTION_TOKENS: usize = 4_000;
+/// How many tokens of candidates are kept.
+const CANDIDATE_TOKENS: usize = 32_000;
 /// Small enough that whoever comes next does not wait long.
 const BATCH: usize = 32;
+/// How much of a candidate is judged: its beginning. Twenty long messages read whole would take seconds.
+const JUDGED_CHARS: usize = 480;
 
 /// A model in memory with its inference threads: one for questions and candidates, one for what is to be found, so that
 /// a question never waits for an import. Cloning gives another handle on the same model.
@@ -28,6 +30,14 @@ struct Inner {
     asking: Worker,
     indexing: Worker,
     threads: usize,
+    questions: Mutex<Recent<String, Asked>>,
+}
+
+/// A question's vector and its tokens, which come out of one pass.
+#[derive(Debug, Clone)]
+struct Asked {
+    embedding: Embedding,
+    tokens: Arc<TokenVectors>,
 }
 
 impl LocalModel {
@@ -40,18 +50,32 @@ impl LocalModel {
         let path = path.into();
         let model = asking.run(move || Model::open(path)).await?.map_err(error)?;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Ok(Self(Arc::new(Inner { model: Arc::new(model), asking, indexing, threads })))
+        let questions = Mutex::new(Recent::new(QUESTION_TOKENS));
+        Ok(Self(Arc::new(Inner { model: Arc::new(model), asking, indexing, threads, questions })))
+    }
+
+    async fn ask(&self, question: &str) -> Result<Asked> {
+        let known = self.0.questions.lock().get(question);
+        if let Some(asked) = known {
+            return Ok(asked);
+        }
+        let (model, prefixed) = (Arc::clone(&self.0.model), format!("query: {question}"));
+        let (vector, tokens) = self.0.asking.run(move || model.embed_with_tokens(&prefixed)).await?;
+        let tokens = Arc::new(tokens.centred(None).map_err(error)?);
+        let asked = Asked { embedding: Embedding::new(vector)?, tokens };
+        self.0.questions.lock().put(question.to_owned(), asked.clone(), asked.tokens.len().max(1));
+        Ok(asked)
     }
 
     /// The model as an embedder.
     pub fn embedder(&self) -> LocalEmbedder {
         let space = EmbeddingSpace::cosine(self.0.model.id(), self.0.model.dimensions());
-        LocalEmbedder { model: self.clone(), space, questions: Mutex::new(Recent::new(QUESTIONS)) }
+        LocalEmbedder { model: self.clone(), space }
     }
 
     /// The model as a late-interaction reranker.
     pub fn reranker(&self) -> LateInteractionReranker {
-        LateInteractionReranker { model: self.clone(), candidates: Mutex::new(Recent::new(CANDIDATES)) }
+        LateInteractionReranker { model: self.clone(), candidates: Mutex::new(Recent::new(CANDIDATE_TOKENS)) }
     }
 }
 
@@ -70,7 +94,6 @@ fn error(e: ModelError) -> Error {
 pub struct LocalEmbedder {
     model: LocalModel,
     space: EmbeddingSpace,
-    questions: Mutex<Recent<String, Embedding>>,
 }
 
 #[async_trait]
@@ -101,10 +124,7 @@ impl Embedder for LocalEmbedder {
             return Err(Error::invalid("embed", "a text is empty; leave it out"));
         }
         if let (Purpose::Query, [question]) = (purpose, texts) {
-            let known = self.questions.lock().get(&(*question).to_owned());
-            if let Some(embedding) = known {
-                return Ok(vec![embedding]);
-            }
+            return Ok(vec![self.model.ask(question).await?.embedding]);
         }
         let (prefix, worker) = match purpose {
             Purpose::Query => ("query: ", &self.model.0.asking),
@@ -113,16 +133,13 @@ impl Embedder for LocalEmbedder {
         let prefixed: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
         let (model, threads) = (Arc::clone(&self.model.0.model), self.model.0.threads);
         let vectors = worker.run(move || model.embed(&prefixed, threads)).await?;
-        let embeddings = vectors.into_iter().map(Embedding::new).collect::<Result<Vec<_>>>()?;
-        if let (Purpose::Query, [question], [embedding]) = (purpose, texts, embeddings.as_slice()) {
-            self.questions.lock().put((*question).to_owned(), embedding.clone());
-        }
-        Ok(embeddings)
+        vectors.into_iter().map(Embedding::new).collect()
     }
 }
 
 /// Judges candidates by late interaction: the mean, over the tokens of the shorter side, of the best cosine on the other
-/// side, each token counted by how rare it is. The scores lie between −1 and 1.
+/// side, each token counted by how rare it is (Khattab & Zaharia, "ColBERT", 2020, over the embedder's own tokens). The
+/// scores lie between −1 and 1. Of a long candidate the first 480 characters are judged.
 #[derive(Debug)]
 pub struct LateInteractionReranker {
     model: LocalModel,
@@ -131,10 +148,17 @@ pub struct LateInteractionReranker {
 
 impl LateInteractionReranker {
     async fn tokens(&self, texts: Vec<String>) -> Result<Vec<TokenVectors>> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
         let (model, threads) = (Arc::clone(&self.model.0.model), self.model.0.threads);
         let all = self.model.0.asking.run(move || model.embed_all_with_tokens(&texts, threads)).await?;
         all.into_iter().map(|(_, tokens)| tokens.centred(None).map_err(error)).collect()
     }
+}
+
+fn beginning(text: &str) -> &str {
+    text.char_indices().nth(JUDGED_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 #[async_trait]
@@ -143,23 +167,22 @@ impl Reranker for LateInteractionReranker {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
+        let candidates: Vec<&str> = candidates.iter().map(|text| beginning(text)).collect();
+        let asked = self.model.ask(question).await?.tokens;
         let mut known: Vec<Option<Arc<TokenVectors>>> = {
             let mut kept = self.candidates.lock();
-            candidates.iter().map(|text| kept.get(&(*text).to_owned())).collect()
+            candidates.iter().map(|text| kept.get(*text)).collect()
         };
         let missing: Vec<usize> = (0..candidates.len()).filter(|i| known[*i].is_none()).collect();
-        let mut texts = vec![format!("query: {question}")];
-        texts.extend(missing.iter().map(|i| format!("passage: {}", candidates[*i])));
-        let mut computed = self.tokens(texts).await?.into_iter();
-        let Some(question) = computed.next() else { return Ok(vec![Score::default(); candidates.len()]) };
-        for (i, tokens) in missing.into_iter().zip(computed) {
+        let texts = missing.iter().map(|i| format!("passage: {}", candidates[*i])).collect();
+        for (i, tokens) in missing.into_iter().zip(self.tokens(texts).await?) {
             let tokens = Arc::new(tokens);
-            self.candidates.lock().put(candidates[i].to_owned(), Arc::clone(&tokens));
+            self.candidates.lock().put(candidates[i].to_owned(), Arc::clone(&tokens), tokens.len().max(1));
             known[i] = Some(tokens);
         }
         let judge = move || {
             let score = |tokens: &Option<Arc<TokenVectors>>| {
-                Score::new(tokens.as_ref().map_or(0.0, |tokens| f64::from(weighted_maxsim(&question, tokens))))
+                Score::new(tokens.as_ref().map_or(0.0, |tokens| f64::from(weighted_maxsim(&asked, tokens))))
             };
             known.iter().map(score).collect()
         };

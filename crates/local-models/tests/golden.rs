@@ -1,8 +1,9 @@
 //! The real multilingual-e5-small against values of an independent implementation in double
 //! precision and the hub tokenizer.
 //!
-//! `MEMORY_MODELS_DIR` names the directory with `e5-small-q4/e5-small-q4.bin` in it. Without it
-//! these tests say on standard error that they are skipped; with `REQUIRE_MODELS=1` they fail.
+//! `MEMORY_MODELS_DIR` names the directory with `e5-small-q4/e5-small-q4.bin` in it.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test that cannot go on fails")]
 
 mod support;
 
@@ -11,9 +12,8 @@ use support::{cosine, goldens, model_path};
 
 const GOLDENS: &str = include_str!("e5.golden");
 
-fn open(options: &ModelOptions) -> Option<Model> {
-    let path = model_path("e5-small-q4/e5-small-q4.bin")?;
-    Some(Model::open_with(path, options).expect("the model opens"))
+fn open(options: &ModelOptions) -> Model {
+    Model::open_with(model_path("e5-small-q4/e5-small-q4.bin"), options).expect("the model opens")
 }
 
 fn kernels() -> impl Iterator<Item = Kernel> {
@@ -21,8 +21,9 @@ fn kernels() -> impl Iterator<Item = Kernel> {
 }
 
 #[test]
+#[ignore = "needs a model: scripts/get-models"]
 fn token_ids_are_those_of_the_reference() {
-    let Some(model) = open(&ModelOptions::default()) else { return };
+    let model = open(&ModelOptions::default());
     for golden in goldens(GOLDENS) {
         assert_eq!(model.tokenize(&golden.text), golden.ids, "{}", golden.text);
     }
@@ -32,8 +33,9 @@ fn token_ids_are_those_of_the_reference() {
 }
 
 #[test]
+#[ignore = "needs a model: scripts/get-models"]
 fn floats_give_the_golden_vectors() {
-    let Some(model) = open(&ModelOptions::default().with_precision(Precision::F32)) else { return };
+    let model = open(&ModelOptions::default().with_precision(Precision::F32));
     let goldens = goldens(GOLDENS);
     let texts: Vec<&str> = goldens.iter().map(|golden| golden.text.as_str()).collect();
     for (found, golden) in model.embed(&texts, 2).iter().zip(&goldens) {
@@ -46,10 +48,11 @@ fn floats_give_the_golden_vectors() {
 }
 
 #[test]
+#[ignore = "needs a model: scripts/get-models"]
 fn integers_give_nearly_the_golden_vectors_on_every_kernel() {
     for kernel in kernels() {
         let options = ModelOptions::default().with_precision(Precision::Int8).with_kernel(kernel);
-        let Some(model) = open(&options) else { return };
+        let model = open(&options);
         for golden in goldens(GOLDENS) {
             let found = &model.embed(&[&golden.text], 1)[0];
             let cosine = cosine(found, &golden.vector);
@@ -59,8 +62,9 @@ fn integers_give_nearly_the_golden_vectors_on_every_kernel() {
 }
 
 #[test]
+#[ignore = "needs a model: scripts/get-models"]
 fn a_batch_gives_what_single_texts_give_on_any_number_of_threads() {
-    let Some(model) = open(&ModelOptions::default()) else { return };
+    let model = open(&ModelOptions::default());
     let texts: Vec<String> = goldens(GOLDENS).into_iter().map(|golden| golden.text).collect();
     let together = model.embed(&texts, 1);
     assert_eq!(model.embed(&texts, 2), together);
@@ -71,8 +75,9 @@ fn a_batch_gives_what_single_texts_give_on_any_number_of_threads() {
 }
 
 #[test]
+#[ignore = "needs a model: scripts/get-models"]
 fn a_text_of_many_windows_stays_near_its_subject() {
-    let Some(model) = open(&ModelOptions::default()) else { return };
+    let model = open(&ModelOptions::default());
     let long = format!("passage: {}", "我对虾和蟹过敏，吃了会起疹子。".repeat(120));
     assert!(model.tokenize(&long).len() > 2 * model.max_tokens());
     let texts = [long.as_str(), "query: 我对什么食物过敏？", "query: 下周的会议是几点？"];
@@ -83,8 +88,9 @@ fn a_text_of_many_windows_stays_near_its_subject() {
 }
 
 #[test]
+#[ignore = "needs a model: scripts/get-models"]
 fn late_interaction_puts_the_answer_first() {
-    let Some(model) = open(&ModelOptions::default()) else { return };
+    let model = open(&ModelOptions::default());
     let passages = [
         "passage: My throat swells shut whenever I eat shellfish, so I carry an EpiPen.",
         "passage: The quarterly report is due on Friday.",

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How many candidates' neighbours are looked up.
-const NEIGHBORED: usize = 100;
+const NEIGHBORED: usize = 200;
 
 /// What a recall notes down on its way.
 #[derive(Debug, Default)]

@@ -126,7 +126,7 @@ impl Default for RecallOptions {
             vector_weight: 0.4,
             spelling_weight: 0.01,
             reranked: 20,
-            rerank_weight: 0.5,
+            rerank_weight: 0.4,
             neighbor_share: 0.5,
             near_duplicate: 0.8,
         }

@@ -2,22 +2,14 @@
 
 #![allow(dead_code)]
 
-use std::io::Write;
 use std::path::PathBuf;
 
-/// A model's path below `MEMORY_MODELS_DIR`; `None`, with a word on standard error, when it is not
-/// there and need not be.
-pub(crate) fn model_path(name: &str) -> Option<PathBuf> {
+/// A model's path below `MEMORY_MODELS_DIR`. Tests that need one are ignored by default; `scripts/test` runs them when the
+/// models are there.
+pub(crate) fn model_path(name: &str) -> PathBuf {
     let directory = std::env::var_os("MEMORY_MODELS_DIR").map(PathBuf::from);
     let path = directory.map(|directory| directory.join(name)).filter(|path| path.exists());
-    if path.is_none() {
-        let required = std::env::var_os("REQUIRE_MODELS").is_some_and(|value| value == "1");
-        assert!(!required, "REQUIRE_MODELS=1, but MEMORY_MODELS_DIR has no {name}");
-        let test = std::thread::current().name().unwrap_or("a test").to_owned();
-        // Not eprintln!, which the test harness would swallow.
-        let _ = writeln!(std::io::stderr(), "SKIPPED {test}: MEMORY_MODELS_DIR has no {name}");
-    }
-    path
+    path.unwrap_or_else(|| panic!("MEMORY_MODELS_DIR has no {name}; `scripts/get-models DIR` fetches it"))
 }
 
 /// One text with what the reference makes of it.
