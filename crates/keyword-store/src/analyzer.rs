@@ -7,6 +7,7 @@ mod word;
 use std::fmt::Debug;
 
 use memory_core::{Terms, text};
+use rustc_hash::FxHashMap;
 
 use crate::Clause;
 
@@ -46,17 +47,25 @@ impl Analyzer for TextAnalyzer {
     }
 
     fn query(&self, text: &str) -> Vec<Clause> {
-        let mut clauses: Vec<Clause> = Vec::new();
+        let mut weights: FxHashMap<String, (usize, f64)> = FxHashMap::default();
         analyze(text, |term, weight| {
-            match clauses.iter_mut().find(|clause| clause.terms.iter().any(|t| t.term == term)) {
-                // Said twice in the question, it is looked for once, as strongly as its strongest place.
-                Some(clause) => clause.weight = clause.weight.max(weight),
-                None => clauses.push(Clause::weighted(term, weight)),
-            }
+            let place = weights.len();
+            // Said twice in the question, it is looked for once, as strongly as its strongest place.
+            let known = weights.entry(term).or_insert((place, weight));
+            known.1 = known.1.max(weight);
         });
-        clauses
+        let mut terms: Vec<(String, (usize, f64))> = weights.into_iter().collect();
+        if terms.len() > MOST_CLAUSES {
+            terms.sort_by(|(_, (a, x)), (_, (b, y))| y.total_cmp(x).then(a.cmp(b)));
+            terms.truncate(MOST_CLAUSES);
+        }
+        terms.sort_by_key(|(_, (place, _))| *place);
+        terms.into_iter().map(|(term, (_, weight))| Clause::weighted(term, weight)).collect()
     }
 }
+
+/// How many things one question looks for: of a pasted document the heaviest terms, and of equal ones the first.
+const MOST_CLAUSES: usize = 512;
 
 /// Gives every term of a text with how much it counts in a question.
 fn analyze(text: &str, mut emit: impl FnMut(String, f64)) {

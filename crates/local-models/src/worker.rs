@@ -1,6 +1,9 @@
 //! A thread of its own for inference: whoever awaits an answer keeps their thread.
 
-use std::sync::mpsc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc,
+};
 
 use futures::channel::oneshot;
 use memory_core::{Error, ErrorKind, Result};
@@ -18,7 +21,12 @@ impl Worker {
     /// `Unavailable` when the system gives no further thread.
     pub(crate) fn start(name: &str) -> Result<Self> {
         let (queue, jobs) = mpsc::channel::<Job>();
-        let work = move || jobs.into_iter().for_each(|job| job());
+        // A bug in one job must not take the thread from all others; its caller hears that there is no answer.
+        let work = move || {
+            for job in jobs {
+                let _ = catch_unwind(AssertUnwindSafe(job));
+            }
+        };
         let started = std::thread::Builder::new().name(name.to_owned()).spawn(work);
         let failed =
             |e| Error::new(ErrorKind::Unavailable, "local model", "the system gives no further thread").with_source(e);
@@ -34,7 +42,7 @@ impl Worker {
                 let _ = reply.send(work());
             }
         };
-        let gone = || Error::new(ErrorKind::Internal, "local model", "the inference thread has stopped");
+        let gone = || Error::new(ErrorKind::Internal, "local model", "the inference was given up half-way");
         self.0.send(Box::new(job)).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{Builder, MemoryEngine, Scope};
+use memory_engine::{Builder, ErrorKind, Field, Filter, MemoryEngine, Record, ScanQuery, Scope};
 
 use crate::embedder::EmbedderArgs;
 
@@ -25,8 +25,19 @@ impl StoreArgs {
     }
 
     /// Opens the memory, making the file when it is not there.
+    ///
+    /// A file that was made with the hash embedder goes on with it unless another one is asked for by name: that a model
+    /// has come to the machine meanwhile must not make a memory unreadable.
     pub(crate) async fn create(&self) -> Result<MemoryEngine> {
-        Ok(self.builder().await?.build().await?)
+        let place = || self.db.display().to_string();
+        match self.builder().await?.build().await {
+            Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
+                let hash = MemoryEngine::builder().sqlite(&self.db).build().await;
+                // When that does not fit either, the first reason is the one to tell.
+                hash.map_err(|_| e).with_context(place)
+            }
+            built => built.with_context(place),
+        }
     }
 
     /// Opens a memory that is there.
@@ -38,7 +49,8 @@ impl StoreArgs {
     /// Opens a memory that is there and whose indexes may have been made otherwise.
     pub(crate) async fn open_to_rebuild(&self) -> Result<MemoryEngine> {
         self.must_exist()?;
-        Ok(self.builder().await?.on_mismatch(memory_engine::Mismatch::Rebuild).background(false).build().await?)
+        let builder = self.builder().await?.on_mismatch(memory_engine::Mismatch::Rebuild).background(false);
+        builder.build().await.with_context(|| self.db.display().to_string())
     }
 
     fn must_exist(&self) -> Result<()> {
@@ -98,6 +110,18 @@ impl ScopeArgs {
         self.scope()
     }
 }
+
+/// The records within a scope that go by this name: by a record's id, or by the id that a message had in its file.
+pub(crate) async fn named(engine: &MemoryEngine, scope: &Scope, name: &str) -> Result<Vec<Record>> {
+    if let Ok(id) = name.parse() {
+        return Ok(engine.get(scope, id).await?.into_iter().collect());
+    }
+    let by_message = ScanQuery::oldest(MOST_OF_ONE_NAME).with_filter(Filter::eq(Field::MessageId, name));
+    Ok(engine.scan(scope, &by_message).await?.records)
+}
+
+/// How many conversations may use one message id before the rest is passed over.
+const MOST_OF_ONE_NAME: usize = 1000;
 
 /// A zone by name (`Asia/Shanghai`), by offset (`+08:00`) or `UTC`.
 pub(crate) fn zone(text: &str) -> Result<TimeZone> {

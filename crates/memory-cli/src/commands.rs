@@ -6,6 +6,7 @@ pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod forget;
 pub(crate) mod import;
+pub(crate) mod models;
 pub(crate) mod reindex;
 pub(crate) mod search;
 pub(crate) mod show;

@@ -7,7 +7,7 @@ use std::{
     str::FromStr,
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use memory_engine::{Builder, LocalModel};
 
@@ -59,6 +59,11 @@ impl EmbedderArgs {
         Self { embedder: Choice::Hash, models_dir: None }
     }
 
+    /// Whether no embedder was asked for by name.
+    pub(crate) fn may_choose(&self) -> bool {
+        self.embedder == Choice::Auto
+    }
+
     /// Has the engine use the embedder.
     pub(crate) async fn equip(&self, builder: Builder) -> Result<Builder> {
         let path = match &self.embedder {
@@ -70,13 +75,7 @@ impl EmbedderArgs {
                     return Ok(builder);
                 }
             },
-            Choice::E5 => match self.find() {
-                Some(path) => path,
-                None => bail!(
-                    "there is no {E5} in {}; `scripts/get-models DIR` fetches it, --models-dir names it",
-                    self.looked_in()
-                ),
-            },
+            Choice::E5 => self.need()?,
             Choice::At(path) => path.clone(),
         };
         Ok(builder.local_model(&LocalModel::open(path).await?))
@@ -94,6 +93,20 @@ impl EmbedderArgs {
         self.folders().into_iter().map(|folder| folder.join(E5)).find(|path| path.is_dir())
     }
 
+    /// Where the local model is.
+    ///
+    /// # Errors
+    /// When it is nowhere; the message says how to get it.
+    pub(crate) fn need(&self) -> Result<PathBuf> {
+        let missing = || {
+            format!(
+                "there is no {E5} in {}; `scripts/get-models DIR` fetches it, --models-dir DIR names it",
+                self.looked_in()
+            )
+        };
+        self.find().with_context(missing)
+    }
+
     /// The folders in which models are looked for: the one that was named, or else the user's cache.
     fn folders(&self) -> Vec<PathBuf> {
         if let Some(named) = &self.models_dir {
@@ -104,7 +117,8 @@ impl EmbedderArgs {
         cache.into_iter().map(|cache| cache.join("memory-engine/models")).collect()
     }
 
-    fn looked_in(&self) -> String {
+    /// Those folders, for people.
+    pub(crate) fn looked_in(&self) -> String {
         self.folders().iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 }

@@ -56,13 +56,13 @@ pub(crate) fn recall_table(recall: &Recall) -> String {
     for (hit, n) in recall.hits.iter().zip(1..) {
         let record = &hit.record;
         let who = record.speaker.as_deref().or(record.role.as_ref().map(|r| r.as_str())).unwrap_or("");
-        let scene = record.scene.as_deref().map(|scene| format!("[{scene}] ")).unwrap_or_default();
+        let scene = record.scene.as_deref().map(|scene| format!("[{}] ", shorten(scene, 40))).unwrap_or_default();
         table.add_row([
             n.to_string(),
             hit.score.to_string(),
             found_by(hit),
             record.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M").to_string(),
-            who.to_owned(),
+            shorten(who, 40),
             format!("{scene}{}", shorten(&record.text, 160)),
         ]);
     }
@@ -82,7 +82,8 @@ fn found_by(hit: &RecallHit) -> String {
 
 /// A text on one line, cut at a number of characters.
 pub(crate) fn shorten(text: &str, characters: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= characters {
         return line;
     }

@@ -245,7 +245,8 @@ fn a_strict_import_stops_at_the_first_bad_line_and_can_be_resumed() {
         "bad.jsonl",
         "{\"user\":\"lin\",\"text\":\"good\"}\n{\"user\":\"lin\"}\n{\"user\":\"lin\",\"text\":\"later\"}\n",
     );
-    desk.run(&["import", file.to_str().unwrap(), "--strict"]).refused(&["line 2", "no \"text\""]);
+    desk.run(&["import", file.to_str().unwrap(), "--strict"]).refused(&["bad.jsonl: line 2", "no \"text\""]);
+    assert_eq!(desk.stats()["records"], 1, "what stands before the bad line is there");
     let mended =
         desk.write("bad.jsonl", "{\"user\":\"lin\",\"text\":\"good\"}\n{\"user\":\"lin\",\"text\":\"later\"}\n");
     desk.import(&mended);
@@ -272,8 +273,52 @@ fn each_mistake_is_answered_with_one_clear_line() {
     desk.import(Path::new(turns));
     desk.run(&["search", "  ", "--user", "lin"]).refused(&["question is empty"]);
     desk.run(&["search", "x", "--user", "lin", "--since", "soon"]).refused(&["2026-03-02"]);
-    desk.run(&["show", "no-uuid"]).refused(&["UUID"]);
+    desk.run(&["show", "no-uuid"]).refused(&["no record no-uuid within"]);
     desk.run(&["search", "x", "--user", " lin"]).refused(&["white space"]);
+}
+
+#[test]
+fn message_ids_may_be_unique_within_their_session_only() {
+    let desk = Desk::new();
+    let line =
+        |session, text| format!("{{\"user\":\"u\",\"session\":\"{session}\",\"id\":\"1\",\"text\":\"{text}\"}}\n");
+    let file = desk.write("t.jsonl", line("a", "alpha first") + &line("b", "beta first"));
+    assert_eq!(desk.import(&file)["added"], 2);
+    desk.run(&["show", "1", "--user", "u"]).refused(&["2 records", "--session"]);
+    assert_eq!(desk.run(&["show", "1", "--user", "u", "--session", "b"]).json()["text"], "beta first");
+    let edited = desk.write("e.jsonl", line("a", "alpha again"));
+    assert_eq!(desk.import(&edited)["different"], 1, "it is said that the file and the store differ");
+    desk.run(&["import", "e.jsonl", "--update"]).ok();
+    assert_eq!(desk.run(&["show", "1", "--session", "a"]).json()["text"], "alpha again");
+}
+
+#[test]
+fn an_export_never_harms_what_is_there() {
+    let desk = Desk::new();
+    desk.import(&desk.write("turns.jsonl", TURNS));
+    desk.run(&["export", "--output", "memory.db"]).refused(&["the database itself"]);
+    desk.run(&["export", "--output", "no/such/folder/x"]).refused(&["no/such/folder/x cannot be written"]);
+    assert_eq!(desk.stats()["records"], 4);
+}
+
+#[test]
+fn a_zone_west_of_greenwich_can_be_written_as_it_is() {
+    let desk = Desk::new();
+    let id = desk.run(&["add", "x", "--user", "u", "--time", "2026-01-01T20:00:00", "--timezone", "-05:00"]).ok();
+    assert_eq!(desk.run(&["show", id.trim()]).json()["occurred_at"], "2026-01-02T01:00:00Z");
+}
+
+#[test]
+fn a_local_model_is_named_by_what_it_is_or_where_it_is() {
+    let desk = Desk::new();
+    assert!(desk.run(&["models", "list"]).ok().contains("scripts/get-models"));
+    desk.run(&["models", "check"]).refused(&["no-models", "scripts/get-models"]);
+    desk.run(&["add", "x", "--user", "lin", "--embedder", "local:e5-small"]).refused(&["e5-small-q4", "--models-dir"]);
+    let notes = desk.write("model.bin", "no model at all");
+    let named = format!("local:{}", notes.display());
+    desk.run(&["add", "x", "--user", "lin", "--embedder", &named]).refused(&["model.bin"]);
+    desk.run(&["add", "x", "--user", "lin", "--embedder", "word2vec"]).refused(&["local:e5-small"]);
+    assert!(!desk.path("memory.db").exists(), "nothing was made");
 }
 
 #[test]

@@ -22,7 +22,8 @@ impl RecordId {
         Self(Uuid::now_v7())
     }
 
-    /// The id that belongs to `name` within the user of `scope`: the same arguments give the same id, everywhere.
+    /// The id that belongs to `name` at the address `scope`: the same arguments give the same id, everywhere. Message ids
+    /// are often unique within their conversation only, so that the whole address counts.
     ///
     /// A `name` that is a UUID already is that id.
     pub fn named(scope: &Scope, name: &str) -> Self {
@@ -30,7 +31,8 @@ impl RecordId {
             return id;
         }
         let mut hasher = blake3::Hasher::new_derive_key("memory-engine 2026 record id from name");
-        for part in [scope.tenant(), scope.user_name().unwrap_or(""), name] {
+        let below = scope.dimensions().map(|(_, value)| value.unwrap_or(""));
+        for part in [scope.tenant()].into_iter().chain(below).chain([name]) {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
@@ -77,9 +79,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_gives_the_same_id_within_a_user_and_another_for_another_user() {
+    fn a_name_gives_the_same_id_at_one_address_and_another_at_another() {
         let (lin, mo) = (Scope::user("lin").unwrap(), Scope::user("mo").unwrap());
-        assert_eq!(RecordId::named(&lin, "D1:3"), RecordId::named(&lin.clone().with_session("s").unwrap(), "D1:3"));
+        assert_eq!(RecordId::named(&lin, "D1:3"), RecordId::named(&lin.clone(), "D1:3"));
+        assert_ne!(RecordId::named(&lin, "D1:3"), RecordId::named(&lin.clone().with_session("s").unwrap(), "D1:3"));
         assert_ne!(RecordId::named(&lin, "D1:3"), RecordId::named(&mo, "D1:3"));
         let id = RecordId::new();
         assert_eq!(RecordId::named(&lin, &id.to_string()), id);

@@ -64,6 +64,8 @@ pub struct Record {
 impl Record {
     /// The longest text, in bytes.
     pub const MAX_TEXT_BYTES: usize = 1 << 20;
+    /// The longest name, label or tag, in bytes.
+    pub const MAX_LABEL_BYTES: usize = 4096;
     /// The longest metadata, in bytes of JSON.
     pub const MAX_METADATA_BYTES: usize = 1 << 18;
 
@@ -147,6 +149,14 @@ impl Record {
             return wrong(format!(
                 "{field} holds a NUL character (U+0000), which no database text can keep; remove it"
             ));
+        }
+        let labels = [&self.speaker, &self.scene, &self.topic, &self.emotion, &self.source.message_id];
+        let role = self.role.as_ref().map(Role::as_str);
+        let labels = labels.into_iter().filter_map(|label| label.as_deref()).chain(role).chain([self.kind.as_str()]);
+        let lists = self.tags.iter().chain(&self.entities).map(String::as_str);
+        if labels.chain(lists).any(|label| label.len() > Self::MAX_LABEL_BYTES) {
+            let most = Self::MAX_LABEL_BYTES;
+            return wrong(format!("a name, label or tag has more than {most} bytes; long text belongs into the text"));
         }
         let size = serde_json::to_string(&self.metadata).map_or(usize::MAX, |json| json.len());
         if size > Self::MAX_METADATA_BYTES {

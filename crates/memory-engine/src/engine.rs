@@ -3,10 +3,10 @@
 use std::{fmt, sync, sync::Arc, time::Duration};
 
 use memory_core::{
-    Clock, Error, ErrorKind, Filter, Job, Outcome, Page, PutMode, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, State, Stats, Terms, Tombstone, Write, Written,
+    Clock, Done, Embedding, Error, ErrorKind, Filter, Job, Outcome, Page, PutMode, Record, RecordId, RecordStore,
+    Result, ScanQuery, Scope, State, Stats, Terms, Tombstone, Write, Written,
 };
-use memory_embedder::Embedder;
+use memory_embedder::{Embedder, Purpose};
 use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
 use memory_reranker::Reranker;
 use memory_vector_store::VectorStore;
@@ -21,6 +21,8 @@ use crate::{
 /// How far ahead of the clock a record may have occurred: clocks and zones differ, but not by more than a day.
 const FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: usize = 500;
+/// From how many bytes on texts are long.
+const LONG: usize = 16 << 10;
 /// How often it is looked whether another process has finished what it claimed.
 const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(200);
 
@@ -160,13 +162,27 @@ impl MemoryEngine {
         let (entries, done): (Vec<_>, Vec<_>) = pending
             .map(|((record, terms), written)| {
                 let (id, scope) = (record.id, record.scope.clone());
-                let done = memory_core::Done { id, scope, job: Job::Keywords, revision: written.revision };
+                let done = Done { id, scope, job: Job::Keywords, revision: written.revision };
                 (KeywordEntry { record, terms }, done)
             })
             .unzip();
         if !entries.is_empty() {
             self.keywords().upsert(scope, &entries).await?;
-            self.records().acknowledge(&done).await?;
+            self.finish(&done).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes what was indexed off the backlog, and out of the indexes again where its record has been deleted meanwhile:
+    /// what was deleted does not come back by us.
+    pub(crate) async fn finish(&self, done: &[Done]) -> Result<()> {
+        let current = self.records().acknowledge(done).await?;
+        for (done, _) in done.iter().zip(current).filter(|(_, current)| !current) {
+            let ids = [done.id];
+            if self.records().get(&done.scope, &ids).await?.first().is_none_or(Option::is_none) {
+                self.keywords().delete(&done.scope, &ids).await?;
+                self.vectors().delete(&done.scope, &ids).await?;
+            }
         }
         Ok(())
     }
@@ -208,10 +224,9 @@ impl MemoryEngine {
 
     async fn forget_page(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let gone = self.records().delete(scope, ids).await?;
-        if !gone.is_empty() {
-            self.keywords().delete(scope, &gone).await?;
-            self.vectors().delete(scope, &gone).await?;
-        }
+        // All that were asked for, not only what was there: an earlier call may have stopped half-way.
+        self.keywords().delete(scope, ids).await?;
+        self.vectors().delete(scope, ids).await?;
         Ok(gone.len() as u64)
     }
 
@@ -315,6 +330,21 @@ impl MemoryEngine {
     pub(crate) async fn analyze_records(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
         let analyzer = Arc::clone(&self.inner.parts.analyzer);
         off_runtime("analyze", move || texts.iter().map(|text| analyzer.document(text)).collect()).await
+    }
+
+    /// Embeds; long texts off the runtime, since an embedder that computes in the process may take long over them.
+    pub(crate) async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Embedding>> {
+        let embedder = Arc::clone(self.embedder());
+        let long = texts.iter().map(String::len).sum::<usize>() > LONG;
+        let embed = async move {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            embedder.embed(&texts, purpose).await
+        };
+        if !long {
+            return embed.await;
+        }
+        let runtime = Handle::current();
+        off_runtime("embed", move || runtime.block_on(embed)).await?
     }
 
     pub(crate) async fn analyze_query(&self, text: String) -> Result<Vec<Clause>> {

@@ -80,8 +80,7 @@ impl MemoryEngine {
             }
             Job::Embedding => {
                 let texts: Vec<String> = records.iter().map(|r| indexed_text(r)).collect();
-                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                let vectors = self.embedder().embed(&texts, Purpose::Document).await?;
+                let vectors = self.embed(texts, Purpose::Document).await?;
                 let entries =
                     records.iter().cloned().zip(vectors).map(|(record, embedding)| VectorEntry { record, embedding });
                 for (scope, entries) in by_tenant(entries, |entry| &entry.record)? {
@@ -90,16 +89,7 @@ impl MemoryEngine {
             }
         }
         let done: Vec<_> = pending.iter().map(Pending::done).collect();
-        let current = self.records().acknowledge(&done).await?;
-        for (done, _) in done.iter().zip(current).filter(|(_, current)| !current) {
-            // It was deleted or written again while we were at it: what was deleted does not come back by us.
-            let ids = [done.id];
-            if self.records().get(&done.scope, &ids).await?.first().is_none_or(Option::is_none) {
-                self.keywords().delete(&done.scope, &ids).await?;
-                self.vectors().delete(&done.scope, &ids).await?;
-            }
-        }
-        Ok(())
+        self.finish(&done).await
     }
 }
 

@@ -59,10 +59,11 @@ pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQ
 
     let started = Instant::now();
     let (keyword, vector) = tokio::join!(keyword_arm(engine, scope, query), vector_arm(engine, scope, query));
-    if let (Err(_), Err(e)) = (&keyword, vector.as_ref()) {
-        // Both arms are down: there is nothing to degrade to.
-        return Err(Error::new(e.kind(), "recall", e.message()));
-    }
+    // When no arm that takes part works there is nothing to degrade to.
+    let (keyword, vector) = match (query.arms, keyword, vector) {
+        (Arms::All, Err(_), Err(e)) | (Arms::KeywordOnly, Err(e), _) | (Arms::VectorOnly, _, Err(e)) => return Err(e),
+        (_, keyword, vector) => (keyword, vector),
+    };
     let (keyword, vector) = (trace.or_nothing("keyword", keyword), trace.or_nothing("vector", vector));
     trace.took("arms", started);
 
@@ -95,7 +96,7 @@ async fn keyword_arm(engine: &MemoryEngine, scope: &Scope, query: &RecallQuery) 
     if clauses.is_empty() {
         return Ok(Vec::new()); // only stop words: not evidence of anything
     }
-    let query = KeywordQuery::new(clauses, engine.options().pool).with_filter(query.filter.clone());
+    let query = KeywordQuery::new(clauses, pool(engine, query)).with_filter(query.filter.clone());
     engine.keywords().search(scope, &query).await
 }
 
@@ -104,12 +105,17 @@ async fn vector_arm(engine: &MemoryEngine, scope: &Scope, query: &RecallQuery) -
         return Ok(Vec::new());
     }
     let embedder = engine.embedder();
-    let mut vectors = embedder.embed(&[query.text.as_str()], Purpose::Query).await?;
+    let mut vectors = engine.embed(vec![query.text.clone()], Purpose::Query).await?;
     let Some(embedding) = vectors.pop() else { return Ok(Vec::new()) };
-    let query = VectorQuery::new(embedding, engine.options().pool).with_filter(query.filter.clone());
+    let query = VectorQuery::new(embedding, pool(engine, query)).with_filter(query.filter.clone());
     let mut hits = engine.vectors().search(scope, &query).await?;
     hits.retain(|hit| hit.score.value() > embedder.score_floor());
     Ok(hits)
+}
+
+/// How many hits each arm brings in.
+fn pool(engine: &MemoryEngine, query: &RecallQuery) -> usize {
+    engine.options().pool.max(query.limit.unwrap_or(engine.options().limit))
 }
 
 fn fuse_arms(engine: &MemoryEngine, query: &RecallQuery, keyword: Vec<Hit>, vector: Vec<Hit>) -> Vec<Candidate> {
@@ -120,8 +126,7 @@ fn fuse_arms(engine: &MemoryEngine, query: &RecallQuery, keyword: Vec<Hit>, vect
         Ranking { weight: 1.0 - weight, hits: keyword, zero: Some(Score::new(0.0)) },
         Ranking { weight, hits: vector, zero: None },
     ];
-    let limit = query.limit.unwrap_or(options.limit);
-    let fusion = Fusion { method: options.fusion, candidates: limit.max(2 * options.pool) };
+    let fusion = Fusion { method: options.fusion, candidates: 2 * pool(engine, query) };
     fuse(&rankings, fusion).into_iter().map(Candidate::of).collect()
 }
 

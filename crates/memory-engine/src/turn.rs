@@ -74,8 +74,13 @@ impl Turn {
         self
     }
 
-    /// Who spoke, by role.
+    /// Who spoke, by role; a model's and a tool's words are trusted as such.
     pub fn with_role(mut self, role: Role) -> Self {
+        self.trust = match role.as_str() {
+            "assistant" => Trust::Assistant,
+            "tool" => Trust::Tool,
+            _ => Trust::User,
+        };
         self.role = Some(role);
         self
     }

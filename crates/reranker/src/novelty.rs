@@ -3,10 +3,13 @@
 use memory_core::text;
 use rustc_hash::FxHashSet;
 
+const COMPARED: usize = 2000;
+
 /// Finds texts that say what a text before them has said.
 ///
 /// Two texts are near-duplicates when the pairs of neighbouring characters of one are, but for a small part, those of
-/// the other: Jaccard similarity of the pairs of normalised text, white space and punctuation left out.
+/// the other: Jaccard similarity of the pairs of normalised text, white space and punctuation left out. Of a long text
+/// the first 2,000 characters are compared.
 #[derive(Debug, Clone)]
 pub struct Novelty {
     /// From which similarity on, 0 to 1, a text is a near-duplicate. Above 1 nothing is.
@@ -31,7 +34,8 @@ impl Novelty {
 }
 
 fn pairs(text: &str) -> FxHashSet<(char, char)> {
-    let characters: Vec<char> = text::normalize(text).chars().filter(|c| c.is_alphanumeric()).collect();
+    let end = text.char_indices().nth(COMPARED).map_or(text.len(), |(end, _)| end);
+    let characters: Vec<char> = text::normalize(&text[..end]).chars().filter(|c| c.is_alphanumeric()).collect();
     match characters.as_slice() {
         [one] => FxHashSet::from_iter([(*one, *one)]),
         many => many.windows(2).map(|w| (w[0], w[1])).collect(),

@@ -49,6 +49,16 @@ impl Origin {
         Error::new(ErrorKind::SchemaMismatch, operation, message)
     }
 
+    /// Whether the file's indexes were made as this process makes them.
+    pub(crate) fn is_settled(&self, connection: &Connection) -> Result<bool, Failure> {
+        for job in Job::ALL {
+            if made_by(connection, job)?.as_deref() != Some(self.of_job(job)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Brings file and process together when the file is opened.
     pub(crate) fn settle(&self, connection: &Connection, mismatch: Mismatch) -> Result<(), Failure> {
         for job in Job::ALL {

@@ -218,6 +218,12 @@ impl fmt::Debug for SqliteStore {
 fn open_writer(path: &Path, options: &SqliteOptions, origin: &Origin) -> Result<Connection> {
     connection::check_path(path)?;
     let mut connection = connection::open_writer(path, options.busy_timeout)?;
+    // As a rule there is nothing to write, and whoever only wants to read need not wait for another writer.
+    let settled =
+        || Ok(migration::recognise(&connection, path)? == migration::SCHEMA && origin.is_settled(&connection)?);
+    if settled().map_err(|failure: Failure| failure.into_error("open"))? {
+        return Ok(connection);
+    }
     migration::in_transaction(&mut connection, |transaction| {
         migration::migrate_up(transaction, path)?;
         origin.settle(transaction, options.mismatch)

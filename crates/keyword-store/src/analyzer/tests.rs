@@ -61,6 +61,14 @@ fn user_text_is_never_query_syntax() {
 }
 
 #[test]
+fn a_pasted_document_is_cut_to_its_heaviest_terms() {
+    let long: String = ('\u{4e00}'..'\u{6fff}').collect();
+    let clauses = TextAnalyzer.query(&format!("docker {long}"));
+    assert_eq!(clauses.len(), MOST_CLAUSES);
+    assert_eq!(clauses[0], Clause::term("docker"));
+}
+
+#[test]
 fn other_scripts_are_found_too() {
     assert!(shares("ラーメン", "昨日ラーメンを食べた"));
     assert!(shares("서울", "서울에 갔다"));

@@ -30,7 +30,7 @@ pub(crate) struct Add {
     #[arg(long)]
     time: Option<String>,
     /// The zone of a time that names none
-    #[arg(long, default_value = "UTC", value_name = "ZONE")]
+    #[arg(long, default_value = "UTC", value_name = "ZONE", allow_hyphen_values = true)]
     timezone: String,
     /// The scene it belongs to
     #[arg(long)]

@@ -39,7 +39,7 @@ impl Demo {
         let started = Instant::now();
         let zone = TimeZone::UTC;
         let mut importer = Importer::new(&engine, &lin, &zone);
-        importer.read(CONVERSATION.as_bytes(), |_, _| Ok(())).await?;
+        importer.read(CONVERSATION.as_bytes(), |_, _| {}).await?;
         let report = importer.report;
         ensure!(report.bad_lines == 0, "the bundled conversation is damaged: {:?}", report.errors);
         output::drain(&engine, &lin).await?;

@@ -91,6 +91,7 @@ const MODES: [Mode; 4] = [
 impl Eval {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         ensure!(self.k.iter().all(|k| (1..=DEPTH).contains(k)), "each k lies between 1 and {DEPTH}");
+        let ks: Vec<usize> = self.k.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let questions = read_questions(&self.questions)?;
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| folder.path().join("eval.db"));
@@ -106,7 +107,7 @@ impl Eval {
         for &mode in modes {
             let name = mode.name;
             let asked = ask(&engine, &questions, mode).await?;
-            let scored = score(&asked, &questions, &self.k);
+            let scored = score(&asked, &questions, &ks);
             let overall = Metrics::mean(scored.iter().map(|(_, metrics)| metrics));
             table.add_row(row(name, &overall, asked.p50_ms));
             report.insert(name.into(), json!({ "overall": overall, "p50_ms": asked.p50_ms }));
@@ -122,7 +123,7 @@ impl Eval {
             say!("{}", serde_json::to_string_pretty(&report)?);
             return Ok(ExitCode::SUCCESS);
         }
-        let ks = self.k.iter().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
+        let ks = ks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
         say!("{memories} memories, {} questions, k = {ks}\n{table}", questions.len());
         print_categories(&categories)?;
         Ok(ExitCode::SUCCESS)
@@ -154,11 +155,7 @@ async fn build(engine: &MemoryEngine, path: &Path) -> Result<u64> {
     let scope = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
     let zone = TimeZone::UTC;
     let mut importer = Importer::new(engine, &scope, &zone);
-    let tick = |_: &_, bytes| {
-        bar.inc(bytes);
-        Ok(())
-    };
-    importer.read(BufReader::new(file), tick).await?;
+    importer.read(BufReader::new(file), |_, bytes| bar.inc(bytes)).await?;
     bar.finish_and_clear();
     let report = importer.report;
     if let Some(error) = report.errors.first() {

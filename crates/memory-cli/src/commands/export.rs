@@ -1,13 +1,12 @@
 //! `memory export`.
 
 use std::{
-    fs::File,
     io::{self, BufWriter, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use memory_engine::{MemoryEngine, ScanQuery, Scope};
 
@@ -34,18 +33,32 @@ impl Export {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let engine = self.store.open().await?;
-        let output: Box<dyn Write> = match &self.output {
-            None => Box::new(io::stdout().lock()),
-            Some(path) => {
-                Box::new(File::create(path).with_context(|| format!("{} cannot be written", path.display()))?)
-            }
+        let Some(path) = &self.output else {
+            write_all(&engine, &scope, BufWriter::new(io::stdout().lock())).await?;
+            return Ok(ExitCode::SUCCESS);
         };
-        let count = write_all(&engine, &scope, BufWriter::new(output)).await?;
-        if let Some(path) = &self.output {
-            eprintln!("{count} lines written to {}", path.display());
+        if same_file(path, &self.store.db) {
+            bail!("{} is the database itself; choose another file", path.display());
         }
+        // Written beside it and moved into place: whatever goes wrong, there is never half a file.
+        let failed = || format!("{} cannot be written", path.display());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
+        let count = write_all(&engine, &scope, BufWriter::new(file.as_file())).await?;
+        file.persist(path).with_context(failed)?;
+        eprintln!("{count} lines written to {}", path.display());
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Whether the path is the database or one of the files that SQLite keeps beside it.
+fn same_file(path: &Path, db: &Path) -> bool {
+    let Ok(path) = path.canonicalize() else { return false };
+    ["", "-wal", "-shm"].iter().any(|end| {
+        let mut beside = db.as_os_str().to_owned();
+        beside.push(end);
+        Path::new(&beside).canonicalize().is_ok_and(|beside| beside == path)
+    })
 }
 
 async fn write_all(engine: &MemoryEngine, scope: &Scope, mut output: impl Write) -> Result<u64> {

@@ -7,14 +7,14 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Forget as What, RecordId};
+use memory_engine::Forget as What;
 
-use crate::args::{ScopeArgs, StoreArgs};
+use crate::args::{self, ScopeArgs, StoreArgs};
 
 /// Forget records, by id or by scope; they do not come back.
 #[derive(Debug, Args)]
 pub(crate) struct Forget {
-    /// The records' ids; without any, everything within the scope is forgotten
+    /// The records' ids, or the ids they had in an imported file; without any, everything within the scope is forgotten
     ids: Vec<String>,
     #[command(flatten)]
     store: StoreArgs,
@@ -34,13 +34,19 @@ impl Forget {
         if self.ids.is_empty() && scope.user_name().is_none() {
             bail!("what is to be forgotten? Name records by id, or a user with --user");
         }
-        let name = |id: &String| match scope.user_name() {
-            Some(_) => Ok(RecordId::named(&scope, id)),
-            None => id.parse(),
-        };
-        let ids: Vec<RecordId> = self.ids.iter().map(name).collect::<memory_engine::Result<_>>()?;
         let engine = self.store.open().await?;
-        let whole = ids.is_empty();
+        let (mut ids, mut unknown) = (Vec::new(), Vec::new());
+        for name in &self.ids {
+            let found = args::named(&engine, &scope, name).await?;
+            if found.is_empty() {
+                unknown.push(name.as_str());
+            }
+            ids.extend(found.iter().map(|record| record.id));
+        }
+        if !unknown.is_empty() {
+            bail!("{} not within {scope}; nothing was forgotten", unknown.join(", "));
+        }
+        let whole = self.ids.is_empty();
         let question = match whole {
             true => format!("forget all {} records within {scope}?", engine.stats(&scope).await?.records),
             false => format!("forget {} within {scope}?", self.ids.join(", ")),
@@ -48,15 +54,11 @@ impl Forget {
         if !self.yes && !confirm(&question)? {
             bail!("nothing was forgotten");
         }
-        let wanted = ids.len() as u64;
         let count = engine.forget(&scope, if whole { What::Everything } else { What::Ids(ids) }).await?;
         if self.json {
             say!("{}", serde_json::json!({ "forgotten": count }));
         } else {
             say!("{count} forgotten");
-        }
-        if !whole && count < wanted {
-            bail!("{} of the ids are not within {scope}", wanted - count);
         }
         Ok(ExitCode::SUCCESS)
     }

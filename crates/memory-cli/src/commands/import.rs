@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -11,7 +11,9 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
-use memory_engine::{MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, Tombstone, Written};
+use memory_engine::{
+    ContentHash, MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, Tombstone, Written,
+};
 use serde::Serialize;
 
 use crate::{
@@ -43,7 +45,7 @@ pub(crate) struct Import {
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
     /// The zone of times that name none: Asia/Shanghai, +08:00 or UTC
-    #[arg(long, default_value = "UTC", value_name = "ZONE")]
+    #[arg(long, default_value = "UTC", value_name = "ZONE", allow_hyphen_values = true)]
     timezone: String,
     /// Stop at the first bad line
     #[arg(long)]
@@ -71,6 +73,8 @@ pub(crate) struct Report {
     pub(crate) updated: u64,
     /// Lines whose record was there already.
     pub(crate) unchanged: u64,
+    /// Of these, lines that say something else than what is stored under their id.
+    pub(crate) different: u64,
     /// Lines that were forgotten earlier and stay away.
     pub(crate) forgotten: u64,
     /// Tombstones taken in.
@@ -98,9 +102,9 @@ impl Import {
                 bar.set_message(format!("{} added", report.added));
                 if self.json && bytes == 0 {
                     let committed = report.added + report.updated + report.unchanged;
-                    say!("{}", serde_json::json!({ "committed": committed }));
+                    // Whoever reads this may have had enough; the import goes on.
+                    let _ = writeln!(io::stdout(), "{}", serde_json::json!({ "committed": committed }));
                 }
-                Ok(())
             })
             .await;
         bar.finish_and_clear();
@@ -108,9 +112,9 @@ impl Import {
         for error in &report.errors {
             eprintln!("{}: {error}", self.file.display());
         }
-        outcome?;
         output::drain(&engine, &scope).await?;
         self.tell(&report)?;
+        outcome.with_context(|| self.file.display().to_string())?;
         Ok(if report.bad_lines == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -123,6 +127,7 @@ impl Import {
         let rows = [
             (report.updated, "replaced"),
             (report.unchanged, "were there already"),
+            (report.different, "of these say something else than what is stored under their id (--update replaces it)"),
             (report.forgotten, "were forgotten earlier and stay away"),
             (report.tombstones, "tombstones taken in"),
             (report.bad_lines, "bad lines left out"),
@@ -155,8 +160,6 @@ pub(crate) struct Importer<'a> {
     zone: &'a TimeZone,
     mode: PutMode,
     strict: bool,
-    /// How many lines each address has had: their sequence numbers, where the file gives none.
-    sequences: BTreeMap<Scope, i64>,
     /// How often each line without an id has been seen.
     repeated: BTreeMap<[u8; 32], u64>,
     pub(crate) report: Report,
@@ -164,45 +167,33 @@ pub(crate) struct Importer<'a> {
 
 impl<'a> Importer<'a> {
     pub(crate) fn new(engine: &'a MemoryEngine, scope: &'a Scope, zone: &'a TimeZone) -> Self {
-        let (sequences, repeated) = (BTreeMap::new(), BTreeMap::new());
-        Self {
-            engine,
-            scope,
-            zone,
-            mode: PutMode::IfAbsent,
-            strict: false,
-            sequences,
-            repeated,
-            report: Report::default(),
-        }
+        let (repeated, report) = (BTreeMap::new(), Report::default());
+        Self { engine, scope, zone, mode: PutMode::IfAbsent, strict: false, repeated, report }
     }
 
     /// Reads to the end. `progress` is told how many bytes a line took, and 0 after each commit.
-    pub(crate) async fn read(
-        &mut self,
-        input: impl BufRead,
-        mut progress: impl FnMut(&Report, u64) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) async fn read(&mut self, input: impl BufRead, mut progress: impl FnMut(&Report, u64)) -> Result<()> {
         let (mut records, mut tombstones) = (Vec::with_capacity(BATCH), Vec::new());
         for line in Lines::new(input) {
             let line = line.context("the file cannot be read on")?;
-            let parsed = line.text.map_err(anyhow::Error::msg).and_then(|text| self.parse(&text));
+            let parsed = line.text.map_err(anyhow::Error::msg).and_then(|text| self.parse(&text, line.number));
             match parsed {
                 Ok(Line::Record(record)) => records.push(*record),
                 Ok(Line::Tombstone(tombstone)) => tombstones.push(tombstone),
                 Err(e) if self.strict => {
-                    bail!("line {}: {e:#} (nothing after line {} was read)", line.number, line.number)
+                    self.commit(&mut records, &mut tombstones).await?;
+                    bail!("line {}: {e:#}; what stands before it was imported, nothing after it", line.number);
                 }
                 Err(e) => self.bad(line.number, &e),
             }
-            progress(&self.report, line.bytes)?;
+            progress(&self.report, line.bytes);
             if records.len() + tombstones.len() >= BATCH {
                 self.commit(&mut records, &mut tombstones).await?;
-                progress(&self.report, 0)?;
+                progress(&self.report, 0);
             }
         }
         self.commit(&mut records, &mut tombstones).await?;
-        progress(&self.report, 0)?;
+        progress(&self.report, 0);
         Ok(())
     }
 
@@ -213,15 +204,14 @@ impl<'a> Importer<'a> {
         }
     }
 
-    fn parse(&mut self, text: &str) -> Result<Line> {
+    fn parse(&mut self, text: &str, number: u64) -> Result<Line> {
         let parsed = line::parse(text, &Defaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
         let Line::Record(mut record) = parsed.line else { return Ok(parsed.line) };
         if record.occurred_at > tomorrow() {
             bail!("it occurs at {}, which lies in the future; check year and zone", record.occurred_at);
         }
-        let next = self.sequences.entry(record.scope.clone()).or_insert(0);
-        *next += 1;
-        record.source.sequence.get_or_insert(*next);
+        // Turns of one time stand in the order of the file, also when a line between them is mended later.
+        record.source.sequence.get_or_insert(i64::try_from(number)?);
         if !parsed.has_id {
             record.id = self.id_of_content(&record, text);
         }
@@ -239,8 +229,16 @@ impl<'a> Importer<'a> {
     async fn commit(&mut self, records: &mut Vec<Record>, tombstones: &mut Vec<Tombstone>) -> Result<()> {
         let tenant = Scope::tenant_wide(self.scope.tenant())?;
         if !records.is_empty() {
-            let written = self.engine.store(&tenant, std::mem::take(records), self.mode).await?;
-            written.iter().for_each(|w| self.count(w));
+            let records = std::mem::take(records);
+            let said: Vec<(Scope, ContentHash)> = records.iter().map(|r| (r.scope.clone(), r.content_hash())).collect();
+            let written = self.engine.store(&tenant, records, self.mode).await?;
+            for (written, (scope, hash)) in written.iter().zip(said) {
+                self.count(written);
+                if written.outcome == Outcome::Unchanged {
+                    let stored = self.engine.get(&scope, written.id).await?;
+                    self.report.different += u64::from(stored.is_none_or(|stored| stored.content_hash() != hash));
+                }
+            }
         }
         if !tombstones.is_empty() {
             self.report.tombstones += self.engine.bury(&tenant, &std::mem::take(tombstones)).await?;

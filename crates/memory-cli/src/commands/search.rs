@@ -30,7 +30,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// The zone of times that name none
-    #[arg(long, default_value = "UTC", value_name = "ZONE")]
+    #[arg(long, default_value = "UTC", value_name = "ZONE", allow_hyphen_values = true)]
     timezone: String,
     /// Only records of this kind: turn, summary, fact, note …
     #[arg(long)]

@@ -1,0 +1,66 @@
+//! `memory models`.
+
+use std::{process::ExitCode, time::Instant};
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use memory_engine::{Embedder, LocalModel, Purpose};
+
+use crate::{
+    embedder::{Choice, EmbedderArgs},
+    output,
+};
+
+/// See which local models are there, and whether they work.
+#[derive(Debug, Args)]
+pub(crate) struct Models {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Say where models are looked for, and which one would be taken
+    List(EmbedderArgs),
+    /// Open the model, embed a sentence with it, and say how long that took
+    Check(EmbedderArgs),
+}
+
+impl Models {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        match self.what {
+            What::List(choice) => list(&choice)?,
+            What::Check(choice) => check(&choice).await?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn list(choice: &EmbedderArgs) -> Result<()> {
+    let mut table = output::table(["model", "dimensions", "languages", "where"]);
+    let there = choice.find().map_or_else(
+        || format!("not in {}; `scripts/get-models DIR` fetches it", choice.looked_in()),
+        |path| path.display().to_string(),
+    );
+    table.add_row(["local:e5-small", "384", "about 100", &there]);
+    table.add_row(["hash", "384", "any, by their letters", "built in"]);
+    say!("{table}");
+    Ok(())
+}
+
+async fn check(choice: &EmbedderArgs) -> Result<()> {
+    let path = match &choice.embedder {
+        Choice::At(path) => path.clone(),
+        Choice::Hash => bail!("the hash embedder is built in; there is nothing to check"),
+        Choice::Auto | Choice::E5 => choice.need()?,
+    };
+    let started = Instant::now();
+    let model = LocalModel::open(&path).await?;
+    let (opened, started) = (started.elapsed(), Instant::now());
+    let embedder = model.embedder();
+    embedder.embed(&["我对什么食物过敏？ What am I allergic to?"], Purpose::Query).await?;
+    let (asked, ms) = (started.elapsed(), |d: std::time::Duration| d.as_secs_f64() * 1e3);
+    say!("{} from {}", embedder.space(), path.display());
+    say!("opened in {:.0} ms, one question embedded in {:.1} ms", ms(opened), ms(asked));
+    Ok(())
+}
