@@ -123,15 +123,7 @@ impl MemoryEngine {
     /// # Errors
     /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
-        let latest = self.clock().now().after(FUTURE);
-        for record in &records {
-            record.validate()?;
-            if record.occurred_at > latest {
-                let message =
-                    format!("it occurs at {}, which lies in the future; check year and zone", record.occurred_at);
-                return Err(Error::invalid("remember", message));
-            }
-        }
+        records.iter().try_for_each(|record| self.check(record))?;
         let terms = self.analyze_records(records.iter().map(indexed_text).collect()).await?;
         let entries: Vec<(Arc<Record>, Terms)> = records.iter().cloned().map(Arc::new).zip(terms.clone()).collect();
         let writes = records.into_iter().zip(terms);
@@ -142,6 +134,19 @@ impl MemoryEngine {
             self.inner.wake.notify_one();
         }
         Ok(written)
+    }
+
+    /// Refuses a record that [`store`](Self::store) would refuse for itself: for callers who want to know of each.
+    ///
+    /// # Errors
+    /// `InvalidInput` as [`Record::validate`], and for a time more than a day ahead of the engine's clock.
+    pub fn check(&self, record: &Record) -> Result<()> {
+        record.validate()?;
+        if record.occurred_at <= self.clock().now().after(FUTURE) {
+            return Ok(());
+        }
+        let message = format!("it occurs at {}, which lies in the future; check year and zone", record.occurred_at);
+        Err(Error::invalid("record", message))
     }
 
     /// Brings the keyword store up to date where the record store does not keep it in the same transaction.

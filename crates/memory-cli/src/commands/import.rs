@@ -207,9 +207,7 @@ impl<'a> Importer<'a> {
     fn parse(&mut self, text: &str, number: u64) -> Result<Line> {
         let parsed = line::parse(text, &Defaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
         let Line::Record(mut record) = parsed.line else { return Ok(parsed.line) };
-        if record.occurred_at > tomorrow() {
-            bail!("it occurs at {}, which lies in the future; check year and zone", record.occurred_at);
-        }
+        self.engine.check(&record)?;
         // Turns of one time stand in the order of the file, also when a line between them is mended later.
         record.source.sequence.get_or_insert(i64::try_from(number)?);
         if !parsed.has_id {
@@ -254,9 +252,4 @@ impl<'a> Importer<'a> {
             Outcome::Barred(_) => &mut self.report.forgotten,
         } += 1;
     }
-}
-
-fn tomorrow() -> memory_engine::Timestamp {
-    use memory_engine::Clock;
-    SystemClock.now().after(std::time::Duration::from_secs(24 * 60 * 60))
 }
