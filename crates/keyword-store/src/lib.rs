@@ -6,6 +6,6 @@ mod memory;
 mod store;
 
 pub use analyzer::{Analyzer, TextAnalyzer};
-pub use bm25::{Bm25, Candidate, Corpus};
+pub use bm25::{Bm25, Candidate};
 pub use memory::MemoryKeywordStore;
 pub use store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, WeightedTerm};

@@ -7,7 +7,7 @@ use memory_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
-use crate::{Bm25, Candidate, Corpus, KeywordEntry, KeywordQuery, KeywordStore};
+use crate::{Bm25, Candidate, KeywordEntry, KeywordQuery, KeywordStore};
 
 /// A [`KeywordStore`] in memory: an inverted index, gone with the process.
 #[derive(Debug, Default)]
@@ -63,12 +63,8 @@ impl Tables {
         self.documents.insert(key, document);
     }
 
-    fn corpus(&self, scope: &Scope) -> Corpus {
-        let within = self.documents.iter().filter(|((address, _), _)| scope.covers(address));
-        within.fold(Corpus::default(), |sum, (_, document)| Corpus {
-            documents: sum.documents + 1,
-            length: sum.length + u64::from(document.terms.length()),
-        })
+    fn documents(&self, scope: &Scope) -> u64 {
+        self.documents.keys().filter(|(address, _)| scope.covers(address)).count() as u64
     }
 
     fn candidates(&self, scope: &Scope, query: &KeywordQuery) -> Vec<Candidate<RecordId>> {
@@ -120,7 +116,7 @@ impl KeywordStore for MemoryKeywordStore {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let tables = self.tables.read();
         let candidates = tables.candidates(scope, query);
-        let ranked = self.ranking.rank(tables.corpus(scope), &query.clauses, &candidates, query.limit);
+        let ranked = self.ranking.rank(tables.documents(scope), &query.clauses, &candidates, query.limit);
         Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
     }
 }

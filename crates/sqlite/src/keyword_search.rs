@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use memory_core::{Hit, RecordId, Scope};
-use memory_keyword_store::{Bm25, Candidate, Clause, Corpus, KeywordQuery};
+use memory_keyword_store::{Bm25, Candidate, Clause, KeywordQuery};
 use rusqlite::{Connection, types::Value};
 
 use crate::{failure::Failure, filter_sql, keywords::Owner, packed, scopes::Reach, statement::Statement};
@@ -16,8 +16,8 @@ pub(crate) fn search(connection: &Connection, scope: &Scope, query: &KeywordQuer
     }
     let Some(reach) = Reach::of(connection, scope)? else { return Ok(Vec::new()) };
     let candidates = candidates(connection, &reach, query, &wanted)?;
-    let corpus = corpus(connection, &reach)?;
-    let ranked = Bm25::default().rank(corpus, &query.clauses, &candidates, query.limit);
+    let documents = documents(connection, &reach)?;
+    let ranked = Bm25::default().rank(documents, &query.clauses, &candidates, query.limit);
     Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
 }
 
@@ -109,11 +109,10 @@ fn candidates(
     Ok(candidates)
 }
 
-/// How many documents are within reach, and how many terms they have.
-fn corpus(connection: &Connection, reach: &Reach) -> Result<Corpus, Failure> {
-    let mut statement =
-        Statement::new("SELECT coalesce(sum(s.documents), 0), coalesce(sum(s.terms), 0) FROM scopes s WHERE ");
+/// How many documents are within reach.
+fn documents(connection: &Connection, reach: &Reach) -> Result<u64, Failure> {
+    let mut statement = Statement::new("SELECT coalesce(sum(s.documents), 0) FROM scopes s WHERE ");
     reach.scopes(&mut statement);
     let (mut prepared, values) = statement.prepare(connection)?;
-    Ok(prepared.query_row(values, |row| Ok(Corpus { documents: row.get(0)?, length: row.get(1)? }))?)
+    Ok(prepared.query_row(values, |row| row.get(0))?)
 }

@@ -54,8 +54,10 @@ pub async fn scores_are_those_of_the_formula(world: &World) {
 }
 
 pub async fn scores_are_those_worked_by_hand(world: &World) {
-    // Two of four records hold "x", and a record has five terms on average: ln(1 + (4 − 2 + 0.5) / (2 + 0.5)) = ln 2.
-    let texts = [terms(["x", "x", "a", "a", "a", "a", "a", "a", "a", "a"]), terms(["x", "b", "b", "b", "b"])];
+    // Two of four records hold "x": ln(1 + (4 − 2 + 0.5) / (2 + 0.5)) = ln 2. The pivot is 40 terms.
+    let long: [&str; 80] = std::array::from_fn(|n| if n < 2 { "x" } else { "a" });
+    let even: [&str; 40] = std::array::from_fn(|n| if n < 1 { "x" } else { "b" });
+    let texts = [terms(long), terms(even)];
     for (terms, number) in texts.into_iter().chain([terms(["c", "c"]), terms(["c", "c", "c"])]).zip(1..) {
         world.put(&[&numbered(&lin(), number)]).await;
         world.index(&numbered(&lin(), number), terms).await;
