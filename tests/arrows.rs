@@ -14,10 +14,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-keyword-store", &["core"]),
     ("memory-engine-reranker", &["core"]),
     ("memory-engine-scene", &["core"]),
+    ("memory-engine-synonyms", &["core", "keyword-store"]),
     ("memory-engine-context", &["core"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
-    ("memory-engine-sqlite", &["core", "keyword-store", "vector-store"]),
-    ("memory-engine-conformance", &["core", "keyword-store", "vector-store"]),
+    ("memory-engine-sqlite", &["core", "keyword-store", "synonyms", "vector-store"]),
+    ("memory-engine-conformance", &["core", "keyword-store", "synonyms", "vector-store"]),
     (
         "memory-engine",
         &["core", "embedder", "vector-store", "keyword-store", "reranker", "context", "sqlite", "local-models"],
