@@ -15,6 +15,7 @@ pub mod paging;
 pub mod put_modes;
 pub mod records;
 pub mod round_trip;
+pub mod synonyms;
 pub mod tombstones;
 pub mod vectors;
 
@@ -160,6 +161,18 @@ macro_rules! each_scenario {
                 a_senseless_filter_is_refused_by_a_search_for_vectors,
                 a_late_vector_of_a_deleted_record_does_not_come_back,
             }
+            synonyms {
+                groups_come_back_in_the_order_of_their_terms,
+                a_group_takes_the_place_of_the_one_whose_term_reads_the_same,
+                a_bad_group_keeps_its_whole_batch_away,
+                removing_goes_by_how_a_term_reads_and_counts_what_was_there,
+                odd_words_come_back,
+                users_and_their_tenant_have_groups_of_their_own,
+                narrower_scopes_mean_their_user,
+                verdicts_are_remembered_until_another_one_comes,
+                clearing_takes_everything_within_the_scope_and_nothing_else,
+                calls_about_no_synonyms_do_nothing,
+            }
             one_database {
                 deleting_a_record_takes_its_terms_and_its_vector_along,
                 burying_a_record_takes_its_terms_and_its_vector_along,
@@ -203,6 +216,7 @@ macro_rules! each_scenario {
                 a_boxed_backlog_leases_and_takes_receipts,
                 boxed_keywords_are_found_and_deleted,
                 boxed_vectors_are_found_and_deleted,
+                boxed_synonyms_are_kept_judged_and_removed,
             }
         }
     };

@@ -4,6 +4,7 @@ use std::{any::Any, env, sync::Arc};
 
 use memory_core::{EmbeddingSpace, ManualClock, RecordStore, Timestamp};
 use memory_keyword_store::KeywordStore;
+use memory_synonyms::SynonymStore;
 use memory_vector_store::VectorStore;
 
 /// The stores of one backend, empty, with the clock that they read. Every scenario gets a world of its own.
@@ -15,9 +16,11 @@ pub struct World {
     pub keywords: Arc<dyn KeywordStore>,
     /// Where the vectors are; their space is [`space`].
     pub vectors: Arc<dyn VectorStore>,
+    /// Where the synonyms are, if the backend keeps any; without it their scenarios assert nothing.
+    pub synonyms: Option<Arc<dyn SynonymStore>>,
     /// The clock that the record store was opened with.
     pub clock: Arc<ManualClock>,
-    /// Whether all three live in one database, so that what the contracts ask of such a backend is asked of it.
+    /// Whether they all live in one database, so that what the contracts ask of such a backend is asked of it.
     pub one_database: bool,
     guard: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -30,13 +33,20 @@ impl World {
         vectors: Arc<dyn VectorStore>,
         clock: Arc<ManualClock>,
     ) -> Self {
-        Self { records, keywords, vectors, clock, one_database: false, guard: None }
+        Self { records, keywords, vectors, synonyms: None, clock, one_database: false, guard: None }
     }
 
     /// A world whose stores share a database, and write and delete in one transaction what belongs together.
     #[must_use]
     pub fn in_one_database(mut self) -> Self {
         self.one_database = true;
+        self
+    }
+
+    /// Tests a store of synonyms, too.
+    #[must_use]
+    pub fn with_synonyms(mut self, synonyms: Arc<dyn SynonymStore>) -> Self {
+        self.synonyms = Some(synonyms);
         self
     }
 
@@ -53,7 +63,12 @@ impl World {
         let records: Box<dyn RecordStore> = Box::new(Arc::clone(&self.records));
         let keywords: Box<dyn KeywordStore> = Box::new(Arc::clone(&self.keywords));
         let vectors: Box<dyn VectorStore> = Box::new(Arc::clone(&self.vectors));
+        let synonyms = self.synonyms.as_ref().map(|synonyms| {
+            let synonyms: Box<dyn SynonymStore> = Box::new(Arc::clone(synonyms));
+            Arc::new(synonyms) as Arc<dyn SynonymStore>
+        });
         Self {
+            synonyms,
             one_database: self.one_database,
             ..Self::new(Arc::new(records), Arc::new(keywords), Arc::new(vectors), Arc::clone(&self.clock))
         }

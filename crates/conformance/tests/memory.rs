@@ -5,12 +5,15 @@ use std::sync::Arc;
 use memory_core::MemoryRecordStore;
 use memory_engine_conformance::{World, clock, space};
 use memory_keyword_store::MemoryKeywordStore;
+use memory_synonyms::MemorySynonymStore;
 use memory_vector_store::MemoryVectorStore;
 
 fn memory() -> World {
     let clock = clock();
     let records = MemoryRecordStore::with_clock(clock.clone());
-    World::new(Arc::new(records), Arc::new(MemoryKeywordStore::new()), Arc::new(MemoryVectorStore::new(space())), clock)
+    let (keywords, vectors) = (MemoryKeywordStore::new(), MemoryVectorStore::new(space()));
+    World::new(Arc::new(records), Arc::new(keywords), Arc::new(vectors), clock)
+        .with_synonyms(Arc::new(MemorySynonymStore::new()))
 }
 
 memory_engine_conformance::suite!(block_on = futures::executor::block_on, world = memory);

@@ -3,6 +3,7 @@
 mod han;
 mod stop_words;
 mod word;
+mod words;
 
 use std::fmt::Debug;
 
@@ -10,6 +11,7 @@ use memory_core::{Terms, text};
 use rustc_hash::FxHashMap;
 
 use crate::Clause;
+pub use words::{Word, words};
 
 /// Makes terms of text. Every backend is given the same terms, so that all find the same.
 pub trait Analyzer: Debug + Send + Sync + 'static {

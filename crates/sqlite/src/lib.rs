@@ -20,6 +20,7 @@ mod scan;
 mod scopes;
 mod statement;
 mod store;
+mod synonyms;
 mod vector_index;
 mod vectors;
 mod writer;

@@ -14,10 +14,16 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [(&str, &str); 1] = [(
-    include_str!("../../../migrations/sqlite/0001_initial.up.sql"),
-    include_str!("../../../migrations/sqlite/0001_initial.down.sql"),
-)];
+const MIGRATIONS: [(&str, &str); 2] = [
+    (
+        include_str!("../../../migrations/sqlite/0001_initial.up.sql"),
+        include_str!("../../../migrations/sqlite/0001_initial.down.sql"),
+    ),
+    (
+        include_str!("../../../migrations/sqlite/0002_synonyms.up.sql"),
+        include_str!("../../../migrations/sqlite/0002_synonyms.down.sql"),
+    ),
+];
 
 /// Takes a database file that no process has open back to an earlier schema; 0 empties it.
 ///

@@ -24,7 +24,8 @@ use crate::{
 };
 
 /// Every store of memory-engine over one SQLite file: [`RecordStore`](memory_core::RecordStore),
-/// [`KeywordStore`](memory_keyword_store::KeywordStore) and [`VectorStore`](memory_vector_store::VectorStore).
+/// [`KeywordStore`](memory_keyword_store::KeywordStore), [`VectorStore`](memory_vector_store::VectorStore) and
+/// [`SynonymStore`](memory_synonyms::SynonymStore).
 ///
 /// One thread writes and a few read; no call blocks the runtime that awaits it. Several stores, also of several
 /// processes, can have one file open: each sees what the others have written. What was acknowledged is on the disk.
@@ -219,9 +220,12 @@ fn open_writer(path: &Path, options: &SqliteOptions, origin: &Origin) -> Result<
     connection::check_path(path)?;
     let mut connection = connection::open_writer(path, options.busy_timeout)?;
     // As a rule there is nothing to write, and whoever only wants to read need not wait for another writer.
-    let settled =
-        || Ok(migration::recognise(&connection, path)? == migration::SCHEMA && origin.is_settled(&connection)?);
-    if settled().map_err(|failure: Failure| failure.into_error("open"))? {
+    // One state of the file is looked at: another process may be making it at this moment.
+    let settled = |connection: &mut Connection| {
+        let transaction = connection.transaction()?;
+        Ok(migration::recognise(&transaction, path)? == migration::SCHEMA && origin.is_settled(&transaction)?)
+    };
+    if settled(&mut connection).map_err(|failure: Failure| failure.into_error("open"))? {
         return Ok(connection);
     }
     migration::in_transaction(&mut connection, |transaction| {

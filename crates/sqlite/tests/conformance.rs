@@ -1,4 +1,4 @@
-//! The store keeps every promise of the three contracts.
+//! The store keeps every promise of the contracts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 use std::sync::{Arc, LazyLock};
@@ -18,7 +18,10 @@ fn world() -> World {
     let clock = clock();
     let options = SqliteOptions::new(space(), "conformance").with_clock(clock.clone());
     let store = Arc::new(block_on(SqliteStore::open(directory.path().join("memory.db"), options)).unwrap());
-    World::new(store.clone(), store.clone(), store, clock).in_one_database().guarded_by(directory)
+    World::new(store.clone(), store.clone(), store.clone(), clock)
+        .with_synonyms(store)
+        .in_one_database()
+        .guarded_by(directory)
 }
 
 memory_conformance::suite!(block_on = block_on, world = world);

@@ -8,6 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use given::{embed, lin, open, turn, vector, write};
 use memory_core::{Embedding, Record, RecordStore};
 use memory_engine_sqlite::SqliteStore;
+use memory_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
 use rustc_hash::FxHashSet;
 
 /// Whether the bytes are in the database or in its log.
@@ -49,7 +50,7 @@ fn traces(number: u64) -> [[u8; 16]; 2] {
 async fn fill(store: &SqliteStore, count: u64) -> Vec<Record> {
     let records: Vec<Record> = (0..count).map(telling).collect();
     for chunk in records.chunks(100) {
-        store.put(&lin(), chunk.iter().map(write).collect()).await.unwrap();
+        RecordStore::put(store, &lin(), chunk.iter().map(write).collect()).await.unwrap();
     }
     for (record, number) in records.iter().zip(0..) {
         embed(store, record, vector(number)).await;
@@ -103,7 +104,7 @@ async fn a_replaced_text_leaves_no_bytes() {
     let (id, scope) = (records[1].id, records[1].scope.clone());
     records[1] = turn(&scope, "something else");
     records[1].id = id;
-    store.put(&lin(), vec![write(&records[1])]).await.unwrap();
+    RecordStore::put(&store, &lin(), vec![write(&records[1])]).await.unwrap();
     // The log is cleared after the caller was told, when there is nothing else to write.
     for _ in 0..100 {
         if !traces(1).iter().any(|trace| holds(&path, trace)) {
@@ -135,4 +136,21 @@ async fn what_a_slow_reader_keeps_goes_when_they_are_done() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("the deleted text is still there");
+}
+
+#[tokio::test]
+async fn synonyms_that_were_removed_leave_no_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    let words = [1, 2, 3].map(|n| format!("word{}", secret(n)));
+    let groups = [SynonymGroup::new(&words[0], ["x"]), SynonymGroup::new("kept", [&words[1]])];
+    SynonymStore::put(&store, &lin(), &groups).await.unwrap();
+    let pair = WordPair::new(&words[2], "x").unwrap();
+    store.judge(&lin(), &[Verdict { pair, accepted: false }]).await.unwrap();
+    assert!(words.iter().all(|word| holds(&path, word.as_bytes())));
+    SynonymStore::remove(&store, &lin(), &words[..1]).await.unwrap();
+    assert!(!holds(&path, words[0].as_bytes()) && holds(&path, words[1].as_bytes()));
+    store.clear(&lin()).await.unwrap();
+    assert!(words.iter().all(|word| !holds(&path, word.as_bytes())));
 }

@@ -8,6 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use given::{embed, found, lin, near, open, options, turn, vector, write};
 use memory_core::{EmbeddingSpace, Error, ErrorKind, Job, Record, RecordStore};
 use memory_engine_sqlite::{Mismatch, SCHEMA, SqliteOptions, SqliteStore, migrate_down};
+use memory_synonyms::{SynonymGroup, SynonymStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -25,7 +26,7 @@ async fn refusal(path: &Path, options: SqliteOptions) -> Error {
 async fn fill(store: &SqliteStore) -> Record {
     let records = ["green tea", "black coffee"].map(|text| turn(&lin(), text));
     for (record, number) in records.iter().zip(1..) {
-        store.put(&lin(), vec![write(record)]).await.unwrap();
+        RecordStore::put(store, &lin(), vec![write(record)]).await.unwrap();
         embed(store, record, vector(number)).await;
     }
     let [first, _] = records;
@@ -100,7 +101,8 @@ async fn a_newer_schema_is_refused() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", SCHEMA + 1).unwrap();
     let e = refusal(&path, options()).await;
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
-    assert!(e.to_string().contains("newer memory-engine (schema 2, this one knows 1); update"), "{e}");
+    let expected = format!("newer memory-engine (schema {}, this one knows {SCHEMA}); update", SCHEMA + 1);
+    assert!(e.to_string().contains(&expected), "{e}");
 }
 
 #[tokio::test]
@@ -175,7 +177,7 @@ async fn a_schema_goes_up_and_down_and_up_again() {
     let (_directory, path) = place();
     let store = open(&path).await;
     let record = fill(&store).await;
-    store.delete(&lin(), &[record.id]).await.unwrap();
+    RecordStore::delete(&store, &lin(), &[record.id]).await.unwrap();
     store.close().await;
     assert_eq!(migrate_down(&path, SCHEMA + 1).unwrap_err().kind(), ErrorKind::InvalidInput);
     migrate_down(&path, 0).unwrap();
@@ -186,6 +188,47 @@ async fn a_schema_goes_up_and_down_and_up_again() {
     assert_eq!(store.stats(&lin()).await.unwrap(), memory_core::Stats::default());
     fill(&store).await;
     assert_eq!(migrate_down(Path::new("/nowhere/memory.db"), 0).unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn going_back_to_schema_one_loses_the_synonyms_and_nothing_else() {
+    let (_directory, path) = place();
+    let store = open(&path).await;
+    let record = fill(&store).await;
+    let group = SynonymGroup::new("tea", ["茶"]);
+    SynonymStore::put(&store, &lin(), std::slice::from_ref(&group)).await.unwrap();
+    drop(store);
+    migrate_down(&path, 1).unwrap();
+    let version = |path: &Path| {
+        let connection = Connection::open(path).unwrap();
+        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, u32>(0)).unwrap()
+    };
+    assert_eq!(version(&path), 1);
+    let store = open(&path).await;
+    assert_eq!(version(&path), SCHEMA);
+    assert_eq!(store.get(&lin(), &[record.id]).await.unwrap()[0].as_ref().unwrap().text, "green tea");
+    assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (1, 2));
+    assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), []);
+    SynonymStore::put(&store, &lin(), &[group]).await.unwrap();
+}
+
+/// People add groups with SQL; what they write has to be what the engine reads.
+#[tokio::test]
+async fn a_group_that_was_added_by_hand_is_listed() {
+    let (_directory, path) = place();
+    let store = open(&path).await;
+    fill(&store).await;
+    let by_hand = Connection::open(&path).unwrap();
+    let insert = |members: &str| {
+        let sql = "INSERT INTO synonym_groups (namespace, term, members)
+                   SELECT namespace, 'Tea', ?1 FROM namespaces WHERE user = 'lin'";
+        by_hand.execute(sql, [members])
+    };
+    assert!(insert("茶").is_err(), "the members are a list");
+    assert_eq!(insert(r#"["茶", "チャ"]"#).unwrap(), 1);
+    assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), [SynonymGroup::new("Tea", ["茶", "チャ"])]);
+    SynonymStore::put(&store, &lin(), &[SynonymGroup::new("ＴＥＡ", ["chai"])]).await.unwrap();
+    assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), [SynonymGroup::new("ＴＥＡ", ["chai"])]);
 }
 
 #[tokio::test]
@@ -217,6 +260,23 @@ async fn a_file_of_schema_one_is_read() {
     assert_eq!(nearest[0].id, expected[1].id);
     assert_eq!(store.tombstones(&lin(), None, 10).await.unwrap().len(), 1);
     assert_eq!(store.stats(&lin()).await.unwrap().backlog, [(Job::Embedding, 1)].into());
+    let groups = [SynonymGroup::new("海鲜", ["seafood"])];
+    SynonymStore::put(&store, &lin(), &groups).await.unwrap();
+    assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), groups, "it was brought to the latest schema");
+}
+
+/// The file was made by the first version that knows synonyms.
+#[tokio::test]
+async fn a_file_of_schema_two_is_read() {
+    let (_directory, path) = place();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-2.sqlite"), &path).unwrap();
+    let store = open(&path).await;
+    let everything = store.scan(&lin(), &memory_core::ScanQuery::oldest(10)).await.unwrap().records;
+    let mut expected = given::golden();
+    expected.iter_mut().for_each(|record| record.revision = 1);
+    assert_eq!(everything, expected);
+    assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), given::golden_groups());
+    assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
 }
 
 /// Makes the file above. Never again for a schema that was released: `cargo test -- --ignored make_the_golden_file`.
@@ -227,7 +287,7 @@ async fn make_the_golden_file() {
     let _ = fs::remove_file(&path);
     let store = open(Path::new(&path)).await;
     for (record, number) in given::golden().iter().zip(1..) {
-        store.put(&lin(), vec![write(record)]).await.unwrap();
+        RecordStore::put(&store, &lin(), vec![write(record)]).await.unwrap();
         if number < 3 {
             embed(&store, record, vector(number)).await;
             let pending = store.backlog(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);
@@ -235,7 +295,9 @@ async fn make_the_golden_file() {
         }
     }
     let gone = turn(&lin(), "to be forgotten");
-    store.put(&lin(), vec![write(&gone)]).await.unwrap();
-    store.delete(&lin(), &[gone.id]).await.unwrap();
+    RecordStore::put(&store, &lin(), vec![write(&gone)]).await.unwrap();
+    RecordStore::delete(&store, &lin(), &[gone.id]).await.unwrap();
+    SynonymStore::put(&store, &lin(), &given::golden_groups()).await.unwrap();
+    store.judge(&lin(), &given::golden_verdicts()).await.unwrap();
     store.close().await;
 }

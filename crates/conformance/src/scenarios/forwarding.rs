@@ -19,3 +19,9 @@ pub async fn boxed_vectors_are_found_and_deleted(world: &World) {
     scenarios::vectors::the_space_is_the_one_it_was_opened_with(&boxed).await;
     scenarios::vectors::deleted_vectors_are_not_found(&boxed).await;
 }
+
+pub async fn boxed_synonyms_are_kept_judged_and_removed(world: &World) {
+    let boxed = world.boxed();
+    scenarios::synonyms::removing_goes_by_how_a_term_reads_and_counts_what_was_there(&boxed).await;
+    scenarios::synonyms::clearing_takes_everything_within_the_scope_and_nothing_else(&boxed).await;
+}

@@ -55,6 +55,14 @@ pub(super) fn analyze(run: &[char], emit: &mut impl FnMut(String, f64)) {
     }
 }
 
+/// The words of a run as places of their first character and of the one after the last, without stop words.
+pub(super) fn cut(run: &[char]) -> Vec<(usize, usize)> {
+    let text: String = run.iter().collect();
+    let tokens = JIEBA.tokenize(&text, TokenizeMode::Default, true);
+    let words = tokens.into_iter().filter(|token| !stop_words::is_chinese(token.word));
+    words.map(|token| (token.start, token.end)).collect()
+}
+
 /// The word that a character belongs to.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {

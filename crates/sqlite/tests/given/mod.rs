@@ -9,6 +9,7 @@ use memory_core::{
 };
 use memory_engine_sqlite::{SqliteOptions, SqliteStore};
 use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
+use memory_synonyms::{SynonymGroup, Verdict, WordPair};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 pub(crate) const DIMENSIONS: usize = 16;
@@ -84,4 +85,14 @@ pub(crate) fn golden() -> Vec<Record> {
     (full.valid_from, full.valid_until) = (Some(Timestamp::from_micros(-1)), Some(Timestamp::from_micros(1 << 50)));
     full.metadata.insert("mood".into(), serde_json::json!({"glad": [1, 2.5, null, true, "so"]}));
     vec![record(lin(), "我 对 海鲜 过敏", 1), full, record(lin(), "still to be embedded", 3)]
+}
+
+pub(crate) fn golden_groups() -> Vec<SynonymGroup> {
+    let docker = SynonymGroup::new("Docker", ["容器", "鲸鱼 \"whale\""]).with_category("tool");
+    vec![docker, SynonymGroup::new("海鲜", ["seafood"])]
+}
+
+pub(crate) fn golden_verdicts() -> Vec<Verdict> {
+    let verdict = |a, b, accepted| Verdict { pair: WordPair::new(a, b).unwrap(), accepted };
+    vec![verdict("docker", "鲸鱼", true), verdict("海鲜", "过敏", false)]
 }

@@ -1,0 +1,144 @@
+//! Groups of synonyms, and what was decided about suggestions.
+
+use memory_core::{ErrorKind, Scope};
+use memory_synonyms::{SynonymGroup, SynonymStore, SynonymStoreExt, Verdict, WordPair};
+
+use crate::{
+    World,
+    given::{fails_with, lin, mo, session},
+};
+
+fn group(term: &str, members: &[&str]) -> SynonymGroup {
+    SynonymGroup::new(term, members.iter().copied())
+}
+
+fn verdict(a: &str, b: &str, accepted: bool) -> Verdict {
+    Verdict { pair: WordPair::new(a, b).unwrap(), accepted }
+}
+
+fn tenant() -> Scope {
+    Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap()
+}
+
+fn names(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// The store, or nothing where the backend keeps no synonyms.
+fn store(world: &World) -> Option<&dyn SynonymStore> {
+    if world.synonyms.is_none() {
+        eprintln!("skipped: this world has no store of synonyms");
+    }
+    world.synonyms.as_deref()
+}
+
+pub async fn groups_come_back_in_the_order_of_their_terms(world: &World) {
+    let Some(store) = store(world) else { return };
+    let groups = [
+        group("纹身", &["双头鹰"]),
+        group("Zebra", &["斑马"]).with_category("animal"),
+        group("ant", &["蚂蚁", "Ameise"]),
+    ];
+    store.put(&lin(), &groups).await.unwrap();
+    let [tattoo, zebra, ant] = groups;
+    assert_eq!(store.list(&lin()).await.unwrap(), [ant, zebra, tattoo], "upper and lower case do not matter");
+}
+
+pub async fn a_group_takes_the_place_of_the_one_whose_term_reads_the_same(world: &World) {
+    let Some(store) = store(world) else { return };
+    store.put(&lin(), &[group("KSK", &["a"]), group("臺灣", &["b"])]).await.unwrap();
+    store.put(&lin(), &[group("ｋｓｋ", &["c"]).with_category("org"), group("台湾", &["d"])]).await.unwrap();
+    let expected = [group("ｋｓｋ", &["c"]).with_category("org"), group("台湾", &["d"])];
+    assert_eq!(store.list(&lin()).await.unwrap(), expected);
+    store.put(&lin(), &[group("x", &["first"]), group("X", &["second"])]).await.unwrap();
+    assert!(store.list(&lin()).await.unwrap().contains(&group("X", &["second"])), "the later of a batch holds");
+    assert_eq!(store.list(&lin()).await.unwrap().len(), 3);
+}
+
+pub async fn a_bad_group_keeps_its_whole_batch_away(world: &World) {
+    let Some(store) = store(world) else { return };
+    for bad in [group("", &["x"]), group("x", &[]), group("x", &["X"]), group("x", &["y\0"])] {
+        fails_with(ErrorKind::InvalidInput, store.put(&lin(), &[group("good", &["gut"]), bad]).await);
+    }
+    assert_eq!(store.list(&lin()).await.unwrap(), []);
+}
+
+pub async fn removing_goes_by_how_a_term_reads_and_counts_what_was_there(world: &World) {
+    let Some(store) = store(world) else { return };
+    store.put(&lin(), &[group("Krueger", &["K"]), group("纹身", &["胸前"])]).await.unwrap();
+    assert_eq!(store.remove(&lin(), &names(&["KRUEGER", "K", "nobody", "krueger"])).await.unwrap(), 1);
+    assert_eq!(store.list(&lin()).await.unwrap(), [group("纹身", &["胸前"])], "a member is no name of a group");
+    assert_eq!(store.remove(&mo(), &names(&["纹身"])).await.unwrap(), 0);
+    assert_eq!(store.remove(&lin(), &names(&["紋身"])).await.unwrap(), 1);
+}
+
+pub async fn odd_words_come_back(world: &World) {
+    let Some(store) = store(world) else { return };
+    let members =
+        ["Kommando Spezialkräfte", "a'b\"c\\d", "%_*", "[\"json\"]", "🦅", "'; DROP TABLE synonym_groups; --"];
+    let odd = group("\"quoted\" \\ term", &members).with_category("it's");
+    store.put(&lin(), std::slice::from_ref(&odd)).await.unwrap();
+    store.judge(&lin(), &[verdict("a'b", "\"c\"", true)]).await.unwrap();
+    assert_eq!(store.list(&lin()).await.unwrap(), [odd]);
+    assert_eq!(store.verdicts(&lin()).await.unwrap(), [verdict("a'b", "\"c\"", true)]);
+}
+
+pub async fn users_and_their_tenant_have_groups_of_their_own(world: &World) {
+    let Some(store) = store(world) else { return };
+    let other = Scope::tenant_wide("other").unwrap();
+    let scopes = [tenant(), lin(), mo(), other.clone(), other.with_user("lin").unwrap()];
+    for (n, scope) in scopes.iter().enumerate() {
+        store.put(scope, &[group("same", &[&format!("of {n}")])]).await.unwrap();
+        store.judge(scope, &[verdict("same", &format!("of {n}"), true)]).await.unwrap();
+    }
+    for (n, scope) in scopes.iter().enumerate() {
+        assert_eq!(store.list(scope).await.unwrap(), [group("same", &[&format!("of {n}")])]);
+        assert_eq!(store.verdicts(scope).await.unwrap(), [verdict("same", &format!("of {n}"), true)]);
+    }
+    let applicable = store.applicable(&lin()).await.unwrap();
+    assert_eq!(applicable, [group("same", &["of 0"]), group("same", &["of 1"])]);
+}
+
+pub async fn narrower_scopes_mean_their_user(world: &World) {
+    let Some(store) = store(world) else { return };
+    store.put(&session("monday"), &[group("a", &["b"])]).await.unwrap();
+    assert_eq!(store.list(&lin()).await.unwrap(), [group("a", &["b"])]);
+    let kai = lin().with_agent("kai").unwrap();
+    assert_eq!(store.list(&kai).await.unwrap(), [group("a", &["b"])]);
+    assert_eq!(store.remove(&kai, &names(&["a"])).await.unwrap(), 1);
+    assert_eq!(store.list(&lin()).await.unwrap(), []);
+}
+
+pub async fn verdicts_are_remembered_until_another_one_comes(world: &World) {
+    let Some(store) = store(world) else { return };
+    store.judge(&lin(), &[verdict("猫", "狗", false), verdict("cat", "猫", true)]).await.unwrap();
+    let expected = [verdict("cat", "猫", true), verdict("猫", "狗", false)];
+    assert_eq!(store.verdicts(&lin()).await.unwrap(), expected);
+    store.judge(&lin(), &[verdict("狗", "猫", true)]).await.unwrap();
+    assert_eq!(store.verdicts(&lin()).await.unwrap()[1], verdict("猫", "狗", true));
+    assert_eq!(store.list(&lin()).await.unwrap(), [], "a verdict makes no group");
+}
+
+pub async fn clearing_takes_everything_within_the_scope_and_nothing_else(world: &World) {
+    let Some(store) = store(world) else { return };
+    let stranger = Scope::tenant_wide("other").unwrap().with_user("lin").unwrap();
+    for scope in [&tenant(), &lin(), &mo(), &stranger] {
+        store.put(scope, &[group("a", &["b"])]).await.unwrap();
+        store.judge(scope, &[verdict("a", "c", false)]).await.unwrap();
+    }
+    let count =
+        async |scope: &Scope| (store.list(scope).await.unwrap().len(), store.verdicts(scope).await.unwrap().len());
+    store.clear(&session("monday")).await.unwrap();
+    assert_eq!((count(&lin()).await, count(&mo()).await, count(&tenant()).await), ((0, 0), (1, 1), (1, 1)));
+    store.clear(&tenant()).await.unwrap();
+    assert_eq!((count(&mo()).await, count(&tenant()).await, count(&stranger).await), ((0, 0), (0, 0), (1, 1)));
+}
+
+pub async fn calls_about_no_synonyms_do_nothing(world: &World) {
+    let Some(store) = store(world) else { return };
+    store.put(&lin(), &[]).await.unwrap();
+    store.judge(&lin(), &[]).await.unwrap();
+    assert_eq!(store.remove(&lin(), &[]).await.unwrap(), 0);
+    store.clear(&mo()).await.unwrap();
+    assert_eq!((store.list(&lin()).await.unwrap(), store.verdicts(&mo()).await.unwrap()), (vec![], vec![]));
+}

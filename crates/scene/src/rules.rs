@@ -1,0 +1,247 @@
+//! The words that decide.
+
+use std::collections::BTreeSet;
+
+use memory_core::{Error, Result, phrases::fold};
+use serde::{Deserialize, Serialize};
+
+use crate::{DAILY, META, PLOT};
+
+/// The words that label a message, enter a scene or leave one.
+///
+/// The default is three scenes: `meta`, which only labels a message, `plot` with words that enter and leave it, and
+/// `daily` for the rest. A file in TOML is laid over the default: a list takes the place of the default's, a list with
+/// `more_` before its name adds to it, what is not named stays, and a scene of another name comes last.
+///
+/// ```
+/// use memory_engine_scene::SceneRules;
+///
+/// let rules = SceneRules::from_toml(r#"
+///     [[scenes]]
+///     name = "plot"
+///     more_exit = ["下线了"]
+///
+///     [[scenes]]
+///     name = "study"
+///     enter = ["开始学习"]
+///     exit = ["下课"]
+/// "#)?;
+/// assert_eq!(rules.scenes.len(), 2);
+/// assert!(rules.scenes[0].exit.contains(&"出戏".to_owned()) && rules.scenes[0].exit.contains(&"下线了".to_owned()));
+/// # Ok::<(), memory_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Overlay")]
+#[non_exhaustive]
+pub struct SceneRules {
+    /// The scene of a session in which none was entered.
+    pub default_scene: String,
+    /// Labels for one message; of several that fit the first.
+    pub labels: Vec<LabelRule>,
+    /// Scenes that a session enters and leaves; of several that fit the first.
+    pub scenes: Vec<SceneRule>,
+}
+
+/// A label for single messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LabelRule {
+    /// The label.
+    pub name: String,
+    /// A message that holds one of these gets it.
+    pub words: Vec<String>,
+}
+
+/// A scene that a session stays in until it is left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SceneRule {
+    /// The scene.
+    pub name: String,
+    /// A message that holds one of these enters it.
+    pub enter: Vec<String>,
+    /// A message that holds one of these leaves it, or keeps it from being entered.
+    pub exit: Vec<String>,
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+impl Default for SceneRules {
+    fn default() -> Self {
+        let meta = ["测试", "test", "MCP", "工具", "tool", "服务器", "server", "API", "debug"];
+        let enter = ["剧本", "来演", "来玩", "角色扮演", "RP", "继续剧情", "接着演"];
+        let exit = ["不玩了", "回来", "正常聊", "出戏", "暂停"];
+        Self {
+            default_scene: DAILY.into(),
+            labels: vec![LabelRule { name: META.into(), words: owned(&meta) }],
+            scenes: vec![SceneRule { name: PLOT.into(), enter: owned(&enter), exit: owned(&exit) }],
+        }
+    }
+}
+
+impl SceneRules {
+    /// Another name for the scene of a session in which none was entered.
+    #[must_use]
+    pub fn with_default_scene(mut self, name: impl Into<String>) -> Self {
+        self.default_scene = name.into();
+        self
+    }
+
+    /// One scene more, or another rule for one that is there.
+    #[must_use]
+    pub fn with_scene(mut self, rule: SceneRule) -> Self {
+        match self.scenes.iter_mut().find(|known| known.name == rule.name) {
+            Some(known) => *known = rule,
+            None => self.scenes.push(rule),
+        }
+        self
+    }
+
+    /// One label more, or another rule for one that is there.
+    #[must_use]
+    pub fn with_label(mut self, rule: LabelRule) -> Self {
+        match self.labels.iter_mut().find(|known| known.name == rule.name) {
+            Some(known) => *known = rule,
+            None => self.labels.push(rule),
+        }
+        self
+    }
+
+    /// Reads rules from TOML, laid over the default, and checks them.
+    ///
+    /// # Errors
+    /// `InvalidInput` with line and column for what is no TOML or no field of ours, and as [`SceneRules::validate`].
+    pub fn from_toml(text: &str) -> Result<Self> {
+        let rules: Self = toml::from_str(text).map_err(|e| Error::invalid("scene rules", e.to_string().trim_end()))?;
+        rules.validate()?;
+        Ok(rules)
+    }
+
+    /// Refuses rules that could not mean anything.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a name that is empty, blank at an end or used twice, and for an empty word.
+    pub fn validate(&self) -> Result<()> {
+        let wrong = |message: String| Err(Error::invalid("scene rules", message));
+        let labels = self.labels.iter().map(|rule| rule.name.as_str());
+        let scenes = self.scenes.iter().map(|rule| rule.name.as_str());
+        let mut names = BTreeSet::new();
+        for name in [self.default_scene.as_str()].into_iter().chain(labels).chain(scenes) {
+            if name.trim() != name || name.is_empty() || name.chars().any(char::is_control) {
+                return wrong(format!("'{}' is no name for a scene; write a plain word", name.escape_debug()));
+            }
+            if !names.insert(name) {
+                return wrong(format!("the name '{name}' is used twice; every scene and label needs its own"));
+            }
+        }
+        let labels = self.labels.iter().map(|rule| (&rule.name, "words", &rule.words));
+        let enter = self.scenes.iter().map(|rule| (&rule.name, "enter", &rule.enter));
+        let exit = self.scenes.iter().map(|rule| (&rule.name, "exit", &rule.exit));
+        for (name, list, words) in labels.chain(enter).chain(exit) {
+            if words.iter().any(|word| fold(word).is_empty()) {
+                return wrong(format!("a word in '{list}' of '{name}' is empty; it would fit every message"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a file says, to be laid over the default.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Overlay {
+    default_scene: Option<String>,
+    #[serde(default)]
+    labels: Vec<LabelOverlay>,
+    #[serde(default)]
+    scenes: Vec<SceneOverlay>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LabelOverlay {
+    name: String,
+    words: Option<Vec<String>>,
+    #[serde(default)]
+    more_words: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SceneOverlay {
+    name: String,
+    enter: Option<Vec<String>>,
+    #[serde(default)]
+    more_enter: Vec<String>,
+    exit: Option<Vec<String>>,
+    #[serde(default)]
+    more_exit: Vec<String>,
+}
+
+impl From<Overlay> for SceneRules {
+    fn from(overlay: Overlay) -> Self {
+        let lay = |list: &mut Vec<String>, instead: Option<Vec<String>>, more: Vec<String>| {
+            if let Some(instead) = instead {
+                *list = instead;
+            }
+            list.extend(more);
+        };
+        let mut rules = Self::default();
+        if let Some(name) = overlay.default_scene {
+            rules.default_scene = name;
+        }
+        for LabelOverlay { name, words, more_words } in overlay.labels {
+            let place = rules.labels.iter().position(|rule| rule.name == name).unwrap_or_else(|| {
+                rules.labels.push(LabelRule { name, words: Vec::new() });
+                rules.labels.len() - 1
+            });
+            lay(&mut rules.labels[place].words, words, more_words);
+        }
+        for SceneOverlay { name, enter, more_enter, exit, more_exit } in overlay.scenes {
+            let place = rules.scenes.iter().position(|rule| rule.name == name).unwrap_or_else(|| {
+                rules.scenes.push(SceneRule { name, enter: Vec::new(), exit: Vec::new() });
+                rules.scenes.len() - 1
+            });
+            lay(&mut rules.scenes[place].enter, enter, more_enter);
+            lay(&mut rules.scenes[place].exit, exit, more_exit);
+        }
+        rules
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_the_default_and_the_default_comes_back_from_its_own_file() {
+        assert_eq!(SceneRules::from_toml("").unwrap(), SceneRules::default());
+        let written = toml::to_string(&SceneRules::default()).unwrap();
+        assert_eq!(SceneRules::from_toml(&written).unwrap(), SceneRules::default());
+    }
+
+    #[test]
+    fn a_list_takes_the_place_of_the_default_and_more_adds_to_it() {
+        let text = "default_scene = 'life'\n[[labels]]\nname = 'meta'\nmore_words = ['ping']\n[[scenes]]\nname = 'plot'\nenter = ['开演']";
+        let rules = SceneRules::from_toml(text).unwrap();
+        assert_eq!(rules.default_scene, "life");
+        assert_eq!(rules.labels[0].words.len(), SceneRules::default().labels[0].words.len() + 1);
+        assert_eq!(rules.scenes[0].enter, ["开演"]);
+        assert_eq!(rules.scenes[0].exit, SceneRules::default().scenes[0].exit);
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_its_place() {
+        for (text, part) in [
+            ("[[scenes]]\nname = 'plot'\nenters = ['x']", "unknown field `enters`"),
+            ("[[scenes]]\nname = 'plot'\nenters = ['x']", "line 3"),
+            ("scenes = 3", "expected a sequence"),
+            ("[[scenes]]\nname = 'plot'\nexit = [''] ", "'exit' of 'plot' is empty"),
+            ("[[scenes]]\nname = 'meta'", "'meta' is used twice"),
+            ("[[scenes]]\nname = ' '", "no name for a scene"),
+        ] {
+            let message = SceneRules::from_toml(text).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The document's table of scenes, and what is true of every conversation.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::{sync::Arc, time::Duration};
+
+use memory_core::{ErrorKind, ManualClock, Scope, Timestamp};
+use memory_engine_scene::{
+    DAILY, LabelRule, META, PLOT, Reason, SceneChange, SceneDetector, SceneRule, SceneRules, SessionLimits,
+};
+use proptest::prelude::*;
+
+fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::new(Timestamp::from_micros(1_772_000_000_000_000)))
+}
+
+fn detector() -> SceneDetector {
+    SceneDetector::new(&SceneRules::default(), clock()).unwrap()
+}
+
+fn session(name: &str) -> Scope {
+    Scope::user("dream").unwrap().with_session(name).unwrap()
+}
+
+#[test]
+fn the_table_of_the_document_holds() {
+    let (detector, session) = (detector(), session("a"));
+    for (text, scene) in [
+        ("今天好累啊", DAILY),
+        ("来玩剧本吧！", PLOT),
+        ("（继续剧情对话）", PLOT),
+        ("不玩了回来聊天", DAILY),
+        ("测试一下这个MCP工具", META),
+    ] {
+        assert_eq!(detector.detect(&session, text).scene, scene, "{text}");
+    }
+}
+
+#[test]
+fn every_word_of_the_document_decides() {
+    let rules = SceneRules::default();
+    for word in &rules.labels[0].words {
+        assert_eq!(detector().detect(&session("a"), &format!("看看 {word} 吧")).scene, META, "{word}");
+    }
+    for word in &rules.scenes[0].enter {
+        let found = detector().detect(&session("a"), &format!("我们{word}吧"));
+        assert_eq!((found.scene.as_str(), found.reason.word()), (PLOT, Some(word.as_str())), "{word}");
+    }
+    for word in &rules.scenes[0].exit {
+        let (detector, session) = (detector(), session("a"));
+        detector.detect(&session, "来演一段");
+        let left = detector.detect(&session, &format!("好了{word}啦"));
+        assert_eq!(left.changed, Some(SceneChange { from: PLOT.into(), to: DAILY.into() }), "{word}");
+        assert_eq!(left.reason, Reason::Exit(word.clone()));
+    }
+}
+
+#[test]
+fn a_plot_lasts_until_it_is_left() {
+    let (detector, session) = (detector(), session("a"));
+    let entered = detector.detect(&session, "我们来演吧");
+    assert_eq!(entered.changed, Some(SceneChange { from: DAILY.into(), to: PLOT.into() }));
+    for text in ["他推开门", "今天吃饭了吗", "继续剧情"] {
+        let found = detector.detect(&session, text);
+        assert_eq!((found.scene.as_str(), found.changed), (PLOT, None), "{text}");
+    }
+    assert_eq!(detector.detect(&session, "出戏").scene, DAILY);
+    assert_eq!(detector.detect(&session, "他推开门").reason, Reason::Default);
+}
+
+#[test]
+fn ordinary_sentences_are_no_triggers() {
+    let detector = detector();
+    for text in [
+        "你什么时候回来",
+        "我看了一场演出，演员演得很好",
+        "暂停一下，我去接电话",
+        "what's the latest on that contest?",
+        "a sharp knife in a carpet shop",
+        "therapist said so",
+        "我在自拍",
+        "toolbox, apiary, observer",
+    ] {
+        let found = detector.detect(&session("a"), text);
+        assert_eq!((found.scene.as_str(), found.changed), (DAILY, None), "{text}");
+    }
+}
+
+#[test]
+fn width_case_and_script_do_not_matter() {
+    for (text, scene) in
+        [("ＲＰ一下", PLOT), ("Let's rp", PLOT), ("來玩劇本吧", PLOT), ("ＴＥＳＴ", META), ("查api文档", META)]
+    {
+        assert_eq!(detector().detect(&session("a"), text).scene, scene, "{text}");
+    }
+}
+
+#[test]
+fn an_exit_word_beats_an_enter_word_of_the_same_scene() {
+    let (detector, session) = (detector(), session("a"));
+    assert_eq!(detector.detect(&session, "剧本不玩了").scene, DAILY);
+    detector.detect(&session, "来玩剧本");
+    assert_eq!(detector.detect(&session, "剧本先到这，出戏").scene, DAILY);
+}
+
+#[test]
+fn meta_beats_everything_and_moves_nothing() {
+    let (detector, session) = (detector(), session("a"));
+    assert_eq!(detector.detect(&session, "测试：来玩剧本").current, DAILY);
+    detector.detect(&session, "来玩剧本");
+    let found = detector.detect(&session, "test 不玩了");
+    assert_eq!((found.scene.as_str(), found.current.as_str(), found.changed), (META, PLOT, None));
+    assert_eq!(detector.detect(&session, "他推开门").scene, PLOT);
+}
+
+#[test]
+fn sessions_know_nothing_of_each_other() {
+    let detector = detector();
+    detector.detect(&session("a"), "来玩剧本");
+    assert_eq!(detector.current(&session("b")), DAILY);
+    let namesake = Scope::user("lin").unwrap().with_session("a").unwrap();
+    assert_eq!(detector.detect(&namesake, "好").scene, DAILY);
+    detector.forget(&Scope::user("dream").unwrap());
+    assert_eq!(detector.current(&session("a")), DAILY);
+}
+
+#[test]
+fn a_session_that_is_silent_too_long_is_back_in_the_default_scene() {
+    let clock = clock();
+    let limits = SessionLimits::default().with_time_to_live(Duration::from_secs(60));
+    let detector = SceneDetector::with_limits(&SceneRules::default(), limits, clock.clone()).unwrap();
+    detector.detect(&session("a"), "来玩剧本");
+    for _ in 0..3 {
+        clock.advance(Duration::from_secs(59));
+        assert_eq!(detector.detect(&session("a"), "debug 一下").current, PLOT, "every message keeps it alive");
+    }
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(detector.current(&session("a")), DAILY);
+    assert_eq!(detector.detect(&session("a"), "他推开门").scene, DAILY);
+}
+
+#[test]
+fn of_too_many_sessions_the_one_silent_longest_is_forgotten() {
+    let limits = SessionLimits::default().with_max_sessions(2);
+    let detector = SceneDetector::with_limits(&SceneRules::default(), limits, clock()).unwrap();
+    for name in ["a", "b"] {
+        detector.detect(&session(name), "来玩剧本");
+    }
+    detector.detect(&session("a"), "他推开门");
+    detector.detect(&session("c"), "来玩剧本");
+    let scenes = ["a", "b", "c"].map(|name| detector.current(&session(name)));
+    assert_eq!(scenes, [PLOT, DAILY, PLOT]);
+}
+
+#[test]
+fn a_caller_may_add_scenes_and_labels() {
+    let study = SceneRule { name: "study".into(), enter: vec!["开始学习".into()], exit: vec!["下课".into()] };
+    let ad = LabelRule { name: "ad".into(), words: vec!["广告".into()] };
+    let rules = SceneRules::default().with_scene(study).with_label(ad);
+    let detector = SceneDetector::new(&rules, clock()).unwrap();
+    let session = session("a");
+    for (text, scene) in [
+        ("开始学习", "study"),
+        ("第一章", "study"),
+        ("一条广告", "ad"),
+        ("出戏", "study"),
+        ("下课，来玩剧本", PLOT),
+        ("不玩了，开始学习", "study"),
+        ("下课", DAILY),
+    ] {
+        assert_eq!(detector.detect(&session, text).scene, scene, "{text}");
+    }
+}
+
+#[test]
+fn new_rules_hold_from_the_next_message_and_bad_ones_change_nothing() {
+    let detector = detector();
+    let session = session("a");
+    detector.detect(&session, "来玩剧本");
+    let bad = SceneRules::default().with_default_scene("plot");
+    assert_eq!(detector.replace_rules(&bad).unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert_eq!(detector.current(&session), PLOT);
+    let mut rules = SceneRules::default();
+    rules.scenes[0].exit.push("散了".into());
+    detector.replace_rules(&rules).unwrap();
+    assert_eq!(detector.detect(&session, "散了").scene, DAILY);
+    detector.detect(&session, "来玩剧本");
+    rules.scenes.clear();
+    detector.replace_rules(&rules).unwrap();
+    assert_eq!(detector.current(&session), DAILY);
+}
+
+#[test]
+fn a_scene_can_be_set_by_hand_when_the_rules_have_it() {
+    let detector = detector();
+    detector.set(&session("a"), PLOT).unwrap();
+    assert_eq!(detector.detect(&session("a"), "他推开门").reason, Reason::Inherited);
+    assert_eq!(detector.set(&session("a"), META).unwrap_err().kind(), ErrorKind::NotFound);
+    detector.set(&session("a"), DAILY).unwrap();
+    assert_eq!((detector.current(&session("a")).as_str(), detector.remembered()), (DAILY, 0));
+}
+
+fn messages() -> impl Strategy<Value = String> {
+    let words = SceneRules::default();
+    let mut pool = words.labels[0].words.clone();
+    pool.extend(words.scenes[0].enter.iter().chain(&words.scenes[0].exit).cloned());
+    let word = proptest::sample::select(pool);
+    prop_oneof![
+        2 => "\\PC{0,12}".boxed(),
+        3 => (word, "[a-z ，。今天]{0,5}", "[ ，。今天]{0,5}").prop_map(|(w, a, b)| format!("{a} {w} {b}")).boxed(),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn an_exit_always_leaves_and_meta_never_moves(texts in proptest::collection::vec(messages(), 1..20)) {
+        let detector = detector();
+        let session = session("a");
+        let rules = SceneRules::default();
+        for text in texts {
+            let before = detector.current(&session);
+            let found = detector.detect(&session, &text);
+            prop_assert_eq!(&found.current, &detector.current(&session));
+            if found.scene == META {
+                prop_assert_eq!((&found.current, &found.changed), (&before, &None));
+            } else {
+                prop_assert_eq!(&found.scene, &found.current);
+                if rules.scenes[0].exit.iter().any(|word| text.contains(word)) {
+                    prop_assert_eq!(&found.scene, DAILY);
+                }
+            }
+            let changed = SceneChange { from: before.clone(), to: found.current.clone() };
+            prop_assert_eq!(found.changed, (before != found.current).then_some(changed));
+        }
+    }
+
+    #[test]
+    fn no_more_sessions_are_remembered_than_allowed(
+        steps in proptest::collection::vec((0..30_u8, messages()), 0..80),
+        max in 0..5_usize,
+    ) {
+        let limits = SessionLimits::default().with_max_sessions(max);
+        let detector = SceneDetector::with_limits(&SceneRules::default(), limits, clock()).unwrap();
+        for (number, text) in steps {
+            detector.detect(&session(&number.to_string()), &text);
+            prop_assert!(detector.remembered() <= max);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Groups of synonyms.
+
+use async_trait::async_trait;
+use memory_core::{Result, Scope, phrases::fold};
+use memory_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use rusqlite::{Connection, params};
+
+use crate::{
+    SqliteStore,
+    failure::Failure,
+    scopes::{self, Reach},
+    statement::Statement,
+    writer::Residue,
+};
+
+#[async_trait]
+impl SynonymStore for SqliteStore {
+    async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
+        let scope = scope.clone();
+        self.read("list synonyms", move |connection| list(connection, &scope)).await
+    }
+
+    async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
+        groups.iter().try_for_each(SynonymGroup::validate)?;
+        let (scope, groups) = (scope.namespace(), groups.to_vec());
+        let residue = |replaced: &bool| if *replaced { Residue::Replaced } else { Residue::None };
+        self.write("put synonyms", residue, move |connection| put(connection, &scope, &groups)).await?;
+        Ok(())
+    }
+
+    async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
+        let (scope, keys) = (scope.clone(), terms.iter().map(|term| fold(term)).collect::<Vec<_>>());
+        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
+        self.write("remove synonyms", residue, move |connection| match scopes::namespace(connection, &scope)? {
+            None => Ok(0),
+            Some(namespace) => keys.iter().try_fold(0, |gone, key| Ok(gone + remove(connection, namespace, key)?)),
+        })
+        .await
+    }
+
+    async fn verdicts(&self, scope: &Scope) -> Result<Vec<Verdict>> {
+        let scope = scope.clone();
+        self.read("list verdicts", move |connection| verdicts(connection, &scope)).await
+    }
+
+    async fn judge(&self, scope: &Scope, verdicts: &[Verdict]) -> Result<()> {
+        let (scope, verdicts) = (scope.namespace(), verdicts.to_vec());
+        let residue = |_: &()| Residue::Replaced;
+        self.write("judge synonyms", residue, move |connection| judge(connection, &scope, &verdicts)).await
+    }
+
+    async fn clear(&self, scope: &Scope) -> Result<()> {
+        let scope = scope.namespace();
+        let residue = |gone: &bool| if *gone { Residue::Deleted } else { Residue::None };
+        self.write("clear synonyms", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(false),
+            Some(reach) => clear(connection, &reach),
+        })
+        .await?;
+        Ok(())
+    }
+}
+
+fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, Failure> {
+    let Some(namespace) = scopes::namespace(connection, scope)? else { return Ok(Vec::new()) };
+    let mut statement =
+        connection.prepare_cached("SELECT term, members, category FROM synonym_groups WHERE namespace = ?1")?;
+    let mut rows = statement.query([namespace])?;
+    let mut groups = Vec::new();
+    while let Some(row) = rows.next()? {
+        let members: String = row.get(1)?;
+        let members = serde_json::from_str(&members).map_err(|_| Failure::corrupt("the members of a synonym group"))?;
+        groups.push(SynonymGroup { term: row.get(0)?, members, category: row.get(2)? });
+    }
+    groups.sort_by_cached_key(SynonymGroup::key);
+    Ok(groups)
+}
+
+/// Keeps the groups; whether one took the place of another.
+fn put(connection: &Connection, scope: &Scope, groups: &[SynonymGroup]) -> Result<bool, Failure> {
+    let namespace = scopes::settle(connection, scope)?.namespace;
+    let mut replaced = false;
+    for group in groups {
+        replaced |= remove(connection, namespace, &group.key())? > 0;
+        let members = serde_json::Value::from(group.members.as_slice()).to_string();
+        connection
+            .prepare_cached("INSERT INTO synonym_groups (namespace, term, members, category) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![namespace, group.term, members, group.category])?;
+    }
+    Ok(replaced)
+}
+
+/// Removes the group whose term folds to `key`; the database knows the terms only as they are spelled.
+fn remove(connection: &Connection, namespace: i64, key: &str) -> Result<u64, Failure> {
+    let mut statement = connection.prepare_cached("SELECT term FROM synonym_groups WHERE namespace = ?1")?;
+    let terms = statement.query_map([namespace], |row| row.get::<_, String>(0))?;
+    let mut gone = 0;
+    for term in terms.collect::<rusqlite::Result<Vec<_>>>()? {
+        if fold(&term) == key {
+            connection
+                .prepare_cached("DELETE FROM synonym_groups WHERE namespace = ?1 AND term = ?2")?
+                .execute(params![namespace, term])?;
+            gone = 1;
+        }
+    }
+    Ok(gone)
+}
+
+fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<Verdict>, Failure> {
+    let Some(namespace) = scopes::namespace(connection, scope)? else { return Ok(Vec::new()) };
+    let mut statement = connection.prepare_cached(
+        "SELECT first, second, accepted FROM synonym_verdicts WHERE namespace = ?1 ORDER BY first, second",
+    )?;
+    let mut rows = statement.query([namespace])?;
+    let mut verdicts = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (first, second): (String, String) = (row.get(0)?, row.get(1)?);
+        let pair = WordPair::new(&first, &second).ok_or_else(|| Failure::corrupt("a pair of words"))?;
+        verdicts.push(Verdict { pair, accepted: row.get(2)? });
+    }
+    Ok(verdicts)
+}
+
+fn judge(connection: &Connection, scope: &Scope, verdicts: &[Verdict]) -> Result<(), Failure> {
+    let namespace = scopes::settle(connection, scope)?.namespace;
+    for Verdict { pair, accepted } in verdicts {
+        connection
+            .prepare_cached(
+                "INSERT INTO synonym_verdicts (namespace, first, second, accepted) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT DO UPDATE SET accepted = excluded.accepted",
+            )?
+            .execute(params![namespace, pair.first(), pair.second(), accepted])?;
+    }
+    Ok(())
+}
+
+/// Removes everything within reach; whether there was anything.
+fn clear(connection: &Connection, reach: &Reach) -> Result<bool, Failure> {
+    let mut gone = 0;
+    for table in ["DELETE FROM synonym_groups WHERE ", "DELETE FROM synonym_verdicts WHERE "] {
+        let mut statement = Statement::new(table);
+        reach.namespaces("namespace", &mut statement);
+        let (mut prepared, values) = statement.prepare(connection)?;
+        gone += prepared.execute(values)?;
+    }
+    Ok(gone > 0)
+}

@@ -1,0 +1,101 @@
+//! Steps over a store that every caller takes.
+
+use async_trait::async_trait;
+use memory_core::{Error, Result, Scope, phrases::fold};
+
+use crate::{SynonymGroup, SynonymStore, Verdict, WordPair};
+
+/// What can be done with any [`SynonymStore`].
+#[async_trait]
+pub trait SynonymStoreExt: SynonymStore {
+    /// The groups that apply to a scope: those of its tenant, and those of its user if it names one. A group of the user
+    /// stands beside a group of the tenant with the same term; both apply.
+    ///
+    /// # Errors
+    /// Those of [`SynonymStore::list`].
+    async fn applicable(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
+        let mut groups = self.list(&Scope::tenant_wide(scope.tenant())?).await?;
+        if scope.user_name().is_some() {
+            groups.extend(self.list(scope).await?);
+        }
+        Ok(groups)
+    }
+
+    /// Takes a suggestion on: the second word joins the group that the first is in, or the other way round, or both make a
+    /// new group; and it is remembered as accepted. `a` and `b` are kept as they are spelled.
+    ///
+    /// # Errors
+    /// `InvalidInput` for two words that read the same, and as [`SynonymStore::put`].
+    async fn accept(&self, scope: &Scope, a: &str, b: &str) -> Result<SynonymGroup> {
+        let pair = paired(a, b)?;
+        let groups = self.list(scope).await?;
+        let holds = |word: &str| {
+            let folded = fold(word);
+            groups.iter().find(|group| group.words().any(|known| fold(known) == folded))
+        };
+        let (mut group, added) = match (holds(a), holds(b)) {
+            (Some(group), _) => (group.clone(), b),
+            (None, Some(group)) => (group.clone(), a),
+            (None, None) => (SynonymGroup::new(a, Vec::<String>::new()), b),
+        };
+        let folded = fold(added);
+        if group.words().all(|known| fold(known) != folded) {
+            group.members.push(added.to_owned());
+        }
+        self.put(scope, std::slice::from_ref(&group)).await?;
+        self.judge(scope, &[Verdict { pair, accepted: true }]).await?;
+        Ok(group)
+    }
+
+    /// Turns a suggestion down, for good: it is not made again.
+    ///
+    /// # Errors
+    /// `InvalidInput` for two words that read the same, and as [`SynonymStore::judge`].
+    async fn reject(&self, scope: &Scope, a: &str, b: &str) -> Result<()> {
+        self.judge(scope, &[Verdict { pair: paired(a, b)?, accepted: false }]).await
+    }
+}
+
+impl<T: SynonymStore + ?Sized> SynonymStoreExt for T {}
+
+fn paired(a: &str, b: &str) -> Result<WordPair> {
+    WordPair::new(a, b)
+        .ok_or_else(|| Error::invalid("synonyms", "the two words read the same, or one is empty; name two words"))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::executor::block_on;
+
+    use super::*;
+    use crate::MemorySynonymStore;
+
+    #[test]
+    fn an_accepted_pair_joins_the_group_that_one_of_them_is_in() {
+        let (store, lin) = (MemorySynonymStore::new(), Scope::user("lin").unwrap());
+        block_on(async {
+            store.put(&lin, &[SynonymGroup::new("Krueger", ["K"])]).await.unwrap();
+            assert_eq!(store.accept(&lin, "克鲁格", "krueger").await.unwrap().members, ["K", "克鲁格"]);
+            assert_eq!(store.accept(&lin, "k", "克鲁格").await.unwrap().members.len(), 2, "it is there already");
+            store.accept(&lin, "猫", "cat").await.unwrap();
+            store.reject(&lin, "猫", "狗").await.unwrap();
+            assert_eq!(store.list(&lin).await.unwrap().len(), 2);
+            let verdicts = store.verdicts(&lin).await.unwrap();
+            assert_eq!(verdicts.iter().filter(|v| v.accepted).count(), 3);
+            assert_eq!(verdicts.iter().filter(|v| !v.accepted).count(), 1);
+            assert!(store.reject(&lin, "Ａ", "a").await.is_err());
+        });
+    }
+
+    #[test]
+    fn the_groups_of_the_tenant_apply_to_its_users_and_not_the_other_way_round() {
+        let (store, lin) = (MemorySynonymStore::new(), Scope::user("lin").unwrap());
+        let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+        block_on(async {
+            store.put(&tenant, &[SynonymGroup::new("a", ["b"])]).await.unwrap();
+            store.put(&lin, &[SynonymGroup::new("c", ["d"])]).await.unwrap();
+            assert_eq!(store.applicable(&lin.with_session("s").unwrap()).await.unwrap().len(), 2);
+            assert_eq!(store.applicable(&tenant).await.unwrap().len(), 1);
+        });
+    }
+}

@@ -1,0 +1,37 @@
+//! `Arc<T>` and `Box<T>` are whatever `T` is.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use memory_core::{Result, Scope};
+
+use crate::{SynonymGroup, SynonymStore, Verdict};
+
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: SynonymStore + ?Sized> SynonymStore for $pointer<T> {
+            async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
+                (**self).list(scope).await
+            }
+            async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
+                (**self).put(scope, groups).await
+            }
+            async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
+                (**self).remove(scope, terms).await
+            }
+            async fn verdicts(&self, scope: &Scope) -> Result<Vec<Verdict>> {
+                (**self).verdicts(scope).await
+            }
+            async fn judge(&self, scope: &Scope, verdicts: &[Verdict]) -> Result<()> {
+                (**self).judge(scope, verdicts).await
+            }
+            async fn clear(&self, scope: &Scope) -> Result<()> {
+                (**self).clear(scope).await
+            }
+        }
+    )*};
+}
+
+forward!(Arc, Box);

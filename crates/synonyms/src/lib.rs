@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod accept;
+mod expansion;
+mod forward;
+mod group;
+mod memory;
+mod pair;
+mod shared;
+mod store;
+mod suggestion;
+mod thesaurus;
+
+pub use accept::SynonymStoreExt;
+pub use group::{SEED, SynonymGroup, groups_from_toml};
+pub use memory::MemorySynonymStore;
+pub use pair::{Verdict, WordPair};
+pub use shared::SharedThesaurus;
+pub use store::SynonymStore;
+pub use suggestion::{Evidence, Suggester, Suggestion};
+pub use thesaurus::Thesaurus;

@@ -1,0 +1,235 @@
+//! Pairs that stored text suggests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_core::{Embedding, RecordId, phrases::fold};
+use memory_keyword_store::words;
+
+use crate::{Thesaurus, Verdict, WordPair};
+
+/// Proposes pairs of words that may mean the same. It looks; it changes nothing.
+///
+/// Two signs speak for a pair: that the two words occur in the same records far more often than chance would have it
+/// (normalised pointwise mutual information; Bouma, "Normalized (Pointwise) Mutual Information in Collocation
+/// Extraction", 2009), and that their vectors are near. Neither proves anything, which is why somebody has to say yes.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Suggester {
+    /// How many records have to hold both words.
+    pub min_together: u32,
+    /// How much more often than by chance: 0 is chance, 1 is always together.
+    pub min_association: f64,
+    /// How near two vectors have to be, as a cosine.
+    pub min_nearness: f64,
+    /// How many words are looked at, the frequent ones first.
+    pub max_words: usize,
+    /// How many pairs are proposed, the strongest first.
+    pub limit: usize,
+}
+
+impl Default for Suggester {
+    fn default() -> Self {
+        Self { min_together: 3, min_association: 0.6, min_nearness: 0.9, max_words: 500, limit: 50 }
+    }
+}
+
+/// A pair that is proposed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suggestion {
+    /// The two words.
+    pub pair: WordPair,
+    /// Why.
+    pub evidence: Evidence,
+}
+
+/// Why a pair is proposed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Evidence {
+    /// How many records hold both words.
+    pub together: u32,
+    /// How much more often than by chance they occur together, from −1 to 1; 0 when they never do.
+    pub association: f64,
+    /// The cosine of their vectors, when both had one.
+    pub nearness: Option<f64>,
+    /// Records that hold both, three at the most.
+    pub examples: Vec<RecordId>,
+}
+
+impl Evidence {
+    fn strength(&self) -> f64 {
+        self.association.max(self.nearness.unwrap_or(0.0))
+    }
+}
+
+impl Suggester {
+    /// How many pairs are proposed at the most.
+    #[must_use]
+    pub fn with_limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The words that pairs are made of, the frequent ones first: those worth a vector.
+    pub fn words(&self, texts: &[(RecordId, &str)]) -> Vec<String> {
+        self.frequent(&occurrences(texts)).into_iter().map(|(word, _)| word.to_owned()).collect()
+    }
+
+    /// Proposes pairs from texts and from the vectors of words, if there are any. Left out is what the thesaurus has
+    /// already and what somebody decided about.
+    pub fn suggest(
+        &self,
+        texts: &[(RecordId, &str)],
+        vectors: &[(String, Embedding)],
+        known: &Thesaurus,
+        verdicts: &[Verdict],
+    ) -> Vec<Suggestion> {
+        let occurrences = occurrences(texts);
+        let frequent = self.frequent(&occurrences);
+        let mut pairs: BTreeMap<WordPair, Evidence> = BTreeMap::new();
+        for (n, (a, of_a)) in frequent.iter().enumerate() {
+            for (b, of_b) in &frequent[n + 1..] {
+                let both: Vec<RecordId> = of_a.intersection(of_b).copied().collect();
+                let association = association(both.len(), of_a.len(), of_b.len(), texts.len());
+                if both.len() >= self.min_together as usize
+                    && association >= self.min_association
+                    && let Some(pair) = WordPair::new(a, b)
+                {
+                    let together = u32::try_from(both.len()).unwrap_or(u32::MAX);
+                    let examples = both.into_iter().take(3).collect();
+                    pairs.insert(pair, Evidence { together, association, nearness: None, examples });
+                }
+            }
+        }
+        for (n, (a, of_a)) in vectors.iter().enumerate() {
+            for (b, of_b) in &vectors[n + 1..] {
+                let Some(pair) = WordPair::new(a, b) else { continue };
+                let nearness = cosine(of_a.values(), of_b.values());
+                if nearness >= self.min_nearness {
+                    pairs.entry(pair).or_default().nearness = Some(nearness);
+                } else if let Some(evidence) = pairs.get_mut(&pair) {
+                    evidence.nearness = Some(nearness);
+                }
+            }
+        }
+        let decided: BTreeSet<&WordPair> = verdicts.iter().map(|verdict| &verdict.pair).collect();
+        let mut suggestions: Vec<Suggestion> = pairs
+            .into_iter()
+            .filter(|(pair, _)| !decided.contains(pair) && !known.relates(pair.first(), pair.second()))
+            .map(|(pair, evidence)| Suggestion { pair, evidence })
+            .collect();
+        suggestions.sort_by(|a, b| b.evidence.strength().total_cmp(&a.evidence.strength()).then(a.pair.cmp(&b.pair)));
+        suggestions.truncate(self.limit);
+        suggestions
+    }
+
+    fn frequent<'o>(&self, occurrences: &'o Occurrences) -> Vec<(&'o str, &'o BTreeSet<RecordId>)> {
+        let mut words: Vec<_> = occurrences.iter().map(|(word, records)| (word.as_str(), records)).collect();
+        words.retain(|(_, records)| records.len() >= self.min_together as usize);
+        words.sort_by(|(a, of_a), (b, of_b)| of_b.len().cmp(&of_a.len()).then(a.cmp(b)));
+        words.truncate(self.max_words);
+        words
+    }
+}
+
+type Occurrences = BTreeMap<String, BTreeSet<RecordId>>;
+
+/// The records that each word occurs in. A single character or a number is no word to have synonyms.
+fn occurrences(texts: &[(RecordId, &str)]) -> Occurrences {
+    let mut occurrences = Occurrences::new();
+    for (id, text) in texts {
+        for word in words(&fold(text)) {
+            if word.text.chars().count() > 1 && !word.text.chars().all(|c| c.is_numeric() || c.is_ascii_punctuation()) {
+                occurrences.entry(word.text.to_owned()).or_default().insert(*id);
+            }
+        }
+    }
+    occurrences
+}
+
+/// The normalised pointwise mutual information of two words: ln(p(ab) / (p(a) p(b))) / −ln p(ab).
+fn association(both: usize, a: usize, b: usize, texts: usize) -> f64 {
+    if both == 0 || texts == 0 {
+        return 0.0;
+    }
+    let share = |count: usize| count as f64 / texts as f64;
+    if both == texts {
+        return 0.0; // in every text: so is every other word of it
+    }
+    (share(both) / (share(a) * share(b))).ln() / -share(both).ln()
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    if a.len() != b.len() {
+        return 0.0; // of two models
+    }
+    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
+    let lengths = (product(a, a) * product(b, b)).sqrt();
+    if lengths > 0.0 { product(a, b) / lengths } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_keyword_store::TextAnalyzer;
+
+    use super::*;
+    use crate::SynonymGroup;
+
+    const TEXTS: &[&str] = &[
+        "团子 又 叫 小白",
+        "小白 就是 团子 啦",
+        "我家 团子 小白 很乖",
+        "今天 天气 不错",
+        "今天 吃 面条",
+        "明天 天气 如何",
+        "今天 加班",
+        "面条 好吃",
+    ];
+
+    fn texts() -> Vec<(RecordId, &'static str)> {
+        TEXTS.iter().zip(1..).map(|(text, n)| (RecordId::from_bytes([n; 16]), *text)).collect()
+    }
+
+    fn suggest(known: &[SynonymGroup], verdicts: &[Verdict], vectors: &[(String, Embedding)]) -> Vec<Suggestion> {
+        let known = Thesaurus::new(&TextAnalyzer, known.to_vec());
+        Suggester::default().suggest(&texts(), vectors, &known, verdicts)
+    }
+
+    #[test]
+    fn words_that_always_come_together_are_proposed_with_the_evidence() {
+        let found = suggest(&[], &[], &[]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].pair, WordPair::new("团子", "小白").unwrap());
+        assert_eq!((found[0].evidence.together, found[0].evidence.examples.len()), (3, 3));
+        assert!(found[0].evidence.association > 0.99);
+    }
+
+    #[test]
+    fn what_is_known_or_decided_is_not_proposed_again() {
+        assert!(suggest(&[SynonymGroup::new("小白", ["团子"])], &[], &[]).is_empty());
+        let pair = WordPair::new("团子", "小白").unwrap();
+        assert!(suggest(&[], &[Verdict { pair, accepted: false }], &[]).is_empty());
+    }
+
+    #[test]
+    fn near_vectors_are_evidence_of_their_own() {
+        let vector = |x: f32, y: f32| Embedding::new(vec![x, y]).unwrap();
+        let vectors = [
+            ("雇佣兵".into(), vector(1.0, 0.1)),
+            ("mercenary".into(), vector(1.0, 0.12)),
+            ("猫".into(), vector(0.0, 1.0)),
+        ];
+        let found = suggest(&[], &[], &vectors);
+        let pair = WordPair::new("雇佣兵", "mercenary").unwrap();
+        let evidence = &found.iter().find(|s| s.pair == pair).unwrap().evidence;
+        assert!(evidence.nearness.unwrap() > 0.99 && evidence.together == 0);
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn little_text_suggests_nothing() {
+        let suggester = Suggester::default();
+        assert!(suggester.suggest(&texts()[..2], &[], &Thesaurus::default(), &[]).is_empty());
+        assert!(suggester.suggest(&[], &[], &Thesaurus::default(), &[]).is_empty());
+        assert_eq!(suggester.words(&texts())[..2], ["今天", "团子"]);
+    }
+}

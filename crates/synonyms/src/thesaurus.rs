@@ -1,0 +1,198 @@
+//! Groups made ready for questions.
+
+use memory_core::{
+    phrases::{fold, stands_alone},
+    text::is_han,
+};
+use memory_keyword_store::{Analyzer, Word, words};
+use rustc_hash::FxHashMap;
+
+use crate::SynonymGroup;
+
+/// Groups of synonyms, made ready to be looked up in questions. It does not change; a new one takes its place.
+///
+/// A word is found in a question however it is cased and whatever its width: a word of a script with blanks only where it
+/// stands by itself, and a single Chinese character only where the dictionary sees a word of its own (`杀` is not in
+/// "杀毒软件"). Of words that overlap the longest counts. [`expand`](Self::expand) also finds other grammatical forms
+/// (`mercenaries`).
+#[derive(Debug, Default)]
+pub struct Thesaurus {
+    pub(crate) groups: Vec<Group>,
+    pub(crate) synonym_weight: f64,
+    /// Every word with the places where it is listed, by its first character; long words first.
+    by_first: FxHashMap<char, Vec<(String, Vec<Entry>)>>,
+    /// Words of a single term, by that term: other forms of a word have the same.
+    by_term: FxHashMap<String, Vec<Entry>>,
+}
+
+/// A group with the terms that each of its words is indexed by.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) words: Vec<String>,
+    pub(crate) terms: Vec<Vec<(String, f64)>>,
+}
+
+/// A word of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) group: usize,
+    pub(crate) word: usize,
+}
+
+/// Words of groups at one place of a question.
+#[derive(Debug)]
+pub(crate) struct Match {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A term of a word that weighs less than this part of the heaviest says too little by itself, such as one character.
+const WEAK: f64 = 0.4;
+
+impl Thesaurus {
+    /// How much an occurrence of a synonym counts where nothing else is said; that of the word itself counts 1.
+    pub const SYNONYM_WEIGHT: f64 = 0.6;
+
+    /// A thesaurus of these groups for an index made by this analyzer. A group that fails
+    /// [`SynonymGroup::validate`], as can come about when a database is edited by hand, is left out.
+    pub fn new(analyzer: &dyn Analyzer, groups: impl IntoIterator<Item = SynonymGroup>) -> Self {
+        let mut thesaurus = Self { synonym_weight: Self::SYNONYM_WEIGHT, ..Self::default() };
+        let mut places: FxHashMap<String, Vec<Entry>> = FxHashMap::default();
+        for group in groups.into_iter().filter(|group| group.validate().is_ok()) {
+            let words: Vec<String> = group.words().map(str::to_owned).collect();
+            let terms: Vec<_> = words.iter().map(|word| terms(analyzer, word)).collect();
+            for (n, (word, terms)) in words.iter().zip(&terms).enumerate() {
+                let entry = Entry { group: thesaurus.groups.len(), word: n };
+                places.entry(fold(word)).or_default().push(entry);
+                if let [(term, _)] = terms.as_slice()
+                    && !term.chars().any(is_han)
+                {
+                    thesaurus.by_term.entry(term.clone()).or_default().push(entry);
+                }
+            }
+            thesaurus.groups.push(Group { words, terms });
+        }
+        for (word, entries) in places {
+            if let Some(first) = word.chars().next() {
+                thesaurus.by_first.entry(first).or_default().push((word, entries));
+            }
+        }
+        thesaurus.by_first.values_mut().for_each(|list| list.sort_by_key(|(word, _)| std::cmp::Reverse(word.len())));
+        thesaurus
+    }
+
+    /// Another weight for an occurrence of a synonym, between 0 and 1.
+    #[must_use]
+    pub fn with_synonym_weight(mut self, weight: f64) -> Self {
+        self.synonym_weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { Self::SYNONYM_WEIGHT };
+        self
+    }
+
+    /// How many groups it has.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Whether two words are in one group.
+    pub fn relates(&self, a: &str, b: &str) -> bool {
+        let groups = |word: &str| {
+            let folded = fold(word);
+            let list = folded.chars().next().and_then(|first| self.by_first.get(&first));
+            let entries = list.and_then(|list| list.iter().find(|(known, _)| *known == folded));
+            entries.map(|(_, entries)| entries.iter().map(|entry| entry.group).collect()).unwrap_or_default()
+        };
+        let (a, b): (Vec<usize>, Vec<usize>) = (groups(a), groups(b));
+        a.iter().any(|group| b.contains(group))
+    }
+
+    /// The words of a question for a store that takes plain words: each word that is in a group followed by the others of
+    /// the group, and the words that are in none; without stop words, each once.
+    ///
+    /// ```
+    /// # use memory_engine_synonyms::{SynonymGroup, Thesaurus};
+    /// # use memory_keyword_store::TextAnalyzer;
+    /// let thesaurus = Thesaurus::new(&TextAnalyzer, [SynonymGroup::new("雇佣兵", ["佣兵", "mercenary"])]);
+    /// assert_eq!(thesaurus.expand_terms("佣兵在柏林"), ["佣兵", "雇佣兵", "mercenary", "柏林"]);
+    /// ```
+    pub fn expand_terms(&self, question: &str) -> Vec<String> {
+        let folded = fold(question);
+        let words = words(&folded);
+        let matches = self.find(&folded, &words);
+        let mut expanded: Vec<String> = Vec::new();
+        let mut push = |word: &str| {
+            let reads = fold(word);
+            if !expanded.iter().any(|known| fold(known) == reads) {
+                expanded.push(word.to_owned());
+            }
+        };
+        let mut rest = matches.iter().peekable();
+        let group_of = |found: &Match, push: &mut dyn FnMut(&str)| {
+            for entry in &found.entries {
+                push(&self.groups[entry.group].words[entry.word]);
+            }
+            for entry in &found.entries {
+                self.groups[entry.group].words.iter().for_each(|word| push(word));
+            }
+        };
+        for word in &words {
+            while let Some(found) = rest.next_if(|found| found.start <= word.start) {
+                group_of(found, &mut push);
+            }
+            if !matches.iter().any(|found| found.start < word.end() && word.start < found.end) {
+                push(word.text);
+            }
+        }
+        rest.for_each(|found| group_of(found, &mut push));
+        expanded
+    }
+
+    /// The words of groups in a folded question, from left to right, none overlapping another.
+    pub(crate) fn find(&self, folded: &str, words: &[Word<'_>]) -> Vec<Match> {
+        let mut found = Vec::new();
+        let mut end = 0;
+        for (start, first) in folded.char_indices() {
+            if start < end {
+                continue;
+            }
+            let listed = self.by_first.get(&first).into_iter().flatten();
+            let here = |(word, _): &&(String, Vec<Entry>)| {
+                let end = start + word.len();
+                folded[start..].starts_with(word.as_str()) && stands_alone(folded, start, end) && {
+                    let mut characters = word.chars();
+                    let single = characters.next().is_some_and(is_han) && characters.next().is_none();
+                    !single || words.iter().any(|w| (w.start, w.end()) == (start, end))
+                }
+            };
+            if let Some((word, entries)) = listed.into_iter().find(here) {
+                end = start + word.len();
+                found.push(Match { start, end, entries: entries.clone() });
+            }
+        }
+        found
+    }
+
+    /// The words of groups that a question holds in another form: their terms are among those of its analysis.
+    pub(crate) fn listed_by_term(&self, term: &str) -> &[Entry] {
+        self.by_term.get(term).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// What a word is indexed by, without what says too little; each with its part of the whole.
+fn terms(analyzer: &dyn Analyzer, word: &str) -> Vec<(String, f64)> {
+    let clauses = analyzer.query(word);
+    let heaviest = clauses.iter().map(|clause| clause.weight).fold(0.0, f64::max);
+    let telling = clauses.into_iter().filter(|clause| clause.weight >= WEAK * heaviest);
+    let mut terms: Vec<(String, f64)> =
+        telling.flat_map(|clause| clause.terms.into_iter().map(move |t| (t.term, t.weight * clause.weight))).collect();
+    let whole: f64 = terms.iter().map(|(_, weight)| weight).sum();
+    if whole > 0.0 {
+        terms.iter_mut().for_each(|(_, weight)| *weight /= whole);
+    }
+    terms
+}

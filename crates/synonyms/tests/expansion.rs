@@ -1,0 +1,200 @@
+//! Questions with their synonyms, down to what they find.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::{sync::Arc, time::Duration};
+
+use futures::executor::block_on;
+use memory_core::{Kind, ManualClock, Record, RecordId, Scope, Timestamp};
+use memory_engine_synonyms::{
+    MemorySynonymStore, SEED, SharedThesaurus, SynonymGroup, SynonymStore, Thesaurus, groups_from_toml,
+};
+use memory_keyword_store::{
+    Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer,
+};
+use proptest::prelude::*;
+
+fn seed() -> Thesaurus {
+    Thesaurus::new(&TextAnalyzer, groups_from_toml(SEED).unwrap())
+}
+
+fn expand(question: &str) -> Vec<Clause> {
+    seed().expand(question, TextAnalyzer.query(question))
+}
+
+fn looks_for(clauses: &[Clause], term: &str) -> bool {
+    clauses.iter().any(|clause| clause.terms.iter().any(|wanted| wanted.term == term))
+}
+
+/// The texts that a question finds, the best first.
+fn found(texts: &[&'static str], clauses: Vec<Clause>) -> Vec<&'static str> {
+    let store = MemoryKeywordStore::new();
+    let lin = Scope::user("lin").unwrap();
+    let entry = |(text, n): (&&'static str, u8)| {
+        let at = ManualClock::new(Timestamp::from_micros(n.into()));
+        let mut record = Record::new(lin.clone(), Kind::TURN, *text, &at);
+        record.id = RecordId::from_bytes([n; 16]);
+        KeywordEntry { terms: TextAnalyzer.document(text), record: Arc::new(record) }
+    };
+    let entries: Vec<_> = texts.iter().zip(0..).map(entry).collect();
+    block_on(store.upsert(&lin, &entries)).unwrap();
+    let hits = block_on(store.search(&lin, &KeywordQuery::new(clauses, 20))).unwrap();
+    hits.iter().map(|hit| texts[usize::from(hit.id.as_bytes()[0])]).collect()
+}
+
+#[test]
+fn the_example_of_the_document_holds_in_both_directions() {
+    let words = |question| seed().expand_terms(question);
+    assert_eq!(words("Krueger的纹身"), ["Krueger", "Sebastian", "克鲁格", "K", "纹身", "双头鹰", "胸前"]);
+    assert_eq!(words("双头鹰"), ["双头鹰", "纹身", "胸前"]);
+    assert_eq!(words("ＫＲＵＥＧＥＲ"), ["Krueger", "Sebastian", "克鲁格", "K"]);
+    assert_eq!(words("那個特種部隊"), ["特种部队", "KSK", "Kommando Spezialkräfte"]);
+    assert_eq!(words("kommando  spezialkräfte 在哪里"), ["Kommando Spezialkräfte", "KSK", "特种部队"]);
+    assert!(words("在哪里?").is_empty());
+}
+
+#[test]
+fn every_word_of_every_group_finds_the_records_of_all_others() {
+    for group in groups_from_toml(SEED).unwrap() {
+        for asked in group.words() {
+            let clauses = expand(asked);
+            for held in group.words() {
+                let record = TextAnalyzer.document(&format!("记得 {held} 吧"));
+                let finds = clauses.iter().flat_map(|c| &c.terms).any(|wanted| record.count(&wanted.term) > 0);
+                assert!(finds, "{asked} does not find {held}: {clauses:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_synonym_is_found_and_the_word_itself_comes_first() {
+    let texts = ["胸前有图案", "他的纹身很旧", "今天喝咖啡"];
+    assert_eq!(found(&texts, expand("纹身")), ["他的纹身很旧", "胸前有图案"]);
+}
+
+#[test]
+fn a_group_counts_once_and_does_not_drown_the_rest() {
+    let texts = ["Krueger, Sebastian, 克鲁格 and K: one man", "Krueger drinks coffee", "nobody drinks tea", "rain"];
+    assert_eq!(found(&texts, expand("Krueger coffee"))[0], texts[1]);
+    let clauses = expand("Krueger Sebastian coffee");
+    assert_eq!(clauses.len(), 2, "both names are one thing to look for: {clauses:?}");
+    let named = &clauses[0];
+    let weight = |term: &str| named.terms.iter().find(|wanted| wanted.term == term).unwrap().weight;
+    assert_eq!((weight("krueger"), weight("sebastian")), (1.0, 1.0));
+    assert_eq!(weight("k"), Thesaurus::SYNONYM_WEIGHT);
+}
+
+#[test]
+fn a_word_of_several_terms_counts_by_how_many_of_them_occur() {
+    let clauses = expand("KSK");
+    assert_eq!(clauses.len(), 1);
+    let of_two: f64 = ["kommando", "spezialkräfte"]
+        .map(|term| clauses[0].terms.iter().find(|wanted| wanted.term == term).unwrap().weight)
+        .iter()
+        .sum();
+    assert!((of_two - Thesaurus::SYNONYM_WEIGHT).abs() < 1e-9);
+    assert_eq!(clauses[0].weight, 1.0);
+}
+
+#[test]
+fn words_inside_other_words_are_not_found() {
+    for (question, synonym) in [
+        ("杀毒软件好用吗", "绞杀"),
+        ("演员表", "剧情"),
+        ("脸色不好", "面罩"),
+        ("OK的", "krueger"),
+        ("dreamland", "宝贝"),
+    ] {
+        assert!(!looks_for(&expand(question), synonym), "{question}");
+        assert_eq!(expand(question), TextAnalyzer.query(question), "{question}");
+    }
+    assert!(looks_for(&expand("two mercenaries"), "佣兵"), "another form of the word is the word");
+}
+
+#[test]
+fn groups_with_a_word_in_common_are_one_clause() {
+    let groups = [SynonymGroup::new("猫", ["团子", "cat"]), SynonymGroup::new("团子", ["dumpling"])];
+    let thesaurus = Thesaurus::new(&TextAnalyzer, groups);
+    let clauses = thesaurus.expand("团子", TextAnalyzer.query("团子"));
+    let grouped: Vec<_> = clauses.iter().filter(|clause| clause.terms.len() > 1).collect();
+    assert_eq!(grouped.len(), 1, "{clauses:?}");
+    assert!(looks_for(&clauses, "cat") && looks_for(&clauses, "dumpl"));
+    assert!(thesaurus.relates("CAT", "猫") && !thesaurus.relates("cat", "dumpling"));
+}
+
+#[test]
+fn a_weight_of_zero_looks_for_no_synonym() {
+    let thesaurus = seed().with_synonym_weight(0.0);
+    assert!(!looks_for(&thesaurus.expand("纹身", TextAnalyzer.query("纹身")), "胸前"));
+}
+
+#[test]
+fn a_shared_thesaurus_takes_in_changes_while_it_runs() {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(0)));
+    let store = Arc::new(MemorySynonymStore::new());
+    let shared = SharedThesaurus::new(store.clone(), Arc::new(TextAnalyzer), clock.clone());
+    let (lin, tenant) = (Scope::user("lin").unwrap(), Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap());
+    let words = |scope: &Scope| block_on(shared.of(scope)).unwrap().expand_terms("cat");
+    assert_eq!(words(&lin), ["cat"]);
+    block_on(store.put(&lin, &[SynonymGroup::new("cat", ["猫"])])).unwrap();
+    assert_eq!(words(&lin), ["cat"], "it is not loaded at every question");
+    let held = block_on(shared.of(&lin)).unwrap();
+    block_on(shared.refresh(&lin)).unwrap();
+    assert_eq!(words(&lin), ["cat", "猫"]);
+    assert_eq!(held.expand_terms("cat"), ["cat"], "whoever holds the one before keeps it");
+
+    block_on(store.put(&tenant, &[SynonymGroup::new("cat", ["kitty"])])).unwrap();
+    block_on(shared.refresh(&tenant)).unwrap();
+    assert_eq!(words(&lin), ["cat", "kitty", "猫"]);
+    assert_eq!(words(&Scope::user("mo").unwrap()), ["cat", "kitty"]);
+
+    block_on(store.clear(&lin)).unwrap();
+    clock.advance(Duration::from_secs(61));
+    assert_eq!(words(&lin), ["cat", "kitty"], "what was changed elsewhere is seen in time");
+}
+
+#[test]
+fn no_more_thesauri_are_kept_than_allowed() {
+    let clock = Arc::new(ManualClock::default());
+    let store = Arc::new(MemorySynonymStore::new());
+    let shared = SharedThesaurus::new(store.clone(), Arc::new(TextAnalyzer), clock.clone()).with_max_users(2);
+    let users = ["a", "b", "c"].map(|name| Scope::user(name).unwrap());
+    for user in &users {
+        block_on(shared.of(user)).unwrap();
+        clock.advance(Duration::from_secs(1));
+    }
+    for user in &users {
+        block_on(store.put(user, &[SynonymGroup::new("x", ["y"])])).unwrap();
+    }
+    let loaded = users.map(|user| block_on(shared.of(&user)).unwrap().len());
+    assert_eq!(loaded, [1, 1, 1], "each made room for the next");
+}
+
+proptest! {
+    #[test]
+    fn expansion_loses_nothing_that_was_looked_for(question in "(\\PC{0,6}|Krueger|双头鹰|胸前| KSK |Kommando Spezialkräfte|剧本|演|纹身){0,8}") {
+        let clauses = TextAnalyzer.query(&question);
+        let expanded = expand(&question);
+        for clause in &clauses {
+            prop_assert!(looks_for(&expanded, &clause.terms[0].term), "{:?}", clause);
+        }
+        prop_assert!(expanded.len() <= clauses.len() + 10);
+        for clause in &expanded {
+            prop_assert!(clause.weight > 0.0 && clause.weight.is_finite());
+            prop_assert!(clause.terms.iter().all(|wanted| wanted.weight > 0.0 && wanted.weight <= 1.0));
+            let mut terms: Vec<_> = clause.terms.iter().map(|wanted| &wanted.term).collect();
+            terms.sort();
+            terms.dedup();
+            prop_assert_eq!(terms.len(), clause.terms.len(), "a term stands once in a clause");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_question_stand_once(question in "\\PC{0,20}(Krueger|K|演|纹身){0,3}\\PC{0,8}") {
+        let words = seed().expand_terms(&question);
+        let mut folded: Vec<_> = words.iter().map(|word| memory_core::phrases::fold(word)).collect();
+        folded.sort();
+        folded.dedup();
+        prop_assert_eq!(folded.len(), words.len());
+    }
+}
