@@ -6,6 +6,8 @@ use memory_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Resul
 use memory_embedder::{Embedder, HashEmbedder};
 use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
 use memory_reranker::Reranker;
+use memory_scene::ScenePolicy;
+use memory_synonyms::{MemorySynonymStore, SharedThesaurus, SynonymStore};
 use memory_vector_store::{MemoryVectorStore, VectorStore};
 
 use crate::{
@@ -23,6 +25,8 @@ pub struct Builder {
     analyzer: Arc<dyn Analyzer>,
     clock: Arc<dyn Clock>,
     options: RecallOptions,
+    scene_policy: ScenePolicy,
+    synonyms: Option<Arc<dyn SynonymStore>>,
     mismatch: Mismatch,
     background: bool,
 }
@@ -57,6 +61,8 @@ impl Default for Builder {
             analyzer: Arc::new(TextAnalyzer),
             clock: Arc::new(SystemClock),
             options: RecallOptions::default(),
+            scene_policy: ScenePolicy::default(),
+            synonyms: None,
             mismatch: Mismatch::default(),
             background: true,
         }
@@ -76,7 +82,8 @@ impl Builder {
         self
     }
 
-    /// Keeps everything in stores of the caller's own. The vector store's space has to be the embedder's.
+    /// Keeps everything in stores of the caller's own. The vector store's space has to be the embedder's. Synonyms stay in
+    /// memory, unless [`synonyms`](Self::synonyms) names a store for them.
     pub fn stores(
         mut self,
         records: Arc<dyn RecordStore>,
@@ -123,6 +130,18 @@ impl Builder {
         self
     }
 
+    /// What a recall sees from each scene, and with what weight.
+    pub fn scene_policy(mut self, policy: ScenePolicy) -> Self {
+        self.scene_policy = policy;
+        self
+    }
+
+    /// Keeps synonyms there; beside the records, unless told otherwise.
+    pub fn synonyms(mut self, synonyms: Arc<dyn SynonymStore>) -> Self {
+        self.synonyms = Some(synonyms);
+        self
+    }
+
     /// What to do about a store whose indexes were made otherwise.
     pub fn on_mismatch(mut self, mismatch: Mismatch) -> Self {
         self.mismatch = mismatch;
@@ -144,13 +163,17 @@ impl Builder {
         let outside = |_| Error::new(ErrorKind::Unsupported, "build", "call it within a tokio runtime");
         let runtime = tokio::runtime::Handle::try_current().map_err(outside)?;
         let space = self.embedder.space().clone();
-        let stores = match self.backend {
-            Backend::Stores(stores) => stores,
-            Backend::Memory => Stores {
-                records: Arc::new(MemoryRecordStore::with_clock(Arc::clone(&self.clock))),
-                keywords: Arc::new(MemoryKeywordStore::new()),
-                vectors: Arc::new(MemoryVectorStore::new(space.clone())),
-            },
+        let in_memory = || -> Arc<dyn SynonymStore> { Arc::new(MemorySynonymStore::new()) };
+        let (stores, synonyms) = match self.backend {
+            Backend::Stores(stores) => (stores, in_memory()),
+            Backend::Memory => {
+                let stores = Stores {
+                    records: Arc::new(MemoryRecordStore::with_clock(Arc::clone(&self.clock))),
+                    keywords: Arc::new(MemoryKeywordStore::new()),
+                    vectors: Arc::new(MemoryVectorStore::new(space.clone())),
+                };
+                (stores, in_memory())
+            }
             #[cfg(feature = "sqlite")]
             Backend::Sqlite(path) => {
                 use memory_sqlite::{Mismatch as OnMismatch, SqliteOptions, SqliteStore};
@@ -161,7 +184,8 @@ impl Builder {
                         Mismatch::Rebuild => OnMismatch::Rebuild,
                     });
                 let store = Arc::new(SqliteStore::open(path, options).await?);
-                Stores { records: store.clone(), keywords: store.clone(), vectors: store }
+                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
+                (stores, store as Arc<dyn SynonymStore>)
             }
             #[cfg(not(feature = "sqlite"))]
             Backend::Sqlite(_) => {
@@ -172,8 +196,12 @@ impl Builder {
             let message = format!("the vector store holds {}, the embedder makes {space}", stores.vectors.space());
             return Err(Error::new(ErrorKind::DimensionMismatch, "build", message));
         }
+        let synonyms = self.synonyms.unwrap_or(synonyms);
+        let thesaurus = SharedThesaurus::new(synonyms, Arc::clone(&self.analyzer), Arc::clone(&self.clock));
         let parts = Parts {
             stores,
+            thesaurus,
+            scene_policy: self.scene_policy,
             embedder: self.embedder,
             reranker: self.reranker,
             analyzer: self.analyzer,

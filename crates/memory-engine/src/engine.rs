@@ -9,6 +9,8 @@ use memory_core::{
 use memory_embedder::{Embedder, Purpose};
 use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
 use memory_reranker::Reranker;
+use memory_scene::ScenePolicy;
+use memory_synonyms::SharedThesaurus;
 use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
@@ -60,6 +62,8 @@ pub(crate) struct Parts {
     pub(crate) analyzer: Arc<dyn Analyzer>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: RecallOptions,
+    pub(crate) scene_policy: ScenePolicy,
+    pub(crate) thesaurus: SharedThesaurus,
 }
 
 #[derive(Debug)]
@@ -309,6 +313,17 @@ impl MemoryEngine {
     /// What judges its candidates, if anything does.
     pub fn reranker(&self) -> Option<&Arc<dyn Reranker>> {
         self.inner.parts.reranker.as_ref()
+    }
+
+    /// What a recall sees from each scene.
+    pub fn scene_policy(&self) -> &ScenePolicy {
+        &self.inner.parts.scene_policy
+    }
+
+    /// The synonyms that recalls go by. A change to its store shows within seconds, and at once after
+    /// [`refresh`](SharedThesaurus::refresh).
+    pub fn synonyms(&self) -> &SharedThesaurus {
+        &self.inner.parts.thesaurus
     }
 
     pub(crate) fn records(&self) -> &Arc<dyn RecordStore> {

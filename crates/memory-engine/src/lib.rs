@@ -4,7 +4,7 @@ mod builder;
 mod engine;
 mod forget;
 mod indexer;
-mod neighbors;
+mod options;
 mod pipeline;
 mod query;
 mod recall;
@@ -14,8 +14,9 @@ pub use builder::{Builder, Mismatch};
 pub use engine::MemoryEngine;
 pub use forget::Forget;
 pub use indexer::Progress;
-pub use query::{Arms, RecallOptions, RecallQuery};
-pub use recall::{Arm, Degraded, Found, Recall, RecallHit, StageTime};
+pub use options::RecallOptions;
+pub use query::{Arms, RecallQuery};
+pub use recall::{Arm, Boost, Degraded, Found, Recall, RecallHit, StageTime};
 pub use turn::Turn;
 
 pub use memory_context::{MemoryBlock, Rendered};
@@ -29,4 +30,10 @@ pub use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextA
 #[cfg(feature = "local-models")]
 pub use memory_local_models::LocalModel;
 pub use memory_reranker::{LexicalReranker, Method, Reranker};
+pub use memory_scene::{
+    Detection, Reason, SceneChange, SceneDetector, ScenePolicy, SceneRules, SceneView, SessionLimits,
+};
+pub use memory_synonyms::{
+    MemorySynonymStore, SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt, Thesaurus,
+};
 pub use memory_vector_store::{MemoryVectorStore, VectorStore};

@@ -1,7 +1,8 @@
-//! What is asked of a recall, and how it works.
+//! What is asked of a recall.
 
 use memory_core::{Field, Filter, Op, Timestamp};
-use memory_reranker::Method;
+
+use crate::RecallOptions;
 
 /// A question to memory. A plain `&str` asks with the engine's options.
 #[derive(Debug, Clone)]
@@ -16,14 +17,19 @@ pub struct RecallQuery {
     pub limit: Option<usize>,
     /// Which arms take part.
     pub arms: Arms,
-    /// Whether the engine's reranker, if it has one, judges the best candidates.
-    pub rerank: bool,
+    /// The scene that the conversation is in: what is recalled is what may be seen from there. Everything, when not set.
+    pub scene: Option<String>,
+    /// Whose words count more.
+    pub speaker: Option<String>,
+    /// Other options than the engine's.
+    pub options: Option<RecallOptions>,
 }
 
 impl RecallQuery {
     /// Asks this, of everything within the scope.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), filter: None, limit: None, arms: Arms::default(), rerank: true }
+        let (filter, limit, scene, speaker, options) = (None, None, None, None, None);
+        Self { text: text.into(), filter, limit, arms: Arms::default(), scene, speaker, options }
     }
 
     /// Gives at most so many hits.
@@ -56,12 +62,23 @@ impl RecallQuery {
         self.arms = arms;
         self
     }
-}
 
-impl RecallQuery {
-    /// Leaves the order as the arms give it.
-    pub fn without_rerank(mut self) -> Self {
-        self.rerank = false;
+    /// Asks from within a scene: the engine's [scene policy](crate::ScenePolicy) says what may be seen from there, and how
+    /// much it counts.
+    pub fn in_scene(mut self, scene: impl Into<String>) -> Self {
+        self.scene = Some(scene.into());
+        self
+    }
+
+    /// Has what this speaker said count more.
+    pub fn by_speaker(mut self, name: impl Into<String>) -> Self {
+        self.speaker = Some(name.into());
+        self
+    }
+
+    /// Recalls with these options instead of the engine's.
+    pub fn with_options(mut self, options: RecallOptions) -> Self {
+        self.options = Some(options);
         self
     }
 }
@@ -88,47 +105,4 @@ pub enum Arms {
     KeywordOnly,
     /// The vectors only.
     VectorOnly,
-}
-
-/// How a recall works: every number of it, with the defaults that `docs/RETRIEVAL.md` gives the reasons for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct RecallOptions {
-    /// How many hits at the most.
-    pub limit: usize,
-    /// How many hits each arm brings in.
-    pub pool: usize,
-    /// What counts of an arm's hit: its rank or its score.
-    pub fusion: Method,
-    /// How much the vector arm counts beside the keyword arm, 0 to 1, when its embedder knows all about meaning; less with
-    /// less of [`Embedder::semantic_weight`](crate::Embedder::semantic_weight).
-    pub vector_weight: f64,
-    /// How much the vector arm counts at least: an embedder that knows nothing about meaning breaks ties, and finds
-    /// misspellings when no word fits.
-    pub spelling_weight: f64,
-    /// How many of the best candidates the reranker judges, if there is one.
-    pub reranked: usize,
-    /// How much the reranker counts beside the order before it, 0 to 1.
-    pub rerank_weight: f64,
-    /// What part of its better neighbour's score a record gets, when the neighbour is of another voice: the answer to a
-    /// hit, or what it answers, is often what is meant.
-    pub neighbor_share: f64,
-    /// From which similarity on (0 to 1) a hit only repeats a better one and goes behind all others.
-    pub near_duplicate: f64,
-}
-
-impl Default for RecallOptions {
-    fn default() -> Self {
-        Self {
-            limit: 10,
-            pool: 200,
-            fusion: Method::Scores,
-            vector_weight: 0.4,
-            spelling_weight: 0.01,
-            reranked: 20,
-            rerank_weight: 0.4,
-            neighbor_share: 0.5,
-            near_duplicate: 0.8,
-        }
-    }
 }

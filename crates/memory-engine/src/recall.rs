@@ -11,10 +11,17 @@ use serde::Serialize;
 pub struct Recall {
     /// What was found, best first.
     pub hits: Vec<RecallHit>,
-    /// What did not work, and why; empty when all did.
+    /// What did not work or was not ready at the deadline, and why; empty when everything took part.
     pub degraded: Vec<Degraded>,
     /// How long each stage took, in the order in which they ran.
     pub stages: Vec<StageTime>,
+}
+
+impl Recall {
+    /// Whether some stage is missing.
+    pub fn is_partial(&self) -> bool {
+        !self.degraded.is_empty()
+    }
 }
 
 /// A record that was found.
@@ -27,6 +34,8 @@ pub struct RecallHit {
     pub score: Score,
     /// What the reranker said, on its own scale, if it was asked.
     pub reranked: Option<Score>,
+    /// What made it count more or less in the end.
+    pub boosts: Vec<Boost>,
     /// Which arms found it.
     pub found_by: Vec<Found>,
     /// The better hit that it only repeats, if it does.
@@ -66,6 +75,15 @@ pub struct Found {
     pub rank: usize,
     /// The score on the arm's own scale; for a neighbour, what it gained.
     pub score: Score,
+}
+
+/// Something about a record that makes it count more or less.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Boost {
+    /// What about it: `scene`, `voice`, `confidence`, `age` or `speaker`.
+    pub of: &'static str,
+    /// What its score was multiplied by.
+    pub factor: f64,
 }
 
 /// A part of a recall that did not work. The other parts did.

@@ -191,7 +191,9 @@ async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Resul
         let scope = Scope::user(&question.scope)?;
         let started = std::time::Instant::now();
         let query = RecallQuery::new(&question.question).with_limit(DEPTH).with_arms(mode.arms);
-        let query = if mode.rerank { query } else { query.without_rerank() };
+        let mut options = *engine.options();
+        options.reranked = if mode.rerank { options.reranked } else { 0 };
+        let query = query.with_options(options);
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         ensure!(recall.degraded.is_empty(), "the recall was degraded: {:?}", recall.degraded);

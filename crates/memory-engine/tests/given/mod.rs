@@ -1,10 +1,13 @@
 //! What the tests begin with.
 
+#![allow(dead_code, reason = "each test file needs a part of it")]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use memory_engine::{
-    Builder, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, HashEmbedder, MemoryEngine, Purpose, Result, Scope,
+    Builder, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, HashEmbedder, MemoryEngine, Purpose, Reranker,
+    Result, Scope, Score,
 };
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
@@ -77,5 +80,24 @@ impl Embedder for FlakyEmbedder {
             return Err(Error::new(ErrorKind::Unavailable, "embed", "the embedder is out of order"));
         }
         self.inner.embed(texts, purpose).await
+    }
+}
+
+/// A reranker that is no help.
+#[derive(Debug)]
+pub(crate) enum SlowReranker {
+    Hanging,
+    Failing,
+    Miscounting,
+}
+
+#[async_trait]
+impl Reranker for SlowReranker {
+    async fn rerank(&self, _: &str, _: &[&str]) -> Result<Vec<Score>> {
+        match self {
+            Self::Hanging => std::future::pending().await,
+            Self::Failing => Err(Error::new(ErrorKind::Unavailable, "rerank", "the reranker is out of order")),
+            Self::Miscounting => Ok(vec![Score::new(1.0)]),
+        }
     }
 }

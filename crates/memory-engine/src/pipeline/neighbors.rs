@@ -1,14 +1,48 @@
 //! The answer to a hit, or what it answers, is often what is meant.
 
-use memory_core::{Adjacent, Hit, RecordId, Score};
+use memory_core::{Adjacent, Hit, RecordId, Result, Scope, Score};
 use rustc_hash::FxHashMap;
+
+use super::candidate::Candidate;
+use crate::{Arm, Found, MemoryEngine};
+
+/// How many candidates' neighbours are looked up.
+const NEIGHBORED: usize = 200;
+
+/// What the neighbours of the best candidates gain by them, best first.
+pub(crate) async fn of(engine: &MemoryEngine, scope: &Scope, share: f64, candidates: &[Candidate]) -> Result<Vec<Hit>> {
+    let hits: Vec<Hit> =
+        candidates.iter().take(NEIGHBORED).map(|c| Hit { id: c.id, score: Score::new(c.score) }).collect();
+    let ids: Vec<RecordId> = hits.iter().map(|hit| hit.id).collect();
+    let adjacent = engine.records().adjacent(scope, &ids).await?;
+    Ok(gains(&hits, &adjacent, share))
+}
+
+/// Adds the gains to the candidates, with those that no arm has found among them.
+pub(crate) fn bring_in(gains: Vec<Hit>, candidates: &mut Vec<Candidate>) {
+    let places: FxHashMap<RecordId, usize> = candidates.iter().enumerate().map(|(n, c)| (c.id, n)).collect();
+    for (gain, rank) in gains.into_iter().zip(1..) {
+        let found = Found { arm: Arm::Neighbor, rank, score: gain.score };
+        match places.get(&gain.id) {
+            Some(n) => {
+                candidates[*n].score += gain.score.value();
+                candidates[*n].found_by.push(found);
+            }
+            None => {
+                let (score, found_by) = (gain.score.value(), vec![found]);
+                candidates.push(Candidate { id: gain.id, score, found_by, reranked: None });
+            }
+        }
+    }
+    candidates.sort_unstable_by(Candidate::best_first);
+}
 
 /// What each record gains from its better neighbour among `hits`: `share` of that one's score. `adjacent` is aligned with
 /// `hits`. Best first.
 ///
 /// Only a neighbour of another voice counts: in a dialogue the two belong together, while what one person says twice in
 /// a row, or a list of notes, need not.
-pub(crate) fn gains(hits: &[Hit], adjacent: &[Adjacent], share: f64) -> Vec<Hit> {
+fn gains(hits: &[Hit], adjacent: &[Adjacent], share: f64) -> Vec<Hit> {
     let mut gains: FxHashMap<RecordId, f64> = FxHashMap::default();
     for (hit, adjacent) in hits.iter().zip(adjacent) {
         let replies = [adjacent.previous, adjacent.next].into_iter().flatten().filter(|n| n.another_voice);

@@ -1,0 +1,93 @@
+//! How a recall works: every number of it.
+
+use std::time::Duration;
+
+use memory_reranker::Method;
+
+/// How a recall works: every number of it, with the defaults that `docs/RETRIEVAL.md` gives the reasons for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct RecallOptions {
+    /// How many hits at the most.
+    pub limit: usize,
+    /// How long a recall may take. At the deadline it gives what is ready, and says what is missing.
+    pub deadline: Duration,
+    /// How many hits each arm brings in.
+    pub pool: usize,
+    /// What counts of an arm's hit: its rank or its score.
+    pub fusion: Method,
+    /// How much the vector arm counts beside the keyword arm, 0 to 1, when its embedder knows all about meaning; less with
+    /// less of [`Embedder::semantic_weight`](crate::Embedder::semantic_weight).
+    pub vector_weight: f64,
+    /// How much the vector arm counts at least: an embedder that knows nothing about meaning breaks ties, and finds
+    /// misspellings when no word fits.
+    pub spelling_weight: f64,
+    /// Whether synonyms of the question's words are looked for, too.
+    pub synonyms: bool,
+    /// How many of the best candidates the reranker judges, if there is one; none, with 0.
+    pub reranked: usize,
+    /// How much the reranker counts beside the order before it, 0 to 1.
+    pub rerank_weight: f64,
+    /// What part of its better neighbour's score a record gets, when the neighbour is of another voice: the answer to a
+    /// hit, or what it answers, is often what is meant.
+    pub neighbor_share: f64,
+    /// How much what a model said counts beside what a person said, 0 to 1: an answer repeats the words of its question
+    /// at length, while what a person tells about themselves is short.
+    pub assistant_weight: f64,
+    /// How much less a record counts that is not sure at all (confidence 0): 0 to 1.
+    pub doubt: f64,
+    /// How much a record counts that is as old as can be, beside one of now; 1 leaves age out.
+    pub oldest: f64,
+    /// In which time half of what age can cost is lost.
+    pub half_life: Duration,
+    /// How much more a record counts by the speaker who is [asked for](crate::RecallQuery::by_speaker).
+    pub speaker_boost: f64,
+    /// From which similarity on (0 to 1) a hit only repeats a better one and goes behind all others.
+    pub near_duplicate: f64,
+}
+
+impl Default for RecallOptions {
+    fn default() -> Self {
+        Self {
+            limit: 10,
+            deadline: Duration::from_secs(3),
+            pool: 200,
+            fusion: Method::Scores,
+            vector_weight: 0.4,
+            spelling_weight: 0.01,
+            synonyms: true,
+            reranked: 20,
+            rerank_weight: 0.4,
+            neighbor_share: 0.5,
+            assistant_weight: 0.8,
+            doubt: 0.3,
+            oldest: 1.0,
+            half_life: Duration::from_secs(30 * 24 * 60 * 60),
+            speaker_boost: 1.2,
+            near_duplicate: 0.8,
+        }
+    }
+}
+
+impl RecallOptions {
+    /// Gives at most so many hits.
+    #[must_use]
+    pub fn with_limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Takes at most so long.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Prefers the new: what is older by `half_life` loses half of what age can cost, and the oldest counts `oldest`.
+    #[must_use]
+    pub fn with_freshness(mut self, half_life: Duration, oldest: f64) -> Self {
+        (self.half_life, self.oldest) = (half_life, oldest);
+        self
+    }
+}

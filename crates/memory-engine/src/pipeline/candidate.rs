@@ -1,0 +1,31 @@
+//! A record on its way through the recall.
+
+use std::cmp::Ordering;
+
+use memory_core::{RecordId, Score};
+use memory_reranker::{Fused, Place};
+
+use crate::{Arm, Found};
+
+/// A record that was found, by its id.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) id: RecordId,
+    pub(crate) score: f64,
+    pub(crate) found_by: Vec<Found>,
+    pub(crate) reranked: Option<Score>,
+}
+
+impl Candidate {
+    pub(crate) fn of(fused: Fused) -> Self {
+        let places = [Arm::Keyword, Arm::Vector].into_iter().zip(&fused.places);
+        let found = |(arm, place): (Arm, &Option<Place>)| {
+            place.map(|place| Found { arm, rank: place.rank, score: place.score })
+        };
+        Self { id: fused.id, score: fused.score.value(), found_by: places.filter_map(found).collect(), reranked: None }
+    }
+
+    pub(crate) fn best_first(a: &Self, b: &Self) -> Ordering {
+        Score::new(b.score).cmp(&Score::new(a.score)).then(a.id.cmp(&b.id))
+    }
+}

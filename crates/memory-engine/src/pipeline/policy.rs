@@ -1,0 +1,60 @@
+//! What about a record makes it count more or less, whatever it says: boosts, never filters.
+
+use memory_core::{Record, Role, Timestamp, text};
+
+use super::plan::Plan;
+use crate::{Boost, ScenePolicy};
+
+/// The boosts of one recall.
+#[derive(Debug)]
+pub(crate) struct Policy<'a> {
+    plan: &'a Plan<'a>,
+    scenes: &'a ScenePolicy,
+    now: Timestamp,
+}
+
+impl<'a> Policy<'a> {
+    pub(crate) fn new(plan: &'a Plan<'a>, scenes: &'a ScenePolicy, now: Timestamp) -> Self {
+        Self { plan, scenes, now }
+    }
+
+    /// What makes the record count more or less; only what differs from 1.
+    pub(crate) fn boosts(&self, record: &Record) -> Vec<Boost> {
+        let options = &self.plan.options;
+        let scene = self.plan.query.scene.as_ref();
+        let scene = scene.map_or(1.0, |current| self.scenes.weight(current, record.scene.as_deref()));
+        let by_model = record.role.as_ref() == Some(&Role::ASSISTANT);
+        let by_speaker = self.plan.query.speaker.as_ref().is_some_and(|name| speaks(record, name));
+        let factors = [
+            ("scene", scene),
+            ("voice", if by_model { options.assistant_weight } else { 1.0 }),
+            ("confidence", 1.0 - options.doubt * (1.0 - record.confidence)),
+            ("age", self.age(record)),
+            ("speaker", if by_speaker { options.speaker_boost } else { 1.0 }),
+        ];
+        factors.into_iter().filter(|(_, factor)| *factor != 1.0).map(|(of, factor)| Boost { of, factor }).collect()
+    }
+
+    /// The most that all boosts together can make of a score of 1.
+    pub(crate) fn most(&self) -> f64 {
+        let options = &self.plan.options;
+        let scene = self.plan.query.scene.as_ref().and_then(|current| self.scenes.views.get(current));
+        let scene = scene.map_or(1.0, |view| view.scenes.values().copied().fold(view.others, f64::max));
+        scene.max(1.0) * options.speaker_boost.max(1.0) * options.assistant_weight.max(1.0) * options.oldest.max(1.0)
+    }
+
+    /// From 1 for now to `oldest`, half of the way in each half-life.
+    fn age(&self, record: &Record) -> f64 {
+        let options = &self.plan.options;
+        if options.oldest == 1.0 {
+            return 1.0;
+        }
+        let micros = self.now.as_micros().saturating_sub(record.occurred_at.as_micros()).max(0);
+        let half_lives = micros as f64 / options.half_life.as_micros().max(1) as f64;
+        options.oldest + (1.0 - options.oldest) * 0.5_f64.powf(half_lives)
+    }
+}
+
+fn speaks(record: &Record, name: &str) -> bool {
+    record.speaker.as_ref().is_some_and(|speaker| text::normalize(speaker) == text::normalize(name))
+}

@@ -1,0 +1,188 @@
+//! What a recall makes of scenes, synonyms, voices and age, and what a deadline leaves of it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod given;
+
+use std::{sync::Arc, time::Duration};
+
+use given::{Backend, FlakyEmbedder, SlowReranker, lin};
+use memory_engine::{
+    Arm, ManualClock, MemoryEngine, RecallOptions, RecallQuery, SceneView, SynonymGroup, Timestamp, Turn,
+};
+use tokio::time::Instant;
+
+fn texts(recall: &memory_engine::Recall) -> Vec<&str> {
+    recall.hits.iter().map(|hit| hit.record.text.as_str()).collect()
+}
+
+async fn with_scenes(backend: &Backend) -> MemoryEngine {
+    let memory = backend.builder().background(false).build().await.unwrap();
+    for (text, scene) in [
+        ("the dragon egg is hidden in the old mill", Some("plot")),
+        ("the dragon kite is hidden in the old shed", Some("daily")),
+        ("the dragon test of the old server is hidden", Some("meta")),
+        ("a dragon plant is hidden behind the old couch", None),
+    ] {
+        let turn = Turn::user(text);
+        memory.remember(&lin(), scene.map_or(turn.clone(), |scene| turn.with_scene(scene))).await.unwrap();
+    }
+    memory
+}
+
+#[tokio::test]
+async fn from_daily_life_plots_count_less_from_a_plot_only_plots_are_seen_and_from_meta_nothing() {
+    for backend in Backend::all() {
+        let memory = with_scenes(&backend).await;
+        let ask = async |scene: &str| {
+            memory.recall(&lin(), RecallQuery::new("where is the dragon hidden?").in_scene(scene)).await.unwrap()
+        };
+        let daily = ask("daily").await;
+        assert_eq!(daily.hits.len(), 3, "{:?}", texts(&daily));
+        assert_eq!(daily.hits[2].record.scene.as_deref(), Some("plot"), "the plot comes last");
+        assert_eq!(daily.hits[2].boosts.iter().map(|b| b.of).collect::<Vec<_>>(), ["scene"]);
+        assert_eq!(texts(&ask("plot").await), ["the dragon egg is hidden in the old mill"]);
+        assert!(ask("meta").await.hits.is_empty());
+        let everywhere = memory.recall(&lin(), "where is the dragon hidden?").await.unwrap();
+        assert_eq!(everywhere.hits.len(), 4);
+    }
+}
+
+#[tokio::test]
+async fn a_neighbour_from_a_scene_that_is_not_seen_stays_out() {
+    for backend in Backend::all() {
+        let policy =
+            memory_engine::ScenePolicy::default().with_view("study", SceneView::nothing().with_scene("study", 1.0));
+        let memory = backend.builder().scene_policy(policy).background(false).build().await.unwrap();
+        let session = lin().with_session("s").unwrap();
+        let at = |n: i64| Timestamp::from_micros(1_700_000_000_000_000 + n);
+        let turn = Turn::user("which exam is on friday?").with_scene("study").at(at(1));
+        memory.remember(&session, turn).await.unwrap();
+        let turn = Turn::assistant("the dungeon opens at dawn").with_scene("plot").at(at(2));
+        memory.remember(&session, turn).await.unwrap();
+        let all = memory.recall(&lin(), "exam on friday").await.unwrap();
+        assert_eq!(all.hits.len(), 2, "the neighbour is found");
+        let study = memory.recall(&lin(), RecallQuery::new("exam on friday").in_scene("study")).await.unwrap();
+        assert_eq!(texts(&study), ["which exam is on friday?"]);
+    }
+}
+
+#[tokio::test]
+async fn any_word_of_a_group_finds_all_of_it_and_the_word_asked_for_counts_most() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in ["克鲁格胸前有双头鹰", "Sebastian likes black tea", "the weather is fine"] {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        assert!(memory.recall(&lin(), "Krueger").await.unwrap().hits.is_empty());
+        let group = SynonymGroup::new("Krueger", ["Sebastian", "克鲁格"]);
+        memory.synonyms().store().put(&lin(), &[group]).await.unwrap();
+        memory.synonyms().refresh(&lin()).await.unwrap();
+        let found = memory.recall(&lin(), "krueger").await.unwrap();
+        assert_eq!(found.hits.len(), 2, "{:?}", texts(&found));
+        let found = memory.recall(&lin(), "sebastian").await.unwrap();
+        assert_eq!(texts(&found), ["Sebastian likes black tea", "克鲁格胸前有双头鹰"]);
+        let mut options = RecallOptions::default();
+        options.synonyms = false;
+        let without = memory.recall(&lin(), RecallQuery::new("sebastian").with_options(options)).await.unwrap();
+        assert_eq!(texts(&without), ["Sebastian likes black tea"]);
+    }
+}
+
+#[tokio::test]
+async fn voice_age_confidence_and_speaker_boost_and_are_named() {
+    for backend in Backend::all() {
+        let now = Timestamp::from_micros(1_700_000_000_000_000);
+        let clock = Arc::new(ManualClock::new(now));
+        let memory = backend.builder().clock(clock).background(false).build().await.unwrap();
+        let day = Duration::from_secs(24 * 60 * 60);
+        let old = Timestamp::from_micros(now.as_micros() - 60 * day.as_micros() as i64);
+        memory.remember(&lin(), Turn::user("the piano was tuned in spring").at(old)).await.unwrap();
+        memory.remember(&lin(), Turn::assistant("the piano was tuned in summer").at(now)).await.unwrap();
+        memory
+            .remember(&lin(), Turn::user("the piano was tuned in winter").at(now).with_confidence(0.5))
+            .await
+            .unwrap();
+        memory.remember(&lin(), Turn::user("the piano was tuned in autumn").at(now).with_speaker("Ann")).await.unwrap();
+        let options = RecallOptions::default().with_freshness(30 * day, 0.2);
+        let query = RecallQuery::new("when was the piano tuned?").with_options(options).by_speaker("ANN");
+        let found = memory.recall(&lin(), query).await.unwrap();
+        let seasons: Vec<(&str, Vec<(&str, f64)>)> = found
+            .hits
+            .iter()
+            .map(|hit| (&hit.record.text[23..], hit.boosts.iter().map(|b| (b.of, b.factor)).collect()))
+            .collect();
+        assert_eq!(
+            seasons,
+            [
+                ("autumn", vec![("speaker", 1.2)]),
+                ("winter", vec![("confidence", 0.85)]),
+                ("summer", vec![("voice", 0.8)]),
+                ("spring", vec![("age", 0.2 + 0.8 * 0.25)]),
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_boost_brings_a_hit_forward_from_far_behind_the_limit() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for n in 0..30 {
+            let turn =
+                Turn::assistant(format!("lantern number {n}: {}", ["oak", "elm", "fir"][n % 3].repeat(n % 7 + 1)));
+            memory.remember(&lin(), turn).await.unwrap();
+        }
+        memory.remember(&lin(), Turn::user("a lantern for the winter nights on the long pier")).await.unwrap();
+        let mut options = RecallOptions::default().with_limit(1);
+        options.assistant_weight = 0.1;
+        let found = memory.recall(&lin(), RecallQuery::new("lantern number").with_options(options)).await.unwrap();
+        assert_eq!(texts(&found), ["a lantern for the winter nights on the long pier"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_embedder_that_hangs_costs_its_share_of_the_deadline_and_is_named() {
+    let embedder = Arc::new(FlakyEmbedder::default());
+    let memory =
+        MemoryEngine::builder().in_memory().embedder(embedder.clone()).background(false).build().await.unwrap();
+    memory.remember(&lin(), "the spare key hangs in the barn").await.unwrap();
+    let _held = embedder.hold();
+    let started = Instant::now();
+    let found = memory.recall(&lin(), "where is the spare key?").await.unwrap();
+    assert!(started.elapsed() <= Duration::from_secs(2), "{:?}", started.elapsed());
+    assert_eq!(found.hits.len(), 1);
+    assert!(found.is_partial());
+    assert_eq!(found.degraded[0].stage, "vector");
+    assert!(found.degraded[0].reason.contains("not ready after 1800 ms"), "{:?}", found.degraded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_deadline_a_recall_gives_what_it_has_even_when_that_is_nothing() {
+    let embedder = Arc::new(FlakyEmbedder::default());
+    let memory =
+        MemoryEngine::builder().in_memory().embedder(embedder.clone()).background(false).build().await.unwrap();
+    let _held = embedder.hold();
+    let query = RecallQuery::new("anything").with_arms(memory_engine::Arms::VectorOnly);
+    let found = memory.recall(&lin(), query).await.unwrap();
+    assert!(found.hits.is_empty());
+    assert_eq!(found.degraded.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reranker_that_hangs_or_fails_leaves_the_order_before_it() {
+    for reranker in [SlowReranker::Hanging, SlowReranker::Failing, SlowReranker::Miscounting] {
+        let builder = MemoryEngine::builder().in_memory().background(false);
+        let memory = builder.reranker(Arc::new(reranker)).build().await.unwrap();
+        memory.remember(&lin(), "the violin is in the attic").await.unwrap();
+        memory.remember(&lin(), "the violin teacher lives near the lake").await.unwrap();
+        let started = Instant::now();
+        let options = RecallOptions::default().with_deadline(Duration::from_millis(500));
+        let query = RecallQuery::new("violin in the attic").with_options(options);
+        let found = memory.recall(&lin(), query).await.unwrap();
+        assert!(started.elapsed() < Duration::from_millis(500));
+        assert_eq!(found.hits[0].record.text, "the violin is in the attic");
+        assert_eq!(found.hits[0].found_by[0].arm, Arm::Keyword);
+        assert_eq!(found.degraded.iter().map(|d| d.stage).collect::<Vec<_>>(), ["rerank"]);
+    }
+}
