@@ -15,7 +15,7 @@ use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn,
+    Builder, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn,
     indexer::{self, indexed_text},
     pipeline,
 };
@@ -203,6 +203,14 @@ impl MemoryEngine {
     /// fails, the answer says so in [`Recall::degraded`].
     pub async fn recall(&self, scope: &Scope, query: impl Into<RecallQuery>) -> Result<Recall> {
         pipeline::recall(self, scope, &query.into()).await
+    }
+
+    /// Why a record is where it is in the answer to a question, or why it is not there.
+    ///
+    /// # Errors
+    /// As [`recall`](Self::recall).
+    pub async fn explain(&self, scope: &Scope, query: impl Into<RecallQuery>, id: RecordId) -> Result<Explanation> {
+        pipeline::explain(self, scope, &query.into(), id).await
     }
 
     /// Forgets records within `scope`, and counts them: each is removed from every index in one transaction and leaves a

@@ -2,6 +2,7 @@
 
 mod builder;
 mod engine;
+mod explanation;
 mod forget;
 mod indexer;
 mod options;
@@ -12,6 +13,7 @@ mod turn;
 
 pub use builder::{Builder, Mismatch};
 pub use engine::MemoryEngine;
+pub use explanation::{Explanation, Verdict};
 pub use forget::Forget;
 pub use indexer::Progress;
 pub use options::RecallOptions;

@@ -3,6 +3,7 @@
 
 mod arms;
 mod candidate;
+mod explain;
 mod neighbors;
 mod plan;
 mod policy;
@@ -17,6 +18,8 @@ use crate::{Arms, MemoryEngine, Recall, RecallQuery};
 use candidate::Candidate;
 use plan::Plan;
 use trace::{Stage, Trace};
+
+pub(crate) use explain::explain;
 
 pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
     let plan = Plan::new(engine, query)?;

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use given::{Backend, FlakyEmbedder, SlowReranker, lin};
 use memory_engine::{
-    Arm, ManualClock, MemoryEngine, RecallOptions, RecallQuery, SceneView, SynonymGroup, Timestamp, Turn,
+    Arm, ManualClock, MemoryEngine, RecallOptions, RecallQuery, SceneView, SynonymGroup, Timestamp, Turn, Verdict,
 };
 use tokio::time::Instant;
 
@@ -184,5 +184,31 @@ async fn a_reranker_that_hangs_or_fails_leaves_the_order_before_it() {
         assert_eq!(found.hits[0].record.text, "the violin is in the attic");
         assert_eq!(found.hits[0].found_by[0].arm, Arm::Keyword);
         assert_eq!(found.degraded.iter().map(|d| d.stage).collect::<Vec<_>>(), ["rerank"]);
+    }
+}
+
+#[tokio::test]
+async fn for_every_record_it_can_be_said_why_it_is_a_hit_or_not() {
+    for backend in Backend::all() {
+        let memory = with_scenes(&backend).await;
+        let store = async |turn: Turn| memory.remember(&lin(), turn).await.unwrap();
+        let repeated = store(Turn::user("the dragon kite is hidden in the old shed!").with_scene("daily")).await;
+        let unrelated = store(Turn::user("tea at five")).await;
+        let best = store(Turn::user("hidden dragon, hidden dragon").with_scene("daily")).await;
+        let why = async |query: RecallQuery, id| memory.explain(&lin(), query, id).await.unwrap();
+        let ask = || RecallQuery::new("hidden dragon").with_limit(2);
+
+        let explained = why(ask(), best).await;
+        assert_eq!(explained.verdict, Verdict::Hit { place: 1 });
+        assert_eq!(explained.hit.unwrap().found_by[0].arm, Arm::Keyword);
+        assert!(matches!(why(ask(), repeated).await.verdict, Verdict::Repeats { .. } | Verdict::BelowTheCut { .. }));
+        assert_eq!(why(ask(), unrelated).await.verdict, Verdict::NotFound { pool: 200 });
+        assert_eq!(why(ask(), memory_engine::RecordId::new()).await.verdict, Verdict::NotThere);
+        let kind = memory_engine::Filter::eq(memory_engine::Field::Kind, "note");
+        assert_eq!(why(ask().with_filter(kind), best).await.verdict, Verdict::Filtered);
+        let sight = why(ask().in_scene("plot"), best).await.verdict;
+        assert_eq!(sight, Verdict::OutOfSight { from: "plot".into(), scene: Some("daily".into()) });
+        let weak = store(Turn::user("a very long story about a dragon that nobody ever saw, told by the fire")).await;
+        assert!(matches!(why(ask(), weak).await.verdict, Verdict::BelowTheCut { place: 3.., limit: 2 }));
     }
 }

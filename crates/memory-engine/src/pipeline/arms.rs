@@ -19,7 +19,7 @@ pub(crate) async fn keyword(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_
     if clauses.is_empty() {
         return Ok(Vec::new()); // only stop words: not evidence of anything
     }
-    let query = KeywordQuery::new(clauses, plan.pool()).with_filter(plan.filter.clone());
+    let query = KeywordQuery::new(clauses, plan.pool).with_filter(plan.filter.clone());
     engine.keywords().search(scope, &query).await
 }
 
@@ -39,7 +39,7 @@ pub(crate) async fn vector(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_>
     let embedder = engine.embedder();
     let mut vectors = engine.embed(vec![plan.query.text.clone()], Purpose::Query).await?;
     let Some(embedding) = vectors.pop() else { return Ok(Vec::new()) };
-    let query = VectorQuery::new(embedding, plan.pool()).with_filter(plan.filter.clone());
+    let query = VectorQuery::new(embedding, plan.pool).with_filter(plan.filter.clone());
     let mut hits = engine.vectors().search(scope, &query).await?;
     hits.retain(|hit| hit.score.value() > embedder.score_floor());
     Ok(hits)
@@ -54,6 +54,6 @@ pub(crate) fn fused(engine: &MemoryEngine, plan: &Plan<'_>, keyword: Vec<Hit>, v
         Ranking { weight: 1.0 - weight, hits: keyword, zero: Some(Score::new(0.0)) },
         Ranking { weight, hits: vector, zero: None },
     ];
-    let fusion = Fusion { method: options.fusion, candidates: 2 * plan.pool() };
+    let fusion = Fusion { method: options.fusion, candidates: 2 * plan.pool };
     fuse(&rankings, fusion).into_iter().map(Candidate::of).collect()
 }

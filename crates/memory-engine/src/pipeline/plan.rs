@@ -10,6 +10,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) query: &'a RecallQuery,
     pub(crate) options: RecallOptions,
     pub(crate) limit: usize,
+    /// How many hits each arm brings in.
+    pub(crate) pool: usize,
     /// The question's filter, and what may be seen from its scene.
     pub(crate) filter: Option<Filter>,
 }
@@ -30,11 +32,7 @@ impl<'a> Plan<'a> {
             (Some(asked), Some(seen)) => Some(asked.and(seen)),
             (asked, seen) => asked.or(seen),
         };
-        Ok(Self { query, options, limit: query.limit.unwrap_or(options.limit), filter })
-    }
-
-    /// How many hits each arm brings in.
-    pub(crate) fn pool(&self) -> usize {
-        self.options.pool.max(self.limit)
+        let limit = query.limit.unwrap_or(options.limit);
+        Ok(Self { query, options, limit, pool: options.pool.max(limit), filter })
     }
 }
