@@ -49,6 +49,16 @@ pub(crate) fn display_zone() -> TimeZone {
     TimeZone::try_system().unwrap_or_else(|_| TimeZone::fixed(Offset::constant(8)))
 }
 
+/// What made a hit's score.
+pub(crate) fn reasons(hit: &RecallHit) -> String {
+    let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.arm.as_str(), f.rank, f.score));
+    let ways = ways.collect::<Vec<_>>().join(", ");
+    let judged = hit.reranked.map(|score| format!("; the reranker says {score}")).unwrap_or_default();
+    let boosts = hit.boosts.iter().map(|b| format!("; {} × {:.2}", b.of, b.factor)).collect::<String>();
+    let repeats = hit.repeats.map(|id| format!("; repeats {id}")).unwrap_or_default();
+    format!("score {:.6}: {ways}{judged}{boosts}{repeats}", hit.score.value())
+}
+
 /// The recalled turns, with scores and who found them.
 pub(crate) fn recall_table(recall: &Recall) -> String {
     let zone = display_zone();

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Arms, MemoryEngine, RecallQuery, Scope};
+use memory_engine::{MemoryEngine, RecallQuery, Scope};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,7 @@ use crate::{
     args::StoreArgs,
     embedder::EmbedderArgs,
     metrics::{DEPTH, Metrics},
+    modes::Mode,
     output,
     reader::Lines,
 };
@@ -47,6 +48,9 @@ pub(crate) struct Eval {
     /// Write what was retrieved, a JSON object for each question: "question_id" and "retrieved", a list of ids
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Also ask with each part of the recall left out in turn
+    #[arg(long)]
+    ablate: bool,
     /// Give the metrics as JSON
     #[arg(long)]
     json: bool,
@@ -73,21 +77,6 @@ impl Question {
     }
 }
 
-/// A way of asking: which arms take part, and whether the reranker does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mode {
-    name: &'static str,
-    arms: Arms,
-    rerank: bool,
-}
-
-const MODES: [Mode; 4] = [
-    Mode { name: "keyword", arms: Arms::KeywordOnly, rerank: false },
-    Mode { name: "vector", arms: Arms::VectorOnly, rerank: false },
-    Mode { name: "fused", arms: Arms::All, rerank: false },
-    Mode { name: "fused + rerank", arms: Arms::All, rerank: true },
-];
-
 impl Eval {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         ensure!(self.k.iter().all(|k| (1..=DEPTH).contains(k)), "each k lies between 1 and {DEPTH}");
@@ -103,15 +92,15 @@ impl Eval {
         report.insert("embedder".into(), json!(engine.embedder().space().model));
         let mut table = output::table(["arm", "recall@k", "hit@k", "all@k", "nDCG@10", "MRR", "p50 ms"]);
         let mut categories = Map::new();
-        let modes = &MODES[..if engine.reranker().is_some() { 4 } else { 3 }];
-        for &mode in modes {
+        let default = if engine.reranker().is_some() { "fused + rerank" } else { "fused" };
+        for mode in Mode::all(engine.reranker().is_some(), self.ablate) {
             let name = mode.name;
             let asked = ask(&engine, &questions, mode).await?;
             let scored = score(&asked, &questions, &ks);
             let overall = Metrics::mean(scored.iter().map(|(_, metrics)| metrics));
             table.add_row(row(name, &overall, asked.p50_ms));
             report.insert(name.into(), json!({ "overall": overall, "p50_ms": asked.p50_ms }));
-            if Some(mode) == modes.last().copied() {
+            if name == default {
                 categories = by_category(&scored);
                 if let Some(out) = &self.out {
                     asked.write(out)?;
@@ -191,9 +180,7 @@ async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Resul
         let scope = Scope::user(&question.scope)?;
         let started = std::time::Instant::now();
         let query = RecallQuery::new(&question.question).with_limit(DEPTH).with_arms(mode.arms);
-        let mut options = *engine.options();
-        options.reranked = if mode.rerank { options.reranked } else { 0 };
-        let query = query.with_options(options);
+        let query = query.with_options(mode.options(engine.options()));
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         ensure!(recall.degraded.is_empty(), "the recall was degraded: {:?}", recall.degraded);
@@ -239,7 +226,7 @@ fn print_categories(categories: &Map<String, Value>) -> Result<()> {
     if categories.len() < 2 {
         return Ok(());
     }
-    let mut table = output::table(["the last arm, by category", "questions", "recall@k", "all@k", "nDCG@10", "MRR"]);
+    let mut table = output::table(["the default, by category", "questions", "recall@k", "all@k", "nDCG@10", "MRR"]);
     for (category, metrics) in categories {
         let each = |key: &str| {
             let values = metrics.get(key).and_then(Value::as_object).into_iter().flatten();

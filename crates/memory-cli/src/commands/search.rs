@@ -1,10 +1,10 @@
 //! `memory search`.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Field, Filter, RecallQuery, Timestamp};
+use memory_engine::{Field, Filter, MemoryEngine, RecallQuery, Scope, Timestamp};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
@@ -38,6 +38,15 @@ pub(crate) struct Search {
     /// Only records of this scene
     #[arg(long)]
     scene: Option<String>,
+    /// Ask from within this scene: see only what may be seen from there
+    #[arg(long, value_name = "SCENE")]
+    from_scene: Option<String>,
+    /// Take at most so many milliseconds
+    #[arg(long, value_name = "MS")]
+    deadline: Option<u64>,
+    /// Say why this record is a hit or not
+    #[arg(long, value_name = "ID")]
+    why: Option<String>,
     /// Say for each turn which arm found it and with which score, and how long each stage took
     #[arg(long)]
     explain: bool,
@@ -51,6 +60,13 @@ impl Search {
         let scope = self.scope.scope()?;
         let query = self.query()?;
         let engine = self.store.open().await?;
+        let query = match self.deadline {
+            Some(ms) => query.with_options(engine.options().with_deadline(Duration::from_millis(ms))),
+            None => query,
+        };
+        if let Some(id) = &self.why {
+            return self.say_why(&engine, &scope, query, id).await;
+        }
         let recall = engine.recall(&scope, query).await?;
         if self.json {
             say!("{}", serde_json::to_string_pretty(&recall)?);
@@ -63,17 +79,28 @@ impl Search {
         }
         if self.explain {
             for (hit, n) in recall.hits.iter().zip(1..) {
-                let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.arm.as_str(), f.rank, f.score));
-                let repeats = hit.repeats.map(|id| format!(", repeats {id}")).unwrap_or_default();
-                say!(
-                    "{n:>3}  {}  fused {:.6}: {}{repeats}",
-                    hit.record.id,
-                    hit.score.value(),
-                    ways.collect::<Vec<_>>().join(", ")
-                );
+                say!("{n:>3}  {}  {}", hit.record.id, output::reasons(hit));
             }
             let stages = recall.stages.iter().map(|s| format!("{} {:.1} ms", s.stage, s.took.as_secs_f64() * 1e3));
             say!("stages: {}", stages.collect::<Vec<_>>().join(", "));
+        }
+        for part in &recall.degraded {
+            eprintln!("{} is missing: {}", part.stage, part.reason);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn say_why(&self, engine: &MemoryEngine, scope: &Scope, query: RecallQuery, id: &str) -> Result<ExitCode> {
+        let named = args::named(engine, scope, id).await?;
+        let id = named.first().map_or_else(|| id.parse(), |record| Ok(record.id))?;
+        let explanation = engine.explain(scope, query, id).await?;
+        if self.json {
+            say!("{}", serde_json::to_string_pretty(&explanation)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        say!("{id}: {}", explanation.verdict);
+        if let Some(hit) = &explanation.hit {
+            say!("{}", output::reasons(hit));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -89,6 +116,9 @@ impl Search {
         }
         if let Some(kind) = &self.kind {
             query = query.with_filter(Filter::eq(Field::Kind, kind.as_str()));
+        }
+        if let Some(scene) = &self.from_scene {
+            query = query.in_scene(scene);
         }
         if let Some(scene) = &self.scene {
             query = query.with_filter(Filter::eq(Field::Scene, scene.as_str()));

@@ -1,0 +1,56 @@
+//! The ways in which `memory eval` asks each question.
+
+use std::time::Duration;
+
+use memory_engine::{Arms, Method, RecallOptions};
+
+/// Measuring waits for what is slow.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A way of asking: which arms take part, and what differs from the engine's options.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mode {
+    pub(crate) name: &'static str,
+    pub(crate) arms: Arms,
+    change: fn(&mut RecallOptions),
+}
+
+const fn mode(name: &'static str, arms: Arms, change: fn(&mut RecallOptions)) -> Mode {
+    Mode { name, arms, change }
+}
+
+/// Each arm alone.
+const ARMS: [Mode; 2] = [mode("keyword", Arms::KeywordOnly, |_| {}), mode("vector", Arms::VectorOnly, |_| {})];
+/// All together, without a reranker.
+const FUSED: Mode = mode("fused", Arms::All, |o| o.reranked = 0);
+/// All together.
+const RERANKED: Mode = mode("fused + rerank", Arms::All, |_| {});
+
+/// The default but for one part.
+const ABLATIONS: [Mode; 8] = [
+    mode("- neighbours", Arms::All, |o| o.neighbor_share = 0.0),
+    mode("- voice", Arms::All, |o| o.assistant_weight = 1.0),
+    mode("- near-duplicates", Arms::All, |o| o.near_duplicate = 2.0),
+    mode("- vectors", Arms::All, |o| (o.vector_weight, o.spelling_weight) = (0.0, 0.0)),
+    mode("half the vectors", Arms::All, |o| o.vector_weight /= 2.0),
+    mode("more vectors", Arms::All, |o| o.vector_weight *= 1.5),
+    mode("ranks, not scores", Arms::All, |o| o.fusion = Method::Ranks { k: 60.0 }),
+    mode("+ age (30 days)", Arms::All, |o| o.oldest = 0.7),
+];
+
+impl Mode {
+    /// The arms alone and fused, with the reranker if there is one, which is the default and comes last; then, for an
+    /// ablation, the default but for one part.
+    pub(crate) fn all(reranker: bool, ablate: bool) -> Vec<Self> {
+        let reranked = reranker.then_some(RERANKED);
+        let ablations = ABLATIONS.into_iter().filter(|_| ablate);
+        ARMS.into_iter().chain([FUSED]).chain(reranked).chain(ablations).collect()
+    }
+
+    /// The engine's options as this way has them.
+    pub(crate) fn options(&self, engine: &RecallOptions) -> RecallOptions {
+        let mut options = engine.with_deadline(PATIENCE);
+        (self.change)(&mut options);
+        options
+    }
+}
