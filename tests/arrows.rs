@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-vector-store", &["core"]),
     ("memory-engine-keyword-store", &["core"]),
     ("memory-engine-reranker", &["core"]),
+    ("memory-engine-llm", &["core"]),
     ("memory-engine-context", &["core"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
     ("memory-engine-sqlite", &["core", "keyword-store", "vector-store"]),
