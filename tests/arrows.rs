@@ -16,6 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-llm", &["core"]),
     ("memory-engine-context", &["core"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
+    ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
     ("memory-engine-sqlite", &["core", "keyword-store", "vector-store"]),
     ("memory-engine-conformance", &["core", "keyword-store", "vector-store"]),
     (
@@ -33,7 +34,16 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("sqlx", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
     ("anyhow", &["memory-engine-cli", "memory-engine-benches"]),
-    ("tokio", &["memory-engine", "memory-engine-sqlite", "memory-engine-cli", "memory-engine-benches"]),
+    (
+        "tokio",
+        &[
+            "memory-engine",
+            "memory-engine-sqlite",
+            "memory-engine-http-models",
+            "memory-engine-cli",
+            "memory-engine-benches",
+        ],
+    ),
     ("memory-engine-conformance", &[]),
 ];
 
