@@ -10,8 +10,8 @@ use memory_core::{Error, ErrorKind, Result};
 use reqwest::{Method, Url, header::HeaderMap, redirect};
 use serde::{Serialize, de::DeserializeOwned};
 
-pub(crate) use failure::reported;
-use failure::{Again, Failure};
+use failure::Again;
+pub(crate) use failure::{Failure, reported};
 pub use options::HttpOptions;
 use retry::Budget;
 
@@ -97,15 +97,7 @@ impl HttpClient {
     /// # Errors
     /// `Unavailable` when TLS cannot be set up, for one because the system has no root certificates.
     pub fn new(options: HttpOptions) -> Result<Self> {
-        let policy = redirect::Policy::none();
-        let mut builder = builder(&options).redirect(policy);
-        if !options.system_proxy {
-            builder = builder.no_proxy();
-        }
-        let failed = |e: reqwest::Error| {
-            Error::new(ErrorKind::Unavailable, "http", "the HTTP client cannot be set up").with_source(e)
-        };
-        let http = builder.build().map_err(failed)?;
+        let http = build(&options)?;
         Ok(Self(Arc::new(Inner { http, options, budget: Budget::default() })))
     }
 
@@ -191,15 +183,21 @@ impl HttpClient {
     }
 }
 
-/// What every client of this crate has in common.
-pub(crate) fn builder(options: &HttpOptions) -> reqwest::ClientBuilder {
+/// What every client of this crate has in common. None follows redirects by itself: they would carry keys away.
+pub(crate) fn build(options: &HttpOptions) -> Result<reqwest::Client> {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Somebody else may have been faster; then theirs is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
-    reqwest::Client::builder()
+    let mut builder = reqwest::Client::builder()
         .user_agent(concat!("memory-engine/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
         .connect_timeout(options.connect_timeout)
         .read_timeout(options.read_timeout)
-        .pool_idle_timeout(options.idle_timeout)
+        .pool_idle_timeout(options.idle_timeout);
+    if !options.system_proxy {
+        builder = builder.no_proxy();
+    }
+    let failed = |e| Error::new(ErrorKind::Unavailable, "http", "the HTTP client cannot be set up").with_source(e);
+    builder.build().map_err(|e: reqwest::Error| failed(e))
 }

@@ -11,7 +11,7 @@ const MOST_BODY: usize = 64 << 10;
 
 /// Whether the same request may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
+pub(crate) enum Again {
     /// No.
     No,
     /// Yes, and the service has surely not taken this one.
@@ -22,14 +22,14 @@ pub(super) enum Again {
 
 /// An attempt that failed.
 #[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) error: Error,
+pub(crate) struct Failure {
+    pub(crate) error: Error,
     pub(super) again: Again,
 }
 
 impl Failure {
     /// The request did not get an answer.
-    pub(super) fn unsent(operation: &'static str, url: &Url, error: reqwest::Error) -> Self {
+    pub(crate) fn unsent(operation: &'static str, url: &Url, error: reqwest::Error) -> Self {
         let host = host(url);
         let (kind, message, again) = if error.is_connect() {
             // A connection that takes too long is one that cannot be made.
@@ -45,7 +45,7 @@ impl Failure {
     }
 
     /// The answer ended before its end.
-    pub(super) fn broken_off(operation: &'static str, url: &Url, error: reqwest::Error) -> Self {
+    pub(crate) fn broken_off(operation: &'static str, url: &Url, error: reqwest::Error) -> Self {
         let (kind, what, again) = if error.is_timeout() {
             (ErrorKind::Timeout, "did not finish in time", Again::No)
         } else {
@@ -62,7 +62,7 @@ impl Failure {
     }
 
     /// The service answered with an error.
-    pub(super) async fn refused(operation: &'static str, url: &Url, mut response: reqwest::Response) -> Self {
+    pub(crate) async fn refused(operation: &'static str, url: &Url, mut response: reqwest::Response) -> Self {
         let (status, wait) = (response.status(), retry_after(response.headers()));
         let mut body = Vec::new();
         while let Ok(Some(chunk)) = response.chunk().await {

@@ -96,7 +96,7 @@ impl HttpOptions {
     }
 
     /// The waits before the retries.
-    pub(super) fn waits(&self) -> impl Iterator<Item = Duration> + Send + use<> {
+    pub(crate) fn waits(&self) -> impl Iterator<Item = Duration> + Send + use<> {
         ExponentialBuilder::new()
             .with_jitter()
             .with_min_delay(self.first_wait)
