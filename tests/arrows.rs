@@ -19,6 +19,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
     ("memory-engine-sqlite", &["core", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-conformance", &["core", "keyword-store", "synonyms", "vector-store"]),
+    ("memory-engine-llm", &["core"]),
+    ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
     (
         "memory-engine",
         &[
@@ -29,9 +31,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "reranker",
             "scene",
             "synonyms",
+            "llm",
             "context",
             "sqlite",
             "local-models",
+            "http-models",
         ],
     ),
     ("memory-engine-cli", &[""]),
@@ -45,7 +49,16 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("sqlx", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
     ("anyhow", &["memory-engine-cli", "memory-engine-benches"]),
-    ("tokio", &["memory-engine", "memory-engine-sqlite", "memory-engine-cli", "memory-engine-benches"]),
+    (
+        "tokio",
+        &[
+            "memory-engine",
+            "memory-engine-sqlite",
+            "memory-engine-http-models",
+            "memory-engine-cli",
+            "memory-engine-benches",
+        ],
+    ),
     ("memory-engine-conformance", &[]),
 ];
 

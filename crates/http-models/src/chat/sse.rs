@@ -1,0 +1,115 @@
+//! Server-sent events: as much of them as chat services use.
+
+use memory_core::{Error, ErrorKind, Result};
+
+use super::OPERATION;
+
+/// Cuts bytes into events, wherever the network has cut them before.
+///
+/// The `data` of an event is all that is kept; comments, names and ids are passed over. Lines end with LF, CRLF or CR.
+#[derive(Debug)]
+pub(super) struct Events {
+    bytes: Vec<u8>,
+    /// How far into `bytes` the lines are read.
+    read: usize,
+    data: Option<String>,
+    most: usize,
+}
+
+impl Events {
+    /// Refuses an event of more than `most` bytes.
+    pub(super) fn new(most: usize) -> Self {
+        Self { bytes: Vec::new(), read: 0, data: None, most }
+    }
+
+    /// Takes what came.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes.drain(..std::mem::take(&mut self.read));
+        let held = self.bytes.len() + self.data.as_ref().map_or(0, String::len);
+        if held + bytes.len() > self.most {
+            let message = format!("an event of the stream is larger than {} bytes", self.most);
+            return Err(Error::new(ErrorKind::Corrupt, OPERATION, message));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The data of the next event that is there as a whole.
+    pub(super) fn next(&mut self) -> Result<Option<String>> {
+        while let Some(length) = self.bytes[self.read..].iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            let end = self.read + length;
+            let after = match (self.bytes[end], self.bytes.get(end + 1)) {
+                (b'\r', Some(b'\n')) => end + 2,
+                // Whether a line feed belongs to it is seen with the next bytes.
+                (b'\r', None) => break,
+                _ => end + 1,
+            };
+            let line = std::str::from_utf8(&self.bytes[self.read..end])
+                .map_err(|_| Error::new(ErrorKind::Corrupt, OPERATION, "the stream is not UTF-8"))?;
+            self.read = after;
+            if line.is_empty() {
+                if let Some(data) = self.data.take() {
+                    return Ok(Some(data));
+                }
+            } else if let Some(value) = line.strip_prefix("data:") {
+                let value = value.strip_prefix(' ').unwrap_or(value);
+                match &mut self.data {
+                    Some(data) => {
+                        data.push('\n');
+                        data.push_str(value);
+                    }
+                    None => self.data = Some(value.to_owned()),
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const STREAM: &str =
+        ": hello\n\ndata: {\"a\": \"我\"}\n\nevent: x\r\ndata:one\r\ndata: two\r\n\r\nid: 1\n\ndata: [DONE]\n\n";
+    const EVENTS: [&str; 3] = ["{\"a\": \"我\"}", "one\ntwo", "[DONE]"];
+
+    fn read(pieces: &[&[u8]]) -> Vec<String> {
+        let mut events = Events::new(1000);
+        let mut found = Vec::new();
+        for piece in pieces {
+            events.feed(piece).unwrap();
+            while let Some(data) = events.next().unwrap() {
+                found.push(data);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn an_event_without_its_end_is_not_an_event() {
+        assert!(read(&[b"data: half"]).is_empty());
+        assert!(read(&[b"data: half\n"]).is_empty());
+        assert_eq!(read(&[b"data: x\r\rdata: y\r\r\n"]), ["x", "y"]);
+    }
+
+    #[test]
+    fn an_event_that_never_ends_is_given_up() {
+        let mut events = Events::new(100);
+        let error = (0..100).find_map(|_| events.feed(&[b'x'; 10]).and_then(|()| events.next()).err()).unwrap();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+    }
+
+    proptest! {
+        #[test]
+        fn events_do_not_depend_on_where_the_bytes_are_cut(cuts in prop::collection::vec(0..STREAM.len(), 0..8)) {
+            let mut cuts = cuts;
+            cuts.extend([0, STREAM.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|w| &STREAM.as_bytes()[w[0]..w[1]]).collect();
+            prop_assert_eq!(read(&pieces), EVENTS);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! One HTTP client for all services: time-outs, retries, limits.
+
+mod failure;
+mod options;
+mod retry;
+
+use std::sync::Arc;
+
+use memory_core::{Error, ErrorKind, Result};
+use reqwest::{Method, Url, header::HeaderMap, redirect};
+use serde::{Serialize, de::DeserializeOwned};
+
+use failure::Again;
+pub(crate) use failure::{Failure, reported};
+pub use options::HttpOptions;
+use retry::Budget;
+
+use crate::Endpoint;
+
+/// What requests are sent with. Cloning gives another handle on the same connections and the same retry budget.
+#[derive(Debug, Clone)]
+pub struct HttpClient(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    http: reqwest::Client,
+    options: HttpOptions,
+    budget: Budget,
+}
+
+/// Whether a request may be sent again when nobody knows what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// It changes nothing: again whenever that may help.
+    Safe,
+    /// It may change something: again only when the service has surely not taken it.
+    WhenRefused,
+}
+
+/// One request, ready to be sent any number of times. It has no `Debug`: its body is somebody's text.
+pub(crate) struct Call {
+    operation: &'static str,
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+    repeat: Repeat,
+}
+
+impl Call {
+    pub(crate) fn new(operation: &'static str, method: Method, endpoint: &Endpoint, path: &[&str]) -> Self {
+        let (url, headers) = (endpoint.at(path), endpoint.headers().clone());
+        Self { operation, method, url, headers, body: None, repeat: Repeat::Safe }
+    }
+
+    pub(crate) fn with_json(mut self, body: &impl Serialize) -> Result<Self> {
+        let failed = |_| Error::invalid(self.operation, "the request cannot be written as JSON");
+        self.body = Some(serde_json::to_vec(body).map_err(failed)?);
+        Ok(self)
+    }
+
+    pub(crate) fn with_query(mut self, pairs: &[(String, String)]) -> Self {
+        if !pairs.is_empty() {
+            self.url.query_pairs_mut().extend_pairs(pairs);
+        }
+        self
+    }
+
+    pub(crate) fn with_header(mut self, name: &'static str, value: reqwest::header::HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    pub(crate) fn with_repeat(mut self, repeat: Repeat) -> Self {
+        self.repeat = repeat;
+        self
+    }
+}
+
+/// How much of an answer is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Want {
+    Whole,
+    Head,
+}
+
+enum Answer {
+    Whole(Vec<u8>),
+    Head(reqwest::Response),
+}
+
+impl HttpClient {
+    /// A client with these options.
+    ///
+    /// TLS is rustls with ring. When the process has no rustls crypto provider yet, ring becomes it.
+    ///
+    /// # Errors
+    /// `Unavailable` when TLS cannot be set up, for one because the system has no root certificates.
+    pub fn new(options: HttpOptions) -> Result<Self> {
+        let http = build(&options)?;
+        Ok(Self(Arc::new(Inner { http, options, budget: Budget::default() })))
+    }
+
+    /// The answer as JSON.
+    pub(crate) async fn json<T: DeserializeOwned>(&self, call: Call) -> Result<T> {
+        let body = self.bytes(&call).await?;
+        // The source would repeat what it stumbled over.
+        serde_json::from_slice(&body).map_err(|e| failure::malformed(call.operation, &call.url, &e))
+    }
+
+    /// The whole answer.
+    pub(crate) async fn bytes(&self, call: &Call) -> Result<Vec<u8>> {
+        match self.run(call, Want::Whole).await? {
+            Answer::Whole(body) => Ok(body),
+            Answer::Head(_) => Err(Error::new(ErrorKind::Internal, call.operation, "the answer was not read")),
+        }
+    }
+
+    /// The answer once its head is there; the body comes as it comes.
+    pub(crate) async fn open(&self, call: &Call) -> Result<reqwest::Response> {
+        match self.run(call, Want::Head).await? {
+            Answer::Head(response) => Ok(response),
+            Answer::Whole(_) => Err(Error::new(ErrorKind::Internal, call.operation, "the answer was read")),
+        }
+    }
+
+    pub(crate) fn max_response_bytes(&self) -> usize {
+        self.0.options.max_response_bytes
+    }
+
+    async fn run(&self, call: &Call, want: Want) -> Result<Answer> {
+        let mut waits = self.0.options.waits();
+        loop {
+            let failure = match self.attempt(call, want).await {
+                Ok(answer) => {
+                    self.0.budget.earn();
+                    return Ok(answer);
+                }
+                Err(failure) => failure,
+            };
+            let may = match failure.again {
+                Again::No => false,
+                Again::Refused => true,
+                Again::Unknown => call.repeat == Repeat::Safe,
+            };
+            let wait = waits.next().map(|wait| failure.error.retry_after().map_or(wait, |asked| asked.max(wait)));
+            match wait.filter(|wait| may && *wait <= self.0.options.max_wait) {
+                Some(wait) if self.0.budget.spend() => tokio::time::sleep(wait).await,
+                _ => return Err(failure.error),
+            }
+        }
+    }
+
+    async fn attempt(&self, call: &Call, want: Want) -> Result<Answer, Failure> {
+        let mut request = self.0.http.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
+        if let Some(body) = &call.body {
+            request = request.header("content-type", "application/json").body(body.clone());
+        }
+        if want == Want::Whole {
+            request = request.timeout(self.0.options.timeout);
+        }
+        let response = request.send().await.map_err(|e| Failure::unsent(call.operation, &call.url, e))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(Failure::refused(call.operation, &call.url, response).await);
+        }
+        match want {
+            Want::Head => Ok(Answer::Head(response)),
+            Want::Whole => self.read(call, response).await.map(Answer::Whole),
+        }
+    }
+
+    async fn read(&self, call: &Call, mut response: reqwest::Response) -> Result<Vec<u8>, Failure> {
+        let most = self.0.options.max_response_bytes;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|e| Failure::broken_off(call.operation, &call.url, e))? {
+            if body.len() + chunk.len() > most {
+                return Err(Failure::too_large(call.operation, &call.url, most));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+}
+
+/// What every client of this crate has in common. None follows redirects by itself: they would carry keys away.
+pub(crate) fn build(options: &HttpOptions) -> Result<reqwest::Client> {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Somebody else may have been faster; then theirs is used.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("memory-engine/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(options.connect_timeout)
+        .read_timeout(options.read_timeout)
+        .pool_idle_timeout(options.idle_timeout);
+    if !options.system_proxy {
+        builder = builder.no_proxy();
+    }
+    let failed = |e| Error::new(ErrorKind::Unavailable, "http", "the HTTP client cannot be set up").with_source(e);
+    builder.build().map_err(|e: reqwest::Error| failed(e))
+}

@@ -1,0 +1,85 @@
+//! When to try again.
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, UNIX_EPOCH},
+};
+
+use memory_core::{Clock, SystemClock};
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+/// What a retry costs, counted in the successes that pay for it.
+const COST: u32 = 10;
+/// The most that is saved up: ten retries.
+const MOST: u32 = 10 * COST;
+
+/// Keeps retries to a small part of the traffic: a service that is down must not get three times the requests.
+///
+/// As in Finagle's RetryBudget: every success earns a tenth of a retry.
+#[derive(Debug)]
+pub(super) struct Budget(AtomicU32);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(AtomicU32::new(MOST))
+    }
+}
+
+impl Budget {
+    pub(super) fn earn(&self) {
+        // `Err` says that it is full.
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| (saved < MOST).then(|| saved + 1));
+    }
+
+    /// Whether there is still a retry to be had; takes it.
+    pub(super) fn spend(&self) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| saved.checked_sub(COST)).is_ok()
+    }
+}
+
+/// How long the service asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+    if let Some(ms) = text("retry-after-ms").and_then(number) {
+        return Duration::try_from_secs_f64(ms / 1e3).ok();
+    }
+    let after = text(RETRY_AFTER.as_str())?;
+    if let Some(seconds) = number(after) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let at = httpdate::parse_http_date(after).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let now = Duration::from_micros(u64::try_from(SystemClock.now().as_micros()).ok()?);
+    Some(at.saturating_sub(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(name: &'static str, value: &str) -> Option<Duration> {
+        retry_after(&HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]))
+    }
+
+    #[test]
+    fn every_way_to_ask_for_patience_is_understood() {
+        assert_eq!(asked("retry-after-ms", "250"), Some(Duration::from_millis(250)));
+        assert_eq!(asked("retry-after", "2"), Some(Duration::from_secs(2)));
+        assert_eq!(asked("retry-after", "1.5"), Some(Duration::from_millis(1500)));
+        assert_eq!(asked("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+        assert!(asked("retry-after", "Fri, 31 Dec 2100 08:49:37 GMT").is_some_and(|d| d.as_secs() > 1_000_000));
+        for nonsense in ["", "soon", "-1", "NaN", "1e300"] {
+            assert_eq!(asked("retry-after", nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn retries_run_out_and_are_earned_again() {
+        let budget = Budget::default();
+        assert_eq!((0..20).filter(|_| budget.spend()).count(), 10);
+        (0..9).for_each(|_| budget.earn());
+        assert!(!budget.spend());
+        budget.earn();
+        assert!(budget.spend() && !budget.spend());
+    }
+}

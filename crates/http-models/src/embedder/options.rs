@@ -1,0 +1,161 @@
+//! What has to be known about an embedding model.
+
+use serde_json::{Map, Value};
+
+/// How the numbers travel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// As JSON numbers, which every service can.
+    #[default]
+    Float,
+    /// As base64 of little-endian floats: a third of the bytes, where the service can.
+    Base64,
+}
+
+/// An embedding model and what it needs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct EmbeddingOptions {
+    /// The model's name, as the service knows it.
+    pub model: String,
+    /// How many numbers a vector has; without it the model is asked.
+    pub dimensions: Option<usize>,
+    /// Whether the number of dimensions is sent too: for models that can give shorter vectors than their own. No.
+    pub send_dimensions: bool,
+    /// What the space of the vectors is called; the model's name unless the service serves a changed model under it.
+    pub space_name: Option<String>,
+    /// How many texts go into one request. 32.
+    pub max_batch: usize,
+    /// About how many tokens of a text are sent, its beginning: for services that refuse longer ones. All.
+    pub max_tokens: Option<usize>,
+    /// What is put before a question.
+    pub query_prefix: String,
+    /// What is put before what is to be found.
+    pub document_prefix: String,
+    /// Further fields of requests for questions, such as `input_type` (Voyage) or `task` (Jina).
+    pub query_fields: Map<String, Value>,
+    /// Further fields of requests for what is to be found.
+    pub document_fields: Map<String, Value>,
+    /// How the numbers travel.
+    pub encoding: Encoding,
+    /// How much nearness says about meaning, 0 to 1. 1.
+    pub semantic_weight: f64,
+    /// The cosine up to which two texts have nothing to do with each other. 0: nothing is known.
+    pub score_floor: f64,
+}
+
+impl Default for EmbeddingOptions {
+    fn default() -> Self {
+        Self {
+            model: String::new(),
+            dimensions: None,
+            send_dimensions: false,
+            space_name: None,
+            max_batch: 32,
+            max_tokens: None,
+            query_prefix: String::new(),
+            document_prefix: String::new(),
+            query_fields: Map::new(),
+            document_fields: Map::new(),
+            encoding: Encoding::Float,
+            semantic_weight: 1.0,
+            score_floor: 0.0,
+        }
+    }
+}
+
+impl EmbeddingOptions {
+    /// A model by its name, with nothing else known.
+    pub fn new(model: impl Into<String>) -> Self {
+        Self { model: model.into(), ..Self::default() }
+    }
+
+    /// States how many numbers a vector has.
+    #[must_use]
+    pub fn with_dimensions(mut self, dimensions: usize) -> Self {
+        self.dimensions = Some(dimensions);
+        self
+    }
+
+    /// Asks the model for vectors of this length.
+    #[must_use]
+    pub fn with_requested_dimensions(mut self, dimensions: usize) -> Self {
+        (self.dimensions, self.send_dimensions) = (Some(dimensions), true);
+        self
+    }
+
+    /// Sets what the space of the vectors is called.
+    #[must_use]
+    pub fn with_space_name(mut self, name: impl Into<String>) -> Self {
+        self.space_name = Some(name.into());
+        self
+    }
+
+    /// Sets how many texts go into one request.
+    #[must_use]
+    pub fn with_max_batch(mut self, texts: usize) -> Self {
+        self.max_batch = texts;
+        self
+    }
+
+    /// Sets about how many tokens of a text are sent.
+    #[must_use]
+    pub fn with_max_tokens(mut self, tokens: usize) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets what is put before a question and before what is to be found.
+    #[must_use]
+    pub fn with_prefixes(mut self, query: impl Into<String>, document: impl Into<String>) -> Self {
+        (self.query_prefix, self.document_prefix) = (query.into(), document.into());
+        self
+    }
+
+    /// Adds a field with its values for questions and for what is to be found.
+    #[must_use]
+    pub fn with_field(mut self, name: &str, query: impl Into<Value>, document: impl Into<Value>) -> Self {
+        self.query_fields.insert(name.to_owned(), query.into());
+        self.document_fields.insert(name.to_owned(), document.into());
+        self
+    }
+
+    /// Sets how the numbers travel.
+    #[must_use]
+    pub fn with_encoding(mut self, encoding: Encoding) -> Self {
+        self.encoding = encoding;
+        self
+    }
+
+    /// Sets how much nearness says about meaning, and the cosine up to which it says nothing.
+    #[must_use]
+    pub fn with_scale(mut self, semantic_weight: f64, score_floor: f64) -> Self {
+        (self.semantic_weight, self.score_floor) = (semantic_weight, score_floor);
+        self
+    }
+
+    /// As much of the text as is surely not too long: a letter of an alphabet counts as two fifths of a token, anything
+    /// else as one. Tokenizers make less of ordinary text.
+    pub(super) fn beginning<'a>(&self, text: &'a str) -> &'a str {
+        let Some(most) = self.max_tokens else { return text };
+        let mut fifths = 0;
+        let end = text.char_indices().find(|(_, c)| {
+            fifths += if c.is_ascii() { 2 } else { 5 };
+            fifths > most * 5
+        });
+        end.map_or(text, |(at, _)| &text[..at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_long_is_cut_between_letters() {
+        let options = EmbeddingOptions::new("m").with_max_tokens(4);
+        assert_eq!(options.beginning("我对海鲜过敏"), "我对海鲜");
+        assert_eq!(options.beginning("abcdefghijklmn"), "abcdefghij");
+        assert_eq!(EmbeddingOptions::new("m").beginning("我对海鲜过敏"), "我对海鲜过敏");
+    }
+}

@@ -1,0 +1,260 @@
+//! PostgREST, as Supabase serves it.
+
+use memory_core::{Error, Result};
+use reqwest::{Method, header::HeaderValue};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{Endpoint, HttpClient, Secret, client::Call, client::Repeat};
+
+const OPERATION: &str = "postgrest";
+
+/// A database behind PostgREST: calls its functions and reads its tables.
+#[derive(Debug, Clone)]
+pub struct PostgrestClient {
+    client: HttpClient,
+    endpoint: Endpoint,
+    schema: HeaderValue,
+}
+
+impl PostgrestClient {
+    /// A Supabase project: `https://PROJECT.supabase.co` with one of its keys.
+    ///
+    /// The key goes into the header `apikey`. Only the older keys, which are tokens (JWT), go into `Authorization` as
+    /// well: the newer `sb_secret_…` are refused there.
+    ///
+    /// # Errors
+    /// `InvalidInput` when the address or the key cannot be one.
+    pub fn supabase(client: HttpClient, project_url: &str, key: &Secret) -> Result<Self> {
+        let base = format!("{}/rest/v1", project_url.trim().trim_end_matches('/'));
+        let mut endpoint = Endpoint::new(&base)?.with_header("apikey", key)?;
+        if is_jwt(key) {
+            endpoint = endpoint.with_key(key)?;
+        }
+        Ok(Self::new(client, endpoint))
+    }
+
+    /// The Supabase project of the environment: `SUPABASE_URL` and `SUPABASE_SERVICE_KEY`; `None` unless both are set.
+    ///
+    /// # Errors
+    /// As [`supabase`](Self::supabase).
+    pub fn from_env(client: HttpClient) -> Result<Option<Self>> {
+        let url = std::env::var("SUPABASE_URL").ok().filter(|url| !url.trim().is_empty());
+        match (url, Secret::from_env("SUPABASE_SERVICE_KEY")) {
+            (Some(url), Some(key)) => Self::supabase(client, &url, &key).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// A PostgREST server of one's own, whose endpoint has all headers that it needs.
+    pub fn new(client: HttpClient, endpoint: Endpoint) -> Self {
+        Self { client, endpoint, schema: HeaderValue::from_static("public") }
+    }
+
+    /// Sets the schema in which functions and tables are looked for; it is `public` otherwise.
+    ///
+    /// # Errors
+    /// `InvalidInput` when it is no plain name.
+    pub fn with_schema(mut self, schema: &str) -> Result<Self> {
+        self.schema =
+            HeaderValue::try_from(name(schema)?).map_err(|_| Error::invalid(OPERATION, "not a schema's name"))?;
+        Ok(self)
+    }
+
+    /// Calls a function with named arguments. It is called again only when the database has surely not run it.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such function with these arguments, `Timeout` when the database cancelled it,
+    /// `Conflict`, `Unauthorized` and the rest as the database says.
+    pub async fn rpc<T: DeserializeOwned>(&self, function: &str, arguments: &impl Serialize) -> Result<T> {
+        let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["rpc", name(function)?])
+            .with_header("content-profile", self.schema.clone())
+            .with_header("accept-profile", self.schema.clone())
+            .with_json(arguments)?
+            .with_repeat(Repeat::WhenRefused);
+        self.client.json(call).await
+    }
+
+    /// Reads rows of a table or view.
+    ///
+    /// # Errors
+    /// `InvalidInput` when a name is no plain name; otherwise as [`rpc`](Self::rpc).
+    pub async fn select<T: DeserializeOwned>(&self, table: &str, select: &Select) -> Result<Vec<T>> {
+        let call = Call::new(OPERATION, Method::GET, &self.endpoint, &[name(table)?])
+            .with_header("accept-profile", self.schema.clone())
+            .with_query(&select.query()?);
+        self.client.json(call).await
+    }
+}
+
+/// Three parts of base64 with dots between them, the first of which is a JSON object.
+fn is_jwt(key: &Secret) -> bool {
+    key.reveal().starts_with("eyJ") && key.reveal().matches('.').count() == 2
+}
+
+/// A plain name of SQL: nothing that PostgREST would read as its own syntax.
+fn name(name: &str) -> Result<&str> {
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain { Ok(name) } else { Err(Error::invalid(OPERATION, "a name may hold letters, digits and _ only")) }
+}
+
+/// How a column is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Comparison {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Neq,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Gte,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Lte,
+    /// One of a list.
+    In,
+    /// `null`, `true` or `false`.
+    Is,
+}
+
+/// Which rows and columns to read. All conditions have to hold.
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct Select {
+    columns: Vec<String>,
+    conditions: Vec<(String, Comparison, Value)>,
+    order: Vec<(String, bool)>,
+    limit: Option<u64>,
+    offset: Option<u64>,
+}
+
+impl Select {
+    /// These columns; all of them when none is named.
+    pub fn columns(columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { columns: columns.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    /// Adds a condition. A list is a JSON array.
+    pub fn filter(mut self, column: impl Into<String>, comparison: Comparison, value: impl Into<Value>) -> Self {
+        self.conditions.push((column.into(), comparison, value.into()));
+        self
+    }
+
+    /// Sorts by a column, smallest first, after those that were named before.
+    pub fn ascending(mut self, column: impl Into<String>) -> Self {
+        self.order.push((column.into(), true));
+        self
+    }
+
+    /// Sorts by a column, largest first, after those that were named before.
+    pub fn descending(mut self, column: impl Into<String>) -> Self {
+        self.order.push((column.into(), false));
+        self
+    }
+
+    /// Reads at most so many rows.
+    pub fn limit(mut self, rows: u64) -> Self {
+        self.limit = Some(rows);
+        self
+    }
+
+    /// Passes over so many rows.
+    pub fn offset(mut self, rows: u64) -> Self {
+        self.offset = Some(rows);
+        self
+    }
+
+    fn query(&self) -> Result<Vec<(String, String)>> {
+        let mut query = Vec::new();
+        if !self.columns.is_empty() {
+            let columns = self.columns.iter().map(|column| name(column)).collect::<Result<Vec<_>>>()?;
+            query.push(("select".to_owned(), columns.join(",")));
+        }
+        for (column, comparison, value) in &self.conditions {
+            query.push((name(column)?.to_owned(), condition(*comparison, value)));
+        }
+        if !self.order.is_empty() {
+            let one =
+                |(column, up): &(String, bool)| Ok(format!("{}.{}", name(column)?, if *up { "asc" } else { "desc" }));
+            query.push(("order".to_owned(), self.order.iter().map(one).collect::<Result<Vec<_>>>()?.join(",")));
+        }
+        for (key, number) in [("limit", self.limit), ("offset", self.offset)] {
+            query.extend(number.map(|number| (key.to_owned(), number.to_string())));
+        }
+        Ok(query)
+    }
+}
+
+fn condition(comparison: Comparison, value: &Value) -> String {
+    let operator = match comparison {
+        Comparison::Eq => "eq",
+        Comparison::Neq => "neq",
+        Comparison::Gt => "gt",
+        Comparison::Gte => "gte",
+        Comparison::Lt => "lt",
+        Comparison::Lte => "lte",
+        Comparison::In => {
+            let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            return format!("in.({})", items.iter().map(quoted).collect::<Vec<_>>().join(","));
+        }
+        Comparison::Is => "is",
+    };
+    format!("{operator}.{}", plain(value))
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Inside a list, commas, quotes and parentheses are syntax unless the item is quoted.
+fn quoted(value: &Value) -> String {
+    format!("\"{}\"", plain(value).replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_selection_is_written_as_postgrest_reads_it() {
+        let select = Select::columns(["id", "content"])
+            .filter("session_id", Comparison::Eq, "a.b,c")
+            .filter("round", Comparison::Gte, 3)
+            .filter("scene", Comparison::In, json!(["story", "a\",(b)"]))
+            .filter("deleted_at", Comparison::Is, Value::Null)
+            .descending("created_at")
+            .ascending("id")
+            .limit(10);
+        let query = select.query().unwrap();
+        let query: Vec<String> = query.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let expected = [
+            "select=id,content",
+            "session_id=eq.a.b,c",
+            "round=gte.3",
+            r#"scene=in.("story","a\",(b)")"#,
+            "deleted_at=is.null",
+            "order=created_at.desc,id.asc",
+            "limit=10",
+        ];
+        assert_eq!(query, expected);
+    }
+
+    #[test]
+    fn a_name_that_is_syntax_is_refused() {
+        for bad in ["", "a,b", "a->b", "x;drop", "名"] {
+            assert!(Select::columns([bad]).query().is_err() && name(bad).is_err(), "{bad}");
+            assert!(Select::default().filter(bad, Comparison::Eq, 1).query().is_err());
+        }
+    }
+
+    #[test]
+    fn only_a_token_is_taken_for_one() {
+        assert!(is_jwt(&Secret::new("eyJhbGciOi.eyJyb2xlIjo.c2ln")));
+        assert!(!is_jwt(&Secret::new("sb_secret_abc.def.ghi")) && !is_jwt(&Secret::new("eyJx")));
+    }
+}

@@ -1,0 +1,195 @@
+//! Services by name: where they are, which variable holds the key, which models to begin with.
+
+use std::{env, str::FromStr};
+
+use memory_core::{Error, ErrorKind, Result};
+
+use crate::{ChatOptions, Dialect, EmbeddingOptions, Endpoint, JsonMode, RerankOptions, Secret};
+
+/// What bge-*-zh-v1.5 was trained to have before a question (the model's card).
+const BGE_ZH_QUERY: &str = "为这个句子生成表示以用于检索相关文章：";
+
+/// A service that is known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Preset {
+    /// SiliconFlow: chat, embeddings and reranking.
+    SiliconFlow,
+    /// OpenAI: chat and embeddings.
+    OpenAi,
+    /// DeepSeek: chat.
+    DeepSeek,
+    /// Ollama on this machine: chat and embeddings.
+    Ollama,
+    /// OpenRouter: chat.
+    OpenRouter,
+    /// vLLM on this machine: whatever it serves.
+    Vllm,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::SiliconFlow, Self::OpenAi, Self::DeepSeek, Self::Ollama, Self::OpenRouter, Self::Vllm];
+
+    /// The name, as configurations have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SiliconFlow => "siliconflow",
+            Self::OpenAi => "openai",
+            Self::DeepSeek => "deepseek",
+            Self::Ollama => "ollama",
+            Self::OpenRouter => "openrouter",
+            Self::Vllm => "vllm",
+        }
+    }
+
+    /// Where the service is, unless the environment says otherwise.
+    pub const fn base_url(self) -> &'static str {
+        match self {
+            Self::SiliconFlow => "https://api.siliconflow.cn/v1",
+            Self::OpenAi => "https://api.openai.com/v1",
+            Self::DeepSeek => "https://api.deepseek.com/v1",
+            Self::Ollama => "http://localhost:11434/v1",
+            Self::OpenRouter => "https://openrouter.ai/api/v1",
+            Self::Vllm => "http://localhost:8000/v1",
+        }
+    }
+
+    /// The environment variable that holds the key.
+    pub const fn key_variable(self) -> &'static str {
+        match self {
+            Self::SiliconFlow => "SILICONFLOW_API_KEY",
+            Self::OpenAi => "OPENAI_API_KEY",
+            Self::DeepSeek => "DEEPSEEK_API_KEY",
+            Self::Ollama => "OLLAMA_API_KEY",
+            Self::OpenRouter => "OPENROUTER_API_KEY",
+            Self::Vllm => "VLLM_API_KEY",
+        }
+    }
+
+    /// The environment variable that holds another base URL.
+    pub const fn base_url_variable(self) -> &'static str {
+        match self {
+            Self::SiliconFlow => "SILICONFLOW_BASE_URL",
+            Self::OpenAi => "OPENAI_BASE_URL",
+            Self::DeepSeek => "DEEPSEEK_BASE_URL",
+            Self::Ollama => "OLLAMA_BASE_URL",
+            Self::OpenRouter => "OPENROUTER_BASE_URL",
+            Self::Vllm => "VLLM_BASE_URL",
+        }
+    }
+
+    /// Whether the service lets nobody in without a key.
+    pub const fn needs_key(self) -> bool {
+        !matches!(self, Self::Ollama | Self::Vllm)
+    }
+
+    /// The service, with key and address from the environment.
+    ///
+    /// # Errors
+    /// `Unauthorized` when it needs a key and its variable is not set; `InvalidInput` when the variable with the base
+    /// URL holds none.
+    pub fn endpoint(self) -> Result<Endpoint> {
+        self.endpoint_from(|variable| env::var(variable).ok())
+    }
+
+    /// [`endpoint`](Self::endpoint), with variables from elsewhere: a `.env` file, a configuration.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn endpoint_from(self, variable: impl Fn(&str) -> Option<String>) -> Result<Endpoint> {
+        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let base = set(self.base_url_variable());
+        let endpoint = Endpoint::new(base.as_deref().unwrap_or(self.base_url()))?;
+        match set(self.key_variable()) {
+            Some(key) => endpoint.with_key(&Secret::new(key)),
+            None if self.needs_key() => {
+                let message = format!("{} needs a key: set the variable {}", self.as_str(), self.key_variable());
+                Err(Error::new(ErrorKind::Unauthorized, "endpoint", message))
+            }
+            None => Ok(endpoint),
+        }
+    }
+
+    /// The embedding model to begin with; `None` where the service has none, or none that one could know.
+    pub fn embedding(self) -> Option<EmbeddingOptions> {
+        match self {
+            // It takes 512 tokens and refuses more.
+            Self::SiliconFlow => Some(
+                EmbeddingOptions::new("BAAI/bge-large-zh-v1.5")
+                    .with_dimensions(1024)
+                    .with_max_batch(32)
+                    .with_max_tokens(480)
+                    .with_prefixes(BGE_ZH_QUERY, ""),
+            ),
+            Self::OpenAi => Some(
+                EmbeddingOptions::new("text-embedding-3-small")
+                    .with_dimensions(1536)
+                    .with_max_batch(256)
+                    .with_max_tokens(8000),
+            ),
+            Self::Ollama => Some(EmbeddingOptions::new("bge-m3").with_dimensions(1024)),
+            Self::DeepSeek | Self::OpenRouter | Self::Vllm => None,
+        }
+    }
+
+    /// The reranking model to begin with.
+    pub fn rerank(self) -> Option<RerankOptions> {
+        match self {
+            Self::SiliconFlow => Some(RerankOptions::new(Dialect::SiliconFlow, "BAAI/bge-reranker-v2-m3")),
+            Self::OpenAi | Self::DeepSeek | Self::Ollama | Self::OpenRouter | Self::Vllm => None,
+        }
+    }
+
+    /// The chat model to begin with.
+    pub fn chat(self) -> Option<ChatOptions> {
+        match self {
+            Self::SiliconFlow => Some(ChatOptions::new("Qwen/Qwen2.5-7B-Instruct").with_json_mode(JsonMode::Object)),
+            Self::OpenAi => Some(ChatOptions::new("gpt-4o-mini").with_max_tokens_field("max_completion_tokens")),
+            Self::DeepSeek => Some(ChatOptions::new("deepseek-chat").with_json_mode(JsonMode::Object)),
+            Self::Ollama => Some(ChatOptions::new("qwen2.5:7b")),
+            Self::OpenRouter => Some(ChatOptions::new("openrouter/auto").with_json_mode(JsonMode::Prompt)),
+            Self::Vllm => None,
+        }
+    }
+}
+
+impl FromStr for Preset {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = || Self::ALL.map(Self::as_str).join(", ");
+        let unknown = || Error::invalid("preset", format!("there is no such service; it is one of {}", known()));
+        Self::ALL.into_iter().find(|preset| preset.as_str() == text).ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_found_by_its_name_and_has_an_address() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.as_str().parse::<Preset>().unwrap(), preset);
+            let endpoint = preset.endpoint_from(|name| name.ends_with("KEY").then(|| "sk-hunter2".to_owned())).unwrap();
+            assert!(!format!("{endpoint:?}").contains("hunter2"));
+        }
+        assert!("open-ai".parse::<Preset>().unwrap_err().message().contains("openai"));
+    }
+
+    #[test]
+    fn a_key_that_is_missing_is_named_by_its_variable() {
+        let error = Preset::SiliconFlow.endpoint_from(|_| Some("  ".into())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unauthorized);
+        assert!(error.message().contains("SILICONFLOW_API_KEY"));
+        assert_eq!(Preset::Ollama.endpoint_from(|_| None).unwrap().host(), "localhost:11434");
+    }
+
+    #[test]
+    fn the_environment_may_name_another_address() {
+        let vllm = |name: &str| (name == "VLLM_BASE_URL").then(|| "http://gpu.lan:9000/v1".to_owned());
+        assert_eq!(Preset::Vllm.endpoint_from(vllm).unwrap().host(), "gpu.lan:9000");
+    }
+}

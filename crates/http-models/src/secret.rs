@@ -1,0 +1,44 @@
+//! Keys.
+
+use std::{env, fmt, sync::Arc};
+
+/// A key or password. `Debug` shows nothing of it, and there is no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<str>);
+
+impl Secret {
+    /// Takes a key; white space around it, as a copied line has it, is no part of it.
+    pub fn new(key: impl AsRef<str>) -> Self {
+        Self(key.as_ref().trim().into())
+    }
+
+    /// The key in this environment variable; `None` when it is not set, empty or not Unicode.
+    pub fn from_env(variable: &str) -> Option<Self> {
+        env::var(variable).ok().map(Self::new).filter(|key| !key.0.is_empty())
+    }
+
+    /// The key itself, for the one place that sends it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_shows_nothing_of_itself() {
+        let secret = Secret::new(" sk-12345\n");
+        assert_eq!(
+            (secret.reveal(), format!("{secret:?} {:#?}", Some(&secret)).contains("12345")),
+            ("sk-12345", false)
+        );
+    }
+}

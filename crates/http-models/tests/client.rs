@@ -1,0 +1,172 @@
+//! What the client does when services misbehave, seen through the embedder.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use memory_core::{Error, ErrorKind};
+use memory_embedder::{Embedder, Purpose};
+use memory_engine_http_models::{EmbeddingOptions, HttpClient, HttpEmbedder};
+use serde_json::json;
+use support::{KEY, client, endpoint, options, raw, shown};
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
+
+const TEXT: &str = "我对海鲜过敏 my-secret-diary";
+
+fn good() -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(json!({"data": [{"index": 0, "embedding": [3.0, 4.0]}]}))
+}
+
+async fn embed_with(client: HttpClient, base: &str) -> Result<Vec<f32>, Error> {
+    let options = EmbeddingOptions::new("m").with_dimensions(2);
+    let embedder = HttpEmbedder::new(client, endpoint(base), options).unwrap();
+    assert!(!format!("{embedder:?}").contains(KEY));
+    embedder.embed(&[TEXT], Purpose::Document).await.map(|vectors| vectors[0].values().to_vec())
+}
+
+async fn embed(base: &str) -> Result<Vec<f32>, Error> {
+    embed_with(client(), base).await
+}
+
+/// A server that answers so the first times, and well afterwards.
+async fn first(answer: ResponseTemplate, times: u64) -> MockServer {
+    let server = MockServer::start().await;
+    Mock::given(any()).respond_with(answer).up_to_n_times(times).mount(&server).await;
+    Mock::given(any()).respond_with(good()).mount(&server).await;
+    server
+}
+
+async fn requests(server: &MockServer) -> usize {
+    server.received_requests().await.unwrap().len()
+}
+
+#[tokio::test]
+async fn a_service_that_asks_for_patience_gets_it_and_then_the_request_again() {
+    for (name, value) in [("retry-after-ms", "150"), ("retry-after", "0.15")] {
+        let server = first(ResponseTemplate::new(429).insert_header(name, value), 1).await;
+        let started = Instant::now();
+        assert_eq!(embed(&server.uri()).await.unwrap(), [0.6, 0.8]);
+        assert!(started.elapsed() >= Duration::from_millis(150) && requests(&server).await == 2);
+    }
+}
+
+#[tokio::test]
+async fn more_patience_than_there_is_goes_to_the_caller() {
+    let server = first(ResponseTemplate::new(429).insert_header("retry-after", "3600"), 9).await;
+    let error = embed(&server.uri()).await.unwrap_err();
+    assert_eq!((error.kind(), error.retry_after()), (ErrorKind::RateLimited, Some(Duration::from_secs(3600))));
+    assert_eq!(requests(&server).await, 1);
+}
+
+#[tokio::test]
+async fn a_service_that_fails_is_tried_three_times_and_no_more() {
+    let server = first(ResponseTemplate::new(500), 2).await;
+    assert_eq!(embed(&server.uri()).await.unwrap(), [0.6, 0.8]);
+    let server = first(ResponseTemplate::new(500), 9).await;
+    assert_eq!(embed(&server.uri()).await.unwrap_err().kind(), ErrorKind::Unavailable);
+    assert_eq!(requests(&server).await, 3);
+}
+
+#[tokio::test]
+async fn a_service_that_is_down_does_not_get_all_retries_of_all_calls() {
+    let server = first(ResponseTemplate::new(503), 1000).await;
+    let client = client();
+    for _ in 0..20 {
+        assert!(embed_with(client.clone(), &server.uri()).await.is_err());
+    }
+    assert_eq!(requests(&server).await, 20 + 10, "ten retries are all there are without a success");
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_is_not_sent_again() {
+    for (status, kind) in [(401, ErrorKind::Unauthorized), (403, ErrorKind::Unauthorized), (404, ErrorKind::NotFound)] {
+        let server = first(ResponseTemplate::new(status), 9).await;
+        assert_eq!(embed(&server.uri()).await.unwrap_err().kind(), kind);
+        assert_eq!(requests(&server).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn no_error_shows_the_key_or_a_text_even_when_the_service_does() {
+    let told = format!("Incorrect API key provided: {KEY} for {TEXT}");
+    for status in [302, 400, 401, 404, 413, 422, 429, 500] {
+        let body = json!({"error": {"message": told, "code": told, "type": "invalid_request_error"}});
+        let answer =
+            ResponseTemplate::new(status).set_body_json(body).insert_header("location", "https://hunter2.com/");
+        let server = first(answer, 9).await;
+        let shown = shown(&embed(&server.uri()).await.unwrap_err());
+        assert!(!shown.contains("hunter2") && !shown.contains("diary"), "{shown}");
+        assert!(shown.contains("invalid_request_error") && shown.contains(&status.to_string()), "{shown}");
+    }
+    let server = first(ResponseTemplate::new(200).set_body_json(json!({"data": told})), 9).await;
+    let shown = shown(&embed(&server.uri()).await.unwrap_err());
+    assert!(!shown.contains("hunter2") && !shown.contains("diary"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_service_that_hangs_is_given_up_in_time() {
+    let server = first(good().set_delay(Duration::from_secs(30)), 9).await;
+    let started = Instant::now();
+    assert_eq!(embed(&server.uri()).await.unwrap_err().kind(), ErrorKind::Timeout);
+    assert!(started.elapsed() < Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_an_error_that_says_so() {
+    let base =
+        raw("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{\"data\": [{").await;
+    let error = embed(&base).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.message().contains("broke off"), "{error}");
+    let base = raw("").await;
+    assert_eq!(embed(&base).await.unwrap_err().kind(), ErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_the_json_that_was_promised_is_an_error_that_says_so() {
+    let cases = [("<html>", "is not JSON"), ("{\"data\": [", "ends before"), ("{\"data\": 1}", "not of the form")];
+    for (body, says) in cases {
+        let server = first(ResponseTemplate::new(200).set_body_string(body), 9).await;
+        let error = embed(&server.uri()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.message().contains(says), "{error}");
+        assert_eq!(requests(&server).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_not_read() {
+    let server = first(ResponseTemplate::new(200).set_body_string("x".repeat(5000)), 9).await;
+    let small = HttpClient::new(options().with_max_response_bytes(1000)).unwrap();
+    let error = embed_with(small, &server.uri()).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("1000 bytes"), "{error}");
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_with_the_key() {
+    let target = first(good(), 9).await;
+    let answer = ResponseTemplate::new(307).insert_header("location", target.uri().as_str());
+    let server = first(answer, 9).await;
+    let error = embed(&server.uri()).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::InvalidInput && error.message().contains("base URL"), "{error}");
+    assert_eq!(requests(&target).await, 0);
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_there_is_unavailable() {
+    let error = embed("http://127.0.0.1:1").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.message().contains("127.0.0.1:1 cannot be reached"), "{error}");
+}
+
+#[tokio::test]
+async fn requests_carry_the_key_and_our_own_name() {
+    let server = first(good(), 9).await;
+    embed(&server.uri()).await.unwrap();
+    let request = &server.received_requests().await.unwrap()[0];
+    assert_eq!(request.url.path(), "/v1/embeddings");
+    assert_eq!(request.headers["authorization"], format!("Bearer {KEY}"));
+    assert!(request.headers["user-agent"].to_str().unwrap().starts_with("memory-engine/"));
+}

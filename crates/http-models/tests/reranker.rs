@@ -1,0 +1,161 @@
+//! Every dialect of reranking, byte for byte.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use memory_core::{Error, ErrorKind};
+use memory_engine_http_models::{Dialect, Endpoint, HttpReranker, RerankOptions, Secret};
+use memory_reranker::Reranker;
+use serde_json::{Value, json};
+use support::{KEY, client};
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
+
+const QUESTION: &str = "我对什么过敏？";
+const CANDIDATES: [&str; 2] = ["虾", "cats"];
+
+async fn serving(answer: Value) -> MockServer {
+    let server = MockServer::start().await;
+    Mock::given(any()).respond_with(ResponseTemplate::new(200).set_body_json(answer)).mount(&server).await;
+    server
+}
+
+fn reranker(server: &MockServer, path: &str, options: RerankOptions) -> HttpReranker {
+    let endpoint = Endpoint::new(&format!("{}{path}", server.uri())).unwrap().with_key(&Secret::new(KEY)).unwrap();
+    HttpReranker::new(client(), endpoint, options).unwrap()
+}
+
+fn values(scores: Result<Vec<memory_core::Score>, Error>) -> Vec<f64> {
+    scores.unwrap().into_iter().map(memory_core::Score::value).collect()
+}
+
+/// The path and body that a dialect sends, given an answer of its own.
+async fn sent(dialect: Dialect, path: &str, answer: Value) -> (String, String) {
+    let server = serving(answer).await;
+    let reranker = reranker(&server, path, RerankOptions::new(dialect, "m"));
+    assert_eq!(values(reranker.rerank(QUESTION, &CANDIDATES).await), [0.9, 0.1], "{dialect:?}");
+    let request = server.received_requests().await.unwrap().remove(0);
+    assert_eq!(request.headers["authorization"], format!("Bearer {KEY}"));
+    assert_eq!(request.headers["content-type"], "application/json");
+    (request.url.path().to_owned(), String::from_utf8(request.body).unwrap())
+}
+
+fn rows(name: &str) -> Value {
+    json!([{"index": 1, name: 0.1}, {"index": 0, name: 0.9, "document": {"text": "虾"}}])
+}
+
+#[tokio::test]
+async fn siliconflow_is_asked_as_it_wants() {
+    let answer = json!({"id": "x", "results": rows("relevance_score"), "meta": {"tokens": {"input_tokens": 3}}});
+    let (path, body) = sent(Dialect::SiliconFlow, "/v1", answer).await;
+    assert_eq!(path, "/v1/rerank");
+    assert_eq!(
+        body,
+        r#"{"model":"m","query":"我对什么过敏？","documents":["虾","cats"],"top_n":2,"return_documents":false}"#
+    );
+}
+
+#[tokio::test]
+async fn siliconflow_takes_an_instruction() {
+    let server = serving(json!({"results": rows("relevance_score")})).await;
+    let options =
+        RerankOptions::new(Dialect::SiliconFlow, "Qwen/Qwen3-Reranker-8B").with_instruction("find the allergy");
+    reranker(&server, "/v1", options).rerank(QUESTION, &CANDIDATES).await.unwrap();
+    let body: Value = server.received_requests().await.unwrap()[0].body_json().unwrap();
+    assert_eq!(body["instruction"], "find the allergy");
+}
+
+#[tokio::test]
+async fn jina_is_asked_as_it_wants() {
+    let answer =
+        json!({"model": "m", "object": "list", "results": rows("relevance_score"), "usage": {"total_tokens": 3}});
+    let (path, body) = sent(Dialect::Jina, "/v1", answer).await;
+    assert_eq!(path, "/v1/rerank");
+    assert_eq!(
+        body,
+        r#"{"model":"m","query":"我对什么过敏？","documents":["虾","cats"],"top_n":2,"return_documents":false}"#
+    );
+}
+
+#[tokio::test]
+async fn cohere_is_asked_as_it_wants() {
+    let answer = json!({"id": "x", "results": rows("relevance_score"), "meta": {"api_version": {"version": "2"}}});
+    let (path, body) = sent(Dialect::Cohere, "/v2", answer).await;
+    assert_eq!(path, "/v2/rerank");
+    assert_eq!(body, r#"{"model":"m","query":"我对什么过敏？","documents":["虾","cats"],"top_n":2}"#);
+}
+
+#[tokio::test]
+async fn voyage_is_asked_as_it_wants() {
+    let answer = json!({"object": "list", "data": rows("relevance_score"), "model": "m"});
+    let (path, body) = sent(Dialect::Voyage, "/v1", answer).await;
+    assert_eq!(path, "/v1/rerank");
+    assert_eq!(
+        body,
+        r#"{"model":"m","query":"我对什么过敏？","documents":["虾","cats"],"top_k":2,"return_documents":false,"truncation":true}"#
+    );
+}
+
+#[tokio::test]
+async fn tei_is_asked_as_it_wants() {
+    let (path, body) = sent(Dialect::Tei, "", rows("score")).await;
+    assert_eq!(path, "/rerank");
+    assert_eq!(
+        body,
+        r#"{"query":"我对什么过敏？","texts":["虾","cats"],"raw_scores":false,"return_text":false,"truncate":true}"#
+    );
+}
+
+#[tokio::test]
+async fn vllm_is_asked_as_it_wants() {
+    let answer = json!({"id": "x", "model": "m", "usage": {"total_tokens": 3}, "results": rows("relevance_score")});
+    let (path, body) = sent(Dialect::Vllm, "/v1", answer).await;
+    assert_eq!(path, "/v1/rerank");
+    assert_eq!(body, r#"{"model":"m","query":"我对什么过敏？","documents":["虾","cats"],"top_n":2}"#);
+}
+
+#[tokio::test]
+async fn raw_scores_are_brought_between_nothing_and_one_in_their_order() {
+    let server = serving(json!([{"index": 0, "score": 5.5}, {"index": 1, "score": -8.0}])).await;
+    let scores = values(reranker(&server, "", RerankOptions::new(Dialect::Tei, "")).rerank("q", &CANDIDATES).await);
+    assert!(scores[0] > 0.99 && scores[1] < 0.001 && scores[1] > 0.0, "{scores:?}");
+}
+
+#[tokio::test]
+async fn many_candidates_go_in_parts_and_empty_ones_not_at_all() {
+    let server = serving(json!({"results": rows("relevance_score")})).await;
+    let options = RerankOptions::new(Dialect::Cohere, "m").with_max_batch(2);
+    let scores = values(reranker(&server, "/v2", options).rerank("q", &["a", "", "b", "c", " ", "d"]).await);
+    assert_eq!(scores, [0.9, 0.0, 0.1, 0.9, 0.0, 0.1]);
+    assert_eq!(server.received_requests().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn scores_that_are_not_one_for_each_candidate_are_refused() {
+    let row = |index: usize, score: Value| json!({"index": index, "relevance_score": score});
+    let cases = [
+        (vec![row(0, json!(0.5))], "1 scores came for 2"),
+        (vec![row(0, json!(0.5)), row(0, json!(0.5))], "two scores"),
+        (vec![row(0, json!(0.5)), row(2, json!(0.5))], "not sent"),
+        (vec![row(0, json!(0.5)), row(1, json!(null))], "not of the form"),
+    ];
+    for (rows, says) in cases {
+        let server = serving(json!({"results": rows})).await;
+        let reranker = reranker(&server, "/v1", RerankOptions::new(Dialect::Jina, "m"));
+        let error = reranker.rerank(QUESTION, &CANDIDATES).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.message().contains(says), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_sent_for_nothing() {
+    let server = serving(json!({})).await;
+    let reranker = reranker(&server, "/v1", RerankOptions::new(Dialect::Jina, "m"));
+    assert!(reranker.rerank("q", &[]).await.unwrap().is_empty());
+    assert_eq!(values(reranker.rerank("q", &["", " "]).await), [0.0, 0.0]);
+    assert_eq!(reranker.rerank(" ", &["x"]).await.unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert!(server.received_requests().await.unwrap().is_empty());
+    assert_eq!("voyage".parse::<Dialect>().unwrap(), Dialect::Voyage);
+    assert!("bing".parse::<Dialect>().unwrap_err().message().contains("siliconflow"));
+}

@@ -1,0 +1,59 @@
+//! The contract.
+
+use std::{fmt::Debug, sync::Arc};
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use memory_core::Result;
+
+use crate::{ChatDelta, ChatReply, ChatRequest};
+
+/// A reply as it comes: it ends after the piece that holds the finish reason (and, where the model tells it, the usage).
+pub type ChatStream = BoxStream<'static, Result<ChatDelta>>;
+
+/// A language model that continues a conversation.
+///
+/// # Cancel safety
+/// Dropping a future or a stream gives the reply up. What the model has done by then may have been paid for.
+#[async_trait]
+pub trait ChatModel: Debug + Send + Sync + 'static {
+    /// The model's name, as its service knows it.
+    fn name(&self) -> &str;
+
+    /// The whole reply.
+    ///
+    /// # Errors
+    /// `InvalidInput` when there is no message or the service refuses the request; `Unavailable` when the reply breaks
+    /// off; whatever else the service reports. A reply that came to its end is never an error, whatever its finish
+    /// reason.
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply>;
+
+    /// The reply in pieces.
+    ///
+    /// # Errors
+    /// As [`complete`](Self::complete), at once or as the last item of the stream. A stream without an error held the
+    /// whole reply: one that breaks off before its finish reason ends with `Unavailable`, never quietly.
+    async fn stream(&self, request: &ChatRequest) -> Result<ChatStream>;
+}
+
+const _: fn(&dyn ChatModel) = |_| {};
+
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: ChatModel + ?Sized> ChatModel for $pointer<T> {
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+            async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
+                (**self).complete(request).await
+            }
+            async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
+                (**self).stream(request).await
+            }
+        }
+    )*};
+}
+
+forward!(Arc, Box);

@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+
+mod chat;
+mod reply;
+mod request;
+mod scripted;
+pub mod structured;
+
+pub use chat::{ChatModel, ChatStream};
+pub use reply::{ChatDelta, ChatReply, FinishReason, Usage};
+pub use request::{ChatRequest, Message, OutputSchema};
+pub use scripted::{Answer, ScriptedModel};

@@ -1,0 +1,126 @@
+//! What a model answers.
+
+use futures::TryStreamExt;
+use memory_core::{Error, ErrorKind, Result};
+
+use crate::ChatStream;
+
+/// Why a reply ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// It was complete, or came to a stop text.
+    Stop,
+    /// It reached the most tokens: what there is may break off anywhere.
+    Length,
+    /// The service held back the rest.
+    ContentFilter,
+    /// Whatever else the service calls it.
+    Other(String),
+}
+
+/// What a call cost, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the request.
+    pub input_tokens: u64,
+    /// Tokens of the reply, reasoning included.
+    pub output_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+    }
+}
+
+/// A whole reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatReply {
+    /// What the model says.
+    pub text: String,
+    /// What it thought before, where the service tells; never a source of memories.
+    pub reasoning: Option<String>,
+    /// Why it ended.
+    pub finish: FinishReason,
+    /// What it cost, where the service tells.
+    pub usage: Option<Usage>,
+}
+
+impl ChatReply {
+    /// A complete reply that is only text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), reasoning: None, finish: FinishReason::Stop, usage: None }
+    }
+
+    /// Reads a stream to its end.
+    ///
+    /// # Errors
+    /// The stream's own; `Unavailable` when it ends without a finish reason.
+    pub async fn collect(mut stream: ChatStream) -> Result<Self> {
+        let (mut reply, mut finish) = (Self::new(""), None);
+        while let Some(delta) = stream.try_next().await? {
+            reply.text.push_str(&delta.text);
+            if !delta.reasoning.is_empty() {
+                reply.reasoning.get_or_insert_default().push_str(&delta.reasoning);
+            }
+            finish = delta.finish.or(finish);
+            reply.usage = delta.usage.or(reply.usage);
+        }
+        let broken_off = || Error::new(ErrorKind::Unavailable, "chat", "the reply broke off before its end");
+        reply.finish = finish.ok_or_else(broken_off)?;
+        Ok(reply)
+    }
+}
+
+/// A piece of a reply.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChatDelta {
+    /// What comes next; may be empty.
+    pub text: String,
+    /// What the model thinks next; may be empty.
+    pub reasoning: String,
+    /// Why the reply ended, once it has.
+    pub finish: Option<FinishReason>,
+    /// What it cost, with the end or after it.
+    pub usage: Option<Usage>,
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{StreamExt, executor::block_on, stream};
+
+    use super::*;
+
+    fn collect(deltas: Vec<Result<ChatDelta>>) -> Result<ChatReply> {
+        block_on(ChatReply::collect(stream::iter(deltas).boxed()))
+    }
+
+    fn text(text: &str) -> Result<ChatDelta> {
+        Ok(ChatDelta { text: text.into(), ..ChatDelta::default() })
+    }
+
+    #[test]
+    fn the_pieces_of_a_stream_make_the_whole_reply() {
+        let usage = Usage { input_tokens: 3, output_tokens: 2 };
+        let thought = Ok(ChatDelta { reasoning: "hm".into(), ..ChatDelta::default() });
+        let end = Ok(ChatDelta { finish: Some(FinishReason::Length), ..ChatDelta::default() });
+        let cost = Ok(ChatDelta { usage: Some(usage), ..ChatDelta::default() });
+        let reply = collect(vec![thought, text("你"), text("好"), end, cost]).unwrap();
+        let expected = ChatReply {
+            text: "你好".into(),
+            reasoning: Some("hm".into()),
+            finish: FinishReason::Length,
+            usage: Some(usage),
+        };
+        assert_eq!(reply, expected);
+    }
+
+    #[test]
+    fn a_stream_without_an_end_is_not_a_reply() {
+        assert_eq!(collect(vec![text("half")]).unwrap_err().kind(), ErrorKind::Unavailable);
+        let failed = Err(Error::new(ErrorKind::Timeout, "chat", "too slow"));
+        assert_eq!(collect(vec![text("half"), failed]).unwrap_err().kind(), ErrorKind::Timeout);
+    }
+}

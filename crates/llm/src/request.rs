@@ -1,0 +1,115 @@
+//! What a model is asked.
+
+use memory_core::Role;
+use serde_json::Value;
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who wrote it: [`Role::SYSTEM`], [`Role::USER`] or [`Role::ASSISTANT`].
+    pub role: Role,
+    /// What it says.
+    pub content: String,
+}
+
+impl Message {
+    /// A message by anyone.
+    pub fn new(role: Role, content: impl Into<String>) -> Self {
+        Self { role, content: content.into() }
+    }
+
+    /// What the application tells the model.
+    pub fn system(content: impl Into<String>) -> Self {
+        Self::new(Role::SYSTEM, content)
+    }
+
+    /// What the person says.
+    pub fn user(content: impl Into<String>) -> Self {
+        Self::new(Role::USER, content)
+    }
+
+    /// What the model said.
+    pub fn assistant(content: impl Into<String>) -> Self {
+        Self::new(Role::ASSISTANT, content)
+    }
+}
+
+/// The JSON that an answer has to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputSchema {
+    /// A short name: letters, digits, `_` and `-`, which is all that services take.
+    pub name: String,
+    /// A JSON Schema.
+    pub schema: Value,
+}
+
+impl OutputSchema {
+    /// A schema with its name; other characters of the name than services take become `_`.
+    pub fn new(name: &str, schema: Value) -> Self {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        Self { name: name.chars().map(plain).collect(), schema }
+    }
+}
+
+/// A conversation to be continued, and how. What is `None` is left to the service.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ChatRequest {
+    /// The conversation, oldest message first.
+    pub messages: Vec<Message>,
+    /// How much chance decides: 0 is as little as the model can.
+    pub temperature: Option<f64>,
+    /// The most tokens that the reply may have.
+    pub max_tokens: Option<u32>,
+    /// Texts at which the reply ends; they are not part of it.
+    pub stop: Vec<String>,
+    /// The JSON that the reply has to be.
+    pub output: Option<OutputSchema>,
+}
+
+impl ChatRequest {
+    /// A request with these messages and nothing else said.
+    pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
+        Self { messages: messages.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Sets how much chance decides.
+    #[must_use]
+    pub fn with_temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// Sets the most tokens that the reply may have.
+    #[must_use]
+    pub fn with_max_tokens(mut self, max_tokens: u32) -> Self {
+        self.max_tokens = Some(max_tokens);
+        self
+    }
+
+    /// Sets the texts at which the reply ends.
+    #[must_use]
+    pub fn with_stop(mut self, stop: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.stop = stop.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the JSON that the reply has to be.
+    #[must_use]
+    pub fn with_output(mut self, output: OutputSchema) -> Self {
+        self.output = Some(output);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_has_a_name_that_every_service_takes() {
+        assert_eq!(OutputSchema::new("事实 list-1", json!({})).name, "___list-1");
+    }
+}

@@ -1,0 +1,220 @@
+//! A model that follows a script.
+
+use std::{collections::VecDeque, fmt, sync::Arc};
+
+use async_trait::async_trait;
+use futures::{StreamExt, future, stream};
+use memory_core::{Error, ErrorKind, Result, Role};
+use parking_lot::Mutex;
+
+use crate::{ChatDelta, ChatModel, ChatReply, ChatRequest, ChatStream};
+
+/// What the script has the model do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Give this reply.
+    Reply(ChatReply),
+    /// Fail with an error of this kind.
+    Fail(ErrorKind),
+    /// Never answer.
+    Hang,
+    /// As a stream, give this text and then break off; as a whole reply, fail as an interrupted one does.
+    BreakOff(String),
+}
+
+impl<T: Into<String>> From<T> for Answer {
+    fn from(text: T) -> Self {
+        Self::Reply(ChatReply::new(text))
+    }
+}
+
+type Condition = Arc<dyn Fn(&ChatRequest) -> bool + Send + Sync>;
+
+/// A model that answers from a script: always the same, without a network, for tests and examples.
+///
+/// The first rule whose condition holds answers, as often as it is asked. What no rule answers gets the script's answers
+/// one by one; when they are used up, the model fails with `NotFound`. It remembers every request.
+#[derive(Clone)]
+pub struct ScriptedModel {
+    name: String,
+    rules: Vec<(Condition, Answer)>,
+    played: Arc<Mutex<Played>>,
+}
+
+#[derive(Debug, Default)]
+struct Played {
+    script: VecDeque<Answer>,
+    requests: Vec<ChatRequest>,
+}
+
+impl fmt::Debug for ScriptedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ScriptedModel");
+        shown.field("name", &self.name).field("rules", &self.rules.len()).finish_non_exhaustive()
+    }
+}
+
+impl Default for ScriptedModel {
+    fn default() -> Self {
+        Self { name: "scripted".into(), rules: Vec::new(), played: Arc::default() }
+    }
+}
+
+impl ScriptedModel {
+    /// A model that gives these answers, one to each request.
+    pub fn replying(answers: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
+        let model = Self::default();
+        model.played.lock().script.extend(answers.into_iter().map(Into::into));
+        model
+    }
+
+    /// Sets the name.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Adds a rule: requests for which the condition holds get this answer.
+    #[must_use]
+    pub fn when(
+        mut self,
+        condition: impl Fn(&ChatRequest) -> bool + Send + Sync + 'static,
+        answer: impl Into<Answer>,
+    ) -> Self {
+        self.rules.push((Arc::new(condition), answer.into()));
+        self
+    }
+
+    /// Adds a rule: requests whose last message by the user holds this text get this answer.
+    #[must_use]
+    pub fn when_asked(self, text: impl Into<String>, answer: impl Into<Answer>) -> Self {
+        let text = text.into();
+        self.when(move |request| last_by_user(request).is_some_and(|said| said.contains(&text)), answer)
+    }
+
+    /// Adds a rule: every other request gets this answer.
+    #[must_use]
+    pub fn otherwise(self, answer: impl Into<Answer>) -> Self {
+        self.when(|_| true, answer)
+    }
+
+    /// Every request so far, those that failed too, oldest first. Clones of a model share them.
+    pub fn requests(&self) -> Vec<ChatRequest> {
+        self.played.lock().requests.clone()
+    }
+
+    fn answer(&self, request: &ChatRequest) -> Result<Answer> {
+        let mut played = self.played.lock();
+        played.requests.push(request.clone());
+        if request.messages.is_empty() {
+            return Err(Error::invalid("chat", "there is no message to answer"));
+        }
+        let ruled = self.rules.iter().find(|(condition, _)| condition(request)).map(|(_, answer)| answer.clone());
+        let used_up = || Error::new(ErrorKind::NotFound, "chat", "the script has no answer to this request");
+        ruled.or_else(|| played.script.pop_front()).ok_or_else(used_up)
+    }
+}
+
+fn last_by_user(request: &ChatRequest) -> Option<&str> {
+    request.messages.iter().rev().find(|m| m.role == Role::USER).map(|m| m.content.as_str())
+}
+
+fn failed(kind: ErrorKind) -> Error {
+    Error::new(kind, "chat", "the script has the model fail")
+}
+
+fn broken_off() -> Error {
+    Error::new(ErrorKind::Unavailable, "chat", "the reply broke off before its end")
+}
+
+#[async_trait]
+impl ChatModel for ScriptedModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
+        match self.answer(request)? {
+            Answer::Reply(reply) => Ok(reply),
+            Answer::Fail(kind) => Err(failed(kind)),
+            Answer::Hang => future::pending().await,
+            Answer::BreakOff(_) => Err(broken_off()),
+        }
+    }
+
+    async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
+        let pieces = match self.answer(request)? {
+            Answer::Reply(reply) => {
+                let thought = reply.reasoning.map(|reasoning| ChatDelta { reasoning, ..ChatDelta::default() });
+                let end = ChatDelta { finish: Some(reply.finish), usage: reply.usage, ..ChatDelta::default() };
+                thought.into_iter().chain(cut(&reply.text)).chain([end]).map(Ok).collect()
+            }
+            Answer::Fail(kind) => return Err(failed(kind)),
+            Answer::Hang => return Ok(stream::pending().boxed()),
+            Answer::BreakOff(text) => cut(&text).map(Ok).chain([Err(broken_off())]).collect::<Vec<_>>(),
+        };
+        Ok(stream::iter(pieces).boxed())
+    }
+}
+
+/// A few characters at a time: whoever reads must not rely on whole words.
+fn cut(text: &str) -> impl Iterator<Item = ChatDelta> {
+    let letters: Vec<char> = text.chars().collect();
+    let piece = |letters: &[char]| ChatDelta { text: letters.iter().collect(), ..ChatDelta::default() };
+    letters.chunks(3).map(piece).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt, executor::block_on};
+
+    use super::*;
+    use crate::{FinishReason, Message};
+
+    fn asking(text: &str) -> ChatRequest {
+        ChatRequest::new([Message::system("be brief"), Message::user(text)])
+    }
+
+    #[test]
+    fn rules_answer_again_and_again_and_the_script_once() {
+        let model = ScriptedModel::replying(["first", "second"]).when_asked("weather", "sunny");
+        let ask = |text: &str| block_on(model.complete(&asking(text))).map(|reply| reply.text);
+        assert_eq!(ask("the weather?").unwrap(), "sunny");
+        assert_eq!((ask("a").unwrap(), ask("b").unwrap()), ("first".into(), "second".into()));
+        assert_eq!(ask("the weather now?").unwrap(), "sunny");
+        assert_eq!(ask("c").unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(model.requests().len(), 5);
+        assert_eq!(model.requests()[1], asking("a"));
+    }
+
+    #[test]
+    fn a_stream_gives_the_same_as_the_whole_reply() {
+        let reply = ChatReply { reasoning: Some("想".into()), ..ChatReply::new("小王吃虾会起疹子。") };
+        let model = ScriptedModel::default().otherwise(Answer::Reply(reply.clone()));
+        let streamed = block_on(async { ChatReply::collect(model.stream(&asking("?")).await?).await }).unwrap();
+        assert_eq!((&streamed, streamed.finish.clone()), (&reply, FinishReason::Stop));
+        assert_eq!(block_on(model.complete(&asking("?"))).unwrap(), reply);
+    }
+
+    #[test]
+    fn it_fails_hangs_and_breaks_off_where_the_script_says_so() {
+        let script = [Answer::Fail(ErrorKind::RateLimited), Answer::Hang, Answer::BreakOff("ha".into())];
+        let model = ScriptedModel::replying(script.into_iter().cycle().take(6));
+        let ask = asking("?");
+        assert_eq!(block_on(model.complete(&ask)).unwrap_err().kind(), ErrorKind::RateLimited);
+        assert!(model.complete(&ask).now_or_never().is_none());
+        assert_eq!(block_on(model.complete(&ask)).unwrap_err().kind(), ErrorKind::Unavailable);
+        assert_eq!(block_on(model.stream(&ask)).err().map(|e| e.kind()), Some(ErrorKind::RateLimited));
+        assert!(block_on(model.stream(&ask)).unwrap().next().now_or_never().is_none());
+        let broken = block_on(async { ChatReply::collect(model.stream(&ask).await?).await });
+        assert_eq!(broken.unwrap_err().kind(), ErrorKind::Unavailable);
+    }
+
+    #[test]
+    fn a_request_without_a_message_is_refused() {
+        let refused = block_on(ScriptedModel::replying(["x"]).complete(&ChatRequest::default()));
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+}

@@ -1,0 +1,272 @@
+//! JSON as models write it.
+
+use std::{borrow::Cow, fmt};
+
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+/// How many places in a text are tried as the beginning of the JSON.
+const MOST_STARTS: usize = 64;
+
+/// Why no value could be read.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// There is no brace or bracket.
+    Missing,
+    /// The text ends before the JSON does.
+    BrokenOff,
+    /// It is not JSON, or other JSON than was asked for.
+    Wrong(serde_json::Error),
+}
+
+impl Fault {
+    /// All there is to say, for the model itself: it may repeat what the model wrote.
+    pub(super) fn detail(&self) -> String {
+        match self {
+            Self::Wrong(error) => format!("{self} ({error})"),
+            Self::Missing | Self::BrokenOff => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("there is no JSON in the answer"),
+            Self::BrokenOff => f.write_str("the answer ends before its JSON does"),
+            Self::Wrong(e) => {
+                let what = match e.classify() {
+                    Category::Data => "the JSON is not of the form that was asked for",
+                    Category::Io | Category::Syntax | Category::Eof => "the answer is not valid JSON",
+                };
+                write!(f, "{what}: line {}, column {} of the JSON", e.line(), e.column())
+            }
+        }
+    }
+}
+
+/// Reads the first value in the text that is a `T`.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    let text = without_thoughts(text);
+    // A bare string, number or `null` has no bracket to find it by.
+    if let Ok(value) = serde_json::from_str(text.trim()) {
+        return Ok(value);
+    }
+    let (mut from, mut first) = (0, None);
+    for _ in 0..MOST_STARTS {
+        let Some(start) = text[from..].find(['{', '[']).map(|at| from + at) else { break };
+        let fault = match end(&text[start..]) {
+            Some(length) => {
+                let json = repair(&text[start..start + length]);
+                match serde_json::from_str(&json) {
+                    Ok(value) => return Ok(value),
+                    Err(error) => {
+                        // What is JSON, but not the one, is passed over whole: a part of it would be a chance fit.
+                        let is_json = error.classify() == Category::Data;
+                        from = start + if is_json { length } else { 1 };
+                        Fault::Wrong(error)
+                    }
+                }
+            }
+            // A part of an answer that breaks off may fit by chance, and would pass for the whole.
+            None if is_beginning(&text[start..]) => return Err(Fault::BrokenOff),
+            None => {
+                from = start + 1;
+                Fault::BrokenOff
+            }
+        };
+        // JSON of another form says more about what is wrong than brackets in the prose before it.
+        let tells_more = matches!(&fault, Fault::Wrong(e) if e.classify() == Category::Data);
+        if first.is_none() || (tells_more && !matches!(&first, Some(Fault::Wrong(e)) if e.classify() == Category::Data))
+        {
+            first = Some(fault);
+        }
+    }
+    Err(first.unwrap_or(Fault::Missing))
+}
+
+/// The text behind the thoughts that some models write into their answers.
+fn without_thoughts(text: &str) -> &str {
+    let (open, close) = ("<think>", "</think>");
+    match (text.find(open), text.rfind(close)) {
+        // Some templates give the opening tag to the model, so that only the closing one is written.
+        (_, Some(end)) if !inside_json(text, end) => &text[end + close.len()..],
+        (Some(start), None) if text[..start].trim().is_empty() => "",
+        _ => text,
+    }
+}
+
+/// Whether a tag stands in the text after JSON has begun: then it is quoted there, not a thought's end.
+fn inside_json(text: &str, tag: usize) -> bool {
+    text.trim_start().starts_with(['{', '[']) && text[tag..].find(['}', ']']).is_some()
+}
+
+/// Where the value that begins the text ends, if it does.
+fn end(text: &str) -> Option<usize> {
+    let mut open = Vec::new();
+    let mut marks = Marks::default();
+    for (at, c) in text.char_indices() {
+        match marks.next(c) {
+            Mark::Open => open.push(c),
+            Mark::Close => {
+                let fits = matches!((open.pop(), c), (Some('{'), '}') | (Some('['), ']'));
+                if !fits {
+                    return None;
+                }
+                if open.is_empty() {
+                    return Some(at + c.len_utf8());
+                }
+            }
+            Mark::Text | Mark::Other => {}
+        }
+    }
+    None
+}
+
+/// Whether the text is JSON as far as it goes, and only its end is missing.
+fn is_beginning(text: &str) -> bool {
+    let known = serde_json::from_str::<serde::de::IgnoredAny>(&repair(text));
+    known.is_err_and(|e| e.classify() == Category::Eof)
+}
+
+/// The JSON without comments and trailing commas, and with the line breaks in its strings escaped.
+fn repair(json: &str) -> Cow<'_, str> {
+    if serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok() {
+        return Cow::Borrowed(json);
+    }
+    let mut repaired = String::with_capacity(json.len());
+    let mut marks = Marks::default();
+    let mut rest = json.chars().peekable();
+    while let Some(c) = rest.next() {
+        match marks.next(c) {
+            Mark::Text if c < ' ' => repaired.push_str(&format!("\\u{:04x}", u32::from(c))),
+            Mark::Close => {
+                let solid = repaired.trim_end().len();
+                if repaired[..solid].ends_with(',') {
+                    repaired.truncate(solid - 1);
+                }
+                repaired.push(c);
+            }
+            Mark::Other if c == '/' && rest.peek() == Some(&'/') => while rest.next_if(|c| *c != '\n').is_some() {},
+            Mark::Text | Mark::Open | Mark::Other => repaired.push(c),
+        }
+    }
+    Cow::Owned(repaired)
+}
+
+/// What a character is to the form of JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// A brace or bracket that opens.
+    Open,
+    /// A brace or bracket that closes.
+    Close,
+    /// Part of a string, its quotes included.
+    Text,
+    /// Anything else.
+    Other,
+}
+
+/// Tells what is in a string from what is not.
+#[derive(Debug, Default)]
+struct Marks {
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Marks {
+    fn next(&mut self, c: char) -> Mark {
+        if self.in_string {
+            self.in_string = self.escaped || c != '"';
+            self.escaped = !self.escaped && c == '\\';
+            return Mark::Text;
+        }
+        match c {
+            '"' => {
+                self.in_string = true;
+                Mark::Text
+            }
+            '{' | '[' => Mark::Open,
+            '}' | ']' => Mark::Close,
+            _ => Mark::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        read::<std::collections::BTreeMap<String, Value>>(text).map(|map| json!(map)).unwrap()
+    }
+
+    #[test]
+    fn what_models_put_around_json_is_passed_over() {
+        let expected = json!({"a": "x"});
+        for text in [
+            r#"{"a": "x"}"#,
+            "```json\n{\"a\": \"x\"}\n```",
+            "Sure, here it is:\n\n{\"a\": \"x\"}\n\nAnything else?",
+            "<think>maybe {\"a\": \"y\"}?</think>{\"a\": \"x\"}",
+            "maybe {\"a\": \"y\"}?\n</think>\n{\"a\": \"x\"}",
+            "The set {1, 2} and [the list] make: {\"a\": \"x\"}",
+            "好的：{\"a\": \"x\"}。",
+        ] {
+            assert_eq!(value(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_models_get_wrong_in_json_is_put_right() {
+        assert_eq!(value("{\"a\": [1, 2, ],\n}"), json!({"a": [1, 2]}));
+        assert_eq!(value("{\"a\": 1, // the first\n \"b\": \"http://x\"}"), json!({"a": 1, "b": "http://x"}));
+        assert_eq!(value("{\"a\": \"one\ntwo\tthree,]\",}"), json!({"a": "one\ntwo\tthree,]"}));
+        assert_eq!(value(r#"{"a": "she said \"}\" \\"}"#), json!({"a": "she said \"}\" \\"}));
+        assert_eq!(value(r#"{"a": "<think>no</think>"}"#), json!({"a": "<think>no</think>"}));
+    }
+
+    #[test]
+    fn a_bare_value_is_json_too() {
+        assert_eq!(read::<Option<u32>>(" null\n").unwrap(), None);
+        assert_eq!(read::<String>("\"海鲜\"").unwrap(), "海鲜");
+        assert_eq!(read::<Vec<u32>>("Here: [1, 2]").unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn a_part_of_an_answer_that_breaks_off_is_not_the_answer() {
+        let broken = r#"Here: {"facts": [{"a": 1}, {"a": 2}, {"a"#;
+        let fault = read::<std::collections::BTreeMap<String, Value>>(broken).unwrap_err();
+        assert!(matches!(fault, Fault::BrokenOff), "{fault}");
+        assert_eq!(value("Use {curly braces, like this: {\"a\": 1}"), json!({"a": 1}));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let said = |text: &str| read::<Vec<u32>>(text).unwrap_err().to_string();
+        assert_eq!(said("I would rather not."), "there is no JSON in the answer");
+        assert_eq!(said(""), "there is no JSON in the answer");
+        assert_eq!(said("<think>never mind [1]"), "there is no JSON in the answer");
+        assert_eq!(said("[1, 2"), "the answer ends before its JSON does");
+        assert_eq!(said("[1 2]"), "the answer is not valid JSON: line 1, column 4 of the JSON");
+        assert_eq!(said("[x] [\"a\"]"), "the JSON is not of the form that was asked for: line 1, column 4 of the JSON");
+    }
+
+    proptest! {
+        #[test]
+        fn json_survives_any_prose_without_brackets(text in "[^<>\\[\\]{}\"]{0,40}", after in "[^<>]{0,40}", inner in any::<String>()) {
+            let whole = format!("{text}{}{after}", json!({"a": inner}));
+            prop_assert_eq!(value(&whole), json!({"a": inner}));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[<>/think{}\\[\\]\",:\\\\ a\n]{0,80}") {
+            let _ = read::<Value>(&text);
+            let cut = json!({"a": [text]}).to_string();
+            prop_assert!(read::<Value>(&cut).is_ok());
+        }
+    }
+}
