@@ -2,6 +2,7 @@
 
 mod builder;
 mod engine;
+pub mod evidence;
 mod explanation;
 mod forget;
 mod indexer;
