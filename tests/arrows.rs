@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-reranker", &["core"]),
     ("memory-engine-scene", &["core"]),
     ("memory-engine-synonyms", &["core", "keyword-store"]),
+    ("memory-engine-temporal", &["core"]),
     ("memory-engine-context", &["core"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
     ("memory-engine-sqlite", &["core", "keyword-store", "synonyms", "vector-store"]),

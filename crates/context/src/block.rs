@@ -3,6 +3,8 @@
 use jiff::tz::{self, TimeZone};
 use memory_core::{Record, RecordId};
 
+use crate::line::one_line;
+
 /// How recalled memories are laid out: a heading, then one line for each with its date, its speaker and its text.
 ///
 /// The lines come in the order of time, so that a correction stands after what it corrects; which of them fit the
@@ -101,17 +103,6 @@ impl MemoryBlock {
             None => format!("- {date}{scene} {text}"),
         }
     }
-}
-
-/// The text on one line: a memory cannot end its line and pretend to be another part of the message.
-fn one_line(text: &str, max_chars: usize) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let folded = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    if folded.chars().count() <= max_chars {
-        return folded;
-    }
-    let cut: String = folded.chars().take(max_chars.saturating_sub(1)).collect();
-    format!("{cut}…")
 }
 
 #[cfg(test)]

@@ -1,0 +1,167 @@
+//! Memories as lines: data that cannot pass for a part of the block around it.
+
+use memory_core::text::normalize;
+
+/// The text on one line: a memory cannot end its line and pretend to be another part of the message.
+pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
+    let folded = folded(text);
+    if folded.chars().count() <= max_chars {
+        return folded;
+    }
+    let cut: String = folded.chars().take(max_chars.saturating_sub(1)).collect();
+    format!("{cut}…")
+}
+
+/// The text on one line, cut behind a sentence where it is too long, or else within one and marked; empty where not even
+/// that fits.
+pub(crate) fn whole_sentences(text: &str, max_chars: usize) -> String {
+    let folded = folded(text);
+    if folded.chars().count() <= max_chars {
+        return folded;
+    }
+    let kept: Vec<char> = folded.chars().take(max_chars).collect();
+    let ends = |n: &usize| match kept[*n] {
+        '。' | '！' | '？' | '!' | '?' | '；' | '…' => true,
+        // A dot inside a number or a name ends nothing.
+        '.' => kept.get(n + 1).is_none_or(|c| c.is_whitespace()) && *n > 0,
+        _ => false,
+    };
+    match (0..kept.len()).rev().find(ends) {
+        // A sentence that is a small part of what fits says less than the beginning of the long one.
+        Some(last) if last * 4 >= max_chars => kept[..=last].iter().collect(),
+        _ if max_chars > 1 => kept[..max_chars - 1].iter().chain(&['…']).collect(),
+        _ => String::new(),
+    }
+}
+
+/// White space folded, without what could not be seen: control characters, marks of direction and of no width.
+fn folded(text: &str) -> String {
+    let plain: String = text.chars().filter(|c| !is_hidden(*c)).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Characters that are not shown; not the joiners that emoji and some scripts are made with.
+fn is_hidden(c: char) -> bool {
+    matches!(u32::from(c), 0xad | 0x200b | 0x200e | 0x200f | 0x202a..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xe0000..=0xe007f)
+}
+
+/// The text without what marks the parts of a block: runs of dashes become dashes of another kind, `[…]` around one of
+/// the block's own words round brackets, and the colon goes from behind the words that the block ends with.
+pub(crate) fn neutralized(text: &str, bracketed: &[&str], closing: &[&str]) -> String {
+    let mut plain = replaced(text, dashes);
+    plain = replaced(&plain, |rest| bracket(rest, bracketed));
+    for (opening, continued) in closing.iter().filter_map(|words| words.split_once(':')) {
+        plain = without_colon(&plain, opening, continued);
+    }
+    plain
+}
+
+/// The text with every place rewritten where `rewrite` has something to write, and says in place of how many bytes.
+fn replaced(text: &str, rewrite: impl Fn(&str) -> Option<(String, usize)>) -> String {
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let taken = match rewrite(rest) {
+            Some((instead, taken)) => {
+                written.push_str(&instead);
+                taken
+            }
+            None => {
+                written.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    written
+}
+
+/// A bracket around one of the words at the beginning of `text`: what to write, and how many bytes it is in place of.
+fn bracket(text: &str, words: &[&str]) -> Option<(String, usize)> {
+    let open = text.chars().next().filter(|c| matches!(c, '[' | '［' | '【' | '〔'))?;
+    let inside = &text[open.len_utf8()..];
+    // Longer than any of the words, and what is between has no meaning of its own.
+    let (end, close) = inside.char_indices().take(60).find(|(_, c)| matches!(c, ']' | '］' | '】' | '〕'))?;
+    // The brackets within are looked at by themselves.
+    if inside[..end].contains(['[', '［', '【', '〔']) {
+        return None;
+    }
+    let reads: String = normalize(&inside[..end]).chars().filter(|c| c.is_alphanumeric()).collect();
+    let ours = words.iter().any(|word| {
+        let word: String = normalize(word).chars().filter(|c| c.is_alphanumeric()).collect();
+        !word.is_empty() && reads.starts_with(&word)
+    });
+    ours.then(|| (format!("({})", &inside[..end]), open.len_utf8() + end + close.len_utf8()))
+}
+
+/// A run of three dashes or more, which would be a fence.
+fn dashes(text: &str) -> Option<(String, usize)> {
+    let run: Vec<char> = text.chars().take_while(|c| matches!(c, '-' | '－' | '﹣' | '–' | '‐' | '‑' | '−')).collect();
+    (run.len() > 2).then(|| ("—".to_owned(), run.iter().map(|c| c.len_utf8()).sum()))
+}
+
+/// Writes a comma for the colon between `opening` and `continued`, however it is spaced and whatever its width.
+fn without_colon(text: &str, opening: &str, continued: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let is_colon = matches!(c, ':' | '：' | '︰' | '﹕');
+        let before = normalize(plain.trim_end());
+        let after = normalize(rest[c.len_utf8()..].trim_start());
+        let ours = is_colon && before.ends_with(opening) && after.starts_with(continued);
+        if ours {
+            plain.push('，')
+        } else {
+            plain.push(c)
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_behind_a_sentence() {
+        let text = "面试在周三。地点在虹桥，要带身份证和简历！别忘了";
+        assert_eq!(whole_sentences(text, 24), text);
+        assert_eq!(whole_sentences(text, 23), "面试在周三。地点在虹桥，要带身份证和简历！");
+        assert_eq!(whole_sentences(text, 10), "面试在周三。");
+        assert_eq!(whole_sentences("It costs 3.14 dollars. Or more", 26), "It costs 3.14 dollars.");
+        assert_eq!(whole_sentences("no end in sight here", 10), "no end in…");
+        assert_eq!(whole_sentences("abc", 1), "");
+    }
+
+    #[test]
+    fn marks_of_a_block_lose_their_form_and_nothing_else_does() {
+        let plain = |text| neutralized(text, &["相关记忆片段", "剧本"], &["注意:以上记忆"]);
+        assert_eq!(plain("a --- b ――― c"), "a — b ――― c");
+        assert_eq!(plain("[相关记忆片段] 【 剧本 】［剧本］"), "(相关记忆片段) ( 剧本 )(剧本)");
+        assert_eq!(plain("注意：以上记忆, 注意 : 以上记忆"), "注意，以上记忆, 注意 ， 以上记忆");
+        for kept in ["arr[0] and [x]", "a -- b", "注意：安全", "[", "没有剧本", "[a[剧"] {
+            assert_eq!(plain(kept), kept);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_is_one_line_within_its_length(text in "\\PC{0,60}|(.|\n|。|---|\u{202e}|\u{2028}){0,60}", max in 0_usize..50) {
+            for line in [one_line(&text, max.max(1)), whole_sentences(&text, max)] {
+                prop_assert!(line.chars().count() <= max.max(1));
+                let broken = line.chars().any(|c| c.is_control() || c == '\u{202e}' || c == '\u{2028}');
+                prop_assert!(!broken);
+            }
+        }
+
+        #[test]
+        fn no_fence_is_left(text in "(-|－|–|【|】|\\[|\\]|剧本| |a|注意|：|以上记忆){0,30}") {
+            let plain = neutralized(&text, &["剧本"], &["注意:以上记忆"]);
+            prop_assert!(!plain.contains("---") && !plain.contains("[剧本]"), "{}", plain);
+            prop_assert!(!plain.contains("注意：以上记忆"), "{}", plain);
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Stretches of the calendar.
+
+use jiff::{
+    Span, ToSpan,
+    civil::{Date, DateTime, Time, Weekday},
+    tz::TimeZone,
+};
+use memory_core::Timestamp;
+
+use crate::Exactness;
+
+/// From one civil time to another, as a text means it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) from: DateTime,
+    pub(crate) until: DateTime,
+    pub(crate) exactness: Exactness,
+    pub(crate) relative: bool,
+}
+
+/// A unit of the calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+/// How many of a unit: a number, or "a few".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Count {
+    Exactly(i64),
+    Half,
+    Few,
+}
+
+/// A part of a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    SmallHours,
+    Morning,
+    Noon,
+    Afternoon,
+    Evening,
+    Night,
+}
+
+/// A season of the northern half of the world, by its first month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Season {
+    Spring = 3,
+    Summer = 6,
+    Autumn = 9,
+    Winter = 12,
+}
+
+/// When and where a text was said.
+#[derive(Debug)]
+pub(crate) struct Reference<'z> {
+    pub(crate) now: DateTime,
+    zone: &'z TimeZone,
+}
+
+fn midnight(date: Date) -> DateTime {
+    date.to_datetime(Time::midnight())
+}
+
+fn days(from: Date, until: Date) -> Stretch {
+    Stretch { from: midnight(from), until: midnight(until), exactness: Exactness::Exact, relative: true }
+}
+
+impl Stretch {
+    /// A day that is named in full.
+    pub(crate) fn day(date: Date) -> Option<Self> {
+        Some(days(date, date.checked_add(1.day()).ok()?))
+    }
+
+    /// So many days from a day on.
+    pub(crate) fn run(first: Date, length: i64) -> Option<Self> {
+        Some(days(first, first.checked_add(Span::new().try_days(length).ok()?).ok()?))
+    }
+
+    pub(crate) fn month(year: i16, month: i8) -> Option<Self> {
+        let first = Date::new(year, month, 1).ok()?;
+        Some(days(first, first.checked_add(1.month()).ok()?))
+    }
+
+    pub(crate) fn year(year: i16) -> Option<Self> {
+        let first = Date::new(year, 1, 1).ok()?;
+        Some(days(first, first.checked_add(1.year()).ok()?))
+    }
+
+    pub(crate) fn season(year: i16, season: Season) -> Option<Self> {
+        let first = Date::new(year, season as i8, 1).ok()?;
+        Some(days(first, first.checked_add(3.months()).ok()?))
+    }
+
+    /// The week that a day is in.
+    pub(crate) fn week(date: Date) -> Option<Self> {
+        Self::run(monday(date)?, 7)
+    }
+
+    /// A part of the day that the stretch begins on.
+    pub(crate) fn part(self, part: Part) -> Option<Self> {
+        let (from, until) = match part {
+            Part::SmallHours => (0, 6),
+            Part::Morning => (5, 12),
+            Part::Noon => (11, 14),
+            Part::Afternoon => (12, 18),
+            Part::Evening => (17, 24),
+            Part::Night => (18, 30),
+        };
+        let day = midnight(self.from.date());
+        let hour = |hour: i64| day.checked_add(Span::new().try_hours(hour).ok()?).ok();
+        Some(Self { from: hour(from)?, until: hour(until)?, ..self })
+    }
+
+    pub(crate) fn named(mut self) -> Self {
+        self.relative = false;
+        self
+    }
+
+    pub(crate) fn with(mut self, exactness: Exactness) -> Self {
+        self.exactness = exactness;
+        self
+    }
+
+    /// So much before its first day, or after its last.
+    pub(crate) fn shifted(self, count: Count, unit: Unit, later: bool) -> Option<Self> {
+        let Count::Exactly(count) = count else { return None };
+        let Self { relative, exactness, .. } = self;
+        let anchor = if later { self.until.date().checked_sub(1.day()).ok()? } else { self.from.date() };
+        let moved = moved(anchor, if later { count } else { -count }, unit)?;
+        let stretch = match unit {
+            Unit::Minute | Unit::Hour => return None,
+            Unit::Day => Self::day(moved)?,
+            // The week before the 9th are the seven days before it.
+            Unit::Week if count == 1 && later => Self::run(anchor.checked_add(1.day()).ok()?, 7)?,
+            Unit::Week if count == 1 => days(moved, anchor),
+            Unit::Week => around(moved, 3, 4)?.with(Exactness::About),
+            Unit::Month => Self::month(moved.year(), moved.month())?,
+            Unit::Year => Self::year(moved.year())?,
+        };
+        let exactness = exactness.max(stretch.exactness);
+        Some(Self { relative, exactness, ..stretch })
+    }
+}
+
+fn monday(date: Date) -> Option<Date> {
+    date.checked_sub(Span::new().try_days(i64::from(date.weekday().to_monday_zero_offset())).ok()?).ok()
+}
+
+fn moved(date: Date, count: i64, unit: Unit) -> Option<Date> {
+    let span = Span::new();
+    let span = match unit {
+        Unit::Minute | Unit::Hour => return None,
+        Unit::Day => span.try_days(count),
+        Unit::Week => span.try_weeks(count),
+        Unit::Month => span.try_months(count),
+        Unit::Year => span.try_years(count),
+    };
+    date.checked_add(span.ok()?).ok()
+}
+
+/// The days around a day: so many before it, so many from it on.
+fn around(date: Date, before: i64, from: i64) -> Option<Stretch> {
+    Some(days(moved(date, -before, Unit::Day)?, moved(date, from, Unit::Day)?))
+}
+
+impl<'z> Reference<'z> {
+    pub(crate) fn new(moment: Timestamp, zone: &'z TimeZone) -> Option<Self> {
+        let now = moment.in_zone(zone);
+        // Far from the ends of the calendar nothing that is computed from it can leave the calendar.
+        (-9000..9000).contains(&now.year()).then_some(Self { now, zone })
+    }
+
+    pub(crate) fn today(&self) -> Date {
+        self.now.date()
+    }
+
+    /// The moments that a stretch goes from and to; none for one that is empty.
+    pub(crate) fn moments(&self, stretch: &Stretch) -> Option<(Timestamp, Timestamp)> {
+        let moment = |civil: DateTime| {
+            let zoned = civil.to_zoned(self.zone.clone()).ok()?;
+            Some(Timestamp::from_micros(zoned.timestamp().as_microsecond()))
+        };
+        let (from, until) = (moment(stretch.from)?, moment(stretch.until)?);
+        (from < until).then_some((from, until))
+    }
+
+    /// The day so many days from today.
+    pub(crate) fn day(&self, offset: i64) -> Option<Stretch> {
+        Stretch::day(moved(self.today(), offset, Unit::Day)?)
+    }
+
+    /// The week so many weeks from this one.
+    pub(crate) fn week(&self, offset: i64) -> Option<Stretch> {
+        Stretch::week(moved(self.today(), offset, Unit::Week)?)
+    }
+
+    /// A day of the week so many weeks from this one; Monday is 0.
+    pub(crate) fn weekday(&self, week: i64, weekday: i64) -> Option<Stretch> {
+        Stretch::day(moved(monday(moved(self.today(), week, Unit::Week)?)?, weekday, Unit::Day)?)
+    }
+
+    /// Saturday and Sunday of the week so many weeks from this one.
+    pub(crate) fn weekend(&self, week: i64) -> Option<Stretch> {
+        Stretch::run(moved(monday(moved(self.today(), week, Unit::Week)?)?, 5, Unit::Day)?, 2)
+    }
+
+    /// The latest weekend that has begun, or, when `over`, that is over.
+    pub(crate) fn past_weekend(&self, over: bool) -> Option<Stretch> {
+        let begun = matches!(self.today().weekday(), Weekday::Saturday | Weekday::Sunday);
+        self.weekend(if begun && !over { 0 } else { -1 })
+    }
+
+    /// The latest such day of the week before today, or the first one after.
+    pub(crate) fn nearest_weekday(&self, weekday: Weekday, later: bool) -> Option<Stretch> {
+        Stretch::day(nearest_weekday(self.today(), weekday, later)?)
+    }
+
+    /// The month so many months from this one.
+    pub(crate) fn month(&self, offset: i64) -> Option<Stretch> {
+        let first = moved(self.today().first_of_month(), offset, Unit::Month)?;
+        Stretch::month(first.year(), first.month())
+    }
+
+    /// The number of the year so many years from this one.
+    pub(crate) fn year(&self, offset: i16) -> i16 {
+        self.today().year() + offset
+    }
+
+    /// The latest such month that has begun.
+    pub(crate) fn latest_month(&self, month: i8) -> Option<Stretch> {
+        let year = self.year(if month <= self.today().month() { 0 } else { -1 });
+        Some(Stretch::month(year, month)?.with(Exactness::About))
+    }
+
+    /// The latest such day that has begun. The 29th of February may be some years ago.
+    pub(crate) fn latest_day(&self, month: i8, day: i8) -> Option<Stretch> {
+        let dates = (0..=8).filter_map(|back| Date::new(self.year(-back), month, day).ok());
+        let latest = dates.into_iter().find(|date| *date <= self.today())?;
+        Some(Stretch::day(latest)?.with(Exactness::About))
+    }
+
+    /// The latest such season that is over, this or the running year's, or the one to come.
+    pub(crate) fn season(&self, offset: i16, season: Season) -> Option<Stretch> {
+        let mut seasons = (-2..=2).filter_map(|years| Stretch::season(self.year(years), season));
+        match offset {
+            -1 => seasons.rfind(|s| s.until <= midnight(self.today())),
+            0 => {
+                let running = seasons.clone().find(|s| s.from <= self.now && self.now < s.until);
+                running.or_else(|| seasons.find(|s| s.from.year() == self.year(0)))
+            }
+            _ => seasons.find(|s| s.from > self.now),
+        }
+    }
+
+    /// So many units ago.
+    pub(crate) fn ago(&self, count: Count, unit: Unit) -> Option<Stretch> {
+        let back = |n: i64, unit| moved(self.today(), -n, unit);
+        let stretch = match (count, unit) {
+            (Count::Exactly(0), _) => return None,
+            (Count::Exactly(n), Unit::Minute | Unit::Hour) => self.moments_ago(2 * n - 1, 2 * n + 1, unit, 2)?,
+            (Count::Exactly(n), Unit::Day) => return Stretch::day(back(n, Unit::Day)?),
+            (Count::Exactly(n), Unit::Week) => around(back(n, Unit::Week)?, 3, 4)?,
+            (Count::Exactly(n), Unit::Month) => around(back(n, Unit::Month)?, 15, 16)?,
+            (Count::Exactly(n), Unit::Year) => Stretch::year(back(n, Unit::Year)?.year())?,
+            (Count::Half, Unit::Hour) => self.moments_ago(15, 45, Unit::Minute, 1)?,
+            (Count::Half, Unit::Month) => around(back(15, Unit::Day)?, 3, 4)?,
+            (Count::Half, Unit::Year) => around(back(6, Unit::Month)?, 30, 31)?,
+            (Count::Half, Unit::Minute | Unit::Day | Unit::Week) => return None,
+            (Count::Few, Unit::Minute | Unit::Hour) => self.moments_ago(1, 10, unit, 1)?,
+            (Count::Few, Unit::Day | Unit::Week | Unit::Month) => {
+                let (longest, shortest) = if unit == Unit::Day { (8, 1) } else { (6, 1) };
+                days(back(longest, unit)?, back(shortest, unit)?)
+            }
+            (Count::Few, Unit::Year) => {
+                let first = Date::new(self.year(-6), 1, 1).ok()?;
+                days(first, Date::new(self.year(-1), 1, 1).ok()?)
+            }
+        };
+        Some(stretch.with(Exactness::About))
+    }
+
+    /// The last so many units, up to now.
+    pub(crate) fn last(&self, count: Count, unit: Unit) -> Option<Stretch> {
+        let (n, unit) = match (count, unit) {
+            (Count::Exactly(n), unit) => (n, unit),
+            (Count::Few, Unit::Day) => (7, Unit::Day),
+            (Count::Few, unit) => (4, unit),
+            (Count::Half, Unit::Year) => (6, Unit::Month),
+            (Count::Half, Unit::Month) => (15, Unit::Day),
+            (Count::Half, Unit::Hour) => (30, Unit::Minute),
+            (Count::Half, Unit::Minute | Unit::Day | Unit::Week) => return None,
+        };
+        let from = match unit {
+            Unit::Minute | Unit::Hour => return self.moments_ago(0, n, unit, 1).map(|s| s.with(Exactness::About)),
+            Unit::Day | Unit::Week | Unit::Month | Unit::Year => midnight(moved(self.today(), -n, unit)?),
+        };
+        Some(Stretch { from, until: self.now, exactness: Exactness::About, relative: true })
+    }
+
+    /// From `from` to `until` parts of a unit ago, each the `of`th part.
+    fn moments_ago(&self, until: i64, from: i64, unit: Unit, of: i64) -> Option<Stretch> {
+        let minutes = if unit == Unit::Hour { 60 } else { 1 };
+        let ago = |n: i64| {
+            let seconds = n.checked_mul(minutes * 60)? / of;
+            self.now.checked_sub(Span::new().try_seconds(seconds).ok()?).ok()
+        };
+        Some(Stretch { from: ago(from)?, until: ago(until)?, exactness: Exactness::About, relative: true })
+    }
+}
+
+/// The latest such day of the week before a day, or the first one after.
+pub(crate) fn nearest_weekday(date: Date, weekday: Weekday, later: bool) -> Option<Date> {
+    let place = |weekday: Weekday| i64::from(weekday.to_monday_zero_offset());
+    let between = match later {
+        true => (place(weekday) - place(date.weekday())).rem_euclid(7),
+        false => (place(date.weekday()) - place(weekday)).rem_euclid(7),
+    };
+    let between = if between == 0 { 7 } else { between };
+    moved(date, if later { between } else { -between }, Unit::Day)
+}

@@ -1,0 +1,124 @@
+//! The windows of a text.
+
+use std::ops::Range;
+
+use jiff::{
+    ToSpan,
+    civil::{Date, Time},
+    tz::TimeZone,
+};
+use memory_core::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    calendar::{Reference, Stretch},
+    chinese, english,
+    scan::Scan,
+};
+
+/// A stretch of time that a text names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Window {
+    /// Its first moment.
+    pub from: Timestamp,
+    /// The moment after its last.
+    pub until: Timestamp,
+    /// The bytes of the text that name it.
+    pub range: Range<usize>,
+    /// How well the text names it.
+    pub exactness: Exactness,
+    /// Whether it depends on when the text was said: `yesterday`, or a month without its year.
+    pub relative: bool,
+}
+
+/// How well a text names a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exactness {
+    /// A day, a week, a month, a year, as the calendar has them.
+    Exact,
+    /// Near that: three weeks ago, or a month whose year was left out.
+    About,
+    /// No more than a direction: recently, a while ago.
+    Rough,
+}
+
+impl Window {
+    /// Whether a moment lies in it.
+    pub fn contains(&self, moment: Timestamp) -> bool {
+        self.from <= moment && moment < self.until
+    }
+
+    /// The window in the shortest form of ISO 8601 that says it: `2023`, `2023-05`, `2023-05-07`, or the first and the
+    /// last day with a slash between them.
+    pub fn label(&self, zone: &TimeZone) -> String {
+        label(self.from, self.until, zone)
+    }
+}
+
+pub(crate) fn label(from: Timestamp, until: Timestamp, zone: &TimeZone) -> String {
+    let (from, until) = (from.in_zone(zone), until.in_zone(zone));
+    let first = from.date();
+    // The end is not part of it: midnight belongs to the day before.
+    let last = match until.time() == Time::midnight() {
+        true => until.date().checked_sub(1.day()).unwrap_or(first),
+        false => until.date(),
+    };
+    let next = |date: Date| date.checked_add(1.day()).unwrap_or(date);
+    let whole = from.time() == Time::midnight() && until.time() == Time::midnight();
+    if whole && first == first.first_of_year() && last == first.last_of_year() {
+        return format!("{:04}", first.year());
+    }
+    if whole && first == first.first_of_month() && last == first.last_of_month() {
+        return format!("{:04}-{:02}", first.year(), first.month());
+    }
+    // A night belongs to the day that it began on.
+    let night = !whole && until.time() <= Time::constant(6, 0, 0, 0) && last == next(first);
+    if first >= last || night { first.to_string() } else { format!("{first}/{last}") }
+}
+
+/// The windows of time that a text names, in its order, none within another.
+///
+/// `reference` is when the text was said, `zone` where: a day begins and ends there, also where the clocks change. The
+/// text may be anything; what is not read as a date gives no window.
+///
+/// ```
+/// use jiff::tz::TimeZone;
+/// use memory_core::Timestamp;
+///
+/// let now: Timestamp = "2023-05-09T12:00:00Z".parse()?;
+/// let found = memory_engine_temporal::windows("Where was I two days before May 7, 2023?", now, &TimeZone::UTC);
+/// assert_eq!(found[0].from.to_string(), "2023-05-05T00:00:00Z");
+/// assert_eq!(found[0].until.to_string(), "2023-05-06T00:00:00Z");
+/// # Ok::<(), memory_core::Error>(())
+/// ```
+pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<Window> {
+    let Some(reference) = Reference::new(reference, zone) else { return Vec::new() };
+    let scan = Scan::new(text);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < scan.len() {
+        let english = scan.begins_word(at).then(|| english::parse(&scan, at, &reference)).flatten();
+        let chinese = chinese::parse(&scan, at, &reference);
+        let longest = [english, chinese].into_iter().flatten().max_by_key(|read: &Read| read.end);
+        let Some(read) = longest.filter(|read| read.end > at) else {
+            at = scan.next(at);
+            continue;
+        };
+        if let Some((from, until)) = reference.moments(&read.stretch) {
+            let Stretch { exactness, relative, .. } = read.stretch;
+            found.push(Window { from, until, range: scan.bytes(read.begin, read.end), exactness, relative });
+        }
+        at = read.end;
+    }
+    found
+}
+
+/// A date that was read: the characters that name it, and the stretch of the calendar that they mean.
+#[derive(Debug, Clone)]
+pub(crate) struct Read {
+    pub(crate) begin: usize,
+    pub(crate) end: usize,
+    pub(crate) stretch: Stretch,
+}
