@@ -21,7 +21,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-conformance", &["core", "keyword-store", "vector-store"]),
     (
         "memory-engine",
-        &["core", "embedder", "vector-store", "keyword-store", "reranker", "context", "sqlite", "local-models"],
+        &[
+            "core",
+            "embedder",
+            "vector-store",
+            "keyword-store",
+            "reranker",
+            "context",
+            "sqlite",
+            "local-models",
+            "http-models",
+        ],
     ),
     ("memory-engine-cli", &[""]),
     ("memory-engine-benches", &[""]),
