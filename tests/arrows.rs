@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "reranker",
             "scene",
             "synonyms",
+            "temporal",
             "llm",
             "context",
             "sqlite",

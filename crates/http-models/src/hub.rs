@@ -116,21 +116,27 @@ impl Hub {
         let folder = models.join(model.folder());
         tokio::fs::create_dir_all(&folder).await.map_err(|e| at(&folder, e))?;
         let mut sums = Sums::read(&folder).await?;
+        let downloads = model.files.iter().map(|file| Download { hub: self, model, file, folder: &folder, progress });
+        let mut places = Vec::new();
+        for download in downloads {
+            let there = download.there(&sums).await?;
+            places.push((download, there));
+        }
+        // Files that a model may lack are asked for before those that it needs: when these are there, so are they.
+        let whole = places.iter().all(|(download, there)| download.file.optional || there.is_some());
         let mut files = Vec::new();
-        for file in &model.files {
-            let download = Download { hub: self, model, file, folder: &folder, progress };
-            let there = match download.there(&sums).await? {
-                Some(there) => Some(there),
+        for (download, there) in places {
+            let optional = download.file.optional;
+            let fetched = match there {
+                Some(there) => there,
+                None if optional && whole => continue,
                 None => match download.run().await {
-                    Ok(fetched) => Some(fetched),
-                    Err(e) if file.optional && e.kind() == ErrorKind::NotFound => None,
-                    Err(e) => return Err(e),
+                    Err(e) if optional && e.kind() == ErrorKind::NotFound => continue,
+                    fetched => fetched?,
                 },
             };
-            if let Some(fetched) = there {
-                sums.note(&fetched).await?;
-                files.push(fetched);
-            }
+            sums.note(&fetched).await?;
+            files.push(fetched);
         }
         Ok((folder, files))
     }
@@ -138,9 +144,7 @@ impl Hub {
 
 /// An error of the file system, with the place.
 fn at(path: &Path, error: std::io::Error) -> Error {
-    let kind = match error.kind() {
-        std::io::ErrorKind::PermissionDenied => ErrorKind::Unauthorized,
-        _ => ErrorKind::Unavailable,
-    };
+    let denied = error.kind() == std::io::ErrorKind::PermissionDenied;
+    let kind = if denied { ErrorKind::Unauthorized } else { ErrorKind::Unavailable };
     Error::new(kind, OPERATION, format!("{}: {error}", path.display()))
 }

@@ -59,7 +59,8 @@ impl LocalModel {
         if let Some(asked) = known {
             return Ok(asked);
         }
-        let (model, prefixed) = (Arc::clone(&self.0.model), format!("query: {question}"));
+        let model = Arc::clone(&self.0.model);
+        let prefixed = format!("{}{question}", model.own_prefixes()[0]);
         let (vector, tokens) = self.0.asking.run(move || model.embed_with_tokens(&prefixed)).await?;
         let tokens = Arc::new(tokens.centred(None).map_err(error)?);
         let asked = Asked { embedding: Embedding::new(vector)?, tokens };
@@ -89,7 +90,8 @@ fn error(e: ModelError) -> Error {
     Error::new(kind, "local model", e.message())
 }
 
-/// Vectors by a local model of the e5 family: `query: ` before a question, `passage: ` before what is to be found.
+/// Vectors by a local model, with what its family has before a question and before what is to be found: `query: ` and
+/// `passage: ` for e5.
 #[derive(Debug)]
 pub struct LocalEmbedder {
     model: LocalModel,
@@ -111,9 +113,9 @@ impl Embedder for LocalEmbedder {
     }
 
     fn score_floor(&self) -> f64 {
-        // Cosines of this family lie in a narrow band: texts that have nothing in common are at .74 (English) to .83
-        // (Chinese), so that only what is far below that is no evidence.
-        0.7
+        // Cosines of the e5 family lie in a narrow band: texts that have nothing in common are at .74 (English) to .83
+        // (Chinese), so that only what is far below that is no evidence. Those of others begin near zero.
+        if self.model.0.model.is_e5() { 0.7 } else { 0.1 }
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
@@ -126,9 +128,10 @@ impl Embedder for LocalEmbedder {
         if let (Purpose::Query, [question]) = (purpose, texts) {
             return Ok(vec![self.model.ask(question).await?.embedding]);
         }
+        let [before_questions, before_others] = self.model.0.model.own_prefixes();
         let (prefix, worker) = match purpose {
-            Purpose::Query => ("query: ", &self.model.0.asking),
-            Purpose::Document => ("passage: ", &self.model.0.indexing),
+            Purpose::Query => (before_questions, &self.model.0.asking),
+            Purpose::Document => (before_others, &self.model.0.indexing),
         };
         let prefixed: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
         let (model, threads) = (Arc::clone(&self.model.0.model), self.model.0.threads);
@@ -174,7 +177,8 @@ impl Reranker for LateInteractionReranker {
             candidates.iter().map(|text| kept.get(*text)).collect()
         };
         let missing: Vec<usize> = (0..candidates.len()).filter(|i| known[*i].is_none()).collect();
-        let texts = missing.iter().map(|i| format!("passage: {}", candidates[*i])).collect();
+        let prefix = self.model.0.model.own_prefixes()[1];
+        let texts = missing.iter().map(|i| format!("{prefix}{}", candidates[*i])).collect();
         for (i, tokens) in missing.into_iter().zip(self.tokens(texts).await?) {
             let tokens = Arc::new(tokens);
             self.candidates.lock().put(candidates[i].to_owned(), Arc::clone(&tokens), tokens.len().max(1));

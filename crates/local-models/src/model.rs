@@ -15,8 +15,26 @@ use crate::window::Windows;
 /// The file that a model directory of our own holds.
 const E5S1_FILE: &str = "e5-small-q4.bin";
 
-/// The prefixes that the e5 family was trained with (Wang et al. 2022).
-const E5_PREFIXES: [&str; 2] = ["query: ", "passage: "];
+/// What a model was trained to have before a question and before what is to be found.
+pub(crate) type Prefixes = [&'static str; 2];
+
+/// The prefixes of the e5 family (Wang et al. 2022).
+const E5_PREFIXES: Prefixes = ["query: ", "passage: "];
+
+/// The instruction of the Chinese bge family (Xiao et al. 2023), for short questions.
+const BGE_ZH_PREFIXES: Prefixes = ["为这个句子生成表示以用于检索相关文章：", ""];
+
+/// The prefixes of a model by the name of its directory, which says nothing else about them.
+fn prefixes_of(name: &str) -> Prefixes {
+    let name = name.to_ascii_lowercase();
+    if name.split(['-', '_']).any(|part| part == "e5") {
+        E5_PREFIXES
+    } else if name.starts_with("bge-") && name.contains("-zh") {
+        BGE_ZH_PREFIXES
+    } else {
+        ["", ""]
+    }
+}
 
 /// How token vectors become one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +64,8 @@ pub(crate) struct Parts {
 pub struct Model {
     id: String,
     parts: Parts,
+    /// What goes before questions and before what is to be found.
+    own_prefixes: Prefixes,
     /// The ids of each known prefix, longest first.
     prefixes: Vec<Vec<u32>>,
 }
@@ -74,22 +94,24 @@ impl Model {
         let (kernel, integer) = options.resolve()?;
         let file = if path.is_dir() { path.join(E5S1_FILE) } else { path.to_owned() };
         let name = file.file_stem().map(|name| name.to_string_lossy().into_owned());
-        let (parts, id, prefixes) = if path.is_dir() && !file.exists() {
+        let (parts, id, own_prefixes) = if path.is_dir() && !file.exists() {
             let name = path.canonicalize().ok();
             let name = name.as_ref().and_then(|path| path.file_name());
             let id = name.map(|name| name.to_string_lossy().into_owned());
-            (open_directory(path, kernel, integer)?, id, [].as_slice())
+            let own_prefixes = id.as_deref().map_or(["", ""], prefixes_of);
+            (open_directory(path, kernel, integer)?, id, own_prefixes)
         } else {
             let file = File::open(&file).map_err(|error| ModelError::from_io(&error))?;
             let (encoder, tokenizer) = e5s1::open(file, kernel, integer)?;
             let parts = Parts { encoder, tokenizer, pooling: Pooling::Mean, max_tokens: None };
-            (parts, name, E5_PREFIXES.as_slice())
+            (parts, name, E5_PREFIXES)
         };
         let prefixes = match &options.prefixes {
             Some(prefixes) => prefixes.clone(),
-            None => prefixes.iter().map(|&prefix| prefix.to_owned()).collect(),
+            None => own_prefixes.iter().map(|&prefix| prefix.to_owned()).collect(),
         };
-        Self::assemble(id.unwrap_or_else(|| "model".to_owned()), parts, &prefixes)
+        let model = Self::assemble(id.unwrap_or_else(|| "model".to_owned()), parts, &prefixes)?;
+        Ok(Self { own_prefixes, ..model })
     }
 
     /// Puts the parts together after a last look at what concerns more than one.
@@ -104,7 +126,17 @@ impl Model {
         let mut prefixes: Vec<Vec<u32>> = prefixes.iter().map(tokenize).collect();
         prefixes.retain(|prefix| !prefix.is_empty());
         prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.len()));
-        Ok(Self { id, parts, prefixes })
+        Ok(Self { id, parts, own_prefixes: ["", ""], prefixes })
+    }
+
+    /// What goes before a question and before what is to be found, as far as the model's name says.
+    pub(crate) fn own_prefixes(&self) -> Prefixes {
+        self.own_prefixes
+    }
+
+    /// Whether it is one of the e5 family.
+    pub(crate) fn is_e5(&self) -> bool {
+        self.own_prefixes == E5_PREFIXES
     }
 
     /// The model's name: that of its file or directory.
@@ -257,4 +289,18 @@ fn open_directory(path: &Path, _: crate::Kernel, _: bool) -> Result<Parts, Model
         return Err(ModelError::unsupported(message));
     }
     Err(ModelError::not_found(format!("there is no {E5S1_FILE} in it")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_what_goes_before_a_text() {
+        for name in ["multilingual-e5-small", "e5-base-v2", "E5-large"] {
+            assert_eq!(prefixes_of(name), E5_PREFIXES, "{name}");
+        }
+        assert_eq!(prefixes_of("bge-small-zh-v1.5"), BGE_ZH_PREFIXES);
+        assert_eq!([prefixes_of("all-MiniLM-L6-v2"), prefixes_of("bge-m3"), prefixes_of("size5-x")], [["", ""]; 3]);
+    }
 }

@@ -13,6 +13,10 @@ use memory_engine::{Builder, LocalModel};
 
 /// The folder of the local model that is taken when there is one.
 const E5: &str = "e5-small-q4";
+/// The same model as a hub has it: taken when the smaller one is not there.
+const E5_FROM_HUB: &str = "multilingual-e5-small";
+/// What makes that folder a whole model: it comes last.
+const WEIGHTS: &str = "model.safetensors";
 
 /// Which embedder to use.
 #[derive(Debug, Clone, Args)]
@@ -43,7 +47,7 @@ impl FromStr for Choice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("local:") {
-            Some("e5-small" | E5) => Ok(Self::E5),
+            Some("e5-small" | E5 | E5_FROM_HUB) => Ok(Self::E5),
             Some("") => Err("name a model or its path after local:".into()),
             Some(path) => Ok(Self::At(path.into())),
             None if text == "auto" => Ok(Self::Auto),
@@ -84,13 +88,21 @@ impl EmbedderArgs {
     fn say_how_to_get_better(&self) {
         if std::io::stderr().is_terminal() {
             let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
-            eprintln!("no local model: recall goes by words. `scripts/get-models {}` fetches one.", folder.display());
+            let folder = folder.display();
+            eprintln!(
+                "no local model: recall goes by words. `memory models fetch` or `scripts/get-models {folder}` gets one."
+            );
         }
     }
 
     /// Where the local model is, if it is anywhere.
     pub(crate) fn find(&self) -> Option<PathBuf> {
-        self.folders().into_iter().map(|folder| folder.join(E5)).find(|path| path.is_dir())
+        let whole = |folder: PathBuf| {
+            let (small, from_hub) = (folder.join(E5), folder.join(E5_FROM_HUB));
+            let from_hub = || from_hub.join(WEIGHTS).is_file().then_some(from_hub);
+            if small.is_dir() { Some(small) } else { from_hub() }
+        };
+        self.folders().into_iter().find_map(whole)
     }
 
     /// Where the local model is.
@@ -100,11 +112,21 @@ impl EmbedderArgs {
     pub(crate) fn need(&self) -> Result<PathBuf> {
         let missing = || {
             format!(
-                "there is no {E5} in {}; `scripts/get-models DIR` fetches it, --models-dir DIR names it",
+                "there is no {E5} in {}; `memory models fetch` or `scripts/get-models DIR` gets it, --models-dir DIR \
+                 names its place",
                 self.looked_in()
             )
         };
         self.find().with_context(missing)
+    }
+
+    /// Where a model that is fetched goes.
+    ///
+    /// # Errors
+    /// When there is no such place; the message says how to name one.
+    pub(crate) fn folder(models_dir: Option<PathBuf>) -> Result<PathBuf> {
+        let places = Self { embedder: Choice::Auto, models_dir }.folders();
+        places.into_iter().next().context("there is no folder for models; --models-dir DIR names one")
     }
 
     /// The folders in which models are looked for: the one that was named, or else the user's cache.

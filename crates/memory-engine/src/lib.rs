@@ -29,6 +29,8 @@ pub use memory_core::{
     Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp, Tombstone, Trust, Value, Written,
 };
 pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
+#[cfg(feature = "http-models")]
+pub use memory_http_models as http_models;
 pub use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
 #[cfg(feature = "local-models")]
 pub use memory_local_models::LocalModel;

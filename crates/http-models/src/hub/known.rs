@@ -32,8 +32,11 @@ const NEEDED: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"]
 /// How sentence-transformers says to pool; without them it is the mean.
 const OPTIONAL: [&str; 3] = ["modules.json", "sentence_bert_config.json", "1_Pooling/config.json"];
 
+/// A short name, the repository, and the sums of its files.
+type Known = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 /// The models that have a short name, with the sums that could be compared with an independent copy.
-const KNOWN: &[(&str, &str, &[(&str, &str)])] = &[
+const KNOWN: &[Known] = &[
     ("e5-small", "intfloat/multilingual-e5-small", &[]),
     (
         "minilm",
@@ -50,7 +53,8 @@ impl HubModel {
     /// The encoder in a repository: configuration, tokenizer, weights, and how to pool where that is said.
     pub fn encoder(repository: impl Into<String>) -> Self {
         let file = |optional| move |name: &str| HubFile { name: name.to_owned(), sha256: None, optional };
-        let files = NEEDED.into_iter().map(file(false)).chain(OPTIONAL.into_iter().map(file(true)));
+        // The weights last: a folder that has them is whole.
+        let files = OPTIONAL.into_iter().map(file(true)).chain(NEEDED.into_iter().map(file(false)));
         Self { repository: repository.into(), revision: "main".into(), files: files.collect() }
     }
 
@@ -122,7 +126,7 @@ mod tests {
     fn a_name_is_known_or_a_repository() {
         let e5 = HubModel::named("e5-small").unwrap();
         assert_eq!((e5.repository.as_str(), e5.folder()), ("intfloat/multilingual-e5-small", "multilingual-e5-small"));
-        assert!(HubModel::named("minilm").unwrap().files[2].sha256.is_some());
+        assert!(HubModel::named("minilm").unwrap().files.iter().all(|f| f.optional == f.sha256.is_none()));
         assert_eq!(HubModel::named("BAAI/bge-small-zh-v1.5").unwrap().folder(), "bge-small-zh-v1.5");
         for bad in ["", "e5", "a/b/c", "../x", "a/..", "a/b?c", "/x"] {
             assert!(HubModel::named(bad).unwrap_err().message().contains("e5-small"), "{bad}");
@@ -133,7 +137,7 @@ mod tests {
     fn a_sum_belongs_to_a_file() {
         let sum = "A".repeat(64);
         let model = HubModel::encoder("a/b").with_sum("config.json", &sum).unwrap();
-        assert_eq!(model.files[0].sha256, Some("a".repeat(64)));
+        assert!(model.files.iter().any(|file| file.sha256 == Some("a".repeat(64))));
         assert!(model.clone().with_sum("other", &sum).is_err() && model.with_sum("config.json", "abc").is_err());
     }
 }

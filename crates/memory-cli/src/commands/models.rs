@@ -1,9 +1,12 @@
 //! `memory models`.
 
+mod fetch;
+
 use std::{process::ExitCode, time::Instant};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
+use fetch::Fetch;
 use memory_engine::{Embedder, LocalModel, Purpose};
 
 use crate::{
@@ -11,7 +14,7 @@ use crate::{
     output,
 };
 
-/// See which local models are there, and whether they work.
+/// See which local models are there and whether they work, or fetch one.
 #[derive(Debug, Args)]
 pub(crate) struct Models {
     #[command(subcommand)]
@@ -22,6 +25,8 @@ pub(crate) struct Models {
 enum What {
     /// Say where models are looked for, and which one would be taken
     List(EmbedderArgs),
+    /// Fetch models from a hub (HF_ENDPOINT, or huggingface.co): resumable, checked
+    Fetch(Fetch),
     /// Open the model, embed a sentence with it, and say how long that took
     Check(EmbedderArgs),
 }
@@ -30,6 +35,7 @@ impl Models {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.what {
             What::List(choice) => list(&choice)?,
+            What::Fetch(fetch) => fetch.run().await?,
             What::Check(choice) => check(&choice).await?,
         }
         Ok(ExitCode::SUCCESS)
@@ -39,7 +45,7 @@ impl Models {
 fn list(choice: &EmbedderArgs) -> Result<()> {
     let mut table = output::table(["model", "dimensions", "languages", "where"]);
     let there = choice.find().map_or_else(
-        || format!("not in {}; `scripts/get-models DIR` fetches it", choice.looked_in()),
+        || format!("not in {}; `memory models fetch` or `scripts/get-models DIR` gets it", choice.looked_in()),
         |path| path.display().to_string(),
     );
     table.add_row(["local:e5-small", "384", "about 100", &there]);

