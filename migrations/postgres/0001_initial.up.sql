@@ -134,7 +134,8 @@ CREATE TABLE keyword_documents (
     PRIMARY KEY (ns, id),
     FOREIGN KEY (ns, id) REFERENCES records ON DELETE CASCADE
 ) /* by namespace */;
-CREATE INDEX keyword_documents_by_lexeme ON keyword_documents USING gin (lexemes);
+-- No list of what is still to be sorted in: every search would have to walk through what all users have just written.
+CREATE INDEX keyword_documents_by_lexeme ON keyword_documents USING gin (lexemes) WITH (fastupdate = off);
 
 -- The vector of each active record. The index for near ones is made when the store is opened: it needs the dimensions.
 CREATE TABLE vectors (

@@ -56,7 +56,11 @@ pub(crate) async fn enqueue(connection: &mut PgConnection, ns: Uuid, tickets: &[
 
 /// Takes every job of these records off the queue.
 pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)").bind(ns).bind(ids).execute(connection).await?;
+    sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)")
+        .bind(ns)
+        .bind(ids)
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
@@ -163,9 +167,8 @@ pub(crate) async fn acknowledge(connection: &mut PgConnection, done: &[Done]) ->
 
 /// How many records within reach wait for each job.
 pub(crate) async fn count(connection: &mut PgConnection, scope: &Scope) -> Result<BTreeMap<Job, u64>, Failure> {
-    let mut statement = Statement::new(
-        "SELECT b.job, count(*) FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",
-    );
+    let mut statement =
+        Statement::new("SELECT b.job, count(*) FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ");
     Reach::of(scope).holds("r", &mut statement);
     statement.push(" GROUP BY b.job");
     let mut waiting = BTreeMap::new();

@@ -77,7 +77,8 @@ pub(crate) async fn bury(connection: &mut PgConnection, tombstones: &[Tombstone]
 
 /// Does so in one namespace, whose addresses are known; of two tombstones of one id the later one is kept.
 async fn bury_in(connection: &mut PgConnection, ns: Uuid, tombstones: &[&Tombstone]) -> Result<u64, Failure> {
-    let last: BTreeMap<Uuid, &Tombstone> = tombstones.iter().map(|tombstone| (uuid(tombstone.id), *tombstone)).collect();
+    let last: BTreeMap<Uuid, &Tombstone> =
+        tombstones.iter().map(|tombstone| (uuid(tombstone.id), *tombstone)).collect();
     let ids: Vec<Uuid> = last.keys().copied().collect();
     remove_derived(connection, ns, &ids).await?;
     records::remove(connection, ns, &ids).await?;

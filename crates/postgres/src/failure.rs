@@ -123,6 +123,13 @@ fn meaning_of_code(code: &str) -> (ErrorKind, &'static str) {
                 "the database lacks a table or column of this version; open it anew, or migrate it",
             );
         }
+        "42P07" => {
+            return (
+                ErrorKind::InvalidInput,
+                "the database has a table of another application where one of memory-engine's would be; \
+                 choose another database or schema",
+            );
+        }
         "3D000" => return (ErrorKind::NotFound, "there is no such database on the server"),
         "0A000" => return (ErrorKind::Unsupported, "this server cannot do that"),
         "23505" => return (ErrorKind::Conflict, "it is there already"),

@@ -37,16 +37,22 @@ async fn search(
     wanted: &str,
     limit: usize,
 ) -> std::result::Result<Vec<Hit>, Failure> {
+    let mut statement = Statement::default();
+    write(scope, wanted, limit, &mut statement);
     let mut transaction = connection.begin_with(BEGIN).await?;
-    let mut statement = Statement::new("SELECT r.id, word_similarity(");
-    statement.bind(wanted.to_owned()).push(", coalesce(r.folded, r.text))::double precision AS likeness FROM records r WHERE ");
-    Reach::of(scope).holds("r", &mut statement);
-    statement.push(" AND r.state = 'active' AND ").bind(wanted.to_owned()).push(" <% coalesce(r.folded, r.text)");
-    statement.push(" ORDER BY likeness DESC, r.id LIMIT ").bind(i64::try_from(limit).unwrap_or(i64::MAX));
     let rows = statement.rows(&mut transaction).await?;
     transaction.commit().await?;
     let read = |row: &sqlx::postgres::PgRow| {
         Ok(Hit { id: scopes::record_id(row.try_get(0)?), score: Score::new(row.try_get(1)?) })
     };
     rows.iter().map(read).collect()
+}
+
+/// Writes the statement that finds what is spelled much like `wanted`, which is folded.
+pub(crate) fn write(scope: &Scope, wanted: &str, limit: usize, statement: &mut Statement) {
+    statement.push("SELECT r.id, word_similarity(").bind(wanted.to_owned());
+    statement.push(", coalesce(r.folded, r.text))::double precision AS likeness FROM records r WHERE ");
+    Reach::of(scope).holds("r", statement);
+    statement.push(" AND r.state = 'active' AND ").bind(wanted.to_owned()).push(" <% coalesce(r.folded, r.text)");
+    statement.push(" ORDER BY likeness DESC, r.id LIMIT ").bind(i64::try_from(limit).unwrap_or(i64::MAX));
 }

@@ -17,14 +17,13 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &KeywordQuery,
 ) -> Result<Vec<Hit>, Failure> {
-    let reach = Reach::of(scope);
-    let (corpus, made_by) = corpus(connection, &reach).await?;
+    let (corpus, made_by) = corpus(connection, &Reach::of(scope)).await?;
     origin.check(Job::Keywords, made_by.as_deref(), "keyword search")?;
     let wanted = Wanted::of(&query.clauses);
     if wanted.terms.is_empty() || query.limit == 0 || corpus.documents == 0 {
         return Ok(Vec::new());
     }
-    let candidates = candidates(connection, scope, &reach, query, &wanted).await?;
+    let candidates = candidates(connection, scope, query, &wanted).await?;
     let ranked = Bm25::default().rank(corpus, &query.clauses, &candidates, query.limit);
     Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
 }
@@ -57,19 +56,17 @@ impl<'q> Wanted<'q> {
     }
 }
 
-/// All records within reach that hold a term: lexemes propose, the row's own columns and the stored counts decide.
-async fn candidates(
-    connection: &mut PgConnection,
-    scope: &Scope,
-    reach: &Reach,
-    query: &KeywordQuery,
-    wanted: &Wanted<'_>,
-) -> Result<Vec<Candidate<RecordId>>, Failure> {
-    let mut statement = Statement::new("SELECT d.id, d.length, d.terms, d.counts, ");
+/// Writes the statement that finds what may hold a term.
+pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
+    propose(scope, query, &Wanted::of(&query.clauses), statement);
+}
+
+fn propose(scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'_>, statement: &mut Statement) {
+    statement.push("SELECT d.id, d.length, d.terms, d.counts, ");
     match &query.filter {
         None => drop(statement.push("true FROM keyword_documents d")),
         Some(filter) => {
-            filter_sql::write(filter, &mut statement);
+            filter_sql::write(filter, statement);
             statement.push(
                 " FROM keyword_documents d JOIN records r ON r.ns = d.ns AND r.id = d.id
                   JOIN addresses a ON a.ns = d.ns AND a.address = d.address",
@@ -77,9 +74,20 @@ async fn candidates(
         }
     }
     statement.push(" WHERE ");
-    reach.holds("d", &mut statement);
+    Reach::of(scope).holds("d", statement);
     let lexemes = Owner::of(scope).query(wanted.terms.iter().copied());
     statement.push(" AND d.lexemes @@ ").bind(lexemes).push("::tsquery");
+}
+
+/// All records within reach that hold a term: lexemes propose, the row's own columns and the stored counts decide.
+async fn candidates(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    query: &KeywordQuery,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<Candidate<RecordId>>, Failure> {
+    let mut statement = Statement::default();
+    propose(scope, query, wanted, &mut statement);
     let mut counts = vec![0; wanted.terms.len()];
     let mut candidates = Vec::new();
     for row in statement.rows(connection).await? {

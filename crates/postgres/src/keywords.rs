@@ -10,8 +10,7 @@ use uuid::Uuid;
 use crate::{
     failure::Failure,
     lexeme::Owner,
-    namespaces, packed,
-    records,
+    namespaces, packed, records,
     scopes::{self, Reach, uuid},
 };
 
@@ -128,6 +127,8 @@ pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[
 
 /// Removes all terms of all records: a statement for all tenants, run when an index is rebuilt.
 pub(crate) async fn clear(connection: &mut PgConnection) -> Result<(), Failure> {
-    sqlx::raw_sql("TRUNCATE keyword_documents; UPDATE addresses SET documents = 0, terms = 0").execute(connection).await?;
+    sqlx::raw_sql("TRUNCATE keyword_documents; UPDATE addresses SET documents = 0, terms = 0")
+        .execute(connection)
+        .await?;
     Ok(())
 }

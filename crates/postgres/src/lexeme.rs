@@ -134,7 +134,10 @@ mod tests {
         let lin = Owner::of(&Scope::user("lin").unwrap());
         let long = "x".repeat(5000);
         assert!(lin.vector(&terms(&[long.as_str()])).len() < 100);
-        assert_eq!(lin.vector(&terms(&[long.as_str()])).trim_end(), lin.query([long.as_str()].into_iter()).split('|').next().unwrap());
+        assert_eq!(
+            lin.vector(&terms(&[long.as_str()])).trim_end(),
+            lin.query([long.as_str()].into_iter()).split('|').next().unwrap()
+        );
         assert!(!lin.vector(&terms(&["a\0b"])).contains('\0'));
         let many: Terms = (0..100_000).map(|n| format!("term{n}")).collect();
         assert_eq!(lin.vector(&many), format!("' {}'", lin.mark));

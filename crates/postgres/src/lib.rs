@@ -2,6 +2,7 @@
 
 mod backlog;
 mod delete;
+mod explain;
 mod failure;
 mod filter_sql;
 mod fuzzy;
@@ -27,6 +28,7 @@ mod vector_index;
 mod vector_search;
 mod vectors;
 
+pub use explain::Lookup;
 pub use migration::{MigrationStatus, SCHEMA, migrate_down, migrate_up, migration_status};
 pub use options::{Mismatch, PostgresOptions};
 pub use store::PostgresStore;

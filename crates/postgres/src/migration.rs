@@ -203,7 +203,9 @@ fn spread(sql: &str, partitions: u32) -> Vec<String> {
         let table = before.rsplit("CREATE TABLE ").next().and_then(|rest| rest.split_whitespace().next());
         let of = table.unwrap_or_default();
         statements.extend((0..partitions).map(|part| {
-            format!("CREATE TABLE {of}_{part} PARTITION OF {of} FOR VALUES WITH (MODULUS {partitions}, REMAINDER {part})")
+            format!(
+                "CREATE TABLE {of}_{part} PARTITION OF {of} FOR VALUES WITH (MODULUS {partitions}, REMAINDER {part})"
+            )
         }));
     }
     statements
@@ -231,12 +233,14 @@ pub(crate) async fn version(connection: &mut PgConnection) -> Result<u32, Failur
     if !sqlx::query_scalar::<_, bool>(there).fetch_one(&mut *connection).await? {
         return Ok(0);
     }
-    let found: i64 = sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM memory_schema").fetch_one(connection).await?;
+    let found: i64 =
+        sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM memory_schema").fetch_one(connection).await?;
     match u32::try_from(found) {
         Ok(found) if found <= SCHEMA => Ok(found),
         Ok(_) | Err(_) => {
-            let message =
-                format!("the database was made by a newer memory-engine (schema {found}, this one knows {SCHEMA}); update");
+            let message = format!(
+                "the database was made by a newer memory-engine (schema {found}, this one knows {SCHEMA}); update"
+            );
             Err(Error::new(ErrorKind::SchemaMismatch, "connect", message).into())
         }
     }

@@ -126,8 +126,13 @@ impl Current {
 }
 
 /// The records of these ids in a namespace, without what they say.
-pub(crate) async fn current(connection: &mut PgConnection, ns: Uuid, ids: &[RecordId]) -> Result<Vec<Current>, Failure> {
-    let sql = "SELECT r.id, r.address, r.revision, r.state = 'active' FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)";
+pub(crate) async fn current(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    ids: &[RecordId],
+) -> Result<Vec<Current>, Failure> {
+    let sql =
+        "SELECT r.id, r.address, r.revision, r.state = 'active' FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)";
     let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
     let read = |row: &PgRow| {
         let revision = u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or_default();
@@ -247,12 +252,7 @@ pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[
 /// How many bytes of rows go into one statement.
 const CHUNK: usize = 8 << 20;
 
-async fn write(
-    connection: &mut PgConnection,
-    sql: &'static str,
-    ns: Uuid,
-    records: &[&Record],
-) -> Result<(), Failure> {
+async fn write(connection: &mut PgConnection, sql: &'static str, ns: Uuid, records: &[&Record]) -> Result<(), Failure> {
     let mut chunk = String::new();
     for (i, record) in records.iter().enumerate() {
         chunk.push(if chunk.is_empty() { '[' } else { ',' });
@@ -268,6 +268,10 @@ async fn write(
 
 /// Removes records, with what is derived from them.
 pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)").bind(ns).bind(ids).execute(connection).await?;
+    sqlx::query("DELETE FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)")
+        .bind(ns)
+        .bind(ids)
+        .execute(connection)
+        .await?;
     Ok(())
 }

@@ -16,10 +16,8 @@ pub(crate) async fn scan(connection: &mut PgConnection, scope: &Scope, query: &S
     if query.limit == 0 {
         return Ok(Page::default());
     }
-    let mut statement = statement(&Reach::of(scope), query);
-    // One more tells whether there is another page.
-    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1);
-    statement.push(" LIMIT ").bind(limit);
+    let mut statement = Statement::default();
+    write(scope, query, &mut statement);
     let rows = statement.rows(connection).await?;
     let records = rows.iter().map(|row| Ok(records::read(row)?.record)).collect::<Result<Vec<Record>, Failure>>();
     let mut records = records?;
@@ -29,9 +27,10 @@ pub(crate) async fn scan(connection: &mut PgConnection, scope: &Scope, query: &S
     Ok(Page { records, next })
 }
 
-fn statement(reach: &Reach, query: &ScanQuery) -> Statement {
-    let mut statement = Statement::new(concat!(selected!("records r"), "WHERE "));
-    reach.holds("r", &mut statement);
+/// Writes the statement that reads a page.
+pub(crate) fn write(scope: &Scope, query: &ScanQuery, statement: &mut Statement) {
+    let reach = Reach::of(scope);
+    reach.holds("r", statement.push(concat!(selected!("records r"), "WHERE ")));
     if let Some(after) = query.after {
         statement.push(match query.order {
             Order::OldestFirst => " AND (r.occurred_at, r.place, r.id) > (",
@@ -50,5 +49,7 @@ fn statement(reach: &Reach, query: &ScanQuery) -> Statement {
         (Order::OldestFirst, true) => " ORDER BY r.occurred_at, r.place, r.id, n.username",
         (Order::NewestFirst, true) => " ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC, n.username DESC",
     });
-    statement
+    // One more tells whether there is another page.
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1);
+    statement.push(" LIMIT ").bind(limit);
 }

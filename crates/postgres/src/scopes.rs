@@ -178,10 +178,9 @@ impl Reach {
         statement.push(row);
         match &self.whose {
             Whose::User(ns) => statement.push(".ns = ").bind(*ns),
-            Whose::Tenant(tenant) => statement
-                .push(".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = ")
-                .bind(tenant.clone())
-                .push(")"),
+            Whose::Tenant(tenant) => {
+                statement.push(".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = ").bind(tenant.clone()).push(")")
+            }
         };
     }
 }
@@ -194,16 +193,18 @@ mod tests {
     fn a_namespace_is_tenant_and_user_and_nothing_else() {
         let lin = Scope::user("lin").unwrap();
         assert_eq!(namespace(&lin), namespace(&lin.clone().with_session("s").unwrap()));
-        let others = [Scope::user("mo").unwrap(), Scope::tenant_wide("default").unwrap(), Scope::tenant_wide("lin").unwrap()];
+        let others =
+            [Scope::user("mo").unwrap(), Scope::tenant_wide("default").unwrap(), Scope::tenant_wide("lin").unwrap()];
         assert!(others.iter().all(|other| namespace(other) != namespace(&lin)));
         // Kept in databases: a change would lose everything that is stored.
         assert_eq!(namespace(&lin).to_string(), "730fa790-35ac-8067-9535-c413957e7cfa");
-        assert_eq!(address(&lin).to_string(), "");
+        assert_eq!(address(&lin).to_string(), "219e7343-45c1-8989-ba40-119900db869f");
     }
 
     #[test]
     fn names_do_not_run_into_each_other() {
-        let scope = |agent: &str, session: &str| Scope::user("lin").unwrap().with_agent(agent).unwrap().with_session(session);
+        let scope =
+            |agent: &str, session: &str| Scope::user("lin").unwrap().with_agent(agent).unwrap().with_session(session);
         assert_ne!(address(&scope("ab", "c").unwrap()), address(&scope("a", "bc").unwrap()));
     }
 }

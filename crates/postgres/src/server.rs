@@ -129,14 +129,17 @@ mod tests {
     fn the_password_shows_nowhere() {
         let url = Secret::new("postgres://lin:hunter2@db.example:5433/memory?sslmode=require".into());
         let server = Server::of(&url, &options().with_replica("postgres://lin:hunter2@other/memory")).unwrap();
-        let shown = format!("{url:?} {server:?} {server} {:?}", options().with_replica("postgres://lin:hunter2@other/m"));
+        let shown =
+            format!("{url:?} {server:?} {server} {:?}", options().with_replica("postgres://lin:hunter2@other/m"));
         assert!(!shown.contains("hunter2"), "{shown}");
         assert!(shown.contains("postgres://lin@db.example:5433/memory"), "{shown}");
     }
 
     #[test]
     fn an_address_that_is_not_understood_is_not_repeated() {
-        for url in ["mysql://lin:hunter2@db/x", "postgres://lin:hunter2@db:port/x", "hunter2", "postgres://lin:hun%ter2@[/"] {
+        for url in
+            ["mysql://lin:hunter2@db/x", "postgres://lin:hunter2@db:port/x", "hunter2", "postgres://lin:hun%ter2@[/"]
+        {
             let e = Server::of(&Secret::new(url.into()), &options()).unwrap_err();
             let shown = format!("{e} {e:?}");
             assert_eq!(e.kind(), ErrorKind::InvalidInput);

@@ -11,6 +11,12 @@ pub(crate) struct Statement {
     builder: QueryBuilder<Postgres>,
 }
 
+impl Default for Statement {
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
 impl fmt::Debug for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Statement")

@@ -113,7 +113,10 @@ impl PostgresStore {
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresStore").field("server", &self.server).field("space", &self.space).finish_non_exhaustive()
+        f.debug_struct("PostgresStore")
+            .field("server", &self.server)
+            .field("space", &self.space)
+            .finish_non_exhaustive()
     }
 }
 

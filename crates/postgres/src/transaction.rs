@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqlx::PgPool;
+use sqlx::{Connection, PgPool, Postgres, Transaction, pool::PoolConnection};
 
 use crate::{PostgresStore, failure::Failure};
 
@@ -38,8 +38,15 @@ impl<'s> Readers<'s> {
         Self { store, replica: store.replica().is_some(), tries: 0 }
     }
 
-    /// Whom to ask now.
-    pub(crate) fn pool(&self) -> &'s PgPool {
+    /// A connection to whoever is asked now.
+    pub(crate) async fn acquire(&self) -> Result<PoolConnection<Postgres>, Failure> {
+        if self.tries > 0 {
+            discard_lost(self.pool()).await?;
+        }
+        Ok(self.pool().acquire().await?)
+    }
+
+    fn pool(&self) -> &'s PgPool {
         match self.store.replica() {
             Some(replica) if self.replica => replica,
             _ => self.store.primary(),
@@ -49,12 +56,39 @@ impl<'s> Readers<'s> {
     /// Whether there is anyone left to ask after such a failure: the primary after a replica, and once more the primary
     /// when it had closed a connection that was idle.
     pub(crate) fn again(&mut self, failure: &Failure) -> bool {
-        let waited = matches!(failure, Failure::Postgres(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed));
         if std::mem::take(&mut self.replica) {
             return failure.is_loss();
         }
         self.tries += 1;
-        self.tries == 1 && failure.is_loss() && !waited
+        self.tries == 1 && failure.is_loss() && !waited(failure)
+    }
+}
+
+/// Whether nobody is there, so that asking once more would only be to wait once more.
+fn waited(failure: &Failure) -> bool {
+    matches!(failure, Failure::Postgres(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
+}
+
+/// Throws away the idle connections that a server has left behind, as one does that was started again.
+async fn discard_lost(pool: &PgPool) -> Result<(), Failure> {
+    for _ in 0..pool.num_idle() {
+        let Some(mut connection) = pool.try_acquire() else { break };
+        if connection.ping().await.is_ok() {
+            break;
+        }
+        drop(connection.detach());
+    }
+    Ok(())
+}
+
+/// Begins a transaction. Where the connection turns out to be lost nothing has happened yet, and another one is taken.
+pub(crate) async fn begin(store: &PostgresStore) -> Result<Transaction<'static, Postgres>, Failure> {
+    match store.primary().begin().await.map_err(Failure::from) {
+        Err(failure) if failure.is_loss() && !waited(&failure) => {
+            discard_lost(store.primary()).await?;
+            Ok(store.primary().begin().await?)
+        }
+        begun => begun,
     }
 }
 
@@ -64,7 +98,7 @@ macro_rules! reading {
         let mut readers = $crate::transaction::Readers::of($store);
         loop {
             let attempt = async {
-                let mut acquired = readers.pool().acquire().await?;
+                let mut acquired = readers.acquire().await?;
                 let $connection: &mut sqlx::PgConnection = &mut acquired;
                 let value = $body?;
                 Ok::<_, $crate::failure::Failure>(value)
@@ -84,7 +118,7 @@ macro_rules! writing {
         let mut tries = $crate::transaction::Tries::default();
         loop {
             let attempt = async {
-                let mut transaction = $store.primary().begin().await?;
+                let mut transaction = $crate::transaction::begin($store).await?;
                 let $connection: &mut sqlx::PgConnection = &mut transaction;
                 let value = $body?;
                 transaction.commit().await?;

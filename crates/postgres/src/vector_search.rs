@@ -36,23 +36,43 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &VectorQuery,
 ) -> Result<Vec<Hit>, Failure> {
-    let reach = Reach::of(scope);
-    let (there, made_by) = count(connection, &reach).await?;
+    let (there, made_by) = count(connection, &Reach::of(scope)).await?;
     origin.check(Job::Embedding, made_by.as_deref(), "vector search")?;
     if there == 0 || query.limit == 0 {
         return Ok(Vec::new());
     }
-    if index.is_there() && there > index.exact_up_to && query.limit <= MOST_FROM_INDEX {
+    if is_proposed(index, there, query) {
+        let mut statement = Statement::default();
+        write(index, scope, query, true, &mut statement);
         let mut transaction = connection.begin_with(BEGIN).await?;
-        let found = proposed(&mut transaction, index, &reach, query).await?;
+        let found = run(&mut transaction, statement).await?;
         transaction.commit().await?;
         // An index that found too few may have given up; then every vector is looked at.
         if found.len() >= query.limit.min(usize::try_from(there).unwrap_or(usize::MAX)) {
             return Ok(rescored(index, query, found));
         }
     }
-    let found = looked_at(connection, index, &reach, query).await?;
-    Ok(rescored(index, query, found))
+    let mut statement = Statement::default();
+    write(index, scope, query, false, &mut statement);
+    Ok(rescored(index, query, run(connection, statement).await?))
+}
+
+/// Whether the index is asked, of so many vectors within reach.
+fn is_proposed(index: &VectorIndex, there: u64, query: &VectorQuery) -> bool {
+    index.is_there() && there > index.exact_up_to && query.limit <= MOST_FROM_INDEX
+}
+
+/// Writes the statement that a search would run now.
+pub(crate) async fn explained(
+    connection: &mut PgConnection,
+    index: &VectorIndex,
+    scope: &Scope,
+    query: &VectorQuery,
+    statement: &mut Statement,
+) -> Result<(), Failure> {
+    let (there, _) = count(connection, &Reach::of(scope)).await?;
+    write(index, scope, query, is_proposed(index, there, query), statement);
+    Ok(())
 }
 
 /// How many vectors are within reach, and what they were made by.
@@ -68,52 +88,31 @@ async fn count(connection: &mut PgConnection, reach: &Reach) -> Result<(u64, Opt
 
 type Found = Vec<(RecordId, Embedding)>;
 
-/// The nearest ones, each within reach looked at.
-async fn looked_at(
-    connection: &mut PgConnection,
-    index: &VectorIndex,
-    reach: &Reach,
-    query: &VectorQuery,
-) -> Result<Found, Failure> {
-    let mut statement = from(reach, query);
-    statement.push(" ORDER BY ");
-    index.distance(vectors::kept(&query.embedding), &mut statement);
-    // The sum keeps the planner from the index.
-    statement.push(" + 0, v.id");
-    finish(connection, statement, query).await
-}
-
-/// The nearest ones that the index proposes.
-pub(crate) async fn proposed(
-    connection: &mut PgConnection,
-    index: &VectorIndex,
-    reach: &Reach,
-    query: &VectorQuery,
-) -> Result<Found, Failure> {
-    let mut statement = from(reach, query);
-    statement.push(" ORDER BY ");
-    index.indexed_distance(vectors::kept(&query.embedding), &mut statement);
-    finish(connection, statement, query).await
-}
-
-fn from(reach: &Reach, query: &VectorQuery) -> Statement {
-    let mut statement = Statement::new("SELECT v.id, v.embedding FROM vectors v");
+/// Writes the statement for the nearest ones: those that the index proposes, or with each within reach looked at.
+fn write(index: &VectorIndex, scope: &Scope, query: &VectorQuery, proposed: bool, statement: &mut Statement) {
+    statement.push("SELECT v.id, v.embedding FROM vectors v");
     if query.filter.is_some() {
         statement.push(
             " JOIN records r ON r.ns = v.ns AND r.id = v.id JOIN addresses a ON a.ns = v.ns AND a.address = v.address",
         );
     }
-    statement.push(" WHERE ");
-    reach.holds("v", &mut statement);
+    Reach::of(scope).holds("v", statement.push(" WHERE "));
     if let Some(filter) = &query.filter {
         filter_sql::write(filter, statement.push(" AND "));
     }
-    statement
+    statement.push(" ORDER BY ");
+    let to = vectors::kept(&query.embedding);
+    if proposed {
+        index.indexed_distance(to, statement);
+    } else {
+        index.distance(to, statement);
+        // The sum keeps the planner from the index.
+        statement.push(" + 0, v.id");
+    }
+    statement.push(" LIMIT ").bind(i64::try_from(query.limit.saturating_add(SPARE)).unwrap_or(i64::MAX));
 }
 
-async fn finish(connection: &mut PgConnection, mut statement: Statement, query: &VectorQuery) -> Result<Found, Failure> {
-    let limit = i64::try_from(query.limit.saturating_add(SPARE)).unwrap_or(i64::MAX);
-    statement.push(" LIMIT ").bind(limit);
+async fn run(connection: &mut PgConnection, statement: Statement) -> Result<Found, Failure> {
     let read = |row: &sqlx::postgres::PgRow| {
         let vector: Vector = row.try_get(1)?;
         let embedding = Embedding::new(vector.into()).map_err(|_| Failure::corrupt("a vector"))?;

@@ -13,11 +13,11 @@ type Change = fn(PostgresOptions) -> PostgresOptions;
 /// The ways to keep a database that the suite is played with.
 const WAYS: [(&str, Change); 2] = [("plain", |options| options), ("partitioned", |options| options.with_partitions(4))];
 
-pub(crate) fn trials() -> Vec<Trial> {
-    let each = |(way, change): (&'static str, Change)| {
+pub(crate) fn trials(available: bool) -> Vec<Trial> {
+    let each = move |(way, change): (&'static str, Change)| {
         SCENARIOS.iter().map(move |scenario| {
             let name = format!("conformance::{way}::{}::{}", scenario.group, scenario.name);
-            crate::trial(&name, move |database| block_on(scenario.run(&world(database, change))))
+            crate::trial(&name, available, move |database| block_on(scenario.run(&world(database, change))))
         })
     };
     WAYS.into_iter().flat_map(each).collect()

@@ -9,9 +9,7 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use memory_core::{
-    Embedding, EmbeddingSpace, Kind, PutMode, Record, RecordStore, Scope, SystemClock, Terms, Write,
-};
+use memory_core::{Embedding, EmbeddingSpace, Kind, PutMode, Record, RecordStore, Scope, SystemClock, Terms, Write};
 use memory_engine_postgres::{PostgresOptions, PostgresStore};
 use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
