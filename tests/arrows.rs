@@ -16,10 +16,21 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-context", &["core"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
     ("memory-engine-sqlite", &["core", "keyword-store", "vector-store"]),
+    ("memory-engine-postgres", &["core", "keyword-store", "vector-store"]),
     ("memory-engine-conformance", &["core", "keyword-store", "vector-store"]),
     (
         "memory-engine",
-        &["core", "embedder", "vector-store", "keyword-store", "reranker", "context", "sqlite", "local-models"],
+        &[
+            "core",
+            "embedder",
+            "vector-store",
+            "keyword-store",
+            "reranker",
+            "context",
+            "sqlite",
+            "postgres",
+            "local-models",
+        ],
     ),
     ("memory-engine-cli", &[""]),
     ("memory-engine-benches", &[""]),
@@ -30,9 +41,19 @@ const ARROWS: &[(&str, &[&str])] = &[
 const KEPT_TO: &[(&str, &[&str])] = &[
     ("rusqlite", &["memory-engine-sqlite"]),
     ("sqlx", &["memory-engine-postgres"]),
+    ("pgvector", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
     ("anyhow", &["memory-engine-cli", "memory-engine-benches"]),
-    ("tokio", &["memory-engine", "memory-engine-sqlite", "memory-engine-cli", "memory-engine-benches"]),
+    (
+        "tokio",
+        &[
+            "memory-engine",
+            "memory-engine-sqlite",
+            "memory-engine-postgres",
+            "memory-engine-cli",
+            "memory-engine-benches",
+        ],
+    ),
     ("memory-engine-conformance", &[]),
 ];
 
