@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [Migration; 1] = [migration!("0001_initial")];
+const MIGRATIONS: [Migration; 2] = [migration!("0001_initial"), migration!("0002_documents")];
 
 /// What stands in a migration where a table is spread over partitions, if that is asked for.
 const MARK: &str = "/* by namespace */";

@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod conformance;
+mod documents;
 mod given;
 mod migration;
 mod server;
@@ -53,6 +54,12 @@ fn main() {
         what_is_misspelled_is_found,
     ));
     trials.extend(sentences!(programs, catalogue: every_statement_names_its_namespace));
+    trials.extend(sentences!(url, documents:
+        events_are_searched_by_vector_as_the_document_says,
+        events_are_searched_by_keywords_as_the_document_says,
+        records_are_read_under_the_names_of_the_documents,
+        synonyms_have_a_table,
+    ));
     trials.extend(sentences!(url, sharing:
         each_sees_what_the_other_has_written_and_deleted,
         writers_of_several_users_and_of_one_user_all_get_through,
