@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-context", &["core"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
     ("memory-engine-sqlite", &["core", "keyword-store", "synonyms", "vector-store"]),
+    ("memory-engine-postgres", &["core", "keyword-store", "vector-store"]),
     ("memory-engine-conformance", &["core", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
@@ -36,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "llm",
             "context",
             "sqlite",
+            "postgres",
             "local-models",
             "http-models",
         ],
@@ -49,6 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const KEPT_TO: &[(&str, &[&str])] = &[
     ("rusqlite", &["memory-engine-sqlite"]),
     ("sqlx", &["memory-engine-postgres"]),
+    ("pgvector", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
     ("anyhow", &["memory-engine-cli", "memory-engine-benches"]),
     (
@@ -57,6 +60,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "memory-engine",
             "memory-engine-sqlite",
             "memory-engine-http-models",
+            "memory-engine-postgres",
             "memory-engine-cli",
             "memory-engine-benches",
         ],

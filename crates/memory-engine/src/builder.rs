@@ -1,6 +1,6 @@
 //! Putting an engine together.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 use memory_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
 use memory_embedder::{Embedder, HashEmbedder};
@@ -39,7 +39,21 @@ enum Backend {
         allow(dead_code, reason = "without the feature it gives the error that says so")
     )]
     Sqlite(PathBuf),
+    #[cfg_attr(
+        not(feature = "postgres"),
+        allow(dead_code, reason = "without the feature it gives the error that says so")
+    )]
+    Postgres(Address),
     Stores(Stores),
+}
+
+/// The address of a server, which may hold a password and is never shown.
+struct Address(String);
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(an address)")
+    }
 }
 
 /// What to do about a store whose indexes were made by another embedder or analyzer.
@@ -73,6 +87,14 @@ impl Builder {
     /// Keeps everything in one SQLite file, which is made when it is not there.
     pub fn sqlite(mut self, path: impl Into<PathBuf>) -> Self {
         self.backend = Backend::Sqlite(path.into());
+        self
+    }
+
+    /// Keeps everything in a Postgres database with pgvector: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. The
+    /// address is never shown. Needs the feature `postgres`; a `PostgresStore` with options of its own goes through
+    /// [`stores`](Self::stores).
+    pub fn postgres(mut self, url: impl Into<String>) -> Self {
+        self.backend = Backend::Postgres(Address(url.into()));
         self
     }
 
@@ -186,6 +208,23 @@ impl Builder {
                 let store = Arc::new(SqliteStore::open(path, options).await?);
                 let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
                 (stores, store as Arc<dyn SynonymStore>)
+            }
+            #[cfg(feature = "postgres")]
+            Backend::Postgres(Address(url)) => {
+                use memory_postgres::{Mismatch as OnMismatch, PostgresOptions, PostgresStore};
+                let options = PostgresOptions::new(space.clone(), self.analyzer.fingerprint())
+                    .with_clock(Arc::clone(&self.clock))
+                    .with_mismatch(match self.mismatch {
+                        Mismatch::Refuse => OnMismatch::Refuse,
+                        Mismatch::Rebuild => OnMismatch::Rebuild,
+                    });
+                let store = Arc::new(PostgresStore::connect(&url, options).await?);
+                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store };
+                (stores, in_memory())
+            }
+            #[cfg(not(feature = "postgres"))]
+            Backend::Postgres(_) => {
+                return Err(Error::new(ErrorKind::Unsupported, "build", "the feature `postgres` is off; switch it on"));
             }
             #[cfg(not(feature = "sqlite"))]
             Backend::Sqlite(_) => {

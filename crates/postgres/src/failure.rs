@@ -1,0 +1,180 @@
+//! From Postgres' errors to the engine's.
+
+use memory_core::{Error, ErrorKind};
+
+/// What a job on a connection fails with, before it is known in which call.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The driver or the server said so.
+    Postgres(sqlx::Error),
+    /// The engine's rules say so, or the database holds what it should not.
+    Engine(Error),
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Postgres(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl Failure {
+    /// A stored value that cannot be what was written.
+    pub(crate) fn corrupt(what: &str) -> Self {
+        Self::Engine(Error::new(
+            ErrorKind::Corrupt,
+            "read",
+            format!("the database holds {what} that cannot be read; restore it from a backup"),
+        ))
+    }
+
+    /// Whether the transaction lost against another one and can simply be run again.
+    pub(crate) fn is_collision(&self) -> bool {
+        // 40001: serialization failure, 40P01: deadlock.
+        matches!(self.code().as_deref(), Some("40001" | "40P01"))
+    }
+
+    /// Whether the connection is gone, rather than the statement wrong.
+    pub(crate) fn is_loss(&self) -> bool {
+        match self {
+            Self::Engine(_) => false,
+            Self::Postgres(error) => meaning(error).0 == ErrorKind::Unavailable,
+        }
+    }
+
+    fn code(&self) -> Option<String> {
+        match self {
+            Self::Postgres(sqlx::Error::Database(error)) => error.code().map(|code| code.into_owned()),
+            Self::Postgres(_) | Self::Engine(_) => None,
+        }
+    }
+
+    /// The error of the call `operation`.
+    pub(crate) fn into_error(self, operation: &'static str) -> Error {
+        match self {
+            Self::Engine(error) => error,
+            Self::Postgres(error) => {
+                let (kind, message) = meaning(&error);
+                let error_of = Error::new(kind, operation, message);
+                match cause(&error) {
+                    Some(cause) => error_of.with_source(cause),
+                    None => error_of,
+                }
+            }
+        }
+    }
+}
+
+/// What the server or the driver said, for whoever looks into it. The details that a server adds are left out: they quote
+/// rows, and with them what people have said. So is all that a configuration holds.
+fn cause(error: &sqlx::Error) -> Option<String> {
+    match error {
+        sqlx::Error::Database(error) => {
+            let code = error.code().unwrap_or_default();
+            // 22: data that the server could not read, quoted in its message.
+            let quotes = code.starts_with("22");
+            Some(if quotes { format!("SQLSTATE {code}") } else { format!("SQLSTATE {code}: {}", error.message()) })
+        }
+        sqlx::Error::Io(error) => Some(error.to_string()),
+        sqlx::Error::Tls(error) => Some(error.to_string()),
+        sqlx::Error::Protocol(message) => Some(message.clone()),
+        sqlx::Error::ColumnDecode { index, .. } => Some(format!("column {index}")),
+        _ => None,
+    }
+}
+
+/// What an error means.
+pub(crate) fn meaning(error: &sqlx::Error) -> (ErrorKind, &'static str) {
+    match error {
+        sqlx::Error::Database(error) => meaning_of_code(&error.code().unwrap_or_default()),
+        sqlx::Error::PoolTimedOut => {
+            (ErrorKind::Unavailable, "no connection to the database could be had in time; is the server there?")
+        }
+        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+            (ErrorKind::Unavailable, "the database cannot be reached, or the connection to it was lost; try again")
+        }
+        sqlx::Error::Tls(_) => (ErrorKind::Unavailable, "no secure connection to the database could be made"),
+        sqlx::Error::PoolClosed => (ErrorKind::Unavailable, "the store is closed"),
+        sqlx::Error::Configuration(_) => (ErrorKind::InvalidInput, "the address of the database is not understood"),
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
+            (ErrorKind::Corrupt, "the database holds a value that cannot be read; restore it from a backup")
+        }
+        _ => (ErrorKind::Internal, "the database refused a statement of the engine's own"),
+    }
+}
+
+/// What an SQLSTATE means: by its five characters where they say more than the first two.
+fn meaning_of_code(code: &str) -> (ErrorKind, &'static str) {
+    match code {
+        "57014" => return (ErrorKind::Timeout, "the database took longer than the statement time-out allows"),
+        "40001" | "40P01" | "55P03" => {
+            return (ErrorKind::Unavailable, "other writers were in the way again and again; try again");
+        }
+        "25006" => return (ErrorKind::Unavailable, "the server only reads now; is it a replica?"),
+        "42501" => return (ErrorKind::Unauthorized, "the database does not allow this user to do that"),
+        "42P01" | "42703" | "42883" | "3F000" => {
+            return (
+                ErrorKind::SchemaMismatch,
+                "the database lacks a table or column of this version; open it anew, or migrate it",
+            );
+        }
+        "42P07" => {
+            return (
+                ErrorKind::InvalidInput,
+                "the database has a table of another application where one of memory-engine's would be; \
+                 choose another database or schema",
+            );
+        }
+        "3D000" => return (ErrorKind::NotFound, "there is no such database on the server"),
+        "0A000" => return (ErrorKind::Unsupported, "this server cannot do that"),
+        "23505" => return (ErrorKind::Conflict, "it is there already"),
+        _ => {}
+    }
+    match code.get(..2).unwrap_or_default() {
+        "08" | "57" => (ErrorKind::Unavailable, "the server is starting, stopping or not to be reached; try again"),
+        "53" => (ErrorKind::Unavailable, "the server has no room or no connection left; try again later"),
+        "58" => (ErrorKind::Unavailable, "the server could not read or write its disk"),
+        "28" => (ErrorKind::Unauthorized, "the server refused the user name or the password"),
+        "54" => (ErrorKind::InvalidInput, "a value is larger than the database can keep"),
+        "XX" => (ErrorKind::Corrupt, "the server found its own data damaged, or failed; look into its log"),
+        _ => (ErrorKind::Internal, "the database refused a statement of the engine's own"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_become_kinds() {
+        let cases = [
+            ("57014", ErrorKind::Timeout),
+            ("57P01", ErrorKind::Unavailable),
+            ("08006", ErrorKind::Unavailable),
+            ("53300", ErrorKind::Unavailable),
+            ("28P01", ErrorKind::Unauthorized),
+            ("42501", ErrorKind::Unauthorized),
+            ("42P01", ErrorKind::SchemaMismatch),
+            ("3D000", ErrorKind::NotFound),
+            ("40P01", ErrorKind::Unavailable),
+            ("XX001", ErrorKind::Corrupt),
+            ("22P02", ErrorKind::Internal),
+            ("", ErrorKind::Internal),
+        ];
+        for (code, kind) in cases {
+            assert_eq!(meaning_of_code(code).0, kind, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_is_never_quoted() {
+        let error = sqlx::Error::Configuration("postgres://lin:hunter2@db".into());
+        let error = Failure::from(error).into_error("connect");
+        assert!(!format!("{error} {error:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,116 @@
+//! Searching the terms.
+
+use std::collections::BTreeSet;
+
+use memory_core::{Hit, Job, RecordId, Scope};
+use memory_keyword_store::{Bm25, Candidate, Clause, KeywordQuery};
+use sqlx::{PgConnection, Row};
+
+use crate::{
+    failure::Failure, filter_sql, lexeme::Owner, origin::Origin, packed, scopes, scopes::Reach, statement::Statement,
+};
+
+/// The records within `scope` that hold a term of the query, ranked by the statistics of that scope.
+pub(crate) async fn search(
+    connection: &mut PgConnection,
+    origin: &Origin,
+    scope: &Scope,
+    query: &KeywordQuery,
+) -> Result<Vec<Hit>, Failure> {
+    let (documents, made_by) = documents(connection, &Reach::of(scope)).await?;
+    origin.check(Job::Keywords, made_by.as_deref(), "keyword search")?;
+    let wanted = Wanted::of(&query.clauses);
+    if wanted.terms.is_empty() || query.limit == 0 || documents == 0 {
+        return Ok(Vec::new());
+    }
+    let candidates = candidates(connection, scope, query, &wanted).await?;
+    let ranked = Bm25::default().rank(documents, &query.clauses, &candidates, query.limit);
+    Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
+}
+
+/// The terms of a query, each once and sorted, and for each clause which of them it takes with what weight.
+struct Wanted<'q> {
+    terms: Vec<&'q str>,
+    clauses: Vec<Vec<(usize, f64)>>,
+}
+
+impl<'q> Wanted<'q> {
+    fn of(clauses: &'q [Clause]) -> Self {
+        let all = clauses.iter().flat_map(|clause| &clause.terms);
+        let terms: BTreeSet<&str> = all.map(|wanted| wanted.term.as_str()).collect();
+        let terms: Vec<&str> = terms.into_iter().collect();
+        let place = |term: &str| terms.binary_search(&term).unwrap_or_default();
+        let clauses = clauses
+            .iter()
+            .map(|clause| clause.terms.iter().map(|wanted| (place(&wanted.term), wanted.weight)).collect())
+            .collect();
+        Self { terms, clauses }
+    }
+
+    fn frequencies(&self, counts: &[u32]) -> Vec<f64> {
+        let of_clause = |terms: &Vec<(usize, f64)>| {
+            let held = terms.iter().filter(|(term, _)| counts[*term] > 0);
+            held.fold(0.0, |sum, (term, weight)| sum + f64::from(counts[*term]) * weight)
+        };
+        self.clauses.iter().map(of_clause).collect()
+    }
+}
+
+/// Writes the statement that finds what may hold a term.
+pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
+    propose(scope, query, &Wanted::of(&query.clauses), statement);
+}
+
+fn propose(scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'_>, statement: &mut Statement) {
+    statement.push("SELECT d.id, d.length, d.terms, d.counts, ");
+    match &query.filter {
+        None => drop(statement.push("true FROM keyword_documents d")),
+        Some(filter) => {
+            filter_sql::write(filter, statement);
+            statement.push(
+                " FROM keyword_documents d JOIN records r ON r.ns = d.ns AND r.id = d.id
+                  JOIN addresses a ON a.ns = d.ns AND a.address = d.address",
+            );
+        }
+    }
+    statement.push(" WHERE ");
+    Reach::of(scope).holds("d", statement);
+    let lexemes = Owner::of(scope).query(wanted.terms.iter().copied());
+    statement.push(" AND d.lexemes @@ ").bind(lexemes).push("::tsquery");
+}
+
+/// All records within reach that hold a term: lexemes propose, the row's own columns and the stored counts decide.
+async fn candidates(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    query: &KeywordQuery,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<Candidate<RecordId>>, Failure> {
+    let mut statement = Statement::default();
+    propose(scope, query, wanted, &mut statement);
+    let mut counts = vec![0; wanted.terms.len()];
+    let mut candidates = Vec::new();
+    for row in statement.rows(connection).await? {
+        let words = str::from_utf8(row.try_get(2)?).map_err(|_| Failure::corrupt("terms"))?;
+        if packed::count(words, row.try_get(3)?, &wanted.terms, &mut counts)? {
+            candidates.push(Candidate {
+                key: scopes::record_id(row.try_get(0)?),
+                frequencies: wanted.frequencies(&counts),
+                length: u32::try_from(row.try_get::<i64, _>(1)?).unwrap_or(u32::MAX),
+                admitted: row.try_get(4)?,
+            });
+        }
+    }
+    Ok(candidates)
+}
+
+/// How many documents are within reach, and what their terms were made by.
+async fn documents(connection: &mut PgConnection, reach: &Reach) -> Result<(u64, Option<String>), Failure> {
+    let mut statement = Statement::new(
+        "SELECT coalesce(sum(a.documents), 0)::bigint, (SELECT o.made_by FROM origins o WHERE o.part = 'keywords')
+         FROM addresses a WHERE ",
+    );
+    reach.is_address("a", &mut statement);
+    let row = statement.row(connection).await?;
+    Ok((u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or_default(), row.try_get(1)?))
+}

@@ -1,0 +1,134 @@
+//! The terms of the records.
+
+use std::collections::BTreeMap;
+
+use memory_core::{Record, RecordId, Terms};
+use memory_keyword_store::KeywordEntry;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::{
+    failure::Failure,
+    lexeme::Owner,
+    namespaces, packed, records,
+    scopes::{self, Reach, uuid},
+};
+
+/// The terms of a record as they are kept.
+#[derive(Debug)]
+pub(crate) struct Document {
+    id: Uuid,
+    address: Uuid,
+    length: i64,
+    terms: Vec<u8>,
+    counts: Vec<u8>,
+    lexemes: String,
+}
+
+impl Document {
+    /// Those of a record.
+    pub(crate) fn of(record: &Record, terms: &Terms) -> Self {
+        let (words, counts) = packed::pack(terms);
+        Self {
+            id: uuid(record.id),
+            address: scopes::address(&record.scope),
+            length: terms.length().into(),
+            terms: words.into_bytes(),
+            counts,
+            lexemes: Owner::of_address(&record.scope).vector(terms),
+        }
+    }
+}
+
+/// Keeps the terms of records that have none.
+pub(crate) async fn insert(connection: &mut PgConnection, ns: Uuid, documents: &[Document]) -> Result<(), Failure> {
+    if documents.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes)
+         SELECT $1, x.id, x.address, x.length, x.terms, x.counts, x.lexemes::tsvector
+         FROM unnest($2::uuid[], $3::uuid[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[])
+              x (id, address, length, terms, counts, lexemes)",
+    )
+    .bind(ns)
+    .bind(documents.iter().map(|document| document.id).collect::<Vec<_>>())
+    .bind(documents.iter().map(|document| document.address).collect::<Vec<_>>())
+    .bind(documents.iter().map(|document| document.length).collect::<Vec<_>>())
+    .bind(documents.iter().map(|document| &document.terms[..]).collect::<Vec<_>>())
+    .bind(documents.iter().map(|document| &document.counts[..]).collect::<Vec<_>>())
+    .bind(documents.iter().map(|document| &document.lexemes[..]).collect::<Vec<_>>())
+    .execute(&mut *connection)
+    .await?;
+    let mut sums: BTreeMap<Uuid, (i64, i64)> = BTreeMap::new();
+    for document in documents {
+        let sum = sums.entry(document.address).or_default();
+        *sum = (sum.0 + 1, sum.1 + document.length);
+    }
+    sqlx::query(
+        "UPDATE addresses a SET documents = a.documents + x.documents, terms = a.terms + x.terms
+         FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) x (address, documents, terms)
+         WHERE a.ns = $1 AND a.address = x.address",
+    )
+    .bind(ns)
+    .bind(sums.keys().copied().collect::<Vec<_>>())
+    .bind(sums.values().map(|sum| sum.0).collect::<Vec<_>>())
+    .bind(sums.values().map(|sum| sum.1).collect::<Vec<_>>())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Removes the terms of these records.
+pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
+    sqlx::query(
+        "WITH gone AS (
+            DELETE FROM keyword_documents d WHERE d.ns = $1 AND d.id = ANY ($2) RETURNING d.address, d.length
+         ), sums AS (
+            SELECT address, count(*) AS documents, sum(length) AS terms FROM gone GROUP BY address
+         )
+         UPDATE addresses a SET documents = a.documents - s.documents, terms = a.terms - s.terms
+         FROM sums s WHERE a.ns = $1 AND a.address = s.address",
+    )
+    .bind(ns)
+    .bind(ids)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Keeps the terms of the records that are still as the entries have them.
+pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntry]) -> Result<(), Failure> {
+    let mut of: BTreeMap<Uuid, BTreeMap<RecordId, &KeywordEntry>> = BTreeMap::new();
+    for entry in entries {
+        of.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
+    }
+    namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
+    for (ns, entries) in of {
+        let ids: Vec<_> = entries.keys().copied().collect();
+        let current = records::current(connection, ns, &ids).await?;
+        let fresh = current.iter().filter_map(|now| entries.get(&now.id).filter(|entry| now.is(&entry.record)));
+        let documents: Vec<_> = fresh.map(|entry| Document::of(&entry.record, &entry.terms)).collect();
+        let ids: Vec<Uuid> = documents.iter().map(|document| document.id).collect();
+        remove(connection, ns, &ids).await?;
+        insert(connection, ns, &documents).await?;
+    }
+    Ok(())
+}
+
+/// Removes the terms of these records within reach.
+pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[RecordId]) -> Result<(), Failure> {
+    for (ns, ids) in records::keys(connection, reach, ids).await? {
+        namespaces::lock_known(connection, &[ns]).await?;
+        remove(connection, ns, &ids).await?;
+    }
+    Ok(())
+}
+
+/// Removes all terms of all records: a statement for all tenants, run when an index is rebuilt.
+pub(crate) async fn clear(connection: &mut PgConnection) -> Result<(), Failure> {
+    sqlx::raw_sql("TRUNCATE keyword_documents; UPDATE addresses SET documents = 0, terms = 0")
+        .execute(connection)
+        .await?;
+    Ok(())
+}

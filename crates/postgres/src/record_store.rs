@@ -1,0 +1,140 @@
+//! The contracts, each call handed to a connection.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use memory_core::{
+    Adjacent, Done, EmbeddingSpace, Filter, Hit, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, Stats, Tombstone, Write, Written,
+};
+use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+
+use crate::{
+    PostgresStore, backlog, delete, keyword_search, keywords, origin, put, read, scan,
+    scopes::Reach,
+    transaction::{reading, writing},
+    vector_search, vectors,
+};
+
+#[async_trait]
+impl RecordStore for PostgresStore {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+        writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
+        if writes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let indexes = writes.iter().any(|write| write.terms.is_some());
+        writing!(self, "put", |connection| {
+            let written = put::put(connection, &writes).await?;
+            if indexes {
+                // After the lock: whoever rebuilds the index meanwhile is waited for by what was just written.
+                let made_by = origin::made_by(connection, Job::Keywords.as_str()).await?;
+                self.origin().check(Job::Keywords, made_by.as_deref(), "put")?;
+            }
+            Ok::<_, crate::failure::Failure>(written)
+        })
+    }
+
+    async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+        reading!(self, "get", |connection| read::get(connection, scope, ids).await)
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        let (reach, deleted_at) = (Reach::of(scope), self.clock().now());
+        writing!(self, "delete", |connection| delete::delete(connection, &reach, ids, deleted_at).await)
+    }
+
+    async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        reading!(self, "scan", |connection| scan::scan(connection, scope, query).await)
+    }
+
+    async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
+        reading!(self, "adjacent", |connection| read::adjacent(connection, scope, ids).await)
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<Stats> {
+        reading!(self, "stats", |connection| read::stats(connection, scope).await)
+    }
+
+    async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+        let reach = Reach::of(scope);
+        reading!(self, "tombstones", |connection| delete::tombstones(connection, &reach, after, limit).await)
+    }
+
+    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
+        writing!(self, "bury", |connection| delete::bury(connection, tombstones).await)
+    }
+
+    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+        let now = self.clock().now();
+        writing!(self, "backlog", |connection| backlog::claim(connection, job, limit, lease, now).await)
+    }
+
+    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+        writing!(self, "acknowledge", |connection| backlog::acknowledge(connection, done).await)
+    }
+
+    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
+        let reach = Reach::of(scope);
+        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, job).await)
+    }
+}
+
+#[async_trait]
+impl KeywordStore for PostgresStore {
+    async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
+        entries.iter().try_for_each(|entry| scope.authorize("keyword upsert", &entry.record.scope))?;
+        writing!(self, "keyword upsert", |connection| {
+            let made_by = origin::made_by(connection, Job::Keywords.as_str()).await?;
+            self.origin().check(Job::Keywords, made_by.as_deref(), "keyword upsert")?;
+            keywords::upsert(connection, entries).await
+        })
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        let reach = Reach::of(scope);
+        writing!(self, "keyword delete", |connection| keywords::delete(connection, &reach, ids).await)
+    }
+
+    async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        reading!(self, "keyword search", |connection| {
+            keyword_search::search(connection, self.origin(), scope, query).await
+        })
+    }
+}
+
+#[async_trait]
+impl VectorStore for PostgresStore {
+    fn space(&self) -> &EmbeddingSpace {
+        self.embedding_space()
+    }
+
+    async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
+        for entry in entries {
+            scope.authorize("vector upsert", &entry.record.scope)?;
+            self.embedding_space().check("vector upsert", &entry.embedding)?;
+        }
+        writing!(self, "vector upsert", |connection| {
+            let made_by = origin::made_by(connection, Job::Embedding.as_str()).await?;
+            self.origin().check(Job::Embedding, made_by.as_deref(), "vector upsert")?;
+            vectors::upsert(connection, entries).await
+        })
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        let reach = Reach::of(scope);
+        writing!(self, "vector delete", |connection| vectors::delete(connection, &reach, ids).await)
+    }
+
+    async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
+        self.embedding_space().check("vector search", &query.embedding)?;
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        reading!(self, "vector search", |connection| {
+            vector_search::search(connection, self.origin(), self.index(), scope, query).await
+        })
+    }
+}

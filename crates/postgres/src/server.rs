@@ -1,0 +1,157 @@
+//! Which server, and how to reach it, without a word about the password.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use memory_core::{Error, ErrorKind, Result};
+use sqlx::{
+    ConnectOptions, PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+
+use crate::options::PostgresOptions;
+
+/// How long a connection may be idle before it is asked whether it is still there.
+const TRUSTED_IDLE: Duration = Duration::from_secs(2);
+
+/// An address that may hold a password, and shows nothing.
+#[derive(Clone)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) fn new(url: String) -> Self {
+        Self(url)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(an address)")
+    }
+}
+
+/// A server's address, and what every connection to it begins with.
+#[derive(Clone)]
+pub(crate) struct Server {
+    options: PgConnectOptions,
+    shown: String,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl Server {
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// `InvalidInput`, which does not repeat it: the part that is wrong may be the password.
+    pub(crate) fn of(url: &Secret, options: &PostgresOptions) -> Result<Self> {
+        let wrong = "the address of the database is not understood; \
+                     write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters as %XX";
+        if !url.0.starts_with("postgres://") && !url.0.starts_with("postgresql://") {
+            return Err(Error::invalid("connect", wrong));
+        }
+        // The error is left behind: it can quote what it did not understand.
+        let parsed = PgConnectOptions::from_str(&url.0).map_err(|_| Error::invalid("connect", wrong))?;
+        let shown = format!(
+            "postgres://{}@{}:{}/{}",
+            parsed.get_username(),
+            parsed.get_host(),
+            parsed.get_port(),
+            parsed.get_database().unwrap_or_default()
+        );
+        let timeout = options.statement_timeout.as_millis().to_string();
+        let mut settings = vec![("statement_timeout", timeout), ("timezone", "UTC".to_owned())];
+        if let Some(schema) = &options.schema {
+            settings.push(("search_path", search_path(schema)?));
+        }
+        let named = parsed.get_application_name().is_some();
+        let mut parsed = parsed.options(settings).disable_statement_logging();
+        if !named {
+            parsed = parsed.application_name("memory-engine");
+        }
+        Ok(Self { options: parsed, shown })
+    }
+
+    /// A pool of connections that are made when they are needed.
+    pub(crate) fn pool(&self, options: &PostgresOptions) -> PgPool {
+        PgPoolOptions::new()
+            .max_connections(options.pool_size)
+            .acquire_timeout(options.connect_timeout)
+            // One that was just used is taken as it is: asking first would double the way to the server.
+            .test_before_acquire(false)
+            .before_acquire(|connection, meta| {
+                Box::pin(async move {
+                    if meta.idle_for < TRUSTED_IDLE {
+                        return Ok(true);
+                    }
+                    Ok(sqlx::Connection::ping(connection).await.is_ok())
+                })
+            })
+            .connect_lazy_with(self.options.clone())
+    }
+
+    /// One connection for changing the schema, which may take its time.
+    pub(crate) fn options_for_migrations(&self) -> PgConnectOptions {
+        self.options.clone().options([("statement_timeout", "0")])
+    }
+}
+
+/// The schema, and where extensions live.
+fn search_path(schema: &str) -> Result<String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if schema.is_empty() || schema.len() > 63 || !schema.chars().all(plain) {
+        let message = "a schema's name has 1 to 63 lower-case letters, digits and '_'";
+        return Err(Error::new(ErrorKind::InvalidInput, "connect", message));
+    }
+    Ok(format!("{schema},public,extensions"))
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::EmbeddingSpace;
+
+    use super::*;
+
+    fn options() -> PostgresOptions {
+        PostgresOptions::new(EmbeddingSpace::cosine("toy", 2), "words-1")
+    }
+
+    #[test]
+    fn the_password_shows_nowhere() {
+        let url = Secret::new("postgres://lin:hunter2@db.example:5433/memory?sslmode=require".into());
+        let server = Server::of(&url, &options().with_replica("postgres://lin:hunter2@other/memory")).unwrap();
+        let shown =
+            format!("{url:?} {server:?} {server} {:?}", options().with_replica("postgres://lin:hunter2@other/m"));
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert!(shown.contains("postgres://lin@db.example:5433/memory"), "{shown}");
+    }
+
+    #[test]
+    fn an_address_that_is_not_understood_is_not_repeated() {
+        for url in
+            ["mysql://lin:hunter2@db/x", "postgres://lin:hunter2@db:port/x", "hunter2", "postgres://lin:hun%ter2@[/"]
+        {
+            let e = Server::of(&Secret::new(url.into()), &options()).unwrap_err();
+            let shown = format!("{e} {e:?}");
+            assert_eq!(e.kind(), ErrorKind::InvalidInput);
+            assert!(!shown.contains("hunter2") && !shown.contains("ter2"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_schema_is_a_plain_name() {
+        assert_eq!(search_path("memory_1").unwrap(), "memory_1,public,extensions");
+        for odd in ["", "a b", "a;b", "\"", "Ä"] {
+            assert_eq!(search_path(odd).unwrap_err().kind(), ErrorKind::InvalidInput);
+        }
+    }
+}

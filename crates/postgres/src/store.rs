@@ -1,0 +1,138 @@
+//! The store and its connections.
+
+use std::{fmt, sync::Arc};
+
+use memory_core::{Clock, EmbeddingSpace, Result};
+use sqlx::PgPool;
+
+use crate::{
+    failure::Failure,
+    migration,
+    options::PostgresOptions,
+    origin::Origin,
+    server::{Secret, Server},
+    vector_index::VectorIndex,
+};
+
+/// Every store of memory-engine over one Postgres database: [`RecordStore`](memory_core::RecordStore),
+/// [`KeywordStore`](memory_keyword_store::KeywordStore) and [`VectorStore`](memory_vector_store::VectorStore).
+///
+/// Any number of stores, in any number of processes, can have one database open. The writes of one user come one after
+/// the other; those of different users do not wait for each other.
+///
+/// A transaction that lost against another one is run again. A call that fails because the server cannot be reached fails
+/// with `Unavailable`; later ones find the server when it is back.
+pub struct PostgresStore {
+    server: Server,
+    primary: PgPool,
+    replica: Option<PgPool>,
+    space: EmbeddingSpace,
+    clock: Arc<dyn Clock>,
+    origin: Origin,
+    index: VectorIndex,
+    fuzzy: bool,
+}
+
+impl PostgresStore {
+    /// Connects to a database and brings it to the schema of this version.
+    ///
+    /// `url` is `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`; `sslmode` (`disable`, `prefer`, `require`,
+    /// `verify-ca`, `verify-full`) says how much of TLS is asked for. The password is never shown.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an address that is not understood, or a database with tables of another application;
+    /// `Unavailable` when the server cannot be reached; `Unauthorized` when it refuses the user; `NotFound` for a missing
+    /// database; `SchemaMismatch` for a database of a newer version, or of another analyzer or embedder (see
+    /// [`Mismatch`](crate::Mismatch)); `Unsupported` for a server without pgvector 0.8.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the database as it was, or wholly migrated.
+    pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self> {
+        let server = Server::of(&Secret::new(url.to_owned()), &options)?;
+        let replica = options.replica.as_ref().map(|url| Server::of(url, &options)).transpose()?;
+        let origin = Origin::of(&options);
+        let index = VectorIndex::of(&options);
+        let primary = server.pool(&options);
+        let open = async {
+            if !is_settled(&primary, &origin, &index).await? {
+                migration::settle(&server, &options, &origin, &index).await?;
+            }
+            knows_letters(&primary).await
+        };
+        let fuzzy = open.await.map_err(|failure: Failure| failure.into_error("connect"))?;
+        Ok(Self {
+            server,
+            primary,
+            replica: replica.map(|server| server.pool(&options)),
+            space: options.space,
+            clock: options.clock,
+            origin,
+            index,
+            fuzzy,
+        })
+    }
+
+    /// Lets running calls end and closes every connection. Calls that come later fail with `Unavailable`.
+    pub async fn close(&self) {
+        self.primary.close().await;
+        if let Some(replica) = &self.replica {
+            replica.close().await;
+        }
+    }
+
+    /// Whether [`fuzzy`](Self::fuzzy) works on this database: `pg_trgm` is there, and its locale knows letters beyond
+    /// ASCII.
+    pub fn is_fuzzy(&self) -> bool {
+        self.fuzzy
+    }
+
+    pub(crate) fn primary(&self) -> &PgPool {
+        &self.primary
+    }
+
+    pub(crate) fn replica(&self) -> Option<&PgPool> {
+        self.replica.as_ref()
+    }
+
+    pub(crate) fn embedding_space(&self) -> &EmbeddingSpace {
+        &self.space
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    pub(crate) fn index(&self) -> &VectorIndex {
+        &self.index
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("server", &self.server)
+            .field("space", &self.space)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether there is nothing to be done: as a rule there is not, and no lock is taken.
+async fn is_settled(pool: &PgPool, origin: &Origin, index: &VectorIndex) -> Result<bool, Failure> {
+    let mut connection = pool.acquire().await?;
+    Ok(migration::version(&mut connection).await? == migration::SCHEMA
+        && origin.is_settled(&mut connection).await?
+        && index.is_settled(&mut connection).await?)
+}
+
+/// Whether trigrams can be had of Chinese: under some locales `pg_trgm` throws all but ASCII away.
+async fn knows_letters(pool: &PgPool) -> Result<bool, Failure> {
+    let installed = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm')";
+    if !sqlx::query_scalar::<_, bool>(installed).fetch_one(pool).await? {
+        return Ok(false);
+    }
+    Ok(sqlx::query_scalar("SELECT show_trgm('昨天') <> '{}'").fetch_one(pool).await?)
+}

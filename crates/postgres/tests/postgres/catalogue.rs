@@ -1,0 +1,234 @@
+//! One user lies in one place: what the catalogue, the statements and the plans say about it.
+
+use std::sync::Arc;
+
+use memory_core::{Embedding, Field, Filter, Job, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Tombstone};
+use memory_engine_postgres::{Lookup, Mismatch, PostgresOptions, PostgresStore};
+use memory_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
+use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use sqlx::{Connection, Row};
+
+use crate::{
+    given::{Database, embed, lin, turn, vector, words, write},
+    server::Server,
+};
+
+/// Tables without a namespace: small, read often, hardly ever written.
+const REFERENCE: [&str; 2] = ["origins", "memory_schema"];
+
+pub(crate) async fn every_key_holds_the_namespace(database: &Database) {
+    database.open().await;
+    let sql = "SELECT c.conrelid::regclass::text, c.conname::text,
+                   (SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.conrelid AND a.attnum = c.conkey[1])
+               FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace
+               WHERE n.nspname = $1 AND c.contype IN ('p', 'u', 'f')
+               UNION ALL
+               SELECT i.indrelid::regclass::text, i.indexrelid::regclass::text,
+                   (SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = i.indkey[0])
+               FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+               WHERE n.nspname = $1 AND i.indisunique";
+    let rows = sqlx::query(sql).bind(&database.schema).fetch_all(&mut database.look().await).await.unwrap();
+    let mut keys = 0;
+    for row in rows {
+        let (table, key, first): (String, String, String) = (row.get(0), row.get(1), row.get(2));
+        if !REFERENCE.contains(&table.as_str()) {
+            assert_eq!(first, "ns", "{key} of {table}");
+            keys += 1;
+        }
+    }
+    assert!(keys >= 20, "only {keys} keys were looked at");
+}
+
+/// A user with many memories among many with some, and statistics for the planner.
+async fn crowd(database: &Database, options: PostgresOptions, many: u64) -> (PostgresStore, Vec<Record>) {
+    let store = database.connect(options).await;
+    let mut all = Vec::new();
+    for user in 0..20_u64 {
+        let scope = if user == 0 { lin() } else { Scope::user(format!("user {user}")).unwrap() };
+        let count = if user == 0 { many } else { 100 };
+        let record = |n: u64| {
+            let rare = if n % 100 == 0 { "rare" } else { "often" };
+            turn(&scope, &format!("message {n} {rare} of user{user} about subject{}", n % 37))
+        };
+        let mut records: Vec<Record> = (0..count).map(record).collect();
+        store.put(&scope, records.iter().map(write).collect()).await.unwrap();
+        let entry = |(n, record): (u64, &mut Record)| {
+            record.revision = 1;
+            VectorEntry { record: Arc::new(record.clone()), embedding: vector(user * 10_000 + n + 1) }
+        };
+        let entries: Vec<VectorEntry> = (0..).zip(&mut records).map(entry).collect();
+        VectorStore::upsert(&store, &scope, &entries).await.unwrap();
+        all.extend(records);
+    }
+    // As the server does by itself after a while; it also sorts new trigrams in.
+    let analyze = "VACUUM ANALYZE namespaces, addresses, records, keyword_documents, vectors, backlog";
+    sqlx::raw_sql(analyze).execute(&mut database.look().await).await.unwrap();
+    (store, all)
+}
+
+pub(crate) async fn the_indexes_for_words_vectors_and_spelling_are_used(database: &Database) {
+    let (store, _) = crowd(database, database.options().with_exact_up_to(1000), 4000).await;
+    let words = KeywordQuery::new(vec![Clause::term("rare"), Clause::term("subject3")], 10);
+    let plan = store.explain(&lin(), Lookup::Keywords(&words)).await.unwrap();
+    assert!(plan.contains("keyword_documents_by_lexeme"), "{plan}");
+    let nearest = VectorQuery::new(vector(7), 10);
+    let plan = store.explain(&lin(), Lookup::Vectors(&nearest)).await.unwrap();
+    assert!(plan.contains("vectors_by_nearness"), "above the limit the index proposes: {plan}");
+    let few = Scope::user("user 7").unwrap();
+    let plan = store.explain(&few, Lookup::Vectors(&nearest)).await.unwrap();
+    assert!(!plan.contains("vectors_by_nearness") && plan.contains("Index"), "below it each is looked at: {plan}");
+    let plan = store.explain(&few, Lookup::Scan(&ScanQuery::newest(10))).await.unwrap();
+    assert!(plan.contains("records_by_time") && !plan.contains("Seq Scan on records"), "{plan}");
+    // Within one user the index of times is the cheaper one; over all of a tenant it is that of spellings.
+    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let plan = store.explain(&tenant, Lookup::Fuzzy("user7")).await.unwrap();
+    assert!(plan.contains("records_by_trigram"), "{plan}");
+}
+
+pub(crate) async fn a_search_for_one_user_looks_into_one_partition(database: &Database) {
+    let (store, _) = crowd(database, database.options().with_partitions(4).with_exact_up_to(1000), 1500).await;
+    let words = KeywordQuery::new(vec![Clause::term("rare")], 10).with_filter(Some(Filter::eq(Field::Kind, "turn")));
+    let nearest = VectorQuery::new(vector(7), 10).with_filter(Some(Filter::eq(Field::Kind, "turn")));
+    let (scan, session) = (ScanQuery::newest(10), lin().with_session("monday").unwrap());
+    let lookups = [Lookup::Keywords(&words), Lookup::Vectors(&nearest), Lookup::Scan(&scan), Lookup::Fuzzy("mesage")];
+    for scope in [lin(), Scope::user("user 7").unwrap(), session] {
+        let mut parts = Vec::new();
+        for lookup in lookups {
+            let plan = store.explain(&scope, lookup).await.unwrap();
+            // "records_3 r", "vectors_3 v" …: the partition's number, where a table is read.
+            let read = plan.lines().filter(|line| line.contains(" on ") && !line.contains("Bitmap Index"));
+            let part =
+                |line: &str| line.split(" on ").nth(1)?.split(' ').next()?.rsplit_once('_')?.1.parse::<u8>().ok();
+            let read: Vec<u8> = read.filter_map(part).collect();
+            assert!(!read.is_empty() && !plan.contains("Append"), "{plan}");
+            parts.extend(read);
+        }
+        assert!(parts.iter().all(|part| *part == parts[0]), "{scope} lies in {parts:?}");
+    }
+}
+
+/// Every contract's every call, for one user and for a whole tenant.
+async fn everything(store: &PostgresStore) {
+    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let session = lin().with_session("monday").unwrap();
+    for scope in [lin(), session, tenant] {
+        let mut record = turn(&scope, "some words");
+        store.put(&scope, vec![write(&record)]).await.unwrap();
+        record.text.push('!');
+        store.put(&scope, vec![write(&record)]).await.unwrap();
+        embed(store, &record, vector(1)).await;
+        let stored = store.get(&scope, &[record.id]).await.unwrap().remove(0).unwrap();
+        let entry = KeywordEntry { record: Arc::new(stored), terms: words("some words") };
+        KeywordStore::upsert(store, &scope, &[entry]).await.unwrap();
+        let filter = Some(Filter::eq(Field::Metadata("mood".into()), "glad"));
+        for filter in [None, filter] {
+            let words = KeywordQuery::new(vec![Clause::term("words")], 9).with_filter(filter.clone());
+            KeywordStore::search(store, &scope, &words).await.unwrap();
+            let nearest = VectorQuery::new(vector(2), 9).with_filter(filter);
+            VectorStore::search(store, &scope, &nearest).await.unwrap();
+        }
+        let page = store.scan(&scope, &ScanQuery::oldest(1)).await.unwrap();
+        store.scan(&scope, &ScanQuery::newest(1).with_after(page.next)).await.unwrap();
+        store.adjacent(&scope, &[record.id]).await.unwrap();
+        store.stats(&scope).await.unwrap();
+        store.requeue(&scope, Job::Keywords).await.unwrap();
+        for lease in [0, 60] {
+            let lease = std::time::Duration::from_secs(lease);
+            let pending = store.backlog(Job::Keywords, 9, lease).await.unwrap();
+            store.acknowledge(&pending.iter().map(memory_core::Pending::done).collect::<Vec<_>>()).await.unwrap();
+        }
+        if store.is_fuzzy() {
+            store.fuzzy(&scope, "wrods", 9).await.unwrap();
+        }
+        KeywordStore::delete(store, &scope, &[record.id]).await.unwrap();
+        VectorStore::delete(store, &scope, &[record.id]).await.unwrap();
+        RecordStore::delete(store, &scope, &[record.id]).await.unwrap();
+        let other = Record::new(scope.clone(), Kind::TURN, "buried", &SystemClock);
+        let (content_hash, deleted_at) = (other.content_hash(), other.occurred_at);
+        let tombstone = Tombstone { id: other.id, scope: other.scope, content_hash, deleted_at };
+        store.bury(&scope, &[tombstone]).await.unwrap();
+        store.tombstones(&scope, None, 9).await.unwrap();
+    }
+}
+
+/// Statements that serve all tenants because the contract does, by how they begin.
+const FOR_ALL: [&str; 2] = [
+    // Looking for what has waited longest, and taking it.
+    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, r.scene, \
+     r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, r.recorded_at, \
+     r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, r.derived_from, r.metadata FROM \
+     (SELECT b.ns, b.id, b.ticket FROM backlog b WHERE b.job = $1",
+    "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1",
+];
+
+/// Whether a statement reaches nothing but the namespaces that a bound value names.
+fn is_bound(sql: &str) -> bool {
+    let named = [".ns = $", ".ns = ANY ($", ".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = $", "n.tenant = $"];
+    // What is inserted carries its namespace as a value.
+    let inserted = sql.starts_with("INSERT INTO") && (sql.contains("SELECT $1,") || sql.contains("unnest($1::uuid[]"));
+    named.iter().any(|condition| sql.contains(condition)) || inserted || sql.contains("SELECT DISTINCT $1::uuid")
+}
+
+pub(crate) async fn every_statement_names_its_namespace(_: &Database) {
+    let server = Server::new("-c log_statement=all -c log_line_prefix=@@ -c log_min_messages=log");
+    let url = server.url();
+    let options = PostgresOptions::new(memory_core::EmbeddingSpace::cosine("test", 16), "words-1").with_partitions(2);
+    let store = PostgresStore::connect(&url, options.clone().with_exact_up_to(0)).await.unwrap();
+    let mark = server.log().len();
+    everything(&store).await;
+    let log = server.log();
+    let mut seen = 0;
+    for entry in log[mark..].split("@@") {
+        let Some((_, sql)) = entry.split_once("LOG:  execute ").and_then(|(_, rest)| rest.split_once(": ")) else {
+            continue;
+        };
+        let sql = sql.split("DETAIL:").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        let tables =
+            ["namespaces", "addresses", "records", "tombstones", "barred_", "backlog", "keyword_doc", "vectors"];
+        if tables.iter().any(|table| sql.contains(table)) {
+            seen += 1;
+            assert!(is_bound(&sql) || FOR_ALL.iter().any(|begin| sql.starts_with(begin)), "{sql}");
+        }
+    }
+    assert!(seen > 150, "only {seen} statements were looked at");
+    store.close().await;
+    // Rebuilding an index is for everybody, once: it is not among them.
+    let rebuild = options.with_mismatch(Mismatch::Rebuild);
+    PostgresStore::connect(&url, rebuild).await.unwrap().close().await;
+    sqlx::PgConnection::connect(&url).await.unwrap().close().await.unwrap();
+}
+
+pub(crate) async fn a_filtered_search_by_the_index_gives_as_many_as_there_are(database: &Database) {
+    let (store, all) = crowd(database, database.options().with_exact_up_to(0), 1500).await;
+    let own: Vec<&Record> = all.iter().filter(|record| record.scope == lin()).collect();
+    let wanted = Filter::In(Field::Id, own.iter().step_by(60).map(|r| r.id.to_string().into()).collect());
+    let query = VectorQuery::new(vector(5), 20).with_filter(Some(wanted.clone()));
+    let hits = VectorStore::search(&store, &lin(), &query).await.unwrap();
+    assert_eq!(hits.len(), 20, "25 pass the filter");
+    assert!(hits.is_sorted_by(|a, b| memory_core::Hit::best_first(a, b).is_le()));
+    assert!(hits.iter().all(|hit| own.iter().any(|record| record.id == hit.id && wanted.matches(record))));
+    let exact = database.connect(database.options()).await;
+    let nearest: Embedding = vector(5);
+    let expected = VectorStore::search(&exact, &lin(), &VectorQuery::new(nearest.clone(), 20)).await.unwrap();
+    let found = VectorStore::search(&store, &lin(), &VectorQuery::new(nearest, 20)).await.unwrap();
+    let same = found.iter().filter(|hit| expected.contains(hit)).count();
+    assert!(same >= 18, "the index found {same} of the 20 nearest");
+}
+
+pub(crate) async fn what_is_misspelled_is_found(database: &Database) {
+    let store = database.open().await;
+    if !store.is_fuzzy() {
+        panic!("the test server has pg_trgm and a UTF-8 locale");
+    }
+    let texts = ["We met Krueger in Hamburg", "周末喜欢去爬山", "Nothing of the kind", "她養了一隻貓"];
+    let records: Vec<Record> = texts.iter().map(|text| turn(&lin(), text)).collect();
+    store.put(&lin(), records.iter().map(write).collect()).await.unwrap();
+    let best = async |text: &str| store.fuzzy(&lin(), text, 5).await.unwrap().first().map(|hit| hit.id);
+    assert_eq!(best("Kruegar").await, Some(records[0].id));
+    assert_eq!(best("去爬山").await, Some(records[1].id));
+    assert_eq!(best("养了一只猫").await, Some(records[3].id), "traditional characters are folded");
+    assert_eq!(best("zzzz").await, None);
+    assert_eq!(store.fuzzy(&Scope::user("mo").unwrap(), "Krueger", 5).await.unwrap(), []);
+    RecordStore::delete(&store, &lin(), &[records[0].id]).await.unwrap();
+    assert_eq!(best("Kruegar").await, None);
+}

@@ -1,0 +1,158 @@
+//! What other programs look for by name.
+
+use std::{sync::Arc, time::Duration};
+
+use memory_core::{Clock, Embedding, Kind, Record, RecordStore, Role, Scope, SystemClock};
+use memory_engine_postgres::PostgresStore;
+use memory_vector_store::{VectorEntry, VectorStore};
+use serde_json::json;
+use sqlx::{PgConnection, Row, postgres::PgRow};
+
+use crate::given::{DIMENSIONS, Database, lin, turn, write};
+
+/// An event that happened so many hours ago.
+fn event(number: i64, text: &str, hours: u64, confidence: f64, assets: &[&str]) -> Record {
+    let mut record = Record::new(lin(), Kind::EVENT, text, &SystemClock);
+    record.occurred_at = SystemClock.now().before(Duration::from_secs(3600 * hours));
+    record.confidence = confidence;
+    record.tags = assets.iter().map(|asset| (*asset).to_owned()).collect();
+    record.source.message_id = Some(number.to_string());
+    record
+}
+
+fn at_angle(angle: f32) -> Embedding {
+    let mut values = vec![0.0; DIMENSIONS];
+    (values[0], values[1]) = (angle.cos(), angle.sin());
+    Embedding::new(values).unwrap()
+}
+
+async fn remember(store: &PostgresStore, record: &Record, angle: f32) {
+    store.put(&record.scope, vec![write(record)]).await.unwrap();
+    let mut stored = record.clone();
+    stored.revision = 1;
+    let entry = VectorEntry { record: Arc::new(stored), embedding: at_angle(angle) };
+    VectorStore::upsert(store, &record.scope, &[entry]).await.unwrap();
+}
+
+/// Numbers and scores of what a function gives.
+async fn given(look: &mut PgConnection, call: &'static str) -> Vec<(i64, f64)> {
+    let rows = sqlx::query(call).fetch_all(look).await.unwrap();
+    let read = |row: &PgRow| (row.get::<i64, _>("news_event_id"), row.get::<f64, _>(4));
+    rows.iter().map(read).map(|(id, score)| (id, (score * 1e4).round() / 1e4)).collect()
+}
+
+async fn news(database: &Database) -> PgConnection {
+    let store = database.open().await;
+    for (event, angle) in [
+        (event(1, "SEC approves the ETF", 1, 0.9, &["BTC", "ETH"]), 0.0),
+        (event(2, "Exchange hacked, BTC falls", 2, 0.7, &["BTC"]), 0.3),
+        (event(3, "Fed keeps rates", 3, 0.9, &["USD"]), 0.1),
+        (event(4, "An old ETF story", 100, 0.9, &["BTC"]), 0.0),
+        (event(5, "A rumour about an ETF", 4, 0.3, &["ETH"]), 0.2),
+    ] {
+        remember(&store, &event, angle).await;
+    }
+    let mut translated = event(6, "以太坊升级", 5, 0.8, &["ETH"]);
+    translated.metadata.insert("translated_text".into(), json!("Ethereum upgrade before the etf"));
+    remember(&store, &translated, 1.5).await;
+    let mut others = event(7, "ETF of somebody else", 1, 0.9, &["BTC"]);
+    others.scope = Scope::tenant_wide("other").unwrap().with_user("mo").unwrap();
+    remember(&store, &others, 0.0).await;
+    database.look().await
+}
+
+pub(crate) async fn events_are_searched_by_vector_as_the_document_says(database: &Database) {
+    let mut look = news(database).await;
+    let near = "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector)";
+    assert_eq!(given(&mut look, near).await, [(1, 1.0), (3, 0.995), (2, 0.9553)], "the usual window and confidence");
+    let named = "SELECT * FROM search_memory_events(
+        query_embedding => (ARRAY[1] || array_fill(0, ARRAY[15]))::vector, match_threshold => 0.0, match_count => 3,
+        asset_filter => ARRAY['ETH'], min_confidence => 0.0, time_window_hours => 72)";
+    assert_eq!(given(&mut look, named).await, [(1, 1.0), (5, 0.9801), (6, 0.0707)]);
+    let wide =
+        "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector, 0.99, 9, NULL, 0.6, 200)";
+    assert_eq!(given(&mut look, wide).await, [(1, 1.0), (4, 1.0), (3, 0.995)], "of equal ones the later first");
+    let few = "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector, 0.0, 1)";
+    assert_eq!(given(&mut look, few).await, [(1, 1.0)]);
+    let nobody = "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector, of_user => 'mo')";
+    assert_eq!(given(&mut look, nobody).await, []);
+    let other_space = "SELECT * FROM search_memory_events('[1,0]'::vector, 0.0)";
+    assert_eq!(given(&mut look, other_space).await, [], "a vector of another length is near to nothing");
+}
+
+pub(crate) async fn events_are_searched_by_keywords_as_the_document_says(database: &Database) {
+    let mut look = news(database).await;
+    let both = "SELECT * FROM search_memory_events_keywords(ARRAY['etf', 'SEC'])";
+    assert_eq!(given(&mut look, both).await, [(1, 1.0), (5, 0.5), (6, 0.5)], "in any case, the translation first");
+    let sure = "SELECT * FROM search_memory_events_keywords(query_keywords => ARRAY['etf', 'hacked'],
+        time_window_hours => 200, match_count => 3, min_confidence => 0.5, asset_filter => ARRAY['BTC'])";
+    assert_eq!(given(&mut look, sure).await, [(1, 0.5), (2, 0.5), (4, 0.5)]);
+    assert_eq!(given(&mut look, "SELECT * FROM search_memory_events_keywords(ARRAY[]::text[])").await, []);
+    assert_eq!(given(&mut look, "SELECT * FROM search_memory_events_keywords(ARRAY['%'])").await, [], "no wildcard");
+    let other = "SELECT * FROM search_memory_events_keywords(ARRAY['etf'], of_tenant => 'other')";
+    assert_eq!(given(&mut look, other).await, [(7, 1.0)]);
+}
+
+pub(crate) async fn records_are_read_under_the_names_of_the_documents(database: &Database) {
+    let store = database.open().await;
+    let mut said = turn(&lin().with_session("s").unwrap(), "我喜欢爬山");
+    (said.scene, said.topic, said.role) = (Some("plot".into()), Some("hobby".into()), Some(Role::USER));
+    said.entities = vec!["爬山".into()];
+    said.metadata.insert("affection_delta".into(), json!(3));
+    said.metadata.insert("key_moment_id".into(), json!("first_meet"));
+    let mut reply = turn(&said.scope, "Me too");
+    reply.role = Some(Role::ASSISTANT);
+    let summary = Record::new(lin(), Kind::SUMMARY, "Lin likes hiking", &SystemClock);
+    let mut moment = Record::new(lin(), Kind::KEY_MOMENT, "You are my friend", &SystemClock);
+    moment.source.message_id = Some("first_meet".into());
+    moment.metadata =
+        json!({"chapter": 2, "moment_name": "First", "affection_gained": 50}).as_object().unwrap().clone();
+    let mut profile = Record::new(lin(), Kind::PROFILE, "curious", &SystemClock);
+    profile.metadata = json!({"nickname": "Lin", "affection": 120, "odd": "x"}).as_object().unwrap().clone();
+    let mut log = Record::new(lin(), Kind::new("affection"), "a message", &SystemClock);
+    log.metadata = json!({"delta": 1, "before_value": 119, "after_value": 120}).as_object().unwrap().clone();
+    let records = [&said, &reply, &summary, &moment, &profile, &log];
+    store.put(&lin(), records.into_iter().map(write).collect()).await.unwrap();
+    let mut look = database.look().await;
+    let mut one = async |sql: &'static str| -> String {
+        let rows: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut look).await.unwrap();
+        rows.join(" | ")
+    };
+    let conversations = "SELECT concat_ws(',', user_id, role, content, user_msg, assistant_msg, scene_type, topic,
+        entities, affection_delta, is_key_moment, key_moment_id) FROM conversations
+        WHERE ns = memory_ns('lin') AND created_at > now() - interval '1 hour' ORDER BY role DESC";
+    assert_eq!(
+        one(conversations).await,
+        "lin,user,我喜欢爬山,我喜欢爬山,plot,hobby,{爬山},3,t,first_meet | lin,assistant,Me too,Me too,daily,{},0,f"
+    );
+    assert_eq!(
+        one("SELECT concat_ws(',', user_id, summary, scene_type) FROM summaries").await,
+        "lin,Lin likes hiking,daily"
+    );
+    let moments =
+        "SELECT concat_ws(',', id, chapter, moment_name, user_response, affection_gained, status) FROM key_moments";
+    assert_eq!(one(moments).await, "first_meet,2,First,You are my friend,50,completed");
+    let profiles =
+        "SELECT concat_ws(',', user_id, nickname, affection, current_chapter, personality_summary) FROM user_profiles";
+    assert_eq!(one(profiles).await, "lin,Lin,120,1,curious");
+    let logs = "SELECT concat_ws(',', user_id, delta, reason, before_value, after_value) FROM affection_logs";
+    assert_eq!(one(logs).await, "lin,1,a message,119,120");
+    let times = "SELECT concat_ws(',', memory_time(1772000000123456), memory_time(-1), memory_time(9223372036854775807) > now(),
+        memory_time(-9223372036854775808) < now())";
+    assert_eq!(one(times).await, "2026-02-25 06:13:20.123456+00,1969-12-31 23:59:59.999999+00,t,t");
+}
+
+pub(crate) async fn synonyms_have_a_table(database: &Database) {
+    let store = database.open().await;
+    store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
+    let mut look = database.look().await;
+    let insert = "INSERT INTO synonym_map (ns, term, synonyms, category)
+        VALUES (memory_ns('lin'), '剧本', ARRAY['剧本', '角色扮演', 'RP'], 'scene')";
+    sqlx::raw_sql(insert).execute(&mut look).await.unwrap();
+    let found: Vec<String> = sqlx::query_scalar("SELECT unnest(synonyms) FROM synonym_map WHERE term = '剧本'")
+        .fetch_all(&mut look)
+        .await
+        .unwrap();
+    assert_eq!(found, ["剧本", "角色扮演", "RP"]);
+    assert!(sqlx::raw_sql(insert).execute(&mut look).await.is_err(), "one entry for a term");
+}

@@ -1,0 +1,75 @@
+//! Everything that needs a server, against the one that the variable `DATABASE_URL` names (`scripts/with-postgres` provides
+//! one). Without it the tests are listed as ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they then fail.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod catalogue;
+mod conformance;
+mod documents;
+mod given;
+mod migration;
+mod server;
+mod sharing;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// Makes a trial of each function: a sentence about a database that is its own.
+macro_rules! sentences {
+    ($available:expr, $module:ident: $($name:ident),* $(,)?) => {
+        vec![$(trial(
+            concat!(stringify!($module), "::", stringify!($name)),
+            $available,
+            |database| given::block_on($module::$name(database)),
+        )),*]
+    };
+}
+
+fn trial(name: &str, available: bool, run: impl FnOnce(&given::Database) + Send + 'static) -> Trial {
+    let trial = Trial::test(name, move || {
+        run(&given::Database::new()?);
+        Ok(())
+    });
+    trial.with_ignored_flag(!available && !given::is_required())
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let url = given::url().is_some();
+    // These start servers of their own, and kill them.
+    let programs = url && server::is_to_be_had();
+    let mut trials = conformance::trials(url);
+    trials.extend(sentences!(url, given: a_database_of_a_test_is_its_own));
+    trials.extend(sentences!(url, migration:
+        up_data_down_up,
+        many_who_open_a_new_database_at_once_find_one_schema,
+        a_newer_schema_is_refused,
+        tables_of_another_application_are_left_alone,
+        another_analyzer_or_embedder_is_refused_or_rebuilt,
+        vectors_of_any_length_are_found_with_and_without_an_index,
+    ));
+    trials.extend(sentences!(url, catalogue:
+        every_key_holds_the_namespace,
+        the_indexes_for_words_vectors_and_spelling_are_used,
+        a_search_for_one_user_looks_into_one_partition,
+        a_filtered_search_by_the_index_gives_as_many_as_there_are,
+        what_is_misspelled_is_found,
+    ));
+    trials.extend(sentences!(programs, catalogue: every_statement_names_its_namespace));
+    trials.extend(sentences!(url, documents:
+        events_are_searched_by_vector_as_the_document_says,
+        events_are_searched_by_keywords_as_the_document_says,
+        records_are_read_under_the_names_of_the_documents,
+        synonyms_have_a_table,
+    ));
+    trials.extend(sentences!(url, sharing:
+        each_sees_what_the_other_has_written_and_deleted,
+        writers_of_several_users_and_of_one_user_all_get_through,
+        what_a_killed_worker_had_claimed_is_taken_over,
+        a_statement_that_takes_too_long_times_out,
+        a_password_is_never_shown,
+    ));
+    trials.extend(sentences!(programs, sharing:
+        a_server_that_is_killed_loses_nothing_that_was_acknowledged,
+        a_replica_answers_reads,
+    ));
+    libtest_mimic::run(&arguments, trials).exit();
+}

@@ -1,0 +1,139 @@
+//! Servers of a test's own, which can be killed, watched and copied. They need the programs that `WITH_POSTGRES_BIN` names.
+
+use std::{
+    env, fs,
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Whether such servers can be had.
+pub(crate) fn is_to_be_had() -> bool {
+    env::var_os("WITH_POSTGRES_BIN").is_some()
+}
+
+/// A server with data of its own, both gone with it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    folder: PathBuf,
+    port: u16,
+    settings: &'static str,
+    process: Option<Child>,
+}
+
+/// A program of the server's, run as who may run it.
+fn program(name: &str, folder: &Path) -> Command {
+    let prefix = env::var("WITH_POSTGRES_AS").unwrap_or_default();
+    let path = Path::new(&env::var("WITH_POSTGRES_BIN").unwrap()).join(name);
+    let mut words = prefix.split_whitespace();
+    let mut command = match words.next() {
+        Some(first) => {
+            let mut command = Command::new(first);
+            command.args(words).arg(path);
+            command
+        }
+        None => Command::new(path),
+    };
+    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// An empty folder that the server's user owns.
+fn folder() -> PathBuf {
+    let prefix = env::var("WITH_POSTGRES_AS").unwrap_or_default();
+    let line = format!("{prefix} mktemp -d /tmp/memory-postgres.XXXXXX");
+    let mut words = line.split_whitespace();
+    let made = Command::new(words.next().unwrap()).args(words).output().unwrap();
+    assert!(made.status.success());
+    PathBuf::from(String::from_utf8(made.stdout).unwrap().trim())
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Server {
+    /// A new, empty server with these settings (`-c name=value …`), running.
+    pub(crate) fn new(settings: &'static str) -> Self {
+        let folder = folder();
+        let mut make = program("initdb", &folder);
+        make.args(["-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]);
+        assert!(make.status().unwrap().success());
+        let mut server = Self { folder, port: free_port(), settings, process: None };
+        server.start();
+        server
+    }
+
+    /// A copy that follows this one, running.
+    pub(crate) fn replica(&self) -> Self {
+        let folder = folder();
+        let mut copy = program("pg_basebackup", &folder);
+        copy.args(["-D", "data", "-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres"]);
+        copy.args(["-R", "-X", "stream", "-c", "fast", "--no-sync"]);
+        assert!(copy.status().unwrap().success());
+        let mut server = Self { folder, port: free_port(), settings: self.settings, process: None };
+        server.start();
+        server
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable", self.port)
+    }
+
+    /// Starts it again on what it has; tries until the processes of a killed one are gone.
+    pub(crate) fn start(&mut self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < deadline {
+            let log = fs::OpenOptions::new().create(true).append(true).open(self.log_file()).unwrap();
+            let mut command = program("postgres", &self.folder);
+            command.args(["-D", "data", "-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+            command.args(["-c", "unix_socket_directories=", "-c", "max_connections=50"]);
+            command.args(self.settings.split_whitespace()).stderr(log);
+            let mut process = command.spawn().unwrap();
+            while process.try_wait().unwrap().is_none() {
+                if self.is_ready() {
+                    self.process = Some(process);
+                    return;
+                }
+                pause();
+            }
+        }
+        panic!("the server does not start: {}", self.log());
+    }
+
+    fn is_ready(&self) -> bool {
+        let state = fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap_or_default();
+        let ready = state.lines().nth(7).is_some_and(|line| line.starts_with("ready"));
+        ready && TcpStream::connect(("127.0.0.1", self.port)).is_ok()
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+    }
+
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.log_file()).unwrap_or_default()).into_owned()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+}
+
+/// Waits a little, without the function that the rules of this project keep to timers.
+fn pause() {
+    std::thread::park_timeout(Duration::from_millis(20));
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

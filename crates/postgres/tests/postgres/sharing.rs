@@ -1,0 +1,177 @@
+//! Several stores on one database, servers that go away, and what is never shown.
+
+use std::time::Duration;
+
+use memory_core::{ErrorKind, Job, PutMode, Record, RecordStore, Scope, SystemClock, Write};
+use memory_engine_postgres::{PostgresOptions, PostgresStore};
+
+use crate::{
+    given::{Database, embed, found, lin, near, turn, vector, write},
+    server::Server,
+};
+
+pub(crate) async fn each_sees_what_the_other_has_written_and_deleted(database: &Database) {
+    let (one, other) = (database.open().await, database.open().await);
+    let mut records = Vec::new();
+    for (store, number) in [&one, &other, &one, &other].into_iter().zip(0..) {
+        let record = turn(&lin().with_session(format!("s{number}")).unwrap(), "the same words");
+        store.put(&lin(), vec![write(&record)]).await.unwrap();
+        embed(store, &record, vector(number)).await;
+        records.push(record);
+        for reader in [&one, &other] {
+            assert_eq!(found(reader, &lin(), "words").await, records.len());
+            assert_eq!(near(reader, &lin(), vector(9)).await, records.len());
+        }
+    }
+    RecordStore::delete(&other, &lin(), &[records[0].id, records[3].id]).await.unwrap();
+    for reader in [&one, &other] {
+        assert_eq!((found(reader, &lin(), "words").await, near(reader, &lin(), vector(0)).await), (2, 2));
+    }
+}
+
+pub(crate) async fn writers_of_several_users_and_of_one_user_all_get_through(database: &Database) {
+    let stores = [database.open().await, database.open().await];
+    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let write_all = async |store: &PostgresStore, number: usize| {
+        for round in 0..10 {
+            // Two users in one batch, in one order here and in the other there: whoever locks in the order of the batch
+            // waits for ever.
+            let users = [format!("user {}", (number + round) % 3), format!("user {}", (number + round + 1) % 3)];
+            let writes = users.iter().map(|user| write(&turn(&Scope::user(user.as_str()).unwrap(), "words")));
+            store.put(&tenant, writes.collect()).await.unwrap();
+        }
+    };
+    futures::future::join_all((0..12).map(|number| write_all(&stores[number % 2], number))).await;
+    let stats = stores[0].stats(&tenant).await.unwrap();
+    assert_eq!((stats.records, found(&stores[1], &tenant, "words").await), (240, 240));
+}
+
+pub(crate) async fn what_a_killed_worker_had_claimed_is_taken_over(database: &Database) {
+    let (one, other) = (database.open().await, database.open().await);
+    let records: Vec<Record> = (0..6).map(|_| turn(&lin(), "words")).collect();
+    one.put(&lin(), records.iter().map(write).collect()).await.unwrap();
+    let lease = Duration::from_millis(700);
+    assert_eq!(one.backlog(Job::Embedding, 4, lease).await.unwrap().len(), 4);
+    drop(one);
+    assert_eq!(other.backlog(Job::Embedding, 9, Duration::from_secs(600)).await.unwrap().len(), 2, "the rest at once");
+    tokio::time::sleep(lease).await;
+    let taken = other.backlog(Job::Embedding, 9, Duration::from_secs(600)).await.unwrap();
+    assert_eq!(
+        taken.iter().map(|p| p.record.id).collect::<Vec<_>>(),
+        records[..4].iter().map(|r| r.id).collect::<Vec<_>>()
+    );
+}
+
+pub(crate) async fn a_statement_that_takes_too_long_times_out(database: &Database) {
+    let store = database.connect(database.options().with_statement_timeout(Duration::from_millis(200))).await;
+    store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
+    // Somebody holds the lock that a writer of this user has to wait for.
+    let mut holder = database.look().await;
+    sqlx::raw_sql("BEGIN; SELECT 1 FROM namespaces FOR UPDATE").execute(&mut holder).await.unwrap();
+    let e = store.put(&lin(), vec![write(&turn(&lin(), "a secret"))]).await.unwrap_err();
+    assert_eq!((e.kind(), e.is_transient()), (ErrorKind::Timeout, true), "{e}");
+    assert_eq!(store.stats(&lin()).await.unwrap().records, 1, "reading goes on");
+    sqlx::raw_sql("ROLLBACK").execute(&mut holder).await.unwrap();
+    store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
+}
+
+pub(crate) async fn a_password_is_never_shown(database: &Database) {
+    let store = database.open().await;
+    let password = database.url.split("postgres:").nth(2).and_then(|rest| rest.split('@').next());
+    let password = password.filter(|word| word.len() > 8);
+    if let Some(password) = password {
+        assert!(!format!("{store:?} {:?}", database.options()).contains(password));
+    }
+    let wrong = [
+        "postgres://postgres:hunter2@127.0.0.1:1/none".to_owned(),
+        "postgres://nobody:hunter2@no-such-host.invalid/none".to_owned(),
+        database.url.replacen(password.unwrap_or("postgres:"), "hunter2", 1),
+    ];
+    for url in wrong {
+        let options = database.options().with_connect_timeout(Duration::from_millis(1500)).with_replica(url.as_str());
+        let shown = format!("{options:?}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+        let e = PostgresStore::connect(&url, options).await.unwrap_err();
+        let source = std::error::Error::source(&e).map(ToString::to_string);
+        let shown = format!("{e} {e:?} {source:?}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert!(matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::Unauthorized), "{e}");
+    }
+}
+
+fn server_options() -> PostgresOptions {
+    PostgresOptions::new(memory_core::EmbeddingSpace::cosine("test", 16), "words-1")
+        .with_connect_timeout(Duration::from_secs(3))
+}
+
+/// An import goes on, batch by batch, and somebody pulls the plug.
+pub(crate) async fn a_server_that_is_killed_loses_nothing_that_was_acknowledged(_: &Database) {
+    let mut server = Server::new("-c synchronous_commit=on -c fsync=off");
+    let store = PostgresStore::connect(&server.url(), server_options()).await.unwrap();
+    let batches: Vec<Vec<Write>> = (0..400).map(|n| (0..5).map(|m| import(n * 5 + m)).collect::<Vec<_>>()).collect();
+    let mut acknowledged = 0;
+    let mut failure = None;
+    for batch in &batches {
+        if acknowledged == 60 {
+            server.kill();
+        }
+        match store.put(&lin(), batch.clone()).await {
+            Ok(_) => acknowledged += 1,
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+    }
+    let e = failure.unwrap();
+    assert_eq!((e.kind(), e.is_transient(), acknowledged), (ErrorKind::Unavailable, true, 60), "{e}");
+    server.start();
+    // The very same store finds the server again.
+    let ids: Vec<_> = batches[..60].iter().flatten().map(|write| write.record.id).collect();
+    let kept = store.get(&lin(), &ids).await.unwrap();
+    assert!(kept.iter().all(Option::is_some), "what was acknowledged is there");
+    // The import is simply run again: what is there already stays as it is.
+    for batch in &batches {
+        store.put(&lin(), batch.clone()).await.unwrap();
+    }
+    let stats = store.stats(&lin()).await.unwrap();
+    assert_eq!((stats.records, stats.backlog[&Job::Embedding]), (2000, 2000));
+    assert_eq!(found(&store, &lin(), "words").await, 1000, "as many as were asked for");
+}
+
+fn import(number: u32) -> Write {
+    let mut record = Record::new(lin(), memory_core::Kind::TURN, format!("words of message {number}"), &SystemClock);
+    record.id = memory_core::RecordId::named(&lin(), &number.to_string());
+    Write { mode: PutMode::IfAbsent, ..write(&record) }
+}
+
+/// Reads are answered by a streaming replica, and by the primary when there is none.
+pub(crate) async fn a_replica_answers_reads(_: &Database) {
+    let mut primary = Server::new("-c wal_level=replica -c max_wal_senders=4 -c hot_standby=on -c fsync=off");
+    let first = PostgresStore::connect(&primary.url(), server_options()).await.unwrap();
+    let record = turn(&lin(), "some words");
+    first.put(&lin(), vec![write(&record)]).await.unwrap();
+    embed(&first, &record, vector(1)).await;
+    first.close().await;
+    let mut replica = primary.replica();
+    let options = server_options().with_replica(replica.url()).with_exact_up_to(0);
+    let store = PostgresStore::connect(&primary.url(), options).await.unwrap();
+    let later = turn(&lin(), "more words");
+    store.put(&lin(), vec![write(&later)]).await.unwrap();
+    for _ in 0..200 {
+        if found(&store, &lin(), "words").await == 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!((found(&store, &lin(), "words").await, near(&store, &lin(), vector(1)).await), (2, 1));
+    primary.kill();
+    assert_eq!(found(&store, &lin(), "words").await, 2, "the replica answers");
+    let e = store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Unavailable, "and takes no writes");
+    primary.start();
+    replica.kill();
+    assert_eq!(found(&store, &lin(), "words").await, 2, "the primary answers");
+    store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
+    assert_eq!(found(&store, &lin(), "words").await, 3);
+}
