@@ -4,10 +4,12 @@ use memory_core::Score;
 
 use crate::Clause;
 
-/// BM25 with Lucene's never-negative inverse document frequency: the score of a record is the sum over the clauses of
+/// BM25 with Lucene's never-negative inverse document frequency: a record gains by each clause
 /// `weight · ln(1 + (N − n + 0.5) / (n + 0.5)) · f · (k1 + 1) / (f + k1 · (1 − b + b · length / pivot))`
 /// where n of N records hold the clause, and f is how often this one does (Robertson & Zaragoza, "The Probabilistic
-/// Relevance Framework: BM25 and Beyond", 2009).
+/// Relevance Framework: BM25 and Beyond", 2009). Its score is the sum, as a part of what a record of the pivot's length
+/// would gain that holds every clause once. So 1 says that it holds all that was asked for, whatever the question; a word
+/// that no record holds counts among what is missing.
 ///
 /// The usual pivot is the mean length of all records. Here it is a fixed number of terms: what a length means does not
 /// depend on the others. Among turns of ten terms, twice as long is no dilution; among pasted pages and their answers it
@@ -66,13 +68,17 @@ impl Bm25 {
             .zip(clauses)
             .map(|(n, clause)| clause.weight * (1.0 + (documents - *n as f64 + 0.5).max(0.0) / (*n as f64 + 0.5)).ln())
             .collect();
+        let whole = rarity.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let mut ranked: Vec<(K, Score)> = candidates
             .iter()
             .filter(|candidate| candidate.admitted)
             .map(|candidate| {
                 let norm = self.k1 * (1.0 - self.b + self.b * f64::from(candidate.length) / self.pivot);
                 let gains = candidate.frequencies.iter().zip(&rarity).filter(|(f, _)| **f > 0.0);
-                (candidate.key, Score::new(gains.map(|(f, idf)| idf * f * (self.k1 + 1.0) / (f + norm)).sum()))
+                (
+                    candidate.key,
+                    Score::new(gains.map(|(f, idf)| idf * f * (self.k1 + 1.0) / (f + norm)).sum::<f64>() / whole),
+                )
             })
             .collect();
         let better = |a: &(K, Score), b: &(K, Score)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
@@ -95,14 +101,22 @@ mod tests {
 
     #[test]
     fn agrees_with_the_formula_worked_by_hand() {
-        // N = 4, n = 2: the rarity is ln(1 + 2.5 / 2.5). f = 2, twice as long as the pivot, against f = 1, as long as it.
+        // f = 2, twice as long as the pivot, against f = 1, as long as it. Then the same with a second clause that none of
+        // N = 4 records holds: the rarity is ln(1 + 2.5 / 2.5) of one and ln(1 + 4.5 / 0.5) of the other.
         let candidates = [candidate(1, 2.0, 80), candidate(2, 1.0, 40)];
         let ranked = Bm25::default().rank(4, &[Clause::term("x")], &candidates, 9);
-        let rarity = 2.0_f64.ln();
-        let expected = [(1, rarity * 2.0 * 2.2 / (2.0 + 1.2 * 1.6)), (2, rarity * 2.2 / 2.2)];
-        for ((key, score), (wanted, value)) in ranked.iter().zip(expected) {
-            assert_eq!(*key, wanted);
-            assert!((score.value() - value).abs() < 1e-6, "{score}");
+        let both = Bm25::default().rank(
+            4,
+            &[Clause::term("x"), Clause::term("y")],
+            &candidates.map(|c| Candidate { frequencies: vec![c.frequencies[0], 0.0], ..c }),
+            9,
+        );
+        let part = 2.0_f64.ln() / (2.0_f64.ln() + 10.0_f64.ln());
+        let expected = [(1, 2.0 * 2.2 / (2.0 + 1.2 * 1.6)), (2, 1.0)];
+        for (n, (wanted, value)) in expected.into_iter().enumerate() {
+            assert_eq!((ranked[n].0, both[n].0), (wanted, wanted));
+            assert!((ranked[n].1.value() - value).abs() < 1e-6, "{ranked:?}");
+            assert!((both[n].1.value() - value * part).abs() < 1e-6, "{both:?}");
         }
     }
 
@@ -110,8 +124,10 @@ mod tests {
     fn a_filtered_candidate_counts_but_is_not_given() {
         let mut hidden = candidate(1, 1.0, 3);
         hidden.admitted = false;
-        let with = Bm25::default().rank(3, &[Clause::term("x")], &[hidden, candidate(2, 1.0, 3)], 9);
-        let without = Bm25::default().rank(3, &[Clause::term("x")], &[candidate(2, 1.0, 3)], 9);
+        let both = |c: Candidate<u32>| Candidate { frequencies: vec![c.frequencies[0], 0.0], ..c };
+        let clauses = [Clause::term("x"), Clause::term("y")];
+        let with = Bm25::default().rank(3, &clauses, &[both(hidden), both(candidate(2, 1.0, 3))], 9);
+        let without = Bm25::default().rank(3, &clauses, &[both(candidate(2, 1.0, 3))], 9);
         assert_eq!(with.len(), 1);
         assert!(with[0].1 < without[0].1, "a term that two records hold is less rare");
     }
