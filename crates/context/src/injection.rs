@@ -162,7 +162,7 @@ pub struct Message<'m> {
 }
 
 /// Which rule held, and what it wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// The rule.
     pub rule: Rule,
@@ -189,7 +189,8 @@ pub enum Rule {
 }
 
 /// What is to be injected.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// The latest summaries and rounds.
     Latest {

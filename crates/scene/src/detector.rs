@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memory_core::{Clock, Error, Phrases, Result, Scope, phrases::fold};
 use parking_lot::{Mutex, RwLock};
+use serde::Serialize;
 
 use crate::{
     SceneRules,
@@ -27,7 +28,7 @@ pub struct SceneDetector {
 }
 
 /// What was found out about one message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Detection {
     /// The scene of the message: what to label its record with.
     pub scene: String,
@@ -40,7 +41,7 @@ pub struct Detection {
 }
 
 /// A message that took its session from one scene to another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SceneChange {
     /// The scene before.
     pub from: String,
@@ -49,7 +50,8 @@ pub struct SceneChange {
 }
 
 /// Why a message has its scene; with the word of the rules that decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// It holds a label's word.
     Label(String),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Two words that may mean the same: folded, the lesser first, so that every pair is written in one way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Raw")]
 pub struct WordPair {
     first: String,
     second: String,
@@ -29,6 +30,22 @@ impl WordPair {
     }
 }
 
+/// A pair as it may be written down elsewhere: in any spelling and order.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    first: String,
+    second: String,
+}
+
+impl TryFrom<Raw> for WordPair {
+    type Error = &'static str;
+
+    fn try_from(Raw { first, second }: Raw) -> Result<Self, Self::Error> {
+        Self::new(&first, &second).ok_or("the two words of a pair read the same, or one is empty")
+    }
+}
+
 /// What somebody decided about a pair that was suggested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -36,4 +53,17 @@ pub struct Verdict {
     pub pair: WordPair,
     /// Whether the two mean the same.
     pub accepted: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_the_same_in_every_order_and_spelling_also_from_a_file() {
+        let read = |text: &str| toml::from_str::<WordPair>(text);
+        assert_eq!(read("first = '猫'\nsecond = 'ＣＡＴ'").unwrap(), WordPair::new("cat", "猫").unwrap());
+        assert!(read("first = 'cat'\nsecond = 'CAT'").is_err());
+        assert_eq!(WordPair::new("cat", " "), None);
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{Embedding, RecordId, phrases::fold};
 use memory_keyword_store::words;
+use serde::Serialize;
 
 use crate::{Thesaurus, Verdict, WordPair};
 
@@ -34,7 +35,7 @@ impl Default for Suggester {
 }
 
 /// A pair that is proposed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suggestion {
     /// The two words.
     pub pair: WordPair,
@@ -43,7 +44,7 @@ pub struct Suggestion {
 }
 
 /// Why a pair is proposed.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Evidence {
     /// How many records hold both words.
     pub together: u32,

@@ -13,7 +13,7 @@ use crate::SynonymGroup;
 ///
 /// A word is found in a question however it is cased and whatever its width: a word of a script with blanks only where it
 /// stands by itself, and a single Chinese character only where the dictionary sees a word of its own (`杀` is not in
-/// "杀毒软件"). Of words that overlap the longest counts. [`expand`](Self::expand) also finds other grammatical forms
+/// "杀毒软件"). A stop word is never found. Of words that overlap the longest counts. [`expand`](Self::expand) also finds other grammatical forms
 /// (`mercenaries`).
 #[derive(Debug, Default)]
 pub struct Thesaurus {
@@ -63,6 +63,10 @@ impl Thesaurus {
             let words: Vec<String> = group.words().map(str::to_owned).collect();
             let terms: Vec<_> = words.iter().map(|word| terms(analyzer, word)).collect();
             for (n, (word, terms)) in words.iter().zip(&terms).enumerate() {
+                // A stop word ("it") is in every question and in no index.
+                if terms.is_empty() {
+                    continue;
+                }
                 let entry = Entry { group: thesaurus.groups.len(), word: n };
                 places.entry(fold(word)).or_default().push(entry);
                 if let [(term, _)] = terms.as_slice()

@@ -112,6 +112,15 @@ fn words_inside_other_words_are_not_found() {
 }
 
 #[test]
+fn a_stop_word_names_no_group() {
+    let thesaurus = Thesaurus::new(&TextAnalyzer, [SynonymGroup::new("information technology", ["IT"])]);
+    let question = "is it raining";
+    assert_eq!(thesaurus.expand(question, TextAnalyzer.query(question)), TextAnalyzer.query(question));
+    assert_eq!(thesaurus.expand_terms(question), ["raining"]);
+    assert_eq!(thesaurus.expand_terms("information technology"), ["information technology", "IT"]);
+}
+
+#[test]
 fn groups_with_a_word_in_common_are_one_clause() {
     let groups = [SynonymGroup::new("猫", ["团子", "cat"]), SynonymGroup::new("团子", ["dumpling"])];
     let thesaurus = Thesaurus::new(&TextAnalyzer, groups);

@@ -310,12 +310,14 @@ impl Reader<'_> {
         const BEFORE_MONTHS: &[&str] = &["in", "since", "during", "until", "till", "by", "early", "mid", "late"];
         let (word, end) = self.word(at)?;
         if BEFORE_MONTHS.contains(&word.as_str()) {
+            let word_before = word;
             let start = self.next(end)?;
             let (word, end) = self.word(start)?;
             let month =
                 month(&word).filter(|m| m.full && (!m.verb || at_month(self, at) || self.scan.is_upper(start)))?;
             let dated = self.month(start);
-            return dated.or_else(|| Some((end, self.reference.latest_month(month.number)?)));
+            let (end, stretch) = dated.or_else(|| Some((end, self.reference.latest_month(month.number)?)))?;
+            return Some((end, self.reaching(&word_before, stretch)));
         }
         let found = month(&word)?;
         let lower = found.verb && !self.scan.is_upper(at);
@@ -349,6 +351,12 @@ impl Reader<'_> {
     fn verb_with_year(&self, end: usize, month: i8, day: i64) -> Found {
         let (end, stretch) = self.of_year(end, month, Some(day))?;
         (!stretch.relative).then_some((end, stretch))
+    }
+
+    /// What begins then and goes on until now, after "since".
+    fn reaching(&self, word: &str, stretch: Stretch) -> Stretch {
+        let until = if word == "since" { stretch.until.max(self.reference.now) } else { stretch.until };
+        Stretch { until, ..stretch }
     }
 
     /// The day of a month, with the year if it follows.
@@ -423,7 +431,8 @@ impl Reader<'_> {
                 "different",
                 "other",
             ];
-            return (!number && self.then(end, COUNTED).is_none()).then_some((end, Stretch::year(year)?.named()));
+            let stretch = self.reaching(&word, Stretch::year(year)?.named());
+            return (!number && self.then(end, COUNTED).is_none()).then_some((end, stretch));
         }
         let (end, _) = holidays::of_year(self.scan, at, self.reference.year(0))?;
         let end = self.then(end, &["of", "in"]).map_or(end, |(_, end)| end);

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A stretch of time that a text names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Window {
     /// Its first moment.
