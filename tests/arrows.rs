@@ -43,6 +43,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("rusqlite", &["memory-engine-sqlite"]),
     ("sqlx", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
+    ("ort", &["memory-engine-local-models"]),
     ("anyhow", &["memory-engine-cli", "memory-engine-benches"]),
     (
         "tokio",
