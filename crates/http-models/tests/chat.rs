@@ -84,7 +84,7 @@ async fn everything_that_a_request_says_is_sent() {
     assert_eq!(body["max_completion_tokens"], 50);
     assert_eq!(body["stop"], json!(["\n\n"]));
     assert_eq!(body["enable_thinking"], false);
-    let schema = json!({"name": "fact", "schema": {"type": "object"}, "strict": true});
+    let schema = json!({"name": "fact", "schema": {"type": "object"}, "strict": false});
     assert_eq!(body["response_format"], json!({"type": "json_schema", "json_schema": schema}));
 }
 
