@@ -53,6 +53,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("sqlx", &["memory-engine-postgres"]),
     ("pgvector", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
+    ("ort", &["memory-engine-local-models"]),
     ("anyhow", &["memory-engine-cli", "memory-engine-benches"]),
     (
         "tokio",

@@ -53,7 +53,7 @@ impl ChatModel for HttpChatModel {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
         let answer: wire::Completion = self.client.json(self.call(request, false)?).await?;
-        answer.reply(&self.endpoint.host())
+        Ok(answer.reply(&self.endpoint.host())?.with_thoughts_apart())
     }
 
     async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {

@@ -69,6 +69,16 @@ async fn a_reply_keeps_its_reasoning_apart() {
 }
 
 #[tokio::test]
+async fn a_thought_in_tags_is_reasoning_too() {
+    let server = serving(said(json!({"content": "<think>想想</think>\n虾。"}))).await;
+    let reply = model(&server.uri(), ChatOptions::new("m")).complete(&asking()).await.unwrap();
+    assert_eq!((reply.reasoning.as_deref(), reply.text.as_str()), (Some("想想"), "虾。"));
+    let server = events(&[&piece(r#"{"content":"<think>想"}"#), &piece(r#"{"content":"</think>虾"}"#), END]).await;
+    let reply = streamed(&server.uri()).await.unwrap();
+    assert_eq!((reply.reasoning.as_deref(), reply.text.as_str()), (Some("想"), "虾"));
+}
+
+#[tokio::test]
 async fn everything_that_a_request_says_is_sent() {
     let server = serving(said(json!({"content": [{"type": "text", "text": "{}"}]}))).await;
     let options =
@@ -84,7 +94,7 @@ async fn everything_that_a_request_says_is_sent() {
     assert_eq!(body["max_completion_tokens"], 50);
     assert_eq!(body["stop"], json!(["\n\n"]));
     assert_eq!(body["enable_thinking"], false);
-    let schema = json!({"name": "fact", "schema": {"type": "object"}, "strict": true});
+    let schema = json!({"name": "fact", "schema": {"type": "object"}, "strict": false});
     assert_eq!(body["response_format"], json!({"type": "json_schema", "json_schema": schema}));
 }
 

@@ -110,6 +110,7 @@ async fn a_model_is_fetched_checked_and_noted() {
     let notes = fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
     assert!(notes.contains(&format!("{}  model.safetensors\n", sha(WEIGHTS))), "{notes}");
     assert!(!folder.join("model.safetensors.part").exists());
+    assert!(!folder.join("1_Pooling").exists(), "a file that the model lacks leaves nothing");
 }
 
 #[tokio::test]

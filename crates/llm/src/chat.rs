@@ -20,7 +20,7 @@ pub trait ChatModel: Debug + Send + Sync + 'static {
     /// The model's name, as its service knows it.
     fn name(&self) -> &str;
 
-    /// The whole reply.
+    /// The whole reply, thoughts apart.
     ///
     /// # Errors
     /// `InvalidInput` when there is no message or the service refuses the request; `Unavailable` when the reply breaks
@@ -28,7 +28,8 @@ pub trait ChatModel: Debug + Send + Sync + 'static {
     /// reason.
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply>;
 
-    /// The reply in pieces.
+    /// The reply in pieces, as the model writes them: a thought in tags is part of the text until
+    /// [`ChatReply::collect`] moves it.
     ///
     /// # Errors
     /// As [`complete`](Self::complete), at once or as the last item of the stream. A stream without an error held the

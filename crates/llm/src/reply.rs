@@ -54,7 +54,23 @@ impl ChatReply {
         Self { text: text.into(), reasoning: None, finish: FinishReason::Stop, usage: None }
     }
 
-    /// Reads a stream to its end.
+    /// Moves a thought that the text begins with, in `<think>` tags as some models write it, to the reasoning.
+    #[must_use]
+    pub fn with_thoughts_apart(mut self) -> Self {
+        let text = self.text.trim_start();
+        if let Some((thought, said)) = text.strip_prefix("<think>").and_then(|text| text.split_once("</think>")) {
+            let thought = thought.trim();
+            if !thought.is_empty() {
+                let reasoning = self.reasoning.get_or_insert_default();
+                reasoning.push_str(if reasoning.is_empty() { "" } else { "\n" });
+                reasoning.push_str(thought);
+            }
+            self.text = said.trim_start().to_owned();
+        }
+        self
+    }
+
+    /// Reads a stream to its end; thoughts in tags are moved to the reasoning.
     ///
     /// # Errors
     /// The stream's own; `Unavailable` when it ends without a finish reason.
@@ -70,7 +86,7 @@ impl ChatReply {
         }
         let broken_off = || Error::new(ErrorKind::Unavailable, "chat", "the reply broke off before its end");
         reply.finish = finish.ok_or_else(broken_off)?;
-        Ok(reply)
+        Ok(reply.with_thoughts_apart())
     }
 }
 
@@ -115,6 +131,21 @@ mod tests {
             usage: Some(usage),
         };
         assert_eq!(reply, expected);
+    }
+
+    #[test]
+    fn a_thought_in_tags_is_no_part_of_what_is_said() {
+        let apart = |text: &str| {
+            let reply = ChatReply::new(text).with_thoughts_apart();
+            (reply.reasoning.unwrap_or_default(), reply.text)
+        };
+        assert_eq!(apart("\n<think>\nhm\n</think>\n\n好。"), ("hm".into(), "好。".into()));
+        assert_eq!(apart("<think></think>好。"), (String::new(), "好。".into()));
+        for whole in ["好。", "say <think>x</think>", "<think>cut off"] {
+            assert_eq!(apart(whole), (String::new(), whole.into()));
+        }
+        let both = ChatReply { reasoning: Some("a".into()), ..ChatReply::new("<think>b</think>c") };
+        assert_eq!(both.with_thoughts_apart().reasoning.as_deref(), Some("a\nb"));
     }
 
     #[test]

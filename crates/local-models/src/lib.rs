@@ -37,6 +37,8 @@ mod kernel;
 mod late;
 mod local;
 mod model;
+#[cfg(feature = "onnx")]
+mod onnx;
 mod options;
 mod recent;
 mod source;
@@ -50,4 +52,6 @@ pub use kernel::Kernel;
 pub use late::{TokenMean, TokenVectors, maxsim, weighted_maxsim};
 pub use local::{LateInteractionReranker, LocalEmbedder, LocalModel};
 pub use model::Model;
+#[cfg(feature = "onnx")]
+pub use onnx::{OnnxEmbedder, OnnxModel, OnnxOptions, OnnxPooling, OnnxReranker};
 pub use options::{ModelOptions, Precision};

@@ -80,7 +80,7 @@ impl LocalModel {
     }
 }
 
-fn error(e: ModelError) -> Error {
+pub(crate) fn error(e: ModelError) -> Error {
     let kind = match e.kind() {
         ModelErrorKind::NotFound => ErrorKind::NotFound,
         ModelErrorKind::Corrupt => ErrorKind::Corrupt,

@@ -25,7 +25,7 @@ const E5_PREFIXES: Prefixes = ["query: ", "passage: "];
 const BGE_ZH_PREFIXES: Prefixes = ["为这个句子生成表示以用于检索相关文章：", ""];
 
 /// The prefixes of a model by the name of its directory, which says nothing else about them.
-fn prefixes_of(name: &str) -> Prefixes {
+pub(crate) fn prefixes_of(name: &str) -> Prefixes {
     let name = name.to_ascii_lowercase();
     if name.split(['-', '_']).any(|part| part == "e5") {
         E5_PREFIXES

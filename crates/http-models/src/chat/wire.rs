@@ -16,7 +16,9 @@ pub(super) fn request(options: &ChatOptions, request: &ChatRequest, streamed: bo
     if let Some(output) = &request.output {
         match options.json_mode {
             JsonMode::Schema => {
-                let schema = json!({"name": output.name, "schema": output.schema, "strict": true});
+                // Services refuse a strict schema that leaves anything open.
+                let strict = output.schema["additionalProperties"] == false;
+                let schema = json!({"name": output.name, "schema": output.schema, "strict": strict});
                 body["response_format"] = json!({"type": "json_schema", "json_schema": schema});
             }
             JsonMode::Object => {

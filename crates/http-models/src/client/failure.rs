@@ -1,5 +1,7 @@
 //! What went wrong, as the engine's error: never with a key, an address' query or anybody's text in it.
 
+use std::error::Error as StdError;
+
 use memory_core::{Error, ErrorKind};
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
@@ -31,7 +33,9 @@ impl Failure {
     /// The request did not get an answer.
     pub(crate) fn unsent(operation: &'static str, url: &Url, error: reqwest::Error) -> Self {
         let host = host(url);
-        let (kind, message, again) = if error.is_connect() {
+        let (kind, message, again) = if error.is_connect() && is_tls(&error) {
+            (ErrorKind::Unavailable, format!("{host} is there, but its certificate is not to be trusted"), Again::No)
+        } else if error.is_connect() {
             // A connection that takes too long is one that cannot be made.
             (ErrorKind::Unavailable, format!("{host} cannot be reached"), Again::Refused)
         } else if error.is_timeout() {
@@ -108,6 +112,17 @@ pub(super) fn malformed(operation: &'static str, url: &Url, error: &serde_json::
     let (line, column) = (error.line(), error.column());
     let message = format!("the answer of {} {what} (line {line}, column {column})", host(url));
     Error::new(ErrorKind::Corrupt, operation, message)
+}
+
+/// Whether it was TLS that failed, somewhere below.
+fn is_tls(error: &dyn StdError) -> bool {
+    std::iter::successors(error.source(), |&error| error.source()).any(holds_tls)
+}
+
+/// An I/O error's source is that of the error inside it, which it does not show.
+fn holds_tls(error: &(dyn StdError + 'static)) -> bool {
+    let inside = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>() || inside.is_some_and(|inside| holds_tls(inside))
 }
 
 fn host(url: &Url) -> String {

@@ -61,9 +61,6 @@ impl Download<'_> {
     /// Fetches the file: again where it breaks off, from its beginning where what was there before turns out wrong.
     pub(super) async fn run(&self) -> Result<Fetched> {
         let part = self.part();
-        if let Some(folder) = part.parent() {
-            fs::create_dir_all(folder).await.map_err(|e| at(folder, e))?;
-        }
         if let Some(there) = self.as_the_hub_has_it().await? {
             return Ok(there);
         }
@@ -140,6 +137,9 @@ impl Download<'_> {
     }
 
     async fn receive(&self, part: &Path, mut response: Response, have: u64, total: Option<u64>) -> Result<()> {
+        if let Some(folder) = part.parent() {
+            fs::create_dir_all(folder).await.map_err(|e| at(folder, e))?;
+        }
         let options = OpenOptions::new().create(true).write(true).truncate(have == 0).append(have > 0).clone();
         let mut file = options.open(part).await.map_err(|e| at(part, e))?;
         let url = response.url().clone();

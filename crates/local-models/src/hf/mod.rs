@@ -23,6 +23,9 @@ use crate::encoder::Encoder;
 use crate::error::ModelError;
 use crate::kernel::Kernel;
 use crate::model::Parts;
+#[cfg(feature = "onnx")]
+use crate::model::Pooling;
+use crate::tokenizer::Tokenizer;
 
 /// A configuration file larger than this is not one.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -37,16 +40,26 @@ pub(crate) fn open(directory: &Path, kernel: Kernel, integer: bool) -> Result<Pa
     let shape = read_json(directory, name, MAX_CONFIG)?
         .ok_or_else(|| missing(name))
         .and_then(|json| config::read_shape(&json).map_err(within(name)))?;
-    let name = "tokenizer.json";
-    let tokenizer = read_json(directory, name, MAX_TOKENIZER)?
-        .ok_or_else(|| missing(name))
-        .and_then(|json| tokenizer_json::read(&json).map_err(within(name)))?;
+    let tokenizer = tokenizer(directory)?;
     let (pooling, max_tokens) = config::read_pooling(directory)?;
     let name = "model.safetensors";
     let encoder = safetensors::Safetensors::open(&directory.join(name))
         .and_then(|mut source| Encoder::open(&mut source, shape, kernel, integer))
         .map_err(within(name))?;
     Ok(Parts { encoder, tokenizer, pooling, max_tokens })
+}
+
+/// Opens the tokenizer alone.
+pub(crate) fn tokenizer(directory: &Path) -> Result<Tokenizer, ModelError> {
+    let name = "tokenizer.json";
+    let json = read_json(directory, name, MAX_TOKENIZER)?.ok_or_else(|| missing(name))?;
+    tokenizer_json::read(&json).map_err(|error| error.within(name))
+}
+
+/// How to pool, and the longest window that the model was tuned for, where that is said.
+#[cfg(feature = "onnx")]
+pub(crate) fn pooling(directory: &Path) -> Result<(Pooling, Option<usize>), ModelError> {
+    config::read_pooling(directory)
 }
 
 fn missing(name: &str) -> ModelError {
