@@ -72,6 +72,7 @@ impl Failure {
 
 /// What the server or the driver said, for whoever looks into it. The details that a server adds are left out: they quote
 /// rows, and with them what people have said. So is all that a configuration holds.
+#[allow(clippy::wildcard_enum_match_arm, reason = "the driver's list of errors is an open one")]
 fn cause(error: &sqlx::Error) -> Option<String> {
     match error {
         sqlx::Error::Database(error) => {
@@ -89,6 +90,7 @@ fn cause(error: &sqlx::Error) -> Option<String> {
 }
 
 /// What an error means.
+#[allow(clippy::wildcard_enum_match_arm, reason = "the driver's list of errors is an open one")]
 pub(crate) fn meaning(error: &sqlx::Error) -> (ErrorKind, &'static str) {
     match error {
         sqlx::Error::Database(error) => meaning_of_code(&error.code().unwrap_or_default()),

@@ -148,8 +148,12 @@ async fn locked(server: &Server, options: &PostgresOptions) -> Result<PgConnecti
         .execute(&mut connection)
         .await?;
     if let Some(schema) = &options.schema {
-        // The name is plain: `Server::of` refuses any other.
-        sqlx::raw_sql(AssertSqlSafe(format!("CREATE SCHEMA IF NOT EXISTS {schema}"))).execute(&mut connection).await?;
+        // Whoever may not make schemas may still use one that is there.
+        let there = sqlx::query_scalar::<_, bool>("SELECT to_regnamespace($1) IS NOT NULL").bind(schema);
+        if !there.fetch_one(&mut connection).await? {
+            // The name is plain: `Server::of` refuses any other.
+            sqlx::raw_sql(AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).execute(&mut connection).await?;
+        }
     }
     Ok(connection)
 }

@@ -47,7 +47,7 @@ async fn crowd(database: &Database, options: PostgresOptions, many: u64) -> (Pos
         let scope = if user == 0 { lin() } else { Scope::user(format!("user {user}")).unwrap() };
         let count = if user == 0 { many } else { 100 };
         let record = |n: u64| {
-            let rare = if n % 100 == 0 { "rare" } else { "often" };
+            let rare = if n.is_multiple_of(100) { "rare" } else { "often" };
             turn(&scope, &format!("message {n} {rare} of user{user} about subject{}", n % 37))
         };
         let mut records: Vec<Record> = (0..count).map(record).collect();

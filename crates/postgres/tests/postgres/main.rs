@@ -70,6 +70,7 @@ fn main() {
     trials.extend(sentences!(programs, sharing:
         a_server_that_is_killed_loses_nothing_that_was_acknowledged,
         a_replica_answers_reads,
+        of_two_routed_servers_one_is_killed_and_the_users_of_the_other_notice_nothing,
     ));
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -77,6 +77,10 @@ impl Server {
         server
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable", self.port)
     }

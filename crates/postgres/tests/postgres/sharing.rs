@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use memory_core::{ErrorKind, Job, PutMode, Record, RecordStore, Scope, SystemClock, Write};
-use memory_engine_postgres::{PostgresOptions, PostgresStore};
+use memory_core::{ErrorKind, Job, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, RoutedStore};
+use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
+use memory_vector_store::{VectorEntry, VectorStore};
 
 use crate::{
     given::{Database, embed, found, lin, near, turn, vector, write},
@@ -174,4 +176,55 @@ pub(crate) async fn a_replica_answers_reads(_: &Database) {
     assert_eq!(found(&store, &lin(), "words").await, 2, "the primary answers");
     store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
     assert_eq!(found(&store, &lin(), "words").await, 3);
+}
+
+/// Users are spread over two servers, and one of them is killed.
+pub(crate) async fn of_two_routed_servers_one_is_killed_and_the_users_of_the_other_notice_nothing(_: &Database) {
+    let mut servers = [Server::new("-c fsync=off"), Server::new("-c fsync=off")];
+    let mut shards = Vec::new();
+    for server in &servers {
+        let options = server_options().with_connect_timeout(Duration::from_millis(800));
+        shards.push(PostgresStore::connect(&server.url(), options).await.unwrap());
+    }
+    let store = RoutedStore::new(shards).unwrap();
+    let users: Vec<Scope> = (0..12).map(|n| Scope::user(format!("user {n}")).unwrap()).collect();
+    for user in &users {
+        store.put(user, vec![write(&turn(user, "some words"))]).await.unwrap();
+    }
+    let everybody = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    assert_eq!(store.stats(&everybody).await.unwrap().records, 12);
+    assert_eq!(store.scan(&everybody, &ScanQuery::oldest(9)).await.unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(store.backlog(Job::Embedding, 99, Duration::ZERO).await.unwrap().len(), 12);
+    // As the engine's worker does it: what is pending, of whichever user, in one call.
+    let pending = store.backlog(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
+    let entry = |pending: memory_core::Pending| VectorEntry { record: pending.record.into(), embedding: vector(1) };
+    let done: Vec<_> = pending.iter().map(memory_core::Pending::done).collect();
+    let entries: Vec<_> = pending.into_iter().map(entry).collect();
+    VectorStore::upsert(&store, &everybody, &entries).await.unwrap();
+    assert!(store.acknowledge(&done).await.unwrap().iter().all(|fresh| *fresh));
+    let both = users.iter().map(|user| write(&turn(user, "words"))).collect();
+    assert_eq!(store.put(&everybody, both).await.unwrap_err().kind(), ErrorKind::Unsupported);
+    let home = |user: &Scope| format!("{:?}", store.shard(user).unwrap());
+    let first = home(&users[0]);
+    let (dead, alive): (Vec<&Scope>, Vec<&Scope>) = users.iter().partition(|user| home(user) == first);
+    assert!(dead.len() > 2 && alive.len() > 2, "{} and {}", dead.len(), alive.len());
+    let place = servers.iter().position(|server| first.contains(&server.port().to_string())).unwrap();
+    servers[place].kill();
+    let words = KeywordQuery::new(vec![Clause::term("words")], 9);
+    for user in &alive {
+        assert_eq!(KeywordStore::search(&store, user, &words).await.unwrap().len(), 1);
+        store.put(user, vec![write(&turn(user, "more words"))]).await.unwrap();
+    }
+    for user in &dead[..2] {
+        let e = KeywordStore::search(&store, user, &words).await.unwrap_err();
+        assert_eq!((e.kind(), e.is_transient()), (ErrorKind::Unavailable, true), "{e}");
+    }
+    let pending = store.backlog(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
+    assert_eq!(pending.len(), alive.len(), "work for the others goes on");
+    let done: Vec<_> = pending.iter().map(memory_core::Pending::done).collect();
+    assert!(store.acknowledge(&done).await.unwrap().iter().all(|fresh| *fresh));
+    servers[place].start();
+    for user in &users {
+        assert!(!KeywordStore::search(&store, user, &words).await.unwrap().is_empty(), "{user} is back");
+    }
 }

@@ -1,0 +1,285 @@
+//! The store beside hand-written SQL, on the server that `DATABASE_URL` names: 100 000 records of 384 dimensions.
+//!
+//!     scripts/with-postgres cargo run --release -p memory-engine-postgres --example side_by_side [RECORDS]
+//!
+//! Half of the records are one user's, the other half are spread over users of a thousand each. A hybrid search is one for
+//! words and one for vectors, fifty hits each, and the reading of the best ten.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement that cannot go on fails")]
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use memory_core::{
+    Embedding, EmbeddingSpace, Hit, Kind, PutMode, Record, RecordId, RecordStore, Scope, SystemClock, Write,
+};
+use memory_engine_postgres::{Lookup, PostgresOptions, PostgresStore, migrate_down};
+use memory_keyword_store::{Analyzer, KeywordQuery, KeywordStore, TextAnalyzer};
+use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use pgvector::Vector;
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use uuid::Uuid;
+
+const DIMENSIONS: usize = 384;
+const QUESTIONS: usize = 60;
+const WORDS: [&str; 48] = [
+    "周末",
+    "喜欢",
+    "爬山",
+    "海鲜",
+    "过敏",
+    "部署",
+    "服务器",
+    "昨天",
+    "搬家",
+    "汉堡",
+    "生日",
+    "咖啡",
+    "小提琴",
+    "老师",
+    "马拉松",
+    "跑步",
+    "妈妈",
+    "医院",
+    "电影",
+    "旅游",
+    "北京",
+    "上海",
+    "工作",
+    "会议",
+    "docker",
+    "deployment",
+    "hiking",
+    "mountain",
+    "weekend",
+    "Krueger",
+    "coffee",
+    "allergic",
+    "seafood",
+    "server",
+    "postgres",
+    "Hamburg",
+    "birthday",
+    "running",
+    "marathon",
+    "violin",
+    "teacher",
+    "meeting",
+    "hospital",
+    "movie",
+    "journey",
+    "project",
+    "garden",
+    "winter",
+];
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn sentence(&mut self, words: usize) -> String {
+        // A word of its own now and then, so that not everything is about everything.
+        let word = |dice: &mut Self| match dice.below(4) {
+            0 => format!("item{} ", dice.below(3000)),
+            _ => format!("{} ", WORDS[dice.below(WORDS.len())]),
+        };
+        (0..words).map(|_| word(self)).collect()
+    }
+
+    /// Vectors lie in clusters, as those of a model do.
+    fn vector(&mut self) -> Embedding {
+        let mut center = Dice(self.below(500) as u64 + 1);
+        let value = |dice: &mut Self| dice.below(2001) as f32 / 1000.0 - 1.0;
+        let values = (0..DIMENSIONS).map(|_| value(&mut center) + 0.6 * value(self)).collect();
+        Embedding::new(values).unwrap().normalized()
+    }
+}
+
+fn p50(mut times: Vec<Duration>) -> String {
+    times.sort();
+    let ms = |time: &Duration| time.as_secs_f64() * 1e3;
+    format!("{:7.1} ms (p95 {:7.1} ms)", ms(&times[times.len() / 2]), ms(&times[times.len() * 95 / 100]))
+}
+
+async fn load(store: &PostgresStore, scope: &Scope, count: usize, dice: &mut Dice) {
+    let analyzer = TextAnalyzer;
+    for batch in (0..count).collect::<Vec<_>>().chunks(1000) {
+        let records: Vec<Record> = batch
+            .iter()
+            .map(|_| {
+                let words = 6 + dice.below(12);
+                Record::new(scope.clone(), Kind::TURN, dice.sentence(words), &SystemClock)
+            })
+            .collect();
+        let write = |record: &Record| Write {
+            record: record.clone(),
+            mode: PutMode::Create,
+            terms: Some(analyzer.document(&record.text)),
+        };
+        store.put(scope, records.iter().map(write).collect()).await.unwrap();
+        let entry = |mut record: Record| {
+            record.revision = 1;
+            VectorEntry { record: Arc::new(record), embedding: dice.vector() }
+        };
+        let entries: Vec<VectorEntry> = records.into_iter().map(entry).collect();
+        VectorStore::upsert(store, scope, &entries).await.unwrap();
+    }
+}
+
+/// What somebody would write by hand: both arms and their fusion in one statement, over the same indexes.
+const BY_HAND: &str = "
+    WITH near AS (
+        SELECT id, row_number() OVER (ORDER BY distance) AS rank FROM (
+            SELECT v.id, NEARNESS AS distance FROM vectors v WHERE v.ns = $1 ORDER BY NEARNESS LIMIT 50) v
+    ), words AS (
+        SELECT id, row_number() OVER (ORDER BY score DESC) AS rank FROM (
+            SELECT d.id, ts_rank(d.lexemes, $3::tsquery, 1) AS score FROM keyword_documents d
+            WHERE d.ns = $1 AND d.lexemes @@ $3::tsquery ORDER BY score DESC LIMIT 50) d
+    )
+    SELECT r.id, r.text, r.occurred_at FROM (
+        SELECT id, coalesce(1.0 / (60 + n.rank), 0) + coalesce(1.0 / (60 + w.rank), 0) AS score
+        FROM near n FULL JOIN words w USING (id) ORDER BY score DESC LIMIT 10) best
+    JOIN records r ON r.ns = $1 AND r.id = best.id ORDER BY best.score DESC";
+
+struct Question {
+    words: KeywordQuery,
+    vector: Embedding,
+    lexemes: String,
+}
+
+async fn measure(store: &PostgresStore, look: &mut PgConnection, scope: &Scope, questions: &[Question], ns: Uuid) {
+    let (mut words, mut near, mut hybrid, mut found) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for question in questions {
+        let nearest = VectorQuery::new(question.vector.clone(), 50);
+        let begin = Instant::now();
+        let by_words = KeywordStore::search(store, scope, &question.words).await.unwrap();
+        words.push(begin.elapsed());
+        let begin = Instant::now();
+        let by_vector = VectorStore::search(store, scope, &nearest).await.unwrap();
+        near.push(begin.elapsed());
+        found.push((by_words.len(), by_vector));
+        let begin = Instant::now();
+        let arms = futures::join!(
+            KeywordStore::search(store, scope, &question.words),
+            VectorStore::search(store, scope, &nearest)
+        );
+        let mut all: Vec<Hit> = arms.0.unwrap().into_iter().chain(arms.1.unwrap()).collect();
+        all.sort_by(Hit::best_first);
+        let best: Vec<RecordId> = all.iter().take(10).map(|hit| hit.id).collect();
+        assert!(!store.get(scope, &best).await.unwrap().is_empty());
+        hybrid.push(begin.elapsed());
+    }
+    println!("  store, words            {}", p50(words));
+    println!("  store, vectors          {}", p50(near));
+    println!("  store, hybrid           {}", p50(hybrid));
+    let nearness =
+        [("index", "(v.embedding::vector(384) <=> $2::vector(384))"), ("exact", "((v.embedding <=> $2) + 0)")];
+    for (name, nearness) in nearness {
+        let sql = BY_HAND.replace("NEARNESS", nearness);
+        let mut times = Vec::new();
+        for question in questions {
+            let begin = Instant::now();
+            let mut transaction = look
+                .begin_with("BEGIN; SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200")
+                .await
+                .unwrap();
+            let rows = sqlx::query(AssertSqlSafe(sql.as_str()))
+                .bind(ns)
+                .bind(Vector::from(question.vector.values().to_vec()))
+                .bind(&question.lexemes)
+                .fetch_all(&mut *transaction)
+                .await
+                .unwrap();
+            transaction.commit().await.unwrap();
+            assert!(!rows.is_empty());
+            times.push(begin.elapsed());
+        }
+        println!("  by hand, hybrid, {name}  {}", p50(times));
+    }
+}
+
+async fn fetch_ns(look: &mut PgConnection, scope: &Scope) -> Uuid {
+    let sql = "SELECT ns FROM namespaces WHERE tenant = $1 AND username = $2";
+    let row = sqlx::query(sql).bind(scope.tenant()).bind(scope.user_name()).fetch_one(look).await.unwrap();
+    row.get(0)
+}
+
+#[tokio::main]
+async fn main() {
+    let url = std::env::var("DATABASE_URL").unwrap();
+    let records = std::env::args().nth(1).map_or(100_000, |count| count.parse().unwrap());
+    let space = EmbeddingSpace::cosine("bench", DIMENSIONS);
+    let options = PostgresOptions::new(space, TextAnalyzer.fingerprint()).with_statement_timeout(Duration::ZERO);
+    let store = PostgresStore::connect(&url, options.clone()).await.unwrap();
+    let mut look = PgConnection::connect(&url).await.unwrap();
+    let mut dice = Dice(7);
+    // As after a bulk load anywhere: the graph is built at the end, at once.
+    let definition: String =
+        sqlx::query_scalar("SELECT indexdef FROM pg_indexes WHERE indexname = 'vectors_by_nearness'")
+            .fetch_one(&mut look)
+            .await
+            .unwrap();
+    sqlx::raw_sql("DROP INDEX vectors_by_nearness").execute(&mut look).await.unwrap();
+    let begin = Instant::now();
+    let mut scopes = vec![(Scope::user("many").unwrap(), records / 2)];
+    scopes.extend((0..records / 2000).map(|n| (Scope::user(format!("user {n}")).unwrap(), 1000)));
+    for (scope, count) in &scopes {
+        load(&store, scope, *count, &mut dice).await;
+    }
+    println!("{records} records with terms and vectors: {:.0} s", begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    sqlx::raw_sql(AssertSqlSafe(definition)).execute(&mut look).await.unwrap();
+    println!("the graph over their vectors: {:.0} s", begin.elapsed().as_secs_f64());
+    sqlx::raw_sql("VACUUM ANALYZE").execute(&mut look).await.unwrap();
+    let sizes = "SELECT relname::text, pg_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'i')
+                 AND relnamespace = 'public'::regnamespace AND pg_relation_size(oid) > 1000000 ORDER BY 2 DESC";
+    for row in sqlx::query(sizes).fetch_all(&mut look).await.unwrap() {
+        println!(
+            "  {:32} {:6.0} bytes a record",
+            row.get::<String, _>(0),
+            row.get::<i64, _>(1) as f64 / records as f64
+        );
+    }
+    let analyzer = TextAnalyzer;
+    for (scope, count) in [&scopes[0], &scopes[3]] {
+        let ns = fetch_ns(&mut look, scope).await;
+        let mut questions = Vec::new();
+        for _ in 0..QUESTIONS {
+            let words = KeywordQuery::new(analyzer.query(&dice.sentence(4)), 50);
+            // The very lexemes that the store looks for, from its own plan.
+            let plan = store.explain(scope, Lookup::Keywords(&words)).await.unwrap();
+            let quoted = plan.split("@@ '").nth(1).and_then(|rest| rest.split("'::tsquery").next()).unwrap();
+            questions.push(Question { words, vector: dice.vector(), lexemes: quoted.replace("''", "'") });
+        }
+        for exact_up_to in [0, u64::MAX] {
+            let store = PostgresStore::connect(&url, options.clone().with_exact_up_to(exact_up_to)).await.unwrap();
+            println!(
+                "{count} records of one user among {records}, {}:",
+                if exact_up_to == 0 { "index" } else { "exact" }
+            );
+            measure(&store, &mut look, scope, &questions, ns).await;
+            store.close().await;
+        }
+    }
+    for count in [2000, 5000, 10_000, 20_000] {
+        // A session of so many vectors of the many.
+        let sql = "SELECT v.id FROM (SELECT id, embedding FROM vectors WHERE ns = $1 LIMIT $3) v ORDER BY v.embedding <=> $2 LIMIT 50";
+        let ns = fetch_ns(&mut look, &scopes[0].0).await;
+        let mut times = Vec::new();
+        for _ in 0..20 {
+            let begin = Instant::now();
+            let to = Vector::from(dice.vector().values().to_vec());
+            sqlx::query(sql).bind(ns).bind(to).bind(count).fetch_all(&mut look).await.unwrap();
+            times.push(begin.elapsed());
+        }
+        println!("an exact scan of {count:6} vectors  {}", p50(times));
+    }
+    store.close().await;
+    migrate_down(&url, &options, 0).await.unwrap();
+}
