@@ -27,7 +27,9 @@ const FUSED: Mode = mode("fused", Arms::All, |o| o.reranked = 0);
 const RERANKED: Mode = mode("fused + rerank", Arms::All, |_| {});
 
 /// The default but for one part.
-const ABLATIONS: [Mode; 8] = [
+const ABLATIONS: [Mode; 10] = [
+    mode("- dates", Arms::All, |o| o.date_weight = 0.0),
+    mode("half the dates", Arms::All, |o| o.date_weight = 0.5),
     mode("- neighbours", Arms::All, |o| o.neighbor_share = 0.0),
     mode("- voice", Arms::All, |o| o.assistant_weight = 1.0),
     mode("- near-duplicates", Arms::All, |o| o.near_duplicate = 2.0),

@@ -31,16 +31,23 @@ impl Terms {
     }
 }
 
-impl<T: Into<String>> FromIterator<T> for Terms {
-    /// Counts the terms; those that are empty or hold white space are left out.
-    fn from_iter<I: IntoIterator<Item = T>>(terms: I) -> Self {
-        let mut counts = BTreeMap::new();
+impl<T: Into<String>> Extend<T> for Terms {
+    /// Counts the terms, too; those that are empty or hold white space are left out.
+    fn extend<I: IntoIterator<Item = T>>(&mut self, terms: I) {
         for term in terms {
             let term: String = term.into();
             if !term.is_empty() && !term.chars().any(char::is_whitespace) {
-                *counts.entry(term).or_insert(0) += 1;
+                *self.0.entry(term).or_insert(0) += 1;
             }
         }
-        Self(counts)
+    }
+}
+
+impl<T: Into<String>> FromIterator<T> for Terms {
+    /// Counts the terms; those that are empty or hold white space are left out.
+    fn from_iter<I: IntoIterator<Item = T>>(terms: I) -> Self {
+        let mut all = Self::default();
+        all.extend(terms);
+        all
     }
 }

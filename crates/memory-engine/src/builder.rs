@@ -11,7 +11,7 @@ use memory_synonyms::{MemorySynonymStore, SharedThesaurus, SynonymStore};
 use memory_vector_store::{MemoryVectorStore, VectorStore};
 
 use crate::{
-    MemoryEngine, RecallOptions,
+    MemoryEngine, RecallOptions, dates,
     engine::{Parts, Stores},
 };
 
@@ -185,6 +185,7 @@ impl Builder {
         let outside = |_| Error::new(ErrorKind::Unsupported, "build", "call it within a tokio runtime");
         let runtime = tokio::runtime::Handle::try_current().map_err(outside)?;
         let space = self.embedder.space().clone();
+        let analyzed_by = format!("{}+{}", self.analyzer.fingerprint(), dates::FINGERPRINT);
         let in_memory = || -> Arc<dyn SynonymStore> { Arc::new(MemorySynonymStore::new()) };
         let (stores, synonyms) = match self.backend {
             Backend::Stores(stores) => (stores, in_memory()),
@@ -199,7 +200,7 @@ impl Builder {
             #[cfg(feature = "sqlite")]
             Backend::Sqlite(path) => {
                 use memory_sqlite::{Mismatch as OnMismatch, SqliteOptions, SqliteStore};
-                let options = SqliteOptions::new(space.clone(), self.analyzer.fingerprint())
+                let options = SqliteOptions::new(space.clone(), analyzed_by)
                     .with_clock(Arc::clone(&self.clock))
                     .with_mismatch(match self.mismatch {
                         Mismatch::Refuse => OnMismatch::Refuse,
@@ -212,7 +213,7 @@ impl Builder {
             #[cfg(feature = "postgres")]
             Backend::Postgres(Address(url)) => {
                 use memory_postgres::{Mismatch as OnMismatch, PostgresOptions, PostgresStore};
-                let options = PostgresOptions::new(space.clone(), self.analyzer.fingerprint())
+                let options = PostgresOptions::new(space.clone(), analyzed_by)
                     .with_clock(Arc::clone(&self.clock))
                     .with_mismatch(match self.mismatch {
                         Mismatch::Refuse => OnMismatch::Refuse,

@@ -15,7 +15,7 @@ use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn,
+    Builder, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn, dates,
     indexer::{self, indexed_text},
     pipeline,
 };
@@ -128,8 +128,9 @@ impl MemoryEngine {
     /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
         records.iter().try_for_each(|record| self.check(record))?;
-        let terms = self.analyze_records(records.iter().map(indexed_text).collect()).await?;
-        let entries: Vec<(Arc<Record>, Terms)> = records.iter().cloned().map(Arc::new).zip(terms.clone()).collect();
+        let shared: Vec<Arc<Record>> = records.iter().cloned().map(Arc::new).collect();
+        let terms = self.analyze_records(shared.clone()).await?;
+        let entries: Vec<(Arc<Record>, Terms)> = shared.into_iter().zip(terms.clone()).collect();
         let writes = records.into_iter().zip(terms);
         let writes = writes.map(|(record, terms)| Write { record, mode, terms: Some(terms) }).collect();
         let written = self.records().put(scope, writes).await?;
@@ -355,9 +356,14 @@ impl MemoryEngine {
     }
 
     /// Analyzes off the runtime: a long text or the first use of the dictionary would hold up other tasks.
-    pub(crate) async fn analyze_records(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
+    pub(crate) async fn analyze_records(&self, records: Vec<Arc<Record>>) -> Result<Vec<Terms>> {
         let analyzer = Arc::clone(&self.inner.parts.analyzer);
-        off_runtime("analyze", move || texts.iter().map(|text| analyzer.document(text)).collect()).await
+        let analyze = move |record: &Arc<Record>| {
+            let mut terms = analyzer.document(&indexed_text(record));
+            dates::add_to(&mut terms, record);
+            terms
+        };
+        off_runtime("analyze", move || records.iter().map(analyze).collect()).await
     }
 
     /// Embeds; long texts off the runtime, since an embedder that computes in the process may take long over them.

@@ -72,7 +72,7 @@ impl MemoryEngine {
         let records: Vec<Arc<Record>> = pending.iter().map(|p| Arc::new(p.record.clone())).collect();
         match job {
             Job::Keywords => {
-                let terms = self.analyze_records(records.iter().map(|r| indexed_text(r)).collect()).await?;
+                let terms = self.analyze_records(records.clone()).await?;
                 let entries = records.iter().cloned().zip(terms).map(|(record, terms)| KeywordEntry { record, terms });
                 for (scope, entries) in by_tenant(entries, |entry| &entry.record)? {
                     self.keywords().upsert(&scope, &entries).await?;

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod builder;
+mod dates;
 mod engine;
 pub mod evidence;
 mod explanation;

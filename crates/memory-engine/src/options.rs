@@ -24,6 +24,8 @@ pub struct RecallOptions {
     pub spelling_weight: f64,
     /// Whether synonyms of the question's words are looked for, too.
     pub synonyms: bool,
+    /// How much a stretch of time that the question names counts beside its words; nothing, with 0.
+    pub date_weight: f64,
     /// How many of the best candidates the reranker judges, if there is one; none, with 0.
     pub reranked: usize,
     /// How much the reranker counts beside the order before it, 0 to 1.
@@ -56,6 +58,7 @@ impl Default for RecallOptions {
             vector_weight: 0.4,
             spelling_weight: 0.01,
             synonyms: true,
+            date_weight: 1.0,
             reranked: 20,
             rerank_weight: 0.4,
             neighbor_share: 0.5,

@@ -1,5 +1,6 @@
 //! What is asked of a recall.
 
+use jiff::tz::TimeZone;
 use memory_core::{Field, Filter, Op, Timestamp};
 
 use crate::RecallOptions;
@@ -21,6 +22,12 @@ pub struct RecallQuery {
     pub scene: Option<String>,
     /// Whose words count more.
     pub speaker: Option<String>,
+    /// When it is asked: what "last week" in it means. Now, when not set.
+    pub asked_at: Option<Timestamp>,
+    /// Where it is asked: when a day begins in it.
+    pub zone: TimeZone,
+    /// Whether only what occurred in the stretches of time that the question names is looked at; they only count, else.
+    pub only_then: bool,
     /// Other options than the engine's.
     pub options: Option<RecallOptions>,
 }
@@ -28,8 +35,18 @@ pub struct RecallQuery {
 impl RecallQuery {
     /// Asks this, of everything within the scope.
     pub fn new(text: impl Into<String>) -> Self {
-        let (filter, limit, scene, speaker, options) = (None, None, None, None, None);
-        Self { text: text.into(), filter, limit, arms: Arms::default(), scene, speaker, options }
+        Self {
+            text: text.into(),
+            filter: None,
+            limit: None,
+            arms: Arms::default(),
+            scene: None,
+            speaker: None,
+            asked_at: None,
+            zone: TimeZone::UTC,
+            only_then: false,
+            options: None,
+        }
     }
 
     /// Gives at most so many hits.
@@ -73,6 +90,18 @@ impl RecallQuery {
     /// Has what this speaker said count more.
     pub fn by_speaker(mut self, name: impl Into<String>) -> Self {
         self.speaker = Some(name.into());
+        self
+    }
+
+    /// Asks at this time, in this zone: for questions such as "what did I do yesterday?".
+    pub fn asked_at(mut self, time: Timestamp, zone: TimeZone) -> Self {
+        (self.asked_at, self.zone) = (Some(time), zone);
+        self
+    }
+
+    /// Looks only at what occurred when the question says; at everything, when it says nothing about time.
+    pub fn only_then(mut self) -> Self {
+        self.only_then = true;
         self
     }
 

@@ -7,7 +7,7 @@ use memory_reranker::{Fusion, Ranking, fuse};
 use memory_vector_store::VectorQuery;
 
 use super::{candidate::Candidate, plan::Plan};
-use crate::{Arms, MemoryEngine};
+use crate::{Arms, MemoryEngine, dates};
 
 /// What the question's words find.
 pub(crate) async fn keyword(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_>) -> Result<Vec<Hit>> {
@@ -15,7 +15,11 @@ pub(crate) async fn keyword(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_
         return Ok(Vec::new());
     }
     let clauses = engine.analyze_query(plan.query.text.clone()).await?;
-    let clauses = if plan.options.synonyms { expand(engine, scope, plan, clauses).await } else { clauses };
+    let mut clauses = if plan.options.synonyms { expand(engine, scope, plan, clauses).await } else { clauses };
+    if plan.options.date_weight > 0.0 {
+        let query = plan.query;
+        clauses.extend(dates::clauses(&query.text, plan.asked_at, &query.zone, plan.options.date_weight));
+    }
     if clauses.is_empty() {
         return Ok(Vec::new()); // only stop words: not evidence of anything
     }

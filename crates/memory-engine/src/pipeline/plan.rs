@@ -1,6 +1,6 @@
 //! What a recall is to do, once the question, the engine's options and the scene are brought together.
 
-use memory_core::{Error, Filter, Result};
+use memory_core::{Error, Field, Filter, Op, Result, Timestamp};
 
 use crate::{MemoryEngine, RecallOptions, RecallQuery};
 
@@ -9,6 +9,7 @@ use crate::{MemoryEngine, RecallOptions, RecallQuery};
 pub(crate) struct Plan<'a> {
     pub(crate) query: &'a RecallQuery,
     pub(crate) options: RecallOptions,
+    pub(crate) asked_at: Timestamp,
     pub(crate) limit: usize,
     /// How many hits each arm brings in.
     pub(crate) pool: usize,
@@ -27,12 +28,21 @@ impl<'a> Plan<'a> {
             filter.validate()?;
         }
         let options = query.options.unwrap_or(*engine.options());
+        let asked_at = query.asked_at.unwrap_or_else(|| engine.clock().now());
         let seen = query.scene.as_ref().and_then(|scene| engine.scene_policy().filter(scene));
-        let filter = match (query.filter.clone(), seen) {
-            (Some(asked), Some(seen)) => Some(asked.and(seen)),
-            (asked, seen) => asked.or(seen),
-        };
+        let then = if query.only_then { named_time(query, asked_at) } else { None };
+        let filter = [query.filter.clone(), seen, then].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
-        Ok(Self { query, options, limit, pool: options.pool.max(limit), filter })
+        Ok(Self { query, options, asked_at, limit, pool: options.pool.max(limit), filter })
     }
+}
+
+/// That something occurred in one of the stretches of time that the question names.
+fn named_time(query: &RecallQuery, asked_at: Timestamp) -> Option<Filter> {
+    let within = |window: memory_temporal::Window| {
+        let from = Filter::compare(Field::OccurredAt, Op::Ge, window.from);
+        from.and(Filter::compare(Field::OccurredAt, Op::Lt, window.until))
+    };
+    let windows = memory_temporal::windows(&query.text, asked_at, &query.zone);
+    (!windows.is_empty()).then(|| Filter::Or(windows.into_iter().map(within).collect()))
 }
