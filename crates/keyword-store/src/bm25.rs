@@ -8,8 +8,9 @@ use crate::Clause;
 /// `weight · ln(1 + (N − n + 0.5) / (n + 0.5)) · f · (k1 + 1) / (f + k1 · (1 − b + b · length / pivot))`
 /// where n of N records hold the clause, and f is how often this one does (Robertson & Zaragoza, "The Probabilistic
 /// Relevance Framework: BM25 and Beyond", 2009). Its score is the sum, as a part of what a record of the pivot's length
-/// would gain that holds every clause once. So 1 says that it holds all that was asked for, whatever the question; a word
-/// that no record holds counts among what is missing.
+/// would gain that holds every clause once. So 1 says that it holds all that was asked for, whatever the question. A word
+/// that no record holds counts among what is missing; a clause of a lesser weight than 1 is a guess at a word, which counts
+/// only when some record bears it out.
 ///
 /// The usual pivot is the mean length of all records. Here it is a fixed number of terms: what a length means does not
 /// depend on the others. Among turns of ten terms, twice as long is no dilution; among pasted pages and their answers it
@@ -68,7 +69,8 @@ impl Bm25 {
             .zip(clauses)
             .map(|(n, clause)| clause.weight * (1.0 + (documents - *n as f64 + 0.5).max(0.0) / (*n as f64 + 0.5)).ln())
             .collect();
-        let whole = rarity.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        let asked = rarity.iter().zip(&holders).zip(clauses).filter(|((_, n), clause)| **n > 0 || clause.weight >= 1.0);
+        let whole = asked.map(|((rarity, _), _)| rarity).sum::<f64>().max(f64::MIN_POSITIVE);
         let mut ranked: Vec<(K, Score)> = candidates
             .iter()
             .filter(|candidate| candidate.admitted)

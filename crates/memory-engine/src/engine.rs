@@ -15,7 +15,8 @@ use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn, dates,
+    Builder, Enhanced, Enhancement, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn, dates,
+    enhance,
     indexer::{self, indexed_text},
     pipeline,
 };
@@ -204,6 +205,20 @@ impl MemoryEngine {
     /// fails, the answer says so in [`Recall::degraded`].
     pub async fn recall(&self, scope: &Scope, query: impl Into<RecallQuery>) -> Result<Recall> {
         pipeline::recall(self, scope, &query.into()).await
+    }
+
+    /// As [`recall`](Self::recall), and when nothing [relevant](Recall::relevant) is found, again with the dialogue before
+    /// the question, and then as a model rewrites it. Says which of these found what it gives.
+    ///
+    /// # Errors
+    /// As [`recall`](Self::recall). A model that fails or breaks the contract is named in [`Recall::degraded`].
+    pub async fn recall_enhanced(
+        &self,
+        scope: &Scope,
+        query: impl Into<RecallQuery>,
+        enhancement: &Enhancement,
+    ) -> Result<Enhanced> {
+        enhance::recall(self, scope, &query.into(), enhancement).await
     }
 
     /// Why a record is where it is in the answer to a question, or why it is not there.

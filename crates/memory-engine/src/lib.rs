@@ -3,10 +3,12 @@
 mod builder;
 mod dates;
 mod engine;
+mod enhance;
 pub mod evidence;
 mod explanation;
 mod forget;
 mod indexer;
+mod injection;
 mod options;
 mod pipeline;
 mod query;
@@ -15,15 +17,18 @@ mod turn;
 
 pub use builder::{Builder, Mismatch};
 pub use engine::MemoryEngine;
+pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
 pub use explanation::{Explanation, Verdict};
 pub use forget::Forget;
 pub use indexer::Progress;
+pub use injection::{Injection, Injector};
 pub use options::RecallOptions;
 pub use query::{Arms, RecallQuery};
 pub use recall::{Arm, Boost, Degraded, Found, Recall, RecallHit, StageTime};
 pub use turn::Turn;
 
-pub use memory_context::{MemoryBlock, Rendered};
+pub use memory_context as context;
+pub use memory_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, Rendered};
 pub use memory_core::{
     Barred, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Field, Filter, Job, Kind,
     ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId, RecordStore, Result,
@@ -33,13 +38,12 @@ pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
 #[cfg(feature = "http-models")]
 pub use memory_http_models as http_models;
 pub use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
+pub use memory_llm as llm;
 #[cfg(feature = "local-models")]
 pub use memory_local_models::LocalModel;
 pub use memory_reranker::{LexicalReranker, Method, Reranker};
-pub use memory_scene::{
-    Detection, Reason, SceneChange, SceneDetector, ScenePolicy, SceneRules, SceneView, SessionLimits,
-};
-pub use memory_synonyms::{
-    MemorySynonymStore, SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt, Thesaurus,
-};
+pub use memory_scene as scene;
+pub use memory_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};
+pub use memory_synonyms as synonyms;
+pub use memory_synonyms::{SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt};
 pub use memory_vector_store::{MemoryVectorStore, VectorStore};

@@ -44,6 +44,10 @@ pub struct RecallOptions {
     pub half_life: Duration,
     /// How much more a record counts by the speaker who is [asked for](crate::RecallQuery::by_speaker).
     pub speaker_boost: f64,
+    /// From which part of the question's words on (0 to 1) a hit answers it, and is not only the best there is.
+    pub relevant_words: f64,
+    /// From which part of the way between an unrelated text and the same text on (0 to 1) a vector does.
+    pub relevant_nearness: f64,
     /// From which similarity on (0 to 1) a hit only repeats a better one and goes behind all others.
     pub near_duplicate: f64,
 }
@@ -67,6 +71,8 @@ impl Default for RecallOptions {
             oldest: 1.0,
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
             speaker_boost: 1.2,
+            relevant_words: 0.35,
+            relevant_nearness: 0.55,
             near_duplicate: 0.8,
         }
     }

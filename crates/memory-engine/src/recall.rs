@@ -18,6 +18,12 @@ pub struct Recall {
 }
 
 impl Recall {
+    /// The hits that fit the question by themselves: what may be put before a model that did not ask. Empty when nothing
+    /// does, which is an answer.
+    pub fn relevant(&self) -> impl Iterator<Item = &RecallHit> {
+        self.hits.iter().filter(|hit| hit.relevant)
+    }
+
     /// Whether some stage is missing.
     pub fn is_partial(&self) -> bool {
         !self.degraded.is_empty()
@@ -34,6 +40,8 @@ pub struct RecallHit {
     pub score: Score,
     /// What the reranker said, on its own scale, if it was asked.
     pub reranked: Option<Score>,
+    /// Whether it fits the question by itself, and is not only the best there is: words or vector are near enough.
+    pub relevant: bool,
     /// What made it count more or less in the end.
     pub boosts: Vec<Boost>,
     /// Which arms found it.

@@ -12,17 +12,17 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use jiff::tz::TimeZone;
 use memory_engine::{MemoryEngine, RecallQuery, Scope, Timestamp};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::import::Importer;
 use crate::{
     args::StoreArgs,
     embedder::EmbedderArgs,
+    gate,
     metrics::{DEPTH, Metrics},
     modes::Mode,
     output,
-    reader::Lines,
+    question::{self, Question},
 };
 
 /// Measure retrieval on a file of memories and a file of questions.
@@ -51,38 +51,19 @@ pub(crate) struct Eval {
     /// Also ask with each part of the recall left out in turn
     #[arg(long)]
     ablate: bool,
+    /// Also ask each question in a scope where it does not belong, and count what would be injected there
+    #[arg(long)]
+    off_topic: bool,
     /// Give the metrics as JSON
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct Question {
-    id: String,
-    scope: String,
-    question: String,
-    #[serde(default)]
-    category: String,
-    time: Option<String>,
-    #[serde(default)]
-    gold: Vec<String>,
-    #[serde(default)]
-    gold_groups: Vec<BTreeSet<String>>,
-}
-
-impl Question {
-    fn groups(&self) -> Vec<BTreeSet<String>> {
-        let each = || self.gold.iter().collect::<BTreeSet<_>>().into_iter().map(|id| BTreeSet::from([id.clone()]));
-        let groups = if self.gold_groups.is_empty() { each().collect() } else { self.gold_groups.clone() };
-        groups.into_iter().filter(|group| !group.is_empty()).collect()
-    }
 }
 
 impl Eval {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         ensure!(self.k.iter().all(|k| (1..=DEPTH).contains(k)), "each k lies between 1 and {DEPTH}");
         let ks: Vec<usize> = self.k.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-        let questions = read_questions(&self.questions)?;
+        let questions = question::read(&self.questions)?;
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| folder.path().join("eval.db"));
         ensure!(!db.exists(), "{} is there already; eval builds a store of its own", db.display());
@@ -108,6 +89,9 @@ impl Eval {
                 }
             }
         }
+        if self.off_topic {
+            report.insert("off_topic".into(), gate::measure(&engine, &questions).await?);
+        }
         report.insert("by_category".into(), Value::Object(categories.clone()));
         if self.json {
             say!("{}", serde_json::to_string_pretty(&report)?);
@@ -116,27 +100,11 @@ impl Eval {
         let ks = ks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
         say!("{memories} memories, {} questions, k = {ks}\n{table}", questions.len());
         print_categories(&categories)?;
+        if let Some(measured) = report.get("off_topic") {
+            say!("{}", gate::table(measured));
+        }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn read_questions(path: &Path) -> Result<Vec<Question>> {
-    let file = File::open(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let mut questions: Vec<Question> = Vec::new();
-    let mut ids = BTreeSet::new();
-    for line in Lines::new(BufReader::new(file)) {
-        let line = line?;
-        let place = || format!("{}: line {}", path.display(), line.number);
-        let text = line.text.as_ref().map_err(|e| anyhow::anyhow!("{}: {e}", place()))?;
-        let question: Question = serde_json::from_str(text).with_context(place)?;
-        if !ids.insert(question.id.clone()) {
-            bail!("{}: the question id {} is there twice", place(), question.id);
-        }
-        questions.push(question);
-    }
-    questions.retain(|question| !question.groups().is_empty());
-    ensure!(!questions.is_empty(), "{} holds no question with gold", path.display());
-    Ok(questions)
 }
 
 async fn build(engine: &MemoryEngine, path: &Path) -> Result<u64> {

@@ -1,0 +1,94 @@
+//! Measures when nothing is said: how often what is found passes for relevant, for questions that belong to a scope and
+//! for questions that belong to another.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, ensure};
+use memory_engine::{Arm, MemoryEngine, RecallHit, RecallQuery, Scope};
+use serde_json::{Value, json};
+
+use crate::{output, question::Question};
+
+/// How many hits would be injected.
+const INJECTED: usize = 5;
+
+/// What was found for a question: for each hit how near its words and its vector are, and whether it is gold.
+struct Asked {
+    hits: Vec<Hit>,
+}
+
+struct Hit {
+    words: f64,
+    nearness: f64,
+    relevant: bool,
+    gold: bool,
+}
+
+/// Asks every question in its own scope and in another one, and counts for several thresholds what would be injected.
+pub(crate) async fn measure(engine: &MemoryEngine, questions: &[Question]) -> Result<Value> {
+    let scopes: Vec<&str> = questions.iter().map(|q| q.scope.as_str()).collect::<BTreeSet<_>>().into_iter().collect();
+    ensure!(scopes.len() > 1, "all questions belong to one scope; there is none to ask them in off topic");
+    let bar = output::progress(2 * questions.len() as u64, "off topic {wide_bar} {pos}/{len} {eta}");
+    let (mut on, mut off) = (Vec::new(), Vec::new());
+    for question in questions {
+        let own = scopes.iter().position(|scope| *scope == question.scope).unwrap_or_default();
+        on.push(ask(engine, question, scopes[own]).await?);
+        off.push(ask(engine, question, scopes[(own + 1) % scopes.len()]).await?);
+        bar.inc(2);
+    }
+    bar.finish_and_clear();
+    let count = |passes: &dyn Fn(&Hit) -> bool| {
+        let share = |asked: &[Asked], counts: &dyn Fn(&Hit) -> bool| {
+            asked.iter().filter(|a| a.hits.iter().any(counts)).count() as f64 / asked.len().max(1) as f64
+        };
+        json!({
+            "injects": share(&on, passes),
+            "injects_gold": share(&on, &|hit| passes(hit) && hit.gold),
+            "injects_off_topic": share(&off, passes),
+        })
+    };
+    let grid = |of: fn(&Hit) -> f64| -> Value {
+        (1..20).map(|n| f64::from(n) / 20.0).map(|t| (format!("{t:.2}"), count(&|hit| of(hit) >= t))).collect()
+    };
+    Ok(json!({
+        "any": count(&|_| true),
+        "default": count(&|hit| hit.relevant),
+        "words": grid(|hit| hit.words),
+        "nearness": grid(|hit| hit.nearness),
+    }))
+}
+
+async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<Asked> {
+    let query = RecallQuery::new(&question.question).with_limit(INJECTED);
+    let recall = engine.recall(&Scope::user(scope)?, query).await?;
+    let gold: BTreeSet<String> = question.groups().into_iter().flatten().collect();
+    let floor = engine.embedder().score_floor();
+    let hits = recall.hits.iter().map(|hit| Hit {
+        words: score(hit, Arm::Keyword).unwrap_or_default(),
+        nearness: score(hit, Arm::Vector).map_or(0.0, |score| (score - floor) / (1.0 - floor)),
+        relevant: hit.relevant,
+        gold: hit.record.source.message_id.as_ref().is_some_and(|id| gold.contains(id)),
+    });
+    Ok(Asked { hits: hits.collect() })
+}
+
+fn score(hit: &RecallHit, arm: Arm) -> Option<f64> {
+    hit.found_by.iter().find(|found| found.arm == arm).map(|found| found.score.value())
+}
+
+/// The measured shares, for people: the default, then each threshold by itself.
+pub(crate) fn table(measured: &Value) -> String {
+    let mut table = output::table(["injected are", "on topic", "with gold", "off topic"]);
+    let mut add = |name: String, counts: &Value| {
+        let share = |key: &str| counts.get(key).and_then(Value::as_f64).map(output::ratio).unwrap_or_default();
+        table.add_row([name, share("injects"), share("injects_gold"), share("injects_off_topic")]);
+    };
+    add("all hits".into(), &measured["any"]);
+    add("relevant hits".into(), &measured["default"]);
+    for of in ["words", "nearness"] {
+        for (threshold, counts) in measured[of].as_object().into_iter().flatten() {
+            add(format!("{of} from {threshold}"), counts);
+        }
+    }
+    table.to_string()
+}

@@ -1,0 +1,142 @@
+//! What is put before a model that did not ask: layered questions, and the rules of injection.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod given;
+
+use std::{sync::Arc, time::Duration};
+
+use given::{Backend, lin};
+use memory_engine::{
+    Enhancement, Injector, Kind, Layer, ManualClock, MemoryEngine, Rewrite, Timestamp, Turn,
+    context::{Message, Rule, append_to_system},
+    llm::{Answer, ScriptedModel},
+};
+
+const NOW: i64 = 1_771_400_000_000_000; // 2026-02-18, a Wednesday
+const HOUR: i64 = 3_600_000_000;
+
+fn ago(hours: i64) -> Timestamp {
+    Timestamp::from_micros(NOW - hours * HOUR)
+}
+
+async fn empty(backend: &Backend) -> MemoryEngine {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOW)));
+    backend.builder().clock(clock).background(false).build().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_clear_question_is_answered_by_the_first_layer() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        memory.remember(&lin(), "我对海鲜过敏").await.unwrap();
+        let found =
+            memory.recall_enhanced(&lin(), "海鲜过敏吗？", &Enhancement::new([("user", "你好")])).await.unwrap();
+        assert_eq!((found.layer, found.recall.hits.len()), (Layer::Question, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_weak_question_is_answered_with_its_dialogue_and_at_once_when_that_is_wanted() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        memory.remember(&lin(), "昨晚失眠了，凌晨三点才睡着").await.unwrap();
+        let question = "你今天有什么不一样？";
+        let dialogue = Enhancement::new([("user", "我昨晚失眠了")]);
+        let found = memory.recall_enhanced(&lin(), question, &dialogue).await.unwrap();
+        assert_eq!(found.layer, Layer::Context, "{found:?}");
+        assert!(found.asked.contains("我昨晚失眠了") && found.asked.contains("User question: 你今天"));
+        assert_eq!(found.recall.relevant().count(), 1);
+        let at_once = memory.recall_enhanced(&lin(), "你还记得吗？", &dialogue.weak_at_once()).await.unwrap();
+        assert_eq!(at_once.layer, Layer::Context);
+        let nothing =
+            memory.recall_enhanced(&lin(), "你还记得吗？", &Enhancement::new([("user", "嗯")])).await.unwrap();
+        assert_eq!((nothing.layer, nothing.recall.relevant().count()), (Layer::Question, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contract_is_discarded() {
+    let memory = empty(&Backend::all()[0]).await;
+    memory.remember(&lin(), "昨晚失眠了，凌晨三点才睡着").await.unwrap();
+    let ask = async |model: ScriptedModel| {
+        let rewrite = Rewrite::by(Arc::new(model)).with_names("小雨", "Krueger");
+        let enhancement = Enhancement::new([("user", "早"), ("assistant", "早安")]).with_rewrite(rewrite);
+        memory.recall_enhanced(&lin(), "你今天有什么不一样？", &enhancement).await.unwrap()
+    };
+    let found = ask(ScriptedModel::replying(["昨晚失眠 凌晨"])).await;
+    assert_eq!((found.layer, found.asked.as_str()), (Layer::Rewritten, "昨晚失眠 凌晨"));
+    for (answer, reason) in [
+        (Answer::from("Here is the query:\n昨晚失眠"), "one plain line"),
+        (Answer::Hang, "no answer after"),
+        (Answer::Fail(memory_engine::ErrorKind::Unavailable), "rewrite"),
+    ] {
+        let started = tokio::time::Instant::now();
+        let found = ask(ScriptedModel::replying([answer])).await;
+        assert_eq!(found.layer, Layer::Question);
+        assert!(started.elapsed() <= Duration::from_secs(3));
+        assert_eq!(found.recall.degraded[0].stage, "rewrite");
+        assert!(reason == "rewrite" || found.recall.degraded[0].reason.contains(reason), "{:?}", found.recall.degraded);
+    }
+}
+
+async fn story(backend: &Backend) -> Injector {
+    let memory = empty(backend).await;
+    for (text, scene, hours) in [
+        ("我们约好周五去爬山", "daily", 100),
+        ("龙骑士在城堡的地窖里找到了金钥匙", "plot", 90),
+        ("想你了，今天好难过", "daily", 30),
+        ("很久以前也很想你", "daily", 24 * 10),
+        ("晚饭吃了番茄炒蛋", "daily", 5),
+        ("测试一下接口", "meta", 4),
+    ] {
+        memory.remember(&lin(), Turn::user(text).with_scene(scene).at(ago(hours))).await.unwrap();
+    }
+    let summary = Turn::note("这周聊了爬山和晚饭").with_kind(Kind::SUMMARY).with_scene("daily").at(ago(3));
+    memory.remember(&lin(), summary).await.unwrap();
+    Injector::new(memory)
+}
+
+fn says<'a>(round: u64, scene: &'a str, text: &'a str) -> Message<'a> {
+    Message { round, scene, text }
+}
+
+#[tokio::test]
+async fn each_rule_injects_what_its_document_says_and_no_rule_injects_nothing() {
+    for backend in Backend::all() {
+        let injector = story(&backend).await;
+        let inject = async |message: Message<'_>| injector.inject(&lin(), &message).await;
+
+        let first = inject(says(1, "daily", "早上好")).await;
+        assert_eq!(first.decision.rule, Rule::ColdStart);
+        assert!(first.text.contains("[最近的对话摘要]") && first.text.contains("这周聊了爬山和晚饭"), "{}", first.text);
+        assert!(first.text.contains("番茄炒蛋") && !first.text.contains("测试一下接口"));
+        assert!(first.text.chars().count() <= 500);
+
+        let recalled = inject(says(5, "daily", "还记得我们约好去爬山吗")).await;
+        assert_eq!(recalled.decision.rule, Rule::Recall);
+        assert!(recalled.text.contains("[日常]") && recalled.text.contains("周五去爬山"), "{}", recalled.text);
+
+        let plot = inject(says(6, "plot", "继续，上次剧情里的金钥匙呢")).await;
+        assert_eq!(plot.decision.rule, Rule::PlotRecall);
+        assert!(plot.text.contains("[剧本]") && plot.text.contains("金钥匙"), "{}", plot.text);
+        assert!(plot.records.iter().all(|record| record.scene.as_deref() == Some("plot")));
+
+        let feeling = inject(says(7, "daily", "好想你")).await;
+        assert_eq!(feeling.decision.rule, Rule::Emotion);
+        let texts: Vec<&str> = feeling.records.iter().map(|record| record.text.as_str()).collect();
+        assert_eq!(texts, ["想你了，今天好难过"], "the other one is ten days old");
+
+        for nothing in [
+            says(8, "daily", "今天吃什么"),
+            says(8, "meta", "还记得之前的测试吗"),
+            says(8, "daily", "还记得量子纠缠吗"),
+        ] {
+            let injection = inject(nothing).await;
+            assert_eq!((injection.text.as_str(), injection.records.len()), ("", 0), "{nothing:?}");
+            let mut messages = vec![("system".to_owned(), "You are Krueger.".to_owned())];
+            append_to_system(&mut messages, &injection.text);
+            assert_eq!(messages[0].1, "You are Krueger.");
+        }
+    }
+}
