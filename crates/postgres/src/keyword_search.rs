@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use memory_core::{Hit, Job, RecordId, Scope};
 use memory_keyword_store::{Bm25, Candidate, Clause, Corpus, KeywordQuery};
-use sqlx::{PgConnection, Row};
+use sqlx::{PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
 
 use crate::{
     failure::Failure, filter_sql, lexeme::Owner, origin::Origin, packed, scopes, scopes::Reach, statement::Statement,
@@ -17,15 +18,22 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &KeywordQuery,
 ) -> Result<Vec<Hit>, Failure> {
-    let (corpus, made_by) = corpus(connection, &Reach::of(scope)).await?;
-    origin.check(Job::Keywords, made_by.as_deref(), "keyword search")?;
     let wanted = Wanted::of(&query.clauses);
-    if wanted.terms.is_empty() || query.limit == 0 || corpus.documents == 0 {
-        return Ok(Vec::new());
+    let mut statement = Statement::default();
+    count(scope, &mut statement);
+    if !wanted.terms.is_empty() && query.limit > 0 {
+        propose(scope, query, &wanted, statement.push(" UNION ALL "));
     }
-    let candidates = candidates(connection, scope, query, &wanted).await?;
+    let (corpus, made_by, candidates) = read(statement.rows(connection).await?, &wanted)?;
+    origin.check(Job::Keywords, made_by.as_deref(), "keyword search")?;
     let ranked = Bm25::default().rank(corpus, &query.clauses, &candidates, query.limit);
     Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
+}
+
+/// Writes the statement of a search.
+pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
+    count(scope, statement);
+    propose(scope, query, &Wanted::of(&query.clauses), statement.push(" UNION ALL "));
 }
 
 /// The terms of a query, each once and sorted, and for each clause which of them it takes with what weight.
@@ -56,19 +64,26 @@ impl<'q> Wanted<'q> {
     }
 }
 
-/// Writes the statement that finds what may hold a term.
-pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
-    propose(scope, query, &Wanted::of(&query.clauses), statement);
+/// Begins the statement with one row: how many documents are within reach, how many terms they have, and what they were
+/// made by. One statement for this and for what is found is one way to the server less.
+fn count(scope: &Scope, statement: &mut Statement) {
+    statement.push(
+        "SELECT NULL::uuid AS id, NULL::bigint, NULL::bytea, NULL::bytea, NULL::boolean,
+                coalesce(sum(a.documents), 0)::bigint, coalesce(sum(a.terms), 0)::bigint,
+                (SELECT o.made_by FROM origins o WHERE o.part = 'keywords') FROM addresses a WHERE ",
+    );
+    Reach::of(scope).is_address("a", statement);
 }
 
+/// Goes on with all that may hold a term.
 fn propose(scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'_>, statement: &mut Statement) {
     statement.push("SELECT d.id, d.length, d.terms, d.counts, ");
     match &query.filter {
-        None => drop(statement.push("true FROM keyword_documents d")),
+        None => drop(statement.push("true, NULL, NULL, NULL FROM keyword_documents d")),
         Some(filter) => {
             filter_sql::write(filter, statement);
             statement.push(
-                " FROM keyword_documents d JOIN records r ON r.ns = d.ns AND r.id = d.id
+                ", NULL, NULL, NULL FROM keyword_documents d JOIN records r ON r.ns = d.ns AND r.id = d.id
                   JOIN addresses a ON a.ns = d.ns AND a.address = d.address",
             );
         }
@@ -79,40 +94,29 @@ fn propose(scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'_>, statement: 
     statement.push(" AND d.lexemes @@ ").bind(lexemes).push("::tsquery");
 }
 
-/// All records within reach that hold a term: lexemes propose, the row's own columns and the stored counts decide.
-async fn candidates(
-    connection: &mut PgConnection,
-    scope: &Scope,
-    query: &KeywordQuery,
-    wanted: &Wanted<'_>,
-) -> Result<Vec<Candidate<RecordId>>, Failure> {
-    let mut statement = Statement::default();
-    propose(scope, query, wanted, &mut statement);
+type Read = (Corpus, Option<String>, Vec<Candidate<RecordId>>);
+
+/// The statistics, what the index was made by, and all records that hold a term: lexemes proposed them, and the stored counts
+/// decide.
+fn read(rows: Vec<PgRow>, wanted: &Wanted<'_>) -> Result<Read, Failure> {
     let mut counts = vec![0; wanted.terms.len()];
-    let mut candidates = Vec::new();
-    for row in statement.rows(connection).await? {
+    let (mut corpus, mut made_by, mut candidates) = (Corpus::default(), None, Vec::new());
+    for row in rows {
+        let Some(id) = row.try_get::<Option<Uuid>, _>(0)? else {
+            let number = |column: usize| row.try_get::<i64, _>(column).map(|n| u64::try_from(n).unwrap_or_default());
+            corpus = Corpus { documents: number(5)?, length: number(6)? };
+            made_by = row.try_get(7)?;
+            continue;
+        };
         let words = str::from_utf8(row.try_get(2)?).map_err(|_| Failure::corrupt("terms"))?;
         if packed::count(words, row.try_get(3)?, &wanted.terms, &mut counts)? {
             candidates.push(Candidate {
-                key: scopes::record_id(row.try_get(0)?),
+                key: scopes::record_id(id),
                 frequencies: wanted.frequencies(&counts),
                 length: u32::try_from(row.try_get::<i64, _>(1)?).unwrap_or(u32::MAX),
                 admitted: row.try_get(4)?,
             });
         }
     }
-    Ok(candidates)
-}
-
-/// How many documents are within reach, how many terms they have, and what they were made by.
-async fn corpus(connection: &mut PgConnection, reach: &Reach) -> Result<(Corpus, Option<String>), Failure> {
-    let mut statement = Statement::new(
-        "SELECT coalesce(sum(a.documents), 0)::bigint, coalesce(sum(a.terms), 0)::bigint,
-                (SELECT o.made_by FROM origins o WHERE o.part = 'keywords')
-         FROM addresses a WHERE ",
-    );
-    reach.is_address("a", &mut statement);
-    let row = statement.row(connection).await?;
-    let number = |column: usize| row.try_get::<i64, _>(column).map(|n| u64::try_from(n).unwrap_or_default());
-    Ok((Corpus { documents: number(0)?, length: number(1)? }, row.try_get(2)?))
+    Ok((corpus, made_by, candidates))
 }
