@@ -101,6 +101,16 @@ pub(crate) async fn a_password_is_never_shown(database: &Database) {
     }
 }
 
+pub(crate) async fn a_server_without_tls_is_refused_by_who_requires_it(_: &Database) {
+    let server = Server::new("-c fsync=off");
+    let url = server.url().replace("sslmode=disable", "sslmode=require");
+    let e = PostgresStore::connect(&url, server_options()).await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Unavailable, "{e}");
+    assert!(e.to_string().contains("secure"), "{e}");
+    let url = server.url().replace("sslmode=disable", "sslmode=prefer");
+    PostgresStore::connect(&url, server_options()).await.unwrap().close().await;
+}
+
 fn server_options() -> PostgresOptions {
     PostgresOptions::new(memory_core::EmbeddingSpace::cosine("test", 16), "words-1")
         .with_connect_timeout(Duration::from_secs(3))
