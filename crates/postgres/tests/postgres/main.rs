@@ -2,6 +2,7 @@
 //! one). Without it the tests are listed as ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they then fail.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod agreement;
 mod catalogue;
 mod conformance;
 mod documents;
@@ -40,6 +41,11 @@ fn main() {
     let programs = url && server::is_to_be_had();
     let mut trials = conformance::trials(url);
     trials.extend(sentences!(url, given: a_database_of_a_test_is_its_own));
+    trials.extend(sentences!(url, agreement:
+        terms_of_every_sort_are_found_as_in_memory,
+        a_record_of_very_many_terms_is_found_as_in_memory,
+        numbers_in_metadata_compare_as_they_do_in_memory,
+    ));
     trials.extend(sentences!(url, migration:
         up_data_down_up,
         many_who_open_a_new_database_at_once_find_one_schema,
