@@ -212,3 +212,29 @@ async fn for_every_record_it_can_be_said_why_it_is_a_hit_or_not() {
         assert!(matches!(why(ask(), weak).await.verdict, Verdict::BelowTheCut { place: 3.., limit: 2 }));
     }
 }
+
+#[tokio::test]
+async fn a_stretch_of_time_in_the_question_counts_as_a_word_and_is_a_filter_when_asked_for() {
+    use jiff::tz::TimeZone;
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        let at = |text: &str| Timestamp::parse_in(text, &TimeZone::UTC).unwrap();
+        let say = async |text: &str, time: &str| memory.remember(&lin(), Turn::user(text).at(at(time))).await.unwrap();
+        say("we went swimming in the lake", "2023-03-01T10:00:00").await;
+        say("we went swimming in the sea", "2023-05-08T10:00:00").await;
+        say("yesterday we went swimming in a pool", "2023-05-20T10:00:00").await;
+        say("the meeting was long", "2023-05-08T15:00:00").await;
+        let ask = |question: &str| RecallQuery::new(question).asked_at(at("2023-05-21T09:00:00"), TimeZone::UTC);
+        let texts = async |query| texts(&memory.recall(&lin(), query).await.unwrap()).join(" | ");
+
+        let found = texts(ask("Where did we go swimming on May 8, 2023?")).await;
+        assert!(found.starts_with("we went swimming in the sea"), "{found}");
+        let found = texts(ask("Where did we swim on May 19, 2023?")).await;
+        assert!(found.starts_with("yesterday we went swimming in a pool"), "the day it speaks of: {found}");
+        let found = texts(ask("上个月去哪里了？2023年3月1日呢？").only_then()).await;
+        assert_eq!(found, "we went swimming in the lake");
+        let found = texts(ask("Where did we go swimming in May 2023?").only_then().with_limit(2)).await;
+        assert!(!found.contains("lake") && found.contains("sea") && found.contains("pool"), "{found}");
+        assert_eq!(memory.recall(&lin(), ask("swimming").only_then()).await.unwrap().hits.len(), 3);
+    }
+}

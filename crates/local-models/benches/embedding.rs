@@ -1,0 +1,42 @@
+//! How long a local model takes: one question, a batch, and rereading twenty candidates.
+//!
+//! `MEMORY_MODELS_DIR=models cargo bench -p memory-engine-local-models`; `examples/speed.rs` tells CPU time, too.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use criterion::{Criterion, Throughput};
+use futures::executor::block_on;
+use memory_engine_local_models::{LocalModel, Model};
+use memory_reranker::Reranker as _;
+
+const TEXTS: [&str; 2] = [
+    "passage: 昨天下午我和小明去了西湖边的茶馆，他说下个月要搬到上海去工作，我们聊了很久孩子上学。",
+    "passage: The quarterly report shows that revenue grew by 12% while operating costs fell, and \
+     the board approved the new budget for research.",
+];
+
+fn main() -> ExitCode {
+    let folder = std::env::var_os("MEMORY_MODELS_DIR").map_or_else(|| PathBuf::from("../../models"), PathBuf::from);
+    let path = folder.join("e5-small-q4/e5-small-q4.bin");
+    let (Ok(model), Ok(local)) = (Model::open(&path), block_on(LocalModel::open(&path))) else {
+        eprintln!("{} cannot be opened; scripts/get-models fetches it, MEMORY_MODELS_DIR names its folder", path.display());
+        return ExitCode::FAILURE;
+    };
+    let mut criterion = Criterion::default().configure_from_args().sample_size(20);
+    criterion.bench_function("one question", |b| b.iter(|| model.embed(&["query: 我对什么食物过敏？"], 1)));
+
+    let batch: Vec<&str> = TEXTS.into_iter().cycle().take(64).collect();
+    let mut group = criterion.benchmark_group("a batch of 64 texts of 30 tokens");
+    group.throughput(Throughput::Elements(64));
+    group.bench_function("one thread", |b| b.iter(|| model.embed(&batch, 1)));
+    group.bench_function("two threads", |b| b.iter(|| model.embed(&batch, 2)));
+    group.finish();
+
+    let reranker = local.reranker();
+    let candidates = &batch[..20];
+    criterion.bench_function("rerank 20 known candidates", |b| {
+        b.iter(|| block_on(reranker.rerank("who moves to Shanghai?", candidates)));
+    });
+    criterion.final_summary();
+    ExitCode::SUCCESS
+}
