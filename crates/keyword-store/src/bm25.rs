@@ -8,7 +8,8 @@ use crate::Clause;
 /// `weight · ln(1 + (N − n + 0.5) / (n + 0.5)) · f · (k1 + 1) / (f + k1 · (1 − b + b · length / pivot))`
 /// where n of N records hold the clause, and f is how often this one does (Robertson & Zaragoza, "The Probabilistic
 /// Relevance Framework: BM25 and Beyond", 2009). Its score is the sum, as a part of what a record of the pivot's length
-/// would gain that holds every clause once. So 1 says that it holds all that was asked for, whatever the question. A word
+/// would gain that holds every clause once. So it says about which part of what was asked for a record holds,
+/// whatever the question; repetition and shortness add to it, up to k1 + 1 times. A word
 /// that no record holds counts among what is missing; a clause of a lesser weight than 1 is a guess at a word, which counts
 /// only when some record bears it out.
 ///

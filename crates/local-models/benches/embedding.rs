@@ -19,7 +19,10 @@ fn main() -> ExitCode {
     let folder = std::env::var_os("MEMORY_MODELS_DIR").map_or_else(|| PathBuf::from("../../models"), PathBuf::from);
     let path = folder.join("e5-small-q4/e5-small-q4.bin");
     let (Ok(model), Ok(local)) = (Model::open(&path), block_on(LocalModel::open(&path))) else {
-        eprintln!("{} cannot be opened; scripts/get-models fetches it, MEMORY_MODELS_DIR names its folder", path.display());
+        eprintln!(
+            "{} cannot be opened; scripts/get-models fetches it, MEMORY_MODELS_DIR names its folder",
+            path.display()
+        );
         return ExitCode::FAILURE;
     };
     let mut criterion = Criterion::default().configure_from_args().sample_size(20);

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
-use memory_engine::{Arm, MemoryEngine, RecallHit, RecallQuery, Scope};
+use memory_engine::{Arm, MemoryEngine, RecallHit, Scope};
 use serde_json::{Value, json};
 
-use crate::{output, question::Question};
+use crate::{modes::PATIENCE, output, question::Question};
 
 /// How many hits would be injected.
 const INJECTED: usize = 5;
@@ -59,8 +59,10 @@ pub(crate) async fn measure(engine: &MemoryEngine, questions: &[Question]) -> Re
 }
 
 async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<Asked> {
-    let query = RecallQuery::new(&question.question).with_limit(INJECTED);
+    let options = engine.options().with_deadline(PATIENCE);
+    let query = question.query()?.with_limit(INJECTED).with_options(options);
     let recall = engine.recall(&Scope::user(scope)?, query).await?;
+    ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);
     let gold: BTreeSet<String> = question.groups().into_iter().flatten().collect();
     let floor = engine.embedder().score_floor();
     let hits = recall.hits.iter().map(|hit| Hit {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use memory_engine::{Arms, Method, RecallOptions};
 
 /// Measuring waits for what is slow.
-const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A way of asking: which arms take part, and what differs from the engine's options.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,8 @@
 use std::{collections::BTreeSet, fs::File, io::BufReader, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
+use jiff::tz::TimeZone;
+use memory_engine::{RecallQuery, Timestamp};
 use serde::Deserialize;
 
 use crate::reader::Lines;
@@ -23,6 +25,15 @@ pub(crate) struct Question {
 }
 
 impl Question {
+    /// The question as it is asked: at its own time, if it has one.
+    pub(crate) fn query(&self) -> Result<RecallQuery> {
+        let query = RecallQuery::new(&self.question);
+        Ok(match &self.time {
+            Some(time) => query.asked_at(Timestamp::parse_in(time, &TimeZone::UTC)?, TimeZone::UTC),
+            None => query,
+        })
+    }
+
     /// The pieces of evidence, each with the records that state it.
     pub(crate) fn groups(&self) -> Vec<BTreeSet<String>> {
         let each = || self.gold.iter().collect::<BTreeSet<_>>().into_iter().map(|id| BTreeSet::from([id.clone()]));

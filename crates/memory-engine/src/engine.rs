@@ -381,6 +381,12 @@ impl MemoryEngine {
         off_runtime("analyze", move || records.iter().map(analyze).collect()).await
     }
 
+    /// The terms of plain texts.
+    pub(crate) async fn analyze_texts(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
+        let analyzer = Arc::clone(&self.inner.parts.analyzer);
+        off_runtime("analyze", move || texts.iter().map(|text| analyzer.document(text)).collect()).await
+    }
+
     /// Embeds; long texts off the runtime, since an embedder that computes in the process may take long over them.
     pub(crate) async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Embedding>> {
         let embedder = Arc::clone(self.embedder());

@@ -5,12 +5,13 @@ use std::{sync::Arc, time::Duration};
 use memory_context::{
     MAX_CONTEXT_CHARS, REWRITE_PROMPT, RewriteRequest, contextual_query, parse_rewrite, weak_question,
 };
-use memory_core::{Error, ErrorKind, Result, Scope};
+use memory_core::{Error, ErrorKind, Result, Scope, text};
 use memory_llm::{ChatModel, ChatRequest, Message};
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
 
-use crate::{Degraded, MemoryEngine, Recall, RecallQuery};
+use crate::{MemoryEngine, Recall, RecallQuery, pipeline};
 
 /// How much of the dialogue a model is given to rewrite a question.
 const REWRITE_CHARS: usize = 4000;
@@ -69,7 +70,7 @@ pub enum Layer {
 pub struct Enhanced {
     /// The layer whose answer this is; the first one, when none found anything relevant.
     pub layer: Layer,
-    /// The text that was searched with.
+    /// The text that was searched with; of a dialogue what was said, and not who said it.
     pub asked: String,
     /// What was found.
     pub recall: Recall,
@@ -143,6 +144,12 @@ impl Rewrite {
     }
 }
 
+/// The lines of a dialogue without the names before them: nobody looks for "user" and "question".
+fn what_was_said(dialogue: &str) -> String {
+    let said = |line: &str| line.split_once(": ").map_or_else(|| line.to_owned(), |(_, said)| said.to_owned());
+    dialogue.lines().map(said).collect::<Vec<_>>().join("\n")
+}
+
 /// Asks layer after layer until something relevant is found.
 pub(crate) async fn recall(
     engine: &MemoryEngine,
@@ -154,6 +161,9 @@ pub(crate) async fn recall(
     let options = query.options.unwrap_or(*engine.options());
     let left = || options.deadline.saturating_sub(began.elapsed());
     let recent: Vec<(&str, &str)> = enhancement.recent.iter().map(|(r, t)| (r.as_str(), t.as_str())).collect();
+    // What the model has before it anyway is no answer.
+    let said: FxHashSet<String> = recent.iter().map(|(_, text)| text::normalize(text)).collect();
+    let dates = pipeline::named_time(query, query.asked_at.unwrap_or_else(|| engine.clock().now()));
     let ask = async |layer, asked: String| {
         // One deadline for all layers; the last one is given a little in any case.
         let deadline = left().max(options.deadline / 10);
@@ -161,8 +171,18 @@ pub(crate) async fn recall(
         if layer == Layer::Context {
             options.relevant_words *= PART_OF_THE_CONTEXT;
         }
-        let again = RecallQuery { text: asked.clone(), ..query.clone() }.with_options(options);
-        Ok::<_, Error>(Enhanced { layer, asked, recall: engine.recall(scope, again).await? })
+        let text = if layer == Layer::Context { what_was_said(&asked) } else { asked.clone() };
+        let mut again = RecallQuery { text, ..query.clone() }.with_options(options);
+        if layer != Layer::Question && query.only_then {
+            // The stretch of time is the question's; what the dialogue names is none of its business.
+            again.only_then = false;
+            again = dates.clone().into_iter().fold(again, RecallQuery::with_filter);
+        }
+        let mut recall = engine.recall(scope, again).await?;
+        if layer != Layer::Question {
+            recall.hits.retain(|hit| !said.contains(&text::normalize(&hit.record.text)));
+        }
+        Ok::<_, Error>(Enhanced { layer, asked, recall })
     };
     let finds = |enhanced: &Enhanced| enhanced.recall.relevant().next().is_some();
 
@@ -177,26 +197,32 @@ pub(crate) async fn recall(
     }
     if with_context {
         let asked = contextual_query(&recent, &query.text, enhancement.max_chars);
-        let enhanced = ask(Layer::Context, asked).await?;
-        if finds(&enhanced) {
-            return Ok(enhanced);
+        match (ask(Layer::Context, asked).await, &mut first) {
+            (Ok(enhanced), _) if finds(&enhanced) => return Ok(enhanced),
+            (Ok(enhanced), None) => first = Some(enhanced),
+            (Ok(_), Some(_)) => {}
+            (Err(e), Some(first)) => first.recall.lacks("context", &e),
+            (Err(e), None) => return Err(e),
         }
-        first = first.or(Some(enhanced));
     }
     let mut first = match first {
         Some(first) => first,
         None => ask(Layer::Question, query.text.clone()).await?,
     };
-    if let Some(rewrite) = &enhancement.rewrite {
-        match rewrite.ask(&query.text, &recent, left()).await {
-            Ok(asked) => {
-                let enhanced = ask(Layer::Rewritten, asked).await?;
-                if finds(&enhanced) {
-                    return Ok(enhanced);
-                }
-            }
-            Err(e) => first.recall.degraded.push(Degraded { stage: "rewrite", reason: e.to_string() }),
-        }
+    let Some(rewrite) = &enhancement.rewrite else { return Ok(first) };
+    if left().is_zero() {
+        let late = Error::new(ErrorKind::Timeout, "rewrite", "no time was left for it");
+        first.recall.lacks("rewrite", &late);
+        return Ok(first);
+    }
+    let rewritten = match rewrite.ask(&query.text, &recent, left()).await {
+        Ok(asked) => ask(Layer::Rewritten, asked).await,
+        Err(e) => Err(e),
+    };
+    match rewritten {
+        Ok(enhanced) if finds(&enhanced) => return Ok(enhanced),
+        Ok(_) => {}
+        Err(e) => first.recall.lacks("rewrite", &e),
     }
     Ok(first)
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use memory_context::{Action, Decision, GatewayBlock, InjectionRules, Message};
-use memory_core::{Field, Filter, Kind, Op, Record, Result, ScanQuery, Scope, Value};
+use memory_core::{Error, ErrorKind, Field, Filter, Kind, Op, Record, Result, ScanQuery, Scope, Value};
+use tokio::time::timeout;
 
 use crate::{Arms, Degraded, MemoryEngine, RecallQuery};
 
@@ -12,7 +13,7 @@ const TURNS_A_ROUND: usize = 2;
 
 /// Decides by rules whether a message calls for memories, finds them, and lays them out for the system prompt.
 ///
-/// It never fails: what goes wrong is named, and nothing is injected for it.
+/// It never fails and takes no longer than a recall may: what goes wrong is named, and the rest is injected.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Injector {
@@ -44,6 +45,19 @@ struct Material {
     degraded: Vec<Degraded>,
 }
 
+impl Material {
+    fn lacks(&mut self, error: &Error) {
+        self.degraded.push(Degraded { stage: "injection", reason: error.to_string() });
+    }
+
+    fn or_nothing(&mut self, outcome: Result<Vec<Record>>) -> Vec<Record> {
+        outcome.unwrap_or_else(|e| {
+            self.lacks(&e);
+            Vec::new()
+        })
+    }
+}
+
 impl Injector {
     /// With the rules and the form of the chat gateway's document, and five memories at the most.
     pub fn new(engine: MemoryEngine) -> Self {
@@ -71,11 +85,15 @@ impl Injector {
     /// What to inject for a message, from everything within `scope` that its scene may see.
     pub async fn inject(&self, scope: &Scope, message: &Message<'_>) -> Injection {
         let decision = self.rules.decide(message);
-        let found = self.find(scope, message, &decision.action).await;
-        let material = found.unwrap_or_else(|e| {
-            let degraded = vec![Degraded { stage: "injection", reason: e.to_string() }];
-            Material { degraded, ..Material::default() }
-        });
+        let mut material = Material::default();
+        let time = self.engine.options().deadline;
+        if timeout(time, self.find(scope, message, &decision.action, &mut material)).await.is_err() {
+            material.lacks(&Error::new(
+                ErrorKind::Timeout,
+                "injection",
+                format!("not ready after {} ms", time.as_millis()),
+            ));
+        }
         let rendered = self.block.render(&material.summaries, &material.memories);
         let all: Vec<Record> = material.summaries.into_iter().chain(material.memories).collect();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
@@ -83,36 +101,43 @@ impl Injector {
         Injection { decision, text: rendered.text, records, degraded: material.degraded }
     }
 
-    async fn find(&self, scope: &Scope, message: &Message<'_>, action: &Action) -> Result<Material> {
+    /// Finds part after part; what one part lacks does not cost the others.
+    async fn find(&self, scope: &Scope, message: &Message<'_>, action: &Action, material: &mut Material) {
         let question = || RecallQuery::new(message.text).with_limit(self.limit);
         match action {
-            Action::Nothing => Ok(Material::default()),
-            Action::Search => self.search(scope, question().in_scene(message.scene)).await,
+            Action::Nothing => {}
+            Action::Search => self.search(scope, question().in_scene(message.scene), material).await,
             Action::SearchScene(scene) => {
-                self.search(scope, question().with_filter(Filter::eq(Field::Scene, scene.as_str()))).await
+                let within = Filter::eq(Field::Scene, scene.as_str());
+                self.search(scope, question().with_filter(within), material).await;
             }
             Action::Latest { summaries, rounds, search } => {
-                let mut material = match search {
-                    true => self.search(scope, question().in_scene(message.scene)).await?,
-                    false => Material::default(),
-                };
+                if *search {
+                    self.search(scope, question().in_scene(message.scene), material).await;
+                }
                 let kind = |kind: Kind| Filter::eq(Field::Kind, kind.as_str());
-                material.summaries = self.newest(scope, message, kind(Kind::SUMMARY), *summaries).await?;
-                let turns = self.newest(scope, message, kind(Kind::TURN), rounds * TURNS_A_ROUND).await?;
+                let newest = self.newest(scope, message, kind(Kind::SUMMARY), *summaries).await;
+                material.summaries = material.or_nothing(newest);
+                let turns = rounds.saturating_mul(TURNS_A_ROUND);
+                let newest = self.newest(scope, message, kind(Kind::TURN), turns).await;
+                let turns = material.or_nothing(newest);
                 material.memories.extend(turns);
-                Ok(material)
             }
             Action::SameEmotion { emotion, words, within } => {
-                self.same_emotion(scope, message, emotion, words, *within).await
+                self.same_emotion(scope, message, (emotion, words), *within, material).await;
             }
         }
     }
 
     /// What fits the question by itself.
-    async fn search(&self, scope: &Scope, query: RecallQuery) -> Result<Material> {
-        let recall = self.engine.recall(scope, query).await?;
-        let memories = recall.relevant().map(|hit| hit.record.clone()).collect();
-        Ok(Material { memories, degraded: recall.degraded, ..Material::default() })
+    async fn search(&self, scope: &Scope, query: RecallQuery, material: &mut Material) {
+        match self.engine.recall(scope, query).await {
+            Ok(recall) => {
+                material.memories.extend(recall.relevant().map(|hit| hit.record.clone()));
+                material.degraded.extend(recall.degraded);
+            }
+            Err(e) => material.lacks(&e),
+        }
     }
 
     async fn newest(&self, scope: &Scope, message: &Message<'_>, filter: Filter, limit: usize) -> Result<Vec<Record>> {
@@ -128,23 +153,27 @@ impl Injector {
         &self,
         scope: &Scope,
         message: &Message<'_>,
-        emotion: &str,
-        words: &[String],
+        (emotion, words): (&str, &[String]),
         within: Duration,
-    ) -> Result<Material> {
+        material: &mut Material,
+    ) {
         let now = self.engine.clock().now().as_micros();
         let since = now.saturating_sub(i64::try_from(within.as_micros()).unwrap_or(i64::MAX));
         let lately = Filter::compare(Field::OccurredAt, Op::Ge, memory_core::Timestamp::from_micros(since));
         let names = words.iter().map(String::as_str).chain([emotion]).map(|w| Value::Text(w.to_owned())).collect();
         let labelled = Filter::In(Field::Emotion, names).and(lately.clone());
-        let mut memories = self.newest(scope, message, labelled, self.limit).await?;
+        let newest = self.newest(scope, message, labelled, self.limit).await;
+        material.memories = material.or_nothing(newest);
         let query = RecallQuery::new(words.join(" ")).with_arms(Arms::KeywordOnly).with_filter(lately);
-        let recall = self.engine.recall(scope, query.in_scene(message.scene).with_limit(self.limit)).await?;
+        let recall = match self.engine.recall(scope, query.in_scene(message.scene).with_limit(self.limit)).await {
+            Ok(recall) => recall,
+            Err(e) => return material.lacks(&e),
+        };
         let holds =
             |record: &Record| words.iter().any(|word| record.text.to_lowercase().contains(&word.to_lowercase()));
         let unlabelled = recall.hits.into_iter().map(|hit| hit.record).filter(|r| r.emotion.is_none() && holds(r));
-        memories.extend(unlabelled);
-        memories.truncate(self.limit);
-        Ok(Material { memories, degraded: recall.degraded, ..Material::default() })
+        material.memories.extend(unlabelled);
+        material.memories.truncate(self.limit);
+        material.degraded.extend(recall.degraded);
     }
 }

@@ -44,7 +44,8 @@ pub struct RecallOptions {
     pub half_life: Duration,
     /// How much more a record counts by the speaker who is [asked for](crate::RecallQuery::by_speaker).
     pub speaker_boost: f64,
-    /// From which part of the question's words on (0 to 1) a hit answers it, and is not only the best there is.
+    /// From which keyword score on a hit answers the question, and is not only the best there is: about the part of the
+    /// question's words that it holds, the rare ones counting more; see [`Bm25`](memory_keyword_store::Bm25).
     pub relevant_words: f64,
     /// From which part of the way between an unrelated text and the same text on (0 to 1) a vector does.
     pub relevant_nearness: f64,

@@ -20,6 +20,7 @@ use plan::Plan;
 use trace::{Stage, Trace};
 
 pub(crate) use explain::explain;
+pub(crate) use plan::named_time;
 
 pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
     let plan = Plan::new(engine, query)?;
@@ -29,12 +30,8 @@ pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQ
     }
     let candidates = candidates(engine, scope, &plan, &mut trace).await?;
     let started = Instant::now();
-    let hits = trace.limit(Stage::Fetch, select::hits(engine, scope, &plan, candidates)).await;
+    let hits = select::hits(engine, scope, &plan, &mut trace, candidates).await?;
     trace.took(Stage::Fetch.name(), started);
-    let hits = match hits {
-        Err(e) if e.kind() != ErrorKind::Timeout => return Err(e),
-        hits => trace.or_nothing(Stage::Fetch, hits),
-    };
     Ok(trace.into_recall(hits))
 }
 
@@ -46,15 +43,20 @@ async fn candidates(
     trace: &mut Trace,
 ) -> Result<Vec<Candidate>> {
     let started = Instant::now();
-    let (keyword, vector) = tokio::join!(
-        trace.limit(Stage::Keyword, arms::keyword(engine, scope, plan)),
-        trace.limit(Stage::Vector, arms::vector(engine, scope, plan))
-    );
+    let words = async {
+        let thesaurus = trace.limit(Stage::Synonyms, arms::thesaurus(engine, scope, plan)).await;
+        let known = thesaurus.as_ref().ok().and_then(Option::as_deref);
+        let words = trace.limit(Stage::Keyword, arms::keyword(engine, scope, plan, known)).await;
+        (thesaurus, words)
+    };
+    let ((thesaurus, keyword), vector) =
+        tokio::join!(words, trace.limit(Stage::Vector, arms::vector(engine, scope, plan)));
+    trace.or_nothing(Stage::Synonyms, thesaurus);
     trace.took("arms", started);
     let late = |e: &memory_core::Error| e.kind() == ErrorKind::Timeout;
     // When every arm that takes part is broken there is nothing to degrade to. One that is only late leaves less.
     let (keyword, vector) = match (plan.query.arms, keyword, vector) {
-        (Arms::All, Err(k), Err(v)) if !late(&k) || !late(&v) => return Err(if late(&v) { k } else { v }),
+        (Arms::All, Err(k), Err(v)) if !late(&k) && !late(&v) => return Err(v),
         (Arms::KeywordOnly, Err(e), _) | (Arms::VectorOnly, _, Err(e)) if !late(&e) => return Err(e),
         (_, keyword, vector) => (keyword, vector),
     };

@@ -24,6 +24,10 @@ impl Recall {
         self.hits.iter().filter(|hit| hit.relevant)
     }
 
+    pub(crate) fn lacks(&mut self, stage: &'static str, error: &memory_core::Error) {
+        self.degraded.push(Degraded { stage, reason: error.to_string() });
+    }
+
     /// Whether some stage is missing.
     pub fn is_partial(&self) -> bool {
         !self.degraded.is_empty()

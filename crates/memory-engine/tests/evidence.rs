@@ -111,7 +111,7 @@ async fn the_database_s_vectors_come_first_then_its_keywords_then_the_local_memo
         gather(Database { vector: Nothing, keyword: Something, ..Database::default() }, options()).await;
     assert_eq!(filled(&evidence), [EvidenceSlot::SupabaseKeyword]);
     assert_eq!(evidence.supabase_keyword.as_ref().unwrap()[0].news_event_id, EventId::Number(2));
-    let requests = asked.asked.lock().unwrap();
+    let requests = asked.asked.lock().unwrap().clone();
     let [("vector", first), ("keyword", second)] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!(first, second);
     assert_eq!((first.match_threshold, first.min_confidence, first.match_count), (0.85, 0.6, 5));
@@ -177,6 +177,8 @@ async fn the_local_memory_goes_by_keywords_held_then_by_time_within_window_confi
         let texts: Vec<&str> = found.iter().map(|e| e.content_text.as_deref().unwrap()).collect();
         assert_eq!(texts, ["SEC approves a spot bitcoin ETF, inflows surge", "bitcoin miners sell; ETF outflows"]);
         assert!(found.iter().all(|e| e.match_score == 1.0));
+        let apart = EvidenceQuery::new().with_keywords(["forum inflows", "today"]);
+        assert!(cascade.gather(&apart).await.local_keyword.is_none(), "two words of one keyword belong together");
         let chinese = EvidenceQuery::new().with_keywords(["降准"]);
         assert_eq!(cascade.gather(&chinese).await.local_keyword.unwrap().len(), 1);
         let wide = cascade.clone().with_options(EvidenceOptions::aggregation());

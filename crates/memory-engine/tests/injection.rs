@@ -80,6 +80,17 @@ async fn a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contract_i
     }
 }
 
+#[tokio::test]
+async fn what_the_dialogue_holds_is_no_answer_to_it() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        memory.remember(&lin(), "我昨晚失眠了").await.unwrap();
+        let dialogue = Enhancement::new([("user", "我昨晚失眠了")]).weak_at_once();
+        let found = memory.recall_enhanced(&lin(), "你还记得吗？", &dialogue).await.unwrap();
+        assert!(found.recall.hits.is_empty(), "{found:?}");
+    }
+}
+
 async fn story(backend: &Backend) -> Injector {
     let memory = empty(backend).await;
     for (text, scene, hours) in [

@@ -231,6 +231,8 @@ async fn a_stretch_of_time_in_the_question_counts_as_a_word_and_is_a_filter_when
         assert!(found.starts_with("we went swimming in the sea"), "{found}");
         let found = texts(ask("Where did we swim on May 19, 2023?")).await;
         assert!(found.starts_with("yesterday we went swimming in a pool"), "the day it speaks of: {found}");
+        let found = memory.recall(&lin(), ask("量子纠缠 2023年5月8日")).await.unwrap();
+        assert_eq!((found.hits.len(), found.relevant().count()), (2, 0), "a day by itself is no subject");
         let found = texts(ask("上个月去哪里了？2023年3月1日呢？").only_then()).await;
         assert_eq!(found, "we went swimming in the lake");
         let found = texts(ask("Where did we go swimming in May 2023?").only_then().with_limit(2)).await;

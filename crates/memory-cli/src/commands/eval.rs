@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{MemoryEngine, RecallQuery, Scope, Timestamp};
+use memory_engine::{MemoryEngine, Scope};
 use serde_json::{Map, Value, json};
 
 use super::import::Importer;
@@ -148,12 +148,8 @@ async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Resul
     for question in questions {
         let scope = Scope::user(&question.scope)?;
         let started = std::time::Instant::now();
-        let query = RecallQuery::new(&question.question).with_limit(DEPTH).with_arms(mode.arms);
+        let query = question.query()?.with_limit(DEPTH).with_arms(mode.arms);
         let query = query.with_options(mode.options(engine.options()));
-        let query = match &question.time {
-            Some(time) => query.asked_at(Timestamp::parse_in(time, &TimeZone::UTC)?, TimeZone::UTC),
-            None => query,
-        };
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         ensure!(recall.degraded.is_empty(), "the recall was degraded: {:?}", recall.degraded);

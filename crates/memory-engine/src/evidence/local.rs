@@ -1,7 +1,9 @@
 //! The local memory as a source of evidence.
 
 use async_trait::async_trait;
-use memory_core::{Embedding, Field, Filter, Hit, Op, Record, RecordId, Result, Scope, Value, text};
+use memory_core::{
+    Embedding, Error, ErrorKind, Field, Filter, Hit, Op, Record, RecordId, Result, Scope, State, Terms, Value,
+};
 use memory_vector_store::VectorQuery;
 
 use super::{EventId, Evidence, EvidenceRequest, EvidenceSource, since};
@@ -50,19 +52,30 @@ impl EvidenceSource for LocalEvidence {
         let hits = self.engine.vectors().search(&self.scope, &query).await?;
         let near: Vec<Hit> = hits.into_iter().filter(|hit| hit.score.value() >= request.match_threshold).collect();
         let records = self.records(&near).await?;
-        let found = records.into_iter().zip(near).filter_map(|(record, hit)| Some((record?, hit)));
+        let active = |record: Option<Record>| record.filter(|record| record.state == State::Active);
+        let found = records.into_iter().zip(near).filter_map(|(record, hit)| Some((active(record)?, hit)));
         Ok(found.map(|(record, hit)| evidence(&record, hit.score.value())).collect())
     }
 
     async fn by_keywords(&self, keywords: &[String], request: &EvidenceRequest) -> Result<Vec<Evidence>> {
+        // Only the words themselves: no date that one of them may name, no synonyms.
+        let mut options = *self.engine.options();
+        (options.date_weight, options.synonyms) = (0.0, false);
         let query = RecallQuery::new(keywords.join(" "))
             .with_arms(Arms::KeywordOnly)
             .with_filter(self.filter(request))
-            .with_limit(LOOKED_AT * request.match_count);
-        let hits = self.engine.recall(&self.scope, query).await?.hits;
-        let keywords: Vec<String> = keywords.iter().map(|k| text::normalize(k)).collect();
-        let mut found: Vec<(usize, Record)> =
-            hits.into_iter().map(|hit| (held(&keywords, &hit.record), hit.record)).collect();
+            .with_limit(request.match_count.saturating_mul(LOOKED_AT))
+            .with_options(options);
+        let recall = self.engine.recall(&self.scope, query).await?;
+        if let (true, Some(late)) = (recall.hits.is_empty(), recall.degraded.first()) {
+            return Err(Error::new(ErrorKind::Timeout, "evidence", late.reason.clone()));
+        }
+        let wanted = self.engine.analyze_texts(keywords.to_vec()).await?;
+        let texts = recall.hits.iter().map(|hit| searched(&hit.record).to_owned()).collect();
+        let held = self.engine.analyze_texts(texts).await?;
+        let records = recall.hits.into_iter().map(|hit| hit.record).zip(held);
+        let counted = records.map(|(record, terms)| (wanted.iter().filter(|w| holds(&terms, w)).count(), record));
+        let mut found: Vec<(usize, Record)> = counted.filter(|(held, _)| *held > 0).collect();
         // As the document's function has it: by how many keywords, the newest first.
         found.sort_by(|(a, x), (b, y)| b.cmp(a).then(y.occurred_at.cmp(&x.occurred_at)).then(x.id.cmp(&y.id)));
         found.truncate(request.match_count);
@@ -71,19 +84,26 @@ impl EvidenceSource for LocalEvidence {
     }
 }
 
-/// How many of the keywords a record holds. It was found, so at least one: another form of it, if not the letters.
-fn held(keywords: &[String], record: &Record) -> usize {
-    let text = text::normalize(&record.text);
-    keywords.iter().filter(|keyword| text.contains(keyword.as_str())).count().max(1)
+/// What is looked at of a record: its translation, if there is one.
+fn searched(record: &Record) -> &str {
+    translation(record).unwrap_or(&record.text)
+}
+
+fn translation(record: &Record) -> Option<&str> {
+    record.metadata.get("translated_text").and_then(|text| text.as_str())
+}
+
+/// Whether a text holds a keyword: all of its terms, in whatever form.
+fn holds(text: &Terms, keyword: &Terms) -> bool {
+    !keyword.is_empty() && keyword.iter().all(|(term, _)| text.count(term) > 0)
 }
 
 fn evidence(record: &Record, match_score: f64) -> Evidence {
-    let translated = record.metadata.get("translated_text").and_then(|text| text.as_str());
     Evidence {
         news_event_id: EventId::Text(record.id.to_string()),
         created_at: Some(record.occurred_at.to_string()),
         content_text: Some(record.text.clone()),
-        translated_text: translated.map(str::to_owned),
+        translated_text: translation(record).map(str::to_owned),
         match_score,
     }
 }

@@ -1,38 +1,65 @@
 //! The arms: each finds what it can by itself.
 
-use memory_core::{Hit, Result, Scope, Score};
+use std::sync::Arc;
+
+use memory_core::{Hit, RecordId, Result, Scope, Score};
 use memory_embedder::Purpose;
-use memory_keyword_store::{Clause, KeywordQuery};
-use memory_reranker::{Fusion, Ranking, fuse};
+use memory_keyword_store::KeywordQuery;
+use memory_reranker::{Fused, Fusion, Ranking, fuse};
+use memory_synonyms::Thesaurus;
 use memory_vector_store::VectorQuery;
+use rustc_hash::FxHashMap;
 
 use super::{candidate::Candidate, plan::Plan};
 use crate::{Arms, MemoryEngine, dates};
 
-/// What the question's words find.
-pub(crate) async fn keyword(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_>) -> Result<Vec<Hit>> {
-    if plan.query.arms == Arms::VectorOnly {
-        return Ok(Vec::new());
-    }
-    let clauses = engine.analyze_query(plan.query.text.clone()).await?;
-    let mut clauses = if plan.options.synonyms { expand(engine, scope, plan, clauses).await } else { clauses };
-    if plan.options.date_weight > 0.0 {
-        let query = plan.query;
-        clauses.extend(dates::clauses(&query.text, plan.asked_at, &query.zone, plan.options.date_weight));
-    }
-    if clauses.is_empty() {
-        return Ok(Vec::new()); // only stop words: not evidence of anything
-    }
-    let query = KeywordQuery::new(clauses, plan.pool).with_filter(plan.filter.clone());
-    engine.keywords().search(scope, &query).await
+/// What the keyword arm found.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    /// By the question's words and the stretches of time that it names.
+    hits: Vec<Hit>,
+    /// By its words alone, when it names both.
+    by_words_alone: Option<FxHashMap<RecordId, f64>>,
 }
 
-/// The clauses with the synonyms of the question's words; as they are, when the synonyms cannot be had.
-async fn expand(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_>, clauses: Vec<Clause>) -> Vec<Clause> {
-    match engine.synonyms().of(scope).await {
-        Ok(thesaurus) => thesaurus.expand(&plan.query.text, clauses),
-        Err(_) => clauses,
+/// What the question's words find. Without a thesaurus it goes by the words as they are.
+pub(crate) async fn keyword(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    plan: &Plan<'_>,
+    thesaurus: Option<&Thesaurus>,
+) -> Result<Words> {
+    if plan.query.arms == Arms::VectorOnly {
+        return Ok(Words::default());
     }
+    let text = &plan.query.text;
+    let mut clauses = engine.analyze_query(text.clone()).await?;
+    if let Some(thesaurus) = thesaurus {
+        clauses = thesaurus.expand(text, clauses);
+    }
+    let dated = match plan.options.date_weight {
+        weight if weight > 0.0 => dates::clauses(text, plan.asked_at, &plan.query.zone, weight),
+        _ => Vec::new(),
+    };
+    if clauses.is_empty() && dated.is_empty() {
+        return Ok(Words::default()); // only stop words: not evidence of anything
+    }
+    let search = async |clauses| {
+        let query = KeywordQuery::new(clauses, plan.pool).with_filter(plan.filter.clone());
+        engine.keywords().search(scope, &query).await
+    };
+    if clauses.is_empty() || dated.is_empty() {
+        return Ok(Words { hits: search([clauses, dated].concat()).await?, by_words_alone: None });
+    }
+    let words = search(clauses.clone()).await?;
+    let by_words_alone = Some(words.into_iter().map(|hit| (hit.id, hit.score.value())).collect());
+    Ok(Words { hits: search([clauses, dated].concat()).await?, by_words_alone })
+}
+
+/// The synonyms that apply; none, when no question's words are looked for.
+pub(crate) async fn thesaurus(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_>) -> Result<Option<Arc<Thesaurus>>> {
+    let wanted = plan.options.synonyms && plan.query.arms != Arms::VectorOnly;
+    if wanted { engine.synonyms().of(scope).await.map(Some) } else { Ok(None) }
 }
 
 /// What lies near the question's vector, above what its embedder finds between any two texts.
@@ -50,14 +77,16 @@ pub(crate) async fn vector(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_>
 }
 
 /// The union of what the arms found, best first.
-pub(crate) fn fused(engine: &MemoryEngine, plan: &Plan<'_>, keyword: Vec<Hit>, vector: Vec<Hit>) -> Vec<Candidate> {
+pub(crate) fn fused(engine: &MemoryEngine, plan: &Plan<'_>, keyword: Words, vector: Vec<Hit>) -> Vec<Candidate> {
     let options = &plan.options;
     let semantic = engine.embedder().semantic_weight().clamp(0.0, 1.0);
     let weight = (options.vector_weight * semantic).max(options.spelling_weight).clamp(0.0, 1.0);
     let rankings = [
-        Ranking { weight: 1.0 - weight, hits: keyword, zero: Some(Score::new(0.0)) },
+        Ranking { weight: 1.0 - weight, hits: keyword.hits, zero: Some(Score::new(0.0)) },
         Ranking { weight, hits: vector, zero: None },
     ];
-    let fusion = Fusion { method: options.fusion, candidates: 2 * plan.pool };
-    fuse(&rankings, fusion).into_iter().map(Candidate::of).collect()
+    let fusion = Fusion { method: options.fusion, candidates: plan.pool.saturating_mul(2) };
+    let alone = |id: &RecordId| keyword.by_words_alone.as_ref().map(|words| words.get(id).copied().unwrap_or(0.0));
+    let candidate = |fused: Fused| Candidate { words: alone(&fused.id), ..Candidate::of(fused) };
+    fuse(&rankings, fusion).into_iter().map(candidate).collect()
 }

@@ -14,6 +14,8 @@ pub(crate) struct Candidate {
     pub(crate) score: f64,
     pub(crate) found_by: Vec<Found>,
     pub(crate) reranked: Option<Score>,
+    /// How well the question's words fit by themselves, where the keyword arm's score holds more than these.
+    pub(crate) words: Option<f64>,
 }
 
 impl Candidate {
@@ -22,7 +24,8 @@ impl Candidate {
         let found = |(arm, place): (Arm, &Option<Place>)| {
             place.map(|place| Found { arm, rank: place.rank, score: place.score })
         };
-        Self { id: fused.id, score: fused.score.value(), found_by: places.filter_map(found).collect(), reranked: None }
+        let (score, found_by) = (fused.score.value(), places.filter_map(found).collect());
+        Self { id: fused.id, score, found_by, reranked: None, words: None }
     }
 
     pub(crate) fn best_first(a: &Self, b: &Self) -> Ordering {

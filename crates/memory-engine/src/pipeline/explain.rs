@@ -18,7 +18,7 @@ pub(crate) async fn explain(
     }
     let candidates = candidates(engine, scope, &plan, &mut trace).await?;
     let limit = std::mem::replace(&mut plan.limit, candidates.len().max(1));
-    let hits = select::hits(engine, scope, &plan, candidates).await?;
+    let hits = select::hits(engine, scope, &plan, &mut trace, candidates).await?;
     let place = hits.iter().position(|hit| hit.record.id == id);
     let hit: Option<RecallHit> = place.map(|n| hits[n].clone());
     let verdict = match (place, hit.as_ref().and_then(|hit| hit.repeats)) {
@@ -43,5 +43,6 @@ async fn left_out(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_>, id: Rec
         let policy = engine.scene_policy();
         !policy.recalls(from) || policy.weight(from, record.scene.as_deref()) <= 0.0
     });
-    Ok(unseen.map(|from| Verdict::OutOfSight { from, scene: record.scene }))
+    let otherwise = plan.filter.as_ref().is_some_and(|filter| !filter.matches(&record)).then_some(Verdict::Filtered);
+    Ok(unseen.map(|from| Verdict::OutOfSight { from, scene: record.scene }).or(otherwise))
 }

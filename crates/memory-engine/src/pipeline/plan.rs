@@ -38,7 +38,7 @@ impl<'a> Plan<'a> {
 }
 
 /// That something occurred in one of the stretches of time that the question names.
-fn named_time(query: &RecallQuery, asked_at: Timestamp) -> Option<Filter> {
+pub(crate) fn named_time(query: &RecallQuery, asked_at: Timestamp) -> Option<Filter> {
     let within = |window: memory_temporal::Window| {
         let from = Filter::compare(Field::OccurredAt, Op::Ge, window.from);
         from.and(Filter::compare(Field::OccurredAt, Op::Lt, window.until))

@@ -1,6 +1,6 @@
 //! What about a record makes it count more or less, whatever it says: boosts, never filters.
 
-use memory_core::{Record, Role, Timestamp, text};
+use memory_core::{Record, Role, text};
 
 use super::plan::Plan;
 use crate::{Boost, ScenePolicy};
@@ -10,12 +10,11 @@ use crate::{Boost, ScenePolicy};
 pub(crate) struct Policy<'a> {
     plan: &'a Plan<'a>,
     scenes: &'a ScenePolicy,
-    now: Timestamp,
 }
 
 impl<'a> Policy<'a> {
-    pub(crate) fn new(plan: &'a Plan<'a>, scenes: &'a ScenePolicy, now: Timestamp) -> Self {
-        Self { plan, scenes, now }
+    pub(crate) fn new(plan: &'a Plan<'a>, scenes: &'a ScenePolicy) -> Self {
+        Self { plan, scenes }
     }
 
     /// What makes the record count more or less; only what differs from 1.
@@ -43,13 +42,13 @@ impl<'a> Policy<'a> {
         scene.max(1.0) * options.speaker_boost.max(1.0) * options.assistant_weight.max(1.0) * options.oldest.max(1.0)
     }
 
-    /// From 1 for now to `oldest`, half of the way in each half-life.
+    /// From 1 for the time of the question to `oldest`, half of the way in each half-life.
     fn age(&self, record: &Record) -> f64 {
         let options = &self.plan.options;
         if options.oldest == 1.0 {
             return 1.0;
         }
-        let micros = self.now.as_micros().saturating_sub(record.occurred_at.as_micros()).max(0);
+        let micros = self.plan.asked_at.as_micros().saturating_sub(record.occurred_at.as_micros()).max(0);
         let half_lives = micros as f64 / options.half_life.as_micros().max(1) as f64;
         options.oldest + (1.0 - options.oldest) * 0.5_f64.powf(half_lives)
     }

@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::{Degraded, Recall, RecallHit, StageTime};
 
 /// The parts of the whole time at which a stage has to be done. What an early stage leaves over, a later one may use.
+const SYNONYMS: f64 = 0.2;
 const ARMS: f64 = 0.6;
 const RERANK: f64 = 0.85;
 const NEIGHBORS: f64 = 0.92;
@@ -24,6 +25,7 @@ pub(crate) struct Trace {
 /// A stage of a recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
+    Synonyms,
     Keyword,
     Vector,
     Rerank,
@@ -34,6 +36,7 @@ pub(crate) enum Stage {
 impl Stage {
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::Synonyms => "synonyms",
             Self::Keyword => "keyword",
             Self::Vector => "vector",
             Self::Rerank => "rerank",
@@ -44,6 +47,7 @@ impl Stage {
 
     const fn share(self) -> f64 {
         match self {
+            Self::Synonyms => SYNONYMS,
             Self::Keyword | Self::Vector => ARMS,
             Self::Rerank => RERANK,
             Self::Neighbors => NEIGHBORS,
@@ -59,7 +63,10 @@ impl Trace {
 
     /// Does the work, or stops waiting for it when the stage's share of the time is over.
     pub(crate) async fn limit<T>(&self, stage: Stage, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let until = self.began + self.whole.mul_f64(stage.share());
+        let share = Duration::try_from_secs_f64(self.whole.as_secs_f64() * stage.share()).ok();
+        let Some(until) = share.and_then(|share| self.began.checked_add(share)) else {
+            return work.await; // further off than a clock can tell
+        };
         timeout_at(until, work).await.unwrap_or_else(|_| {
             let waited = self.began.elapsed().as_millis();
             let message = format!("not ready after {waited} ms; the recall went on without it");
@@ -83,10 +90,15 @@ impl Trace {
         self.stages.push(StageTime { stage, took: since.elapsed() });
     }
 
+    /// Notes why a stage is missing, or a part of it.
+    pub(crate) fn missing(&mut self, stage: Stage, error: &Error) {
+        self.degraded.push(Degraded { stage: stage.name(), reason: error.to_string() });
+    }
+
     /// What a stage gave, or nothing and a note about why.
     pub(crate) fn or_nothing<T: Default>(&mut self, stage: Stage, outcome: Result<T>) -> T {
         outcome.unwrap_or_else(|e| {
-            self.degraded.push(Degraded { stage: stage.name(), reason: e.to_string() });
+            self.missing(stage, &e);
             T::default()
         })
     }
