@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod backlog;
+mod checkup;
 mod delete;
 mod explain;
 mod failure;
@@ -29,6 +30,7 @@ mod vector_index;
 mod vector_search;
 mod vectors;
 
+pub use checkup::{checkup, namespaces};
 pub use explain::Lookup;
 pub use migration::{MigrationStatus, SCHEMA, migrate_down, migrate_up, migration_status};
 pub use options::{Mismatch, PostgresOptions};
