@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod builder;
+mod database;
 mod engine;
 pub mod evidence;
 mod explanation;
@@ -11,8 +12,10 @@ mod pipeline;
 mod query;
 mod recall;
 mod turn;
+pub mod upkeep;
 
 pub use builder::{Builder, Mismatch};
+pub use database::Database;
 pub use engine::MemoryEngine;
 pub use explanation::{Explanation, Verdict};
 pub use forget::Forget;
@@ -24,9 +27,10 @@ pub use turn::Turn;
 
 pub use memory_context::{MemoryBlock, Rendered};
 pub use memory_core::{
-    Barred, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Field, Filter, Job, Kind,
+    Barred, Checkup, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Field, Filter, Job, Kind,
     ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId, RecordStore, Result,
-    Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp, Tombstone, Trust, Value, Written,
+    Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp, Tombstone, Trust, Value, Waiting,
+    Written,
 };
 pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
 #[cfg(feature = "http-models")]
@@ -39,6 +43,7 @@ pub use memory_scene::{
     Detection, Reason, SceneChange, SceneDetector, ScenePolicy, SceneRules, SceneView, SessionLimits,
 };
 pub use memory_synonyms::{
-    MemorySynonymStore, SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt, Thesaurus,
+    Evidence, MemorySynonymStore, SEED, SharedThesaurus, Suggester, Suggestion, SynonymGroup, SynonymStore,
+    SynonymStoreExt, Thesaurus, Verdict as SynonymVerdict, WordPair, groups_from_toml,
 };
 pub use memory_vector_store::{MemoryVectorStore, VectorStore};
