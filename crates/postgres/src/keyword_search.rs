@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use memory_core::{Hit, Job, RecordId, Scope};
 use memory_keyword_store::{Bm25, Candidate, Clause, KeywordQuery};
-use sqlx::{PgConnection, Row};
+use sqlx::{PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
 
 use crate::{
     failure::Failure, filter_sql, lexeme::Owner, origin::Origin, packed, scopes, scopes::Reach, statement::Statement,
@@ -17,15 +18,22 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &KeywordQuery,
 ) -> Result<Vec<Hit>, Failure> {
-    let (documents, made_by) = documents(connection, &Reach::of(scope)).await?;
-    origin.check(Job::Keywords, made_by.as_deref(), "keyword search")?;
     let wanted = Wanted::of(&query.clauses);
-    if wanted.terms.is_empty() || query.limit == 0 || documents == 0 {
-        return Ok(Vec::new());
+    let mut statement = Statement::default();
+    count(scope, &mut statement);
+    if !wanted.terms.is_empty() && query.limit > 0 {
+        propose(scope, query, &wanted, statement.push(" UNION ALL "));
     }
-    let candidates = candidates(connection, scope, query, &wanted).await?;
+    let (documents, made_by, candidates) = read(statement.rows(connection).await?, &wanted)?;
+    origin.check(Job::Keywords, made_by.as_deref(), "keyword search")?;
     let ranked = Bm25::default().rank(documents, &query.clauses, &candidates, query.limit);
     Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
+}
+
+/// Writes the statement of a search.
+pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
+    count(scope, statement);
+    propose(scope, query, &Wanted::of(&query.clauses), statement.push(" UNION ALL "));
 }
 
 /// The terms of a query, each once and sorted, and for each clause which of them it takes with what weight.
@@ -56,19 +64,25 @@ impl<'q> Wanted<'q> {
     }
 }
 
-/// Writes the statement that finds what may hold a term.
-pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
-    propose(scope, query, &Wanted::of(&query.clauses), statement);
+/// Begins the statement with one row: how many documents are within reach, and what they were made by. One statement for this and for what is found is one way to the server less.
+fn count(scope: &Scope, statement: &mut Statement) {
+    statement.push(
+        "SELECT NULL::uuid AS id, NULL::bigint, NULL::bytea, NULL::bytea, NULL::boolean,
+                coalesce(sum(a.documents), 0)::bigint,
+                (SELECT o.made_by FROM origins o WHERE o.part = 'keywords') FROM addresses a WHERE ",
+    );
+    Reach::of(scope).is_address("a", statement);
 }
 
+/// Goes on with all that may hold a term.
 fn propose(scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'_>, statement: &mut Statement) {
     statement.push("SELECT d.id, d.length, d.terms, d.counts, ");
     match &query.filter {
-        None => drop(statement.push("true FROM keyword_documents d")),
+        None => drop(statement.push("true, NULL, NULL FROM keyword_documents d")),
         Some(filter) => {
             filter_sql::write(filter, statement);
             statement.push(
-                " FROM keyword_documents d JOIN records r ON r.ns = d.ns AND r.id = d.id
+                ", NULL, NULL FROM keyword_documents d JOIN records r ON r.ns = d.ns AND r.id = d.id
                   JOIN addresses a ON a.ns = d.ns AND a.address = d.address",
             );
         }
@@ -79,38 +93,28 @@ fn propose(scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'_>, statement: 
     statement.push(" AND d.lexemes @@ ").bind(lexemes).push("::tsquery");
 }
 
-/// All records within reach that hold a term: lexemes propose, the row's own columns and the stored counts decide.
-async fn candidates(
-    connection: &mut PgConnection,
-    scope: &Scope,
-    query: &KeywordQuery,
-    wanted: &Wanted<'_>,
-) -> Result<Vec<Candidate<RecordId>>, Failure> {
-    let mut statement = Statement::default();
-    propose(scope, query, wanted, &mut statement);
+type Read = (u64, Option<String>, Vec<Candidate<RecordId>>);
+
+/// How many documents there are, what the index was made by, and all records that hold a term: lexemes proposed them, and the stored counts
+/// decide.
+fn read(rows: Vec<PgRow>, wanted: &Wanted<'_>) -> Result<Read, Failure> {
     let mut counts = vec![0; wanted.terms.len()];
-    let mut candidates = Vec::new();
-    for row in statement.rows(connection).await? {
+    let (mut documents, mut made_by, mut candidates) = (0, None, Vec::new());
+    for row in rows {
+        let Some(id) = row.try_get::<Option<Uuid>, _>(0)? else {
+            documents = u64::try_from(row.try_get::<i64, _>(5)?).unwrap_or_default();
+            made_by = row.try_get(6)?;
+            continue;
+        };
         let words = str::from_utf8(row.try_get(2)?).map_err(|_| Failure::corrupt("terms"))?;
         if packed::count(words, row.try_get(3)?, &wanted.terms, &mut counts)? {
             candidates.push(Candidate {
-                key: scopes::record_id(row.try_get(0)?),
+                key: scopes::record_id(id),
                 frequencies: wanted.frequencies(&counts),
                 length: u32::try_from(row.try_get::<i64, _>(1)?).unwrap_or(u32::MAX),
                 admitted: row.try_get(4)?,
             });
         }
     }
-    Ok(candidates)
-}
-
-/// How many documents are within reach, and what their terms were made by.
-async fn documents(connection: &mut PgConnection, reach: &Reach) -> Result<(u64, Option<String>), Failure> {
-    let mut statement = Statement::new(
-        "SELECT coalesce(sum(a.documents), 0)::bigint, (SELECT o.made_by FROM origins o WHERE o.part = 'keywords')
-         FROM addresses a WHERE ",
-    );
-    reach.is_address("a", &mut statement);
-    let row = statement.row(connection).await?;
-    Ok((u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or_default(), row.try_get(1)?))
+    Ok((documents, made_by, candidates))
 }

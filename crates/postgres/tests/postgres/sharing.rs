@@ -77,6 +77,30 @@ pub(crate) async fn a_statement_that_takes_too_long_times_out(database: &Databas
     store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
 }
 
+/// Somebody takes the rows that writers lock in the wrong order. The server ends whoever first finds out, which is the store.
+pub(crate) async fn a_write_that_lost_to_a_deadlock_is_run_again(database: &Database) {
+    let store = database.open().await;
+    let users = [Scope::user("one").unwrap(), Scope::user("two").unwrap()];
+    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let batch = || users.iter().map(|user| write(&turn(user, "words"))).collect::<Vec<_>>();
+    store.put(&tenant, batch()).await.unwrap();
+    let mut other = database.look().await;
+    let last =
+        "BEGIN; SELECT ns FROM namespaces WHERE ns = (SELECT ns FROM namespaces ORDER BY ns DESC LIMIT 1) FOR UPDATE";
+    sqlx::raw_sql(last).execute(&mut other).await.unwrap();
+    let hold = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let first = "SELECT ns FROM namespaces WHERE ns = (SELECT ns FROM namespaces ORDER BY ns LIMIT 1) FOR UPDATE";
+        let ended = sqlx::raw_sql(first).execute(&mut other).await.is_err();
+        sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+        ended
+    };
+    let (written, other_ended) = futures::join!(store.put(&tenant, batch()), hold);
+    assert_eq!(written.unwrap().len(), 2);
+    assert!(!other_ended, "the store is the one that was ended, and began anew");
+    assert_eq!(store.stats(&tenant).await.unwrap().records, 4);
+}
+
 pub(crate) async fn a_password_is_never_shown(database: &Database) {
     let store = database.open().await;
     let password = database.url.split("postgres:").nth(2).and_then(|rest| rest.split('@').next());
@@ -99,6 +123,16 @@ pub(crate) async fn a_password_is_never_shown(database: &Database) {
         assert!(!shown.contains("hunter2"), "{shown}");
         assert!(matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::Unauthorized), "{e}");
     }
+}
+
+pub(crate) async fn a_server_without_tls_is_refused_by_who_requires_it(_: &Database) {
+    let server = Server::new("-c fsync=off");
+    let url = server.url().replace("sslmode=disable", "sslmode=require");
+    let e = PostgresStore::connect(&url, server_options()).await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Unavailable, "{e}");
+    assert!(e.to_string().contains("secure"), "{e}");
+    let url = server.url().replace("sslmode=disable", "sslmode=prefer");
+    PostgresStore::connect(&url, server_options()).await.unwrap().close().await;
 }
 
 fn server_options() -> PostgresOptions {
