@@ -224,8 +224,8 @@ impl Builder {
                         Mismatch::Rebuild => OnMismatch::Rebuild,
                     });
                 let store = Arc::new(PostgresStore::connect(&url, options).await?);
-                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store };
-                (stores, in_memory())
+                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
+                (stores, store as Arc<dyn SynonymStore>)
             }
             #[cfg(not(feature = "postgres"))]
             Backend::Postgres(_) => {

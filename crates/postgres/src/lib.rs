@@ -25,6 +25,7 @@ mod scopes;
 mod server;
 mod statement;
 mod store;
+mod synonyms;
 mod transaction;
 mod vector_index;
 mod vector_search;
