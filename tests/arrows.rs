@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-context", &["core"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
     ("memory-engine-sqlite", &["core", "keyword-store", "synonyms", "vector-store"]),
-    ("memory-engine-postgres", &["core", "keyword-store", "vector-store"]),
+    ("memory-engine-postgres", &["core", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-conformance", &["core", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),

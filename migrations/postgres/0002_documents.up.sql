@@ -17,7 +17,7 @@ CREATE FUNCTION memory_time(micros bigint) RETURNS timestamptz LANGUAGE sql IMMU
 CREATE FUNCTION memory_int(metadata json, key text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT CASE WHEN metadata ->> key ~ '^-?[0-9]{1,9}$' THEN (metadata ->> key)::integer END $$;
 
--- Words that mean the same. The engine does not write here.
+-- Words that mean the same: a term with the other words for it. Rows may be written by hand, too.
 CREATE TABLE synonym_map (
     ns         uuid NOT NULL REFERENCES namespaces,
     id         uuid NOT NULL DEFAULT gen_random_uuid(),

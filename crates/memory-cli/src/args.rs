@@ -1,38 +1,55 @@
 //! Arguments that several commands share.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{Builder, ErrorKind, Field, Filter, MemoryEngine, Record, ScanQuery, Scope};
+use memory_engine::{Builder, Database, ErrorKind, Field, Filter, MemoryEngine, Record, ScanQuery, Scope};
 
-use crate::embedder::EmbedderArgs;
+use crate::{
+    embedder::EmbedderArgs,
+    place::{self, Place},
+};
 
 /// Where the memory is.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// The database file
-    #[arg(long, env = "MEMORY_DB", default_value = "memory.db", value_name = "FILE")]
-    pub(crate) db: PathBuf,
+    /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address in
+    /// DATABASE_URL (from the environment or from .env)
+    #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
+    pub(crate) db: Place,
     #[command(flatten)]
     pub(crate) embedder: EmbedderArgs,
 }
 
 impl StoreArgs {
-    async fn builder(&self) -> Result<Builder> {
-        self.embedder.equip(MemoryEngine::builder().sqlite(&self.db)).await
+    /// The database that is meant.
+    pub(crate) fn database(&self) -> Result<Database> {
+        self.db.database()
     }
 
-    /// Opens the memory, making the file when it is not there.
+    async fn builder(&self, database: &Database) -> Result<Builder> {
+        self.embedder.equip(MemoryEngine::builder().database(database.clone())).await
+    }
+
+    /// Opens the memory, making it when it is not there.
     ///
-    /// A file that was made with the hash embedder goes on with it unless another one is asked for by name: that a model
+    /// A store that was made with the hash embedder goes on with it unless another one is asked for by name: that a model
     /// has come to the machine meanwhile must not make a memory unreadable.
     pub(crate) async fn create(&self) -> Result<MemoryEngine> {
-        let place = || self.db.display().to_string();
-        match self.builder().await?.build().await {
+        self.build(true).await
+    }
+
+    /// The same, with nobody who indexes what waits.
+    pub(crate) async fn look_at(&self) -> Result<MemoryEngine> {
+        self.build(false).await
+    }
+
+    async fn build(&self, background: bool) -> Result<MemoryEngine> {
+        let database = self.database()?;
+        let place = || database.to_string();
+        match self.builder(&database).await?.background(background).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
-                let hash = MemoryEngine::builder().sqlite(&self.db).build().await;
+                let hash = MemoryEngine::builder().database(database.clone()).background(background).build().await;
                 // When that does not fit either, the first reason is the one to tell.
                 hash.map_err(|_| e).with_context(place)
             }
@@ -42,25 +59,16 @@ impl StoreArgs {
 
     /// Opens a memory that is there.
     pub(crate) async fn open(&self) -> Result<MemoryEngine> {
-        self.must_exist()?;
+        place::must_exist(&self.database()?).await?;
         self.create().await
     }
 
     /// Opens a memory that is there and whose indexes may have been made otherwise.
     pub(crate) async fn open_to_rebuild(&self) -> Result<MemoryEngine> {
-        self.must_exist()?;
-        let builder = self.builder().await?.on_mismatch(memory_engine::Mismatch::Rebuild).background(false);
-        builder.build().await.with_context(|| self.db.display().to_string())
-    }
-
-    fn must_exist(&self) -> Result<()> {
-        if !self.db.exists() {
-            let db = self.db.display();
-            bail!(
-                "there is no {db}; `memory import FILE --db {db}` or `memory add TEXT --user NAME --db {db}` makes one"
-            );
-        }
-        Ok(())
+        let database = self.database()?;
+        place::must_exist(&database).await?;
+        let builder = self.builder(&database).await?.on_mismatch(memory_engine::Mismatch::Rebuild).background(false);
+        builder.build().await.with_context(|| database.to_string())
     }
 }
 

@@ -1,11 +1,14 @@
 //! One file for each command.
 
 pub(crate) mod add;
+pub(crate) mod copy;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod forget;
 pub(crate) mod import;
+pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod reindex;
 pub(crate) mod search;

@@ -1,11 +1,11 @@
 //! What people see: tables, progress, one-line texts.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{Arm, MemoryEngine, Progress, Recall, RecallHit, Scope};
+use memory_engine::{Arm, Job, MemoryEngine, Progress, Recall, RecallHit, Scope};
 
 /// Prints a line; a reader that has gone away, as `head` does, is an error like any other and no panic.
 macro_rules! say {
@@ -42,6 +42,28 @@ pub(crate) async fn drain(engine: &MemoryEngine, scope: &Scope) -> memory_engine
     let done = done.await;
     bar.finish_and_clear();
     done
+}
+
+/// Waits until everything is indexed, and gives how much is not: where the embedder does not work, it is said that the
+/// vectors are missing. What waits for them is found by its words meanwhile.
+pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
+    let Err(e) = drain(engine, scope).await else { return Ok(0) };
+    let waiting = engine.stats(scope).await?.backlog;
+    match waiting.get(&Job::Embedding) {
+        Some(vectors) if !waiting.contains_key(&Job::Keywords) => {
+            eprintln!(
+                "{vectors} records wait for their vectors: {e}. They are stored, and found by their words; \
+                 `memory reindex --waiting` goes on."
+            );
+            Ok(*vectors)
+        }
+        _ => Err(e),
+    }
+}
+
+/// Prints a line of JSON for whoever follows; that they have had enough does not stop what is being done.
+pub(crate) fn tell_line(line: &serde_json::Value) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 /// The zone that times are shown in: UTC+8, unless the machine says otherwise.

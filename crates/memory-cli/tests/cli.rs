@@ -2,96 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Output,
-};
+mod desk;
 
+use std::{fs, path::Path};
+
+use desk::{Desk, TURNS};
 use serde_json::Value;
-
-/// A folder with a database in it.
-struct Desk {
-    folder: tempfile::TempDir,
-}
-
-/// What a command printed, and how it ended.
-#[derive(Debug)]
-struct Ran {
-    stdout: String,
-    stderr: String,
-    success: bool,
-}
-
-impl Ran {
-    fn of(output: Output) -> Self {
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Self { success: output.status.success(), stdout: text(output.stdout), stderr: text(output.stderr) }
-    }
-
-    #[track_caller]
-    fn ok(self) -> String {
-        assert!(self.success, "{self:?}");
-        self.stdout
-    }
-
-    /// The one line that says what went wrong.
-    #[track_caller]
-    fn refused(self, words: &[&str]) {
-        assert!(!self.success, "{self:?}");
-        for word in words {
-            assert!(self.stderr.contains(word), "'{word}' is not in: {}", self.stderr);
-        }
-        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
-    }
-
-    fn json(self) -> Value {
-        serde_json::from_str(&self.ok()).unwrap()
-    }
-}
-
-impl Desk {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, content).unwrap();
-        path
-    }
-
-    fn run(&self, arguments: &[&str]) -> Ran {
-        let mut command = assert_cmd::Command::cargo_bin("memory").unwrap();
-        command.current_dir(self.folder.path()).env_remove("MEMORY_DB").args(arguments);
-        // Whatever models the machine may have: these tests are about the embedder that needs none.
-        command.env("MEMORY_MODELS_DIR", self.folder.path().join("no-models"));
-        Ran::of(command.output().unwrap())
-    }
-
-    fn import(&self, path: &Path) -> Value {
-        self.run(&["import", path.to_str().unwrap(), "--json"])
-            .stdout
-            .lines()
-            .last()
-            .map(|l| serde_json::from_str(l).unwrap())
-            .unwrap()
-    }
-
-    fn stats(&self) -> Value {
-        self.run(&["stats", "--json"]).json()
-    }
-}
-
-const TURNS: &str = r#"{"id":"1","user":"lin","session":"a","role":"user","speaker":"Lin","text":"我对海鲜过敏","time":"2026-03-01T20:00:00","place":"上海"}
-{"id":"2","user":"lin","session":"a","role":"assistant","speaker":"Kai","text":"记住了，不点虾","time":"2026-03-01T20:01:00"}
-{"id":"3","user":"lin","session":"b","role":"user","speaker":"Lin","text":"My interview has moved to Friday","time":"2026-03-02T09:00:00","scene":"daily","tags":["work"]}
-{"user":"mo","text":"I moved to Lisbon"}
-"#;
 
 #[test]
 fn the_demo_needs_nothing_and_answers_its_questions() {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod checkup;
 mod embedding;
 mod error;
 mod filter;
@@ -15,6 +16,7 @@ mod terms;
 pub mod text;
 mod time;
 
+pub use checkup::{Checkup, Waiting};
 pub use embedding::{Embedding, EmbeddingSpace, Metric};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Field, FieldValue, Filter, Op, Value, ValueType};

@@ -1,6 +1,6 @@
 //! Putting an engine together.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use memory_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
 use memory_embedder::{Embedder, HashEmbedder};
@@ -11,7 +11,9 @@ use memory_synonyms::{MemorySynonymStore, SharedThesaurus, SynonymStore};
 use memory_vector_store::{MemoryVectorStore, VectorStore};
 
 use crate::{
-    MemoryEngine, RecallOptions, dates,
+    Database, MemoryEngine, RecallOptions,
+    database::{Address, Place},
+    dates,
     engine::{Parts, Stores},
 };
 
@@ -47,23 +49,15 @@ enum Backend {
     Stores(Stores),
 }
 
-/// The address of a server, which may hold a password and is never shown.
-struct Address(
-    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "only the feature connects to it"))] String,
-);
-
-impl fmt::Debug for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(an address)")
-    }
-}
-
 /// What to do about a store whose indexes were made by another embedder or analyzer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mismatch {
     /// Fail with `SchemaMismatch`, naming both.
     #[default]
     Refuse,
+    /// Open it and leave its indexes as they are: records can be read, and whatever needs an index that does not fit fails
+    /// with `SchemaMismatch`.
+    Leave,
     /// Empty the indexes concerned and queue every record to be indexed anew.
     Rebuild,
 }
@@ -86,6 +80,14 @@ impl Default for Builder {
 }
 
 impl Builder {
+    /// Keeps everything there: in a SQLite file, or in a Postgres database.
+    pub fn database(self, database: Database) -> Self {
+        match database.0 {
+            Place::File(path) => self.sqlite(path),
+            Place::Server(Address(url)) => self.postgres(url),
+        }
+    }
+
     /// Keeps everything in one SQLite file, which is made when it is not there.
     pub fn sqlite(mut self, path: impl Into<PathBuf>) -> Self {
         self.backend = Backend::Sqlite(path.into());
@@ -206,6 +208,7 @@ impl Builder {
                     .with_clock(Arc::clone(&self.clock))
                     .with_mismatch(match self.mismatch {
                         Mismatch::Refuse => OnMismatch::Refuse,
+                        Mismatch::Leave => OnMismatch::Leave,
                         Mismatch::Rebuild => OnMismatch::Rebuild,
                     });
                 let store = Arc::new(SqliteStore::open(path, options).await?);
@@ -219,11 +222,12 @@ impl Builder {
                     .with_clock(Arc::clone(&self.clock))
                     .with_mismatch(match self.mismatch {
                         Mismatch::Refuse => OnMismatch::Refuse,
+                        Mismatch::Leave => OnMismatch::Leave,
                         Mismatch::Rebuild => OnMismatch::Rebuild,
                     });
                 let store = Arc::new(PostgresStore::connect(&url, options).await?);
-                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store };
-                (stores, in_memory())
+                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
+                (stores, store as Arc<dyn SynonymStore>)
             }
             #[cfg(not(feature = "postgres"))]
             Backend::Postgres(_) => {

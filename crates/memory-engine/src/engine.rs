@@ -268,6 +268,11 @@ impl MemoryEngine {
         Ok(self.records().get(scope, &[id]).await?.pop().flatten())
     }
 
+    /// The records with these ids, in their order; `None` where there is none within `scope`.
+    pub async fn get_all(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+        self.records().get(scope, ids).await
+    }
+
     /// A page of records in their order of time.
     pub async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
         self.records().scan(scope, query).await
@@ -408,7 +413,7 @@ impl MemoryEngine {
     }
 }
 
-async fn off_runtime<T: Send + 'static>(
+pub(crate) async fn off_runtime<T: Send + 'static>(
     operation: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod builder;
+mod database;
 mod dates;
 mod engine;
 mod enhance;
@@ -14,8 +15,10 @@ mod pipeline;
 mod query;
 mod recall;
 mod turn;
+pub mod upkeep;
 
 pub use builder::{Builder, Mismatch};
+pub use database::Database;
 pub use engine::MemoryEngine;
 pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
 pub use explanation::{Explanation, Verdict};
@@ -30,9 +33,10 @@ pub use turn::Turn;
 pub use memory_context as context;
 pub use memory_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, Rendered};
 pub use memory_core::{
-    Barred, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Field, Filter, Job, Kind,
+    Barred, Checkup, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Field, Filter, Job, Kind,
     ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId, RecordStore, Result,
-    Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp, Tombstone, Trust, Value, Written,
+    Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp, Tombstone, Trust, Value, Waiting,
+    Written,
 };
 pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
 #[cfg(feature = "http-models")]
@@ -45,5 +49,8 @@ pub use memory_reranker::{LexicalReranker, Method, Reranker};
 pub use memory_scene as scene;
 pub use memory_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};
 pub use memory_synonyms as synonyms;
-pub use memory_synonyms::{SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt};
+pub use memory_synonyms::{
+    Evidence, MemorySynonymStore, SEED, SharedThesaurus, Suggester, Suggestion, SynonymGroup, SynonymStore,
+    SynonymStoreExt, Thesaurus, Verdict as SynonymVerdict, WordPair, groups_from_toml,
+};
 pub use memory_vector_store::{MemoryVectorStore, VectorStore};

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod backlog;
+mod checkup;
 mod delete;
 mod explain;
 mod failure;
@@ -24,11 +25,13 @@ mod scopes;
 mod server;
 mod statement;
 mod store;
+mod synonyms;
 mod transaction;
 mod vector_index;
 mod vector_search;
 mod vectors;
 
+pub use checkup::{checkup, namespaces};
 pub use explain::Lookup;
 pub use migration::{MigrationStatus, SCHEMA, migrate_down, migrate_up, migration_status};
 pub use options::{Mismatch, PostgresOptions};

@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
     failure::Failure,
-    options::PostgresOptions,
+    options::{Mismatch, PostgresOptions},
     origin::Origin,
     server::{Secret, Server},
     vector_index::VectorIndex,
@@ -31,7 +31,8 @@ macro_rules! migration {
 }
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [Migration; 2] = [migration!("0001_initial"), migration!("0002_documents")];
+const MIGRATIONS: [Migration; 3] =
+    [migration!("0001_initial"), migration!("0002_documents"), migration!("0003_synonyms")];
 
 /// What stands in a migration where a table is spread over partitions, if that is asked for.
 const MARK: &str = "/* by namespace */";
@@ -130,7 +131,9 @@ pub(crate) async fn settle(
     let mut connection = locked(server, options).await?;
     up(&mut connection, options).await?;
     origin.settle(&mut connection, options.mismatch).await?;
-    index.settle(&mut connection).await?;
+    if options.mismatch != Mismatch::Leave {
+        index.settle(&mut connection).await?;
+    }
     unlock(connection).await
 }
 
@@ -190,7 +193,7 @@ async fn up(connection: &mut PgConnection, options: &PostgresOptions) -> Result<
     Ok(found)
 }
 
-async fn partitions(connection: &mut PgConnection) -> Result<u32, Failure> {
+pub(crate) async fn partitions(connection: &mut PgConnection) -> Result<u32, Failure> {
     let count: i64 = sqlx::query_scalar("SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('records')")
         .fetch_one(connection)
         .await?;

@@ -66,6 +66,7 @@ impl Origin {
             match made_by(connection, job.as_str()).await? {
                 Some(found) if found == self.of_job(job) => {}
                 None => write(connection, job.as_str(), self.of_job(job)).await?,
+                Some(_) if mismatch == Mismatch::Leave => {}
                 Some(found) if mismatch == Mismatch::Refuse => {
                     return Err(self.mismatch(job, &found, "connect").into());
                 }

@@ -68,6 +68,21 @@ pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connect
     })
 }
 
+/// A connection that only reads a file that is there.
+pub(crate) fn open_existing(path: &Path) -> Result<Connection> {
+    must_exist(path)?;
+    open_reader(path, USUAL_WAIT)
+}
+
+/// Refuses a file that is not there: opening it would make one.
+pub(crate) fn must_exist(path: &Path) -> Result<()> {
+    check_path(path)?;
+    if !path.exists() {
+        return Err(Error::new(ErrorKind::NotFound, "open", format!("there is no file {}", path.display())));
+    }
+    Ok(())
+}
+
 fn open(
     path: &Path,
     busy_timeout: Duration,

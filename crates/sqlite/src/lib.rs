@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod backlog;
+mod checkup;
 mod connection;
 mod delete;
 mod failure;
@@ -25,6 +26,7 @@ mod vector_index;
 mod vectors;
 mod writer;
 
-pub use migration::{SCHEMA, migrate_down};
+pub use checkup::{checkup, namespaces};
+pub use migration::{MIGRATIONS_BY_NAME, SCHEMA, migrate_down, migrate_up, schema};
 pub use options::{Mismatch, SqliteOptions};
 pub use store::SqliteStore;

@@ -25,6 +25,38 @@ const MIGRATIONS: [(&str, &str); 2] = [
     ),
 ];
 
+/// The names of those steps.
+pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = ["0001_initial", "0002_synonyms"];
+
+/// Brings a database file to the schema of this version, as opening it does, and gives the schema that it had. Of a file
+/// that is not there a new one is made.
+///
+/// Call it from a place that may block.
+///
+/// # Errors
+/// Those of [`SqliteStore::open`](crate::SqliteStore::open) but for the mismatches, which are left alone.
+pub fn migrate_up(path: &Path) -> Result<u32> {
+    connection::check_path(path)?;
+    let mut connection = connection::open_writer(path, connection::USUAL_WAIT)?;
+    let mut found = SCHEMA;
+    in_transaction(&mut connection, |transaction| {
+        found = recognise(transaction, path)?;
+        up(transaction, path)
+    })
+    .map_err(|failure| failure.into_error("migrate"))?;
+    connection::close(connection);
+    Ok(found)
+}
+
+/// The schema of a database file, 0 for an empty one. Call it from a place that may block.
+///
+/// # Errors
+/// `NotFound` when there is no file; else those of [`SqliteStore::open`](crate::SqliteStore::open) but for the mismatches.
+pub fn schema(path: &Path) -> Result<u32> {
+    let connection = connection::open_existing(path)?;
+    recognise(&connection, path).map_err(|failure| failure.into_error("migrate"))
+}
+
 /// Takes a database file that no process has open back to an earlier schema; 0 empties it.
 ///
 /// It waits for other writers as long as is usual. Call it from a place that may block.
@@ -33,10 +65,7 @@ const MIGRATIONS: [(&str, &str); 2] = [
 /// Those of [`SqliteStore::open`](crate::SqliteStore::open), and `InvalidInput` for a schema that is later than the
 /// file's.
 pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
-    connection::check_path(path)?;
-    if !path.exists() {
-        return Err(Error::new(ErrorKind::NotFound, "migrate", format!("there is no file {}", path.display())));
-    }
+    connection::must_exist(path)?;
     let mut connection = connection::open_writer(path, connection::USUAL_WAIT)?;
     let down = |transaction: &Transaction<'_>| {
         let found = recognise(transaction, path)?;
@@ -56,7 +85,7 @@ pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
 
 /// Brings the database to the schema that this version knows. Of several processes that open a new file at once, one
 /// does it and the others find it done.
-pub(crate) fn migrate_up(transaction: &Transaction<'_>, path: &Path) -> Result<(), Failure> {
+pub(crate) fn up(transaction: &Transaction<'_>, path: &Path) -> Result<(), Failure> {
     let found = recognise(transaction, path)?;
     if found == SCHEMA {
         return Ok(());

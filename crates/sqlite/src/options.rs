@@ -30,6 +30,9 @@ pub enum Mismatch {
     /// Fail with `SchemaMismatch`, and leave the file as it is.
     #[default]
     Refuse,
+    /// Open it and leave its indexes as they are. Its records can be read; what needs an index that does not fit fails with
+    /// `SchemaMismatch`.
+    Leave,
     /// Empty the indexes that do not fit any more and queue every active record for them, in one transaction.
     Rebuild,
 }

@@ -65,6 +65,7 @@ impl Origin {
             match made_by(connection, job)? {
                 Some(found) if found == self.of_job(job) => {}
                 None => self.write(connection, job)?,
+                Some(_) if mismatch == Mismatch::Leave => {}
                 Some(found) if mismatch == Mismatch::Refuse => {
                     return Err(self.mismatch(job, &found, "open").into());
                 }

@@ -229,7 +229,7 @@ fn open_writer(path: &Path, options: &SqliteOptions, origin: &Origin) -> Result<
         return Ok(connection);
     }
     migration::in_transaction(&mut connection, |transaction| {
-        migration::migrate_up(transaction, path)?;
+        migration::up(transaction, path)?;
         origin.settle(transaction, options.mismatch)
     })
     .map_err(|failure| failure.into_error("open"))?;

@@ -67,7 +67,7 @@ impl Add {
         }
         let engine = self.store.create().await?;
         let id = engine.remember(&scope, turn).await?;
-        output::drain(&engine, &scope).await?;
+        output::settle(&engine, &scope).await?;
         if self.json {
             say!("{}", serde_json::json!({ "id": id }));
         } else {

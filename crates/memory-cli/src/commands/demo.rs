@@ -1,15 +1,15 @@
 //! `memory demo`.
 
-use std::{path::PathBuf, process::ExitCode, time::Instant};
+use std::{process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{MemoryBlock, RecallQuery, Scope};
+use memory_engine::{Database, MemoryBlock, RecallQuery, Scope};
 use serde::Deserialize;
 
 use super::import::Importer;
-use crate::{args::StoreArgs, embedder::EmbedderArgs, output};
+use crate::{args::StoreArgs, embedder::EmbedderArgs, output, place::Place};
 
 const CONVERSATION: &str = include_str!("../../demo/conversation.jsonl");
 const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
@@ -19,8 +19,8 @@ const SHOWN: usize = 3;
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Where to keep the conversation; a temporary file that is removed afterwards, when not set
-    #[arg(long, value_name = "FILE")]
-    db: Option<PathBuf>,
+    #[arg(long, value_name = "FILE|URL")]
+    db: Option<Place>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -32,7 +32,7 @@ struct Question {
 impl Demo {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
-        let db = self.db.clone().unwrap_or_else(|| folder.path().join("demo.db"));
+        let db = self.db.clone().unwrap_or_else(|| Place::At(Database::file(folder.path().join("demo.db"))));
         let engine = StoreArgs { db, embedder: EmbedderArgs::hash() }.create().await?;
         let lin = Scope::user("lin")?;
 
@@ -68,8 +68,9 @@ impl Demo {
         say!("What next:");
         match &self.db {
             Some(db) => {
-                say!("  memory search \"interview\" --user lin --explain --db {}", db.display());
-                say!("  memory stats --db {}", db.display());
+                let db = db.database()?;
+                say!("  memory search \"interview\" --user lin --explain --db {db}");
+                say!("  memory stats --db {db}");
             }
             None => say!("  memory demo --db demo.db        keeps the conversation, so that you can search it"),
         }

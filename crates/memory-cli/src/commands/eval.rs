@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{MemoryEngine, Scope};
+use memory_engine::{Database, MemoryEngine, Scope, upkeep};
 use serde_json::{Map, Value, json};
 
 use super::import::Importer;
@@ -22,6 +22,7 @@ use crate::{
     metrics::{DEPTH, Metrics},
     modes::Mode,
     output,
+    place::Place,
     question::{self, Question},
 };
 
@@ -39,9 +40,9 @@ pub(crate) struct Eval {
     questions: PathBuf,
     #[command(flatten)]
     embedder: EmbedderArgs,
-    /// Where to build the store, if it is to be kept; it must not be there yet
-    #[arg(long, value_name = "FILE")]
-    db: Option<PathBuf>,
+    /// Where to build the store, if it is to be kept; nothing must be there yet
+    #[arg(long, value_name = "FILE|URL")]
+    db: Option<Place>,
     /// The k of recall@k, hit@k and all@k
     #[arg(long, value_delimiter = ',', default_value = "1,5,10")]
     k: Vec<usize>,
@@ -65,8 +66,8 @@ impl Eval {
         let ks: Vec<usize> = self.k.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let questions = question::read(&self.questions)?;
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
-        let db = self.db.clone().unwrap_or_else(|| folder.path().join("eval.db"));
-        ensure!(!db.exists(), "{} is there already; eval builds a store of its own", db.display());
+        let db = self.db.clone().unwrap_or_else(|| Place::At(Database::file(folder.path().join("eval.db"))));
+        ensure!(is_new(&db.database()?).await?, "{} is there already; eval builds a store of its own", db.database()?);
         let engine = StoreArgs { db, embedder: self.embedder.clone() }.create().await?;
         let memories = build(&engine, &self.memories).await?;
         let mut report = Map::new();
@@ -175,6 +176,13 @@ fn by_category(scored: &[(&str, Metrics)]) -> Map<String, Value> {
         groups.entry(category).or_default().push(metrics);
     }
     groups.into_iter().map(|(category, metrics)| (category.to_owned(), json!(Metrics::mean(metrics)))).collect()
+}
+
+async fn is_new(database: &Database) -> Result<bool> {
+    match database.path() {
+        Some(path) => Ok(!path.exists()),
+        None => Ok(upkeep::namespaces(database).await.with_context(|| database.to_string())?.is_empty()),
+    }
 }
 
 fn row(name: &str, metrics: &Metrics, p50_ms: f64) -> [String; 7] {

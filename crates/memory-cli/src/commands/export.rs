@@ -37,7 +37,7 @@ impl Export {
             write_all(&engine, &scope, BufWriter::new(io::stdout().lock())).await?;
             return Ok(ExitCode::SUCCESS);
         };
-        if same_file(path, &self.store.db) {
+        if self.store.database()?.path().is_some_and(|db| same_file(path, db)) {
             bail!("{} is the database itself; choose another file", path.display());
         }
         // Written beside it and moved into place: whatever goes wrong, there is never half a file.

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -79,6 +79,8 @@ pub(crate) struct Report {
     pub(crate) forgotten: u64,
     /// Tombstones taken in.
     pub(crate) tombstones: u64,
+    /// Records that still wait for their vectors.
+    pub(crate) waiting: u64,
     /// Lines that could not be read.
     pub(crate) bad_lines: u64,
     /// The first of them.
@@ -102,17 +104,16 @@ impl Import {
                 bar.set_message(format!("{} added", report.added));
                 if self.json && bytes == 0 {
                     let committed = report.added + report.updated + report.unchanged;
-                    // Whoever reads this may have had enough; the import goes on.
-                    let _ = writeln!(io::stdout(), "{}", serde_json::json!({ "committed": committed }));
+                    output::tell_line(&serde_json::json!({ "committed": committed }));
                 }
             })
             .await;
         bar.finish_and_clear();
-        let report = importer.report;
+        let mut report = importer.report;
         for error in &report.errors {
             eprintln!("{}: {error}", self.file.display());
         }
-        output::drain(&engine, &scope).await?;
+        report.waiting = output::settle(&engine, &scope).await?;
         self.tell(&report)?;
         outcome.with_context(|| self.file.display().to_string())?;
         Ok(if report.bad_lines == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -123,7 +124,7 @@ impl Import {
             say!("{}", serde_json::to_string(report)?);
             return Ok(());
         }
-        say!("{} turns added to {}", report.added, self.store.db.display());
+        say!("{} turns added to {}", report.added, self.store.database()?);
         let rows = [
             (report.updated, "replaced"),
             (report.unchanged, "were there already"),

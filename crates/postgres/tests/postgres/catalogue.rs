@@ -5,6 +5,7 @@ use std::sync::Arc;
 use memory_core::{Embedding, Field, Filter, Job, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Tombstone};
 use memory_engine_postgres::{Lookup, Mismatch, PostgresOptions, PostgresStore};
 use memory_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
+use memory_synonyms::{SynonymGroup, Verdict, WordPair};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{Connection, Row};
 
@@ -148,7 +149,19 @@ async fn everything(store: &PostgresStore) {
         let tombstone = Tombstone { id: other.id, scope: other.scope, content_hash, deleted_at };
         store.bury(&scope, &[tombstone]).await.unwrap();
         store.tombstones(&scope, None, 9).await.unwrap();
+        synonyms(store, &scope).await;
     }
+}
+
+async fn synonyms(store: &dyn memory_synonyms::SynonymStore, scope: &Scope) {
+    let group = SynonymGroup::new("Krueger", ["K"]);
+    store.put(scope, std::slice::from_ref(&group)).await.unwrap();
+    store.put(scope, &[SynonymGroup::new("KRUEGER", ["克鲁格"])]).await.unwrap();
+    let verdict = Verdict { pair: WordPair::new("a", "b").unwrap(), accepted: true };
+    store.judge(scope, &[verdict]).await.unwrap();
+    assert_eq!((store.list(scope).await.unwrap().len(), store.verdicts(scope).await.unwrap().len()), (1, 1));
+    assert_eq!(store.remove(scope, &["krueger".into()]).await.unwrap(), 1);
+    store.clear(scope).await.unwrap();
 }
 
 /// Statements that serve all tenants because the contract does, by how they begin.
@@ -183,8 +196,17 @@ pub(crate) async fn every_statement_names_its_namespace(_: &Database) {
             continue;
         };
         let sql = sql.split("DETAIL:").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-        let tables =
-            ["namespaces", "addresses", "records", "tombstones", "barred_", "backlog", "keyword_doc", "vectors"];
+        let tables = [
+            "namespaces",
+            "addresses",
+            "records",
+            "tombstones",
+            "barred_",
+            "backlog",
+            "keyword_doc",
+            "vectors",
+            "synonym_",
+        ];
         if tables.iter().any(|table| sql.contains(table)) {
             seen += 1;
             assert!(is_bound(&sql) || FOR_ALL.iter().any(|begin| sql.starts_with(begin)), "{sql}");

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_core::{Clock, Embedding, Kind, Record, RecordStore, Role, Scope, SystemClock};
 use memory_engine_postgres::PostgresStore;
+use memory_synonyms::SynonymGroup;
 use memory_vector_store::{VectorEntry, VectorStore};
 use serde_json::json;
 use sqlx::{PgConnection, Row, postgres::PgRow};
@@ -144,7 +145,7 @@ pub(crate) async fn records_are_read_under_the_names_of_the_documents(database: 
 
 pub(crate) async fn synonyms_have_a_table(database: &Database) {
     let store = database.open().await;
-    store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
+    RecordStore::put(&store, &lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
     let mut look = database.look().await;
     let insert = "INSERT INTO synonym_map (ns, term, synonyms, category)
         VALUES (memory_ns('lin'), '剧本', ARRAY['剧本', '角色扮演', 'RP'], 'scene')";
@@ -155,4 +156,11 @@ pub(crate) async fn synonyms_have_a_table(database: &Database) {
         .unwrap();
     assert_eq!(found, ["剧本", "角色扮演", "RP"]);
     assert!(sqlx::raw_sql(insert).execute(&mut look).await.is_err(), "one entry for a term");
+
+    let by_hand = "INSERT INTO synonym_map (ns, term, synonyms, category)
+        VALUES (memory_ns('lin'), 'cat', ARRAY['猫', NULL], NULL)";
+    sqlx::raw_sql(by_hand).execute(&mut look).await.unwrap();
+    let groups = memory_synonyms::SynonymStore::list(&store, &lin()).await.unwrap();
+    let script = SynonymGroup::new("剧本", ["剧本", "角色扮演", "RP"]).with_category("scene");
+    assert_eq!(groups, [SynonymGroup::new("cat", ["猫"]), script], "the engine reads what was written by hand");
 }

@@ -1,0 +1,156 @@
+//! `memory copy`.
+
+mod copier;
+
+use std::{collections::BTreeSet, path::Path, process::ExitCode};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use copier::{Copier, Report};
+use memory_engine::{Database, MemoryEngine, Mismatch, Scope, upkeep};
+
+use crate::{
+    args::StoreArgs,
+    embedder::EmbedderArgs,
+    output,
+    place::{self, Place},
+};
+
+/// Copy a whole store into another one, of any kind; can be repeated and resumed.
+///
+/// Every tenant and user, unless told otherwise: records in every state, tombstones, synonyms and what was decided about
+/// suggested ones. What is there already is left as it is. The target makes its indexes by its own embedder, and the command
+/// waits for it. Revisions begin anew.
+#[derive(Debug, Args)]
+pub(crate) struct Copy {
+    /// The store to read: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address
+    /// in DATABASE_URL
+    #[arg(long, value_name = "FILE|URL")]
+    from: Place,
+    /// The store to write, likewise; it is made when it is not there
+    #[arg(long, value_name = "FILE|URL")]
+    to: Place,
+    #[command(flatten)]
+    embedder: EmbedderArgs,
+    /// Only this tenant
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+    /// Only this user
+    #[arg(long, short, value_name = "NAME")]
+    user: Option<String>,
+    /// Put what differs in the place of what the target has
+    #[arg(long)]
+    update: bool,
+    /// Report as JSON, a line for every commit
+    #[arg(long)]
+    json: bool,
+}
+
+impl Copy {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let (from, to) = (self.from.database()?, self.to.database()?);
+        if same(&from, &to) {
+            bail!("{from} cannot be copied onto itself; name another store with --to");
+        }
+        place::must_exist(&from).await?;
+        let scopes = self.scopes(&from).await?;
+        // Its records are read, whatever its indexes were made by.
+        let source = MemoryEngine::builder().database(from.clone()).on_mismatch(Mismatch::Leave).background(false);
+        let source = source.build().await.with_context(|| from.to_string())?;
+        let target = StoreArgs { db: self.to.clone(), embedder: self.embedder.clone() }.look_at().await?;
+
+        let tenants: BTreeSet<&str> = scopes.iter().map(Scope::tenant).collect();
+        let mut total = 0;
+        for tenant in &tenants {
+            let within = self.within(tenant)?;
+            let stats = source.stats(&within).await?;
+            total += stats.records + stats.tombstones;
+        }
+        let bar = output::progress(total, "copying {wide_bar} {pos}/{len} {per_sec} {eta}");
+        let mut copier = Copier::new(&source, &target, self.update, |report: &Report| {
+            bar.set_position(report.seen());
+            if self.json {
+                output::tell_line(&serde_json::json!({ "committed": report.seen() }));
+            }
+        });
+        let mut outcome = Ok(());
+        for scope in &scopes {
+            outcome = copier.copy(scope).await;
+            if outcome.is_err() {
+                break;
+            }
+        }
+        let mut report = copier.report;
+        bar.finish_and_clear();
+        outcome.context("the copy stopped half-way; the same command goes on with it")?;
+        for tenant in &tenants {
+            report.waiting += output::settle(&target, &self.within(tenant)?).await?;
+        }
+        self.tell(&from, &to, &report)?;
+        Ok(if report.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// The tenants and users that are meant.
+    async fn scopes(&self, from: &Database) -> Result<Vec<Scope>> {
+        let mut scopes = upkeep::namespaces(from).await.with_context(|| from.to_string())?;
+        let all = scopes.len();
+        scopes.retain(|scope| self.tenant.as_deref().is_none_or(|tenant| scope.tenant() == tenant));
+        scopes.retain(|scope| self.user.is_none() || scope.user_name() == self.user.as_deref());
+        if scopes.is_empty() && all > 0 {
+            bail!("{from} knows nobody of that name; `memory stats --db {from}` counts what is there");
+        }
+        Ok(scopes)
+    }
+
+    fn within(&self, tenant: &str) -> Result<Scope> {
+        let scope = Scope::tenant_wide(tenant)?;
+        Ok(match &self.user {
+            Some(user) => scope.with_user(user)?,
+            None => scope,
+        })
+    }
+
+    fn tell(&self, from: &Database, to: &Database, report: &Report) -> Result<()> {
+        for error in &report.errors {
+            eprintln!("{error}");
+        }
+        if self.json {
+            say!("{}", serde_json::to_string(report)?);
+            return Ok(());
+        }
+        say!("{} records and {} tombstones copied from {from} to {to}", report.added, report.tombstones);
+        let rows = [
+            (report.updated, "records replaced"),
+            (report.unchanged, "records were there already"),
+            (
+                report.different,
+                "of these say something else in the target, which was left as it is (--update replaces it)",
+            ),
+            (report.forgotten, "records were forgotten in the target earlier and stay away"),
+            (report.refused, "records refused; the messages above say why"),
+            (
+                report.tombstones_there,
+                "tombstones were there already, or speak of a record that the target has elsewhere",
+            ),
+            (report.synonyms, "groups of synonyms copied"),
+            (
+                report.synonyms_different,
+                "groups of synonyms differ in the target and were left (--update replaces them)",
+            ),
+            (report.verdicts, "decisions about suggested synonyms copied"),
+        ];
+        for (count, what) in rows.into_iter().filter(|(count, _)| *count > 0) {
+            say!("{count} {what}");
+        }
+        Ok(())
+    }
+}
+
+/// Whether both are one store, as far as can be seen.
+fn same(from: &Database, to: &Database) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    match (from.path(), to.path()) {
+        (Some(from), Some(to)) => from == to || (real(from).is_some() && real(from) == real(to)),
+        _ => from == to,
+    }
+}

@@ -1,0 +1,185 @@
+//! From one store into another, user by user.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use memory_engine::{ErrorKind, MemoryEngine, Outcome, PutMode, Record, ScanQuery, Scope, SynonymVerdict, Written};
+use serde::Serialize;
+
+/// How many records are committed together.
+const PAGE: usize = 500;
+/// How many refused records are told one by one.
+const TOLD: u64 = 20;
+
+/// What a copy did.
+#[derive(Debug, Default, Clone, Serialize)]
+pub(crate) struct Report {
+    /// Tenants and users that were gone through.
+    pub(crate) namespaces: u64,
+    /// New records.
+    pub(crate) added: u64,
+    /// Records that were replaced.
+    pub(crate) updated: u64,
+    /// Records that were there already.
+    pub(crate) unchanged: u64,
+    /// Of these, records that say something else in the target.
+    pub(crate) different: u64,
+    /// Records that were forgotten in the target, and stay away.
+    pub(crate) forgotten: u64,
+    /// Records that the target does not take.
+    pub(crate) refused: u64,
+    /// New tombstones.
+    pub(crate) tombstones: u64,
+    /// Tombstones that the target did not need.
+    pub(crate) tombstones_there: u64,
+    /// Groups of synonyms that were put.
+    pub(crate) synonyms: u64,
+    /// Groups that are others in the target, and stay.
+    pub(crate) synonyms_different: u64,
+    /// Decisions about suggested synonyms that were put.
+    pub(crate) verdicts: u64,
+    /// Records that still wait for their vectors.
+    pub(crate) waiting: u64,
+    /// Why records were refused, the first of them.
+    pub(crate) errors: Vec<String>,
+}
+
+impl Report {
+    /// How many records and tombstones have been dealt with.
+    pub(crate) fn seen(&self) -> u64 {
+        let records = self.added + self.updated + self.unchanged + self.forgotten + self.refused;
+        records + self.tombstones + self.tombstones_there
+    }
+
+    fn refuse(&mut self, record: &Record, why: &memory_engine::Error) {
+        self.refused += 1;
+        if self.refused <= TOLD {
+            self.errors.push(format!("record {} at {} was refused: {why}", record.id, record.scope));
+        }
+    }
+
+    fn count(&mut self, written: &Written) {
+        *match written.outcome {
+            Outcome::Created => &mut self.added,
+            Outcome::Updated => &mut self.updated,
+            Outcome::Unchanged => &mut self.unchanged,
+            Outcome::Barred(_) => &mut self.forgotten,
+        } += 1;
+    }
+}
+
+/// Copies, and tells after each commit how far it is.
+#[derive(Debug)]
+pub(crate) struct Copier<'e, P> {
+    source: &'e MemoryEngine,
+    target: &'e MemoryEngine,
+    update: bool,
+    progress: P,
+    pub(crate) report: Report,
+}
+
+impl<'e, P: FnMut(&Report)> Copier<'e, P> {
+    pub(crate) fn new(source: &'e MemoryEngine, target: &'e MemoryEngine, update: bool, progress: P) -> Self {
+        Self { source, target, update, progress, report: Report::default() }
+    }
+
+    /// Copies what one tenant or user has by itself: first the records, then the tombstones, which could keep them away.
+    pub(crate) async fn copy(&mut self, scope: &Scope) -> Result<()> {
+        self.report.namespaces += 1;
+        self.synonyms(scope).await?;
+        let mut after = None;
+        loop {
+            let page = self.source.scan(scope, &ScanQuery::oldest(PAGE).with_after(after)).await?;
+            // The scope of a tenant covers its users too, whose turn is another one.
+            self.records(scope, page.records.into_iter().filter(|r| r.scope.namespace() == *scope).collect()).await?;
+            (self.progress)(&self.report);
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let mut last = None;
+        loop {
+            let mut page = self.source.tombstones(scope, last, PAGE).await?;
+            let Some(end) = page.last().map(|tombstone| tombstone.id) else { return Ok(()) };
+            last = Some(end);
+            page.retain(|tombstone| tombstone.scope.namespace() == *scope);
+            let new = self.target.bury(scope, &page).await?;
+            self.report.tombstones += new;
+            self.report.tombstones_there += page.len() as u64 - new;
+            (self.progress)(&self.report);
+        }
+    }
+
+    async fn records(&mut self, scope: &Scope, records: Vec<Record>) -> Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = records.iter().map(|record| record.id).collect();
+        let there = self.target.get_all(scope, &ids).await?;
+        let mut wanted = Vec::with_capacity(records.len());
+        for (record, there) in records.into_iter().zip(there) {
+            match there {
+                Some(there) if !self.update || there.same_content(&record) => {
+                    self.report.unchanged += 1;
+                    self.report.different += u64::from(!there.same_content(&record));
+                }
+                Some(_) | None => match self.target.check(&record) {
+                    Ok(()) => wanted.push(record),
+                    Err(e) => self.report.refuse(&record, &e),
+                },
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
+        match self.target.store(scope, wanted.clone(), mode).await {
+            Ok(written) => written.iter().for_each(|written| self.report.count(written)),
+            // One record keeps its whole batch away: which one?
+            Err(e) if is_about_a_record(e.kind()) => {
+                for record in wanted {
+                    match self.target.store(scope, vec![record.clone()], mode).await {
+                        Ok(written) => written.iter().for_each(|written| self.report.count(written)),
+                        Err(e) if is_about_a_record(e.kind()) => self.report.refuse(&record, &e),
+                        Err(e) => return Err(e.into()),
+                    }
+                }
+            }
+            Err(e) => return Err(e.into()),
+        }
+        Ok(())
+    }
+
+    async fn synonyms(&mut self, scope: &Scope) -> Result<()> {
+        let (source, target) = (self.source.synonyms().store(), self.target.synonyms().store());
+        let known: BTreeMap<_, _> = target.list(scope).await?.into_iter().map(|group| (group.key(), group)).collect();
+        let mut new = source.list(scope).await?;
+        new.retain(|group| known.get(&group.key()) != Some(group));
+        if !self.update {
+            let all = new.len();
+            new.retain(|group| !known.contains_key(&group.key()));
+            self.report.synonyms_different += (all - new.len()) as u64;
+        }
+        if !new.is_empty() {
+            target.put(scope, &new).await?;
+            self.report.synonyms += new.len() as u64;
+        }
+        let decided: BTreeMap<_, _> = target.verdicts(scope).await?.into_iter().map(|v| (v.pair, v.accepted)).collect();
+        let is_new = |verdict: &SynonymVerdict| match decided.get(&verdict.pair) {
+            Some(accepted) => self.update && *accepted != verdict.accepted,
+            None => true,
+        };
+        let new: Vec<_> = source.verdicts(scope).await?.into_iter().filter(is_new).collect();
+        if !new.is_empty() {
+            target.judge(scope, &new).await?;
+            self.report.verdicts += new.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an error speaks of what was to be written, and not of the store.
+fn is_about_a_record(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::NotFound)
+}

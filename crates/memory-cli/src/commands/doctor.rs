@@ -1,0 +1,91 @@
+//! `memory doctor`.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use memory_engine::{Checkup, upkeep};
+
+use crate::{args::StoreArgs, output};
+
+/// Look at the whole database, and say what is wrong with it.
+///
+/// Shows backend, schema, extensions, what the indexes were made by, what is stored and what waits, for all tenants
+/// together. Ends with 1 when something is wrong. Changes nothing.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Doctor {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let db = self.store.database()?;
+        let mut checkup = upkeep::checkup(&db).await.with_context(|| db.to_string())?;
+        if checkup.schema == 0 {
+            checkup
+                .problems
+                .push("there is no memory in it yet; `memory import FILE` or `memory add` makes one".into());
+        } else if checkup.schema == checkup.known_schema {
+            // Opening an older one would change it.
+            if let Err(e) = self.store.look_at().await {
+                checkup.problems.push(crate::told(&e));
+            }
+        }
+        let code = if checkup.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        if self.json {
+            let mut report = serde_json::to_value(&checkup)?;
+            report["database"] = db.to_string().into();
+            report["healthy"] = checkup.problems.is_empty().into();
+            say!("{}", serde_json::to_string_pretty(&report)?);
+            return Ok(code);
+        }
+        say!("{}", table(&db.to_string(), &checkup));
+        for problem in &checkup.problems {
+            say!("wrong: {problem}");
+        }
+        if checkup.problems.is_empty() {
+            say!("nothing is wrong");
+        }
+        Ok(code)
+    }
+}
+
+fn table(db: &str, checkup: &Checkup) -> String {
+    let mut table = output::table(["what", "how it is"]);
+    let mut row = |what: &str, how: String| {
+        table.add_row([what.to_owned(), how]);
+    };
+    row("database", db.to_owned());
+    row("backend", checkup.backend.clone());
+    let known = checkup.known_schema;
+    row(
+        "schema",
+        match checkup.schema {
+            schema if schema == known => schema.to_string(),
+            schema => {
+                format!("{schema}; this version brings it to {known} when it opens it, or `memory migrate up` does")
+            }
+        },
+    );
+    if checkup.partitions > 0 {
+        row("partitions", checkup.partitions.to_string());
+    }
+    for (name, version) in &checkup.extensions {
+        row(&format!("extension {name}"), version.clone());
+    }
+    for (what, made_by) in [("analyzer", &checkup.analyzer), ("embedding space", &checkup.space)] {
+        row(what, made_by.clone().unwrap_or_else(|| "none yet".into()));
+    }
+    for (what, count) in &checkup.counts {
+        row(what, count.to_string());
+    }
+    for (job, waiting) in &checkup.waiting {
+        let oldest = waiting.oldest.map(|oldest| format!("; the first was recorded at {oldest}")).unwrap_or_default();
+        row(&format!("waiting for {}", job.as_str()), format!("{}{oldest}", waiting.records));
+    }
+    table.to_string()
+}

@@ -1,0 +1,112 @@
+//! `memory migrate`.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use memory_engine::{Database, upkeep};
+
+use crate::{output, place::Place};
+
+/// Bring the database to this version's schema, or take it back.
+///
+/// Every command that opens a database brings it up by itself; `up` does so without anything else, and for a new Postgres
+/// database says over how many partitions its tables are spread.
+#[derive(Debug, Args)]
+pub(crate) struct Migrate {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Args)]
+struct At {
+    /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address in
+    /// DATABASE_URL (from the environment or from .env)
+    #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
+    db: Place,
+    /// Report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Bring it to the schema of this version
+    Up {
+        #[command(flatten)]
+        at: At,
+        /// Spread each table of a new Postgres database over so many partitions
+        #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+        partitions: u32,
+    },
+    /// Take it back to an earlier schema, with everything that the later ones held
+    Down {
+        #[command(flatten)]
+        at: At,
+        /// The schema to go back to; 0 removes every table and all that is in them
+        #[arg(long, value_name = "SCHEMA")]
+        to: Option<u32>,
+        /// Yes, what the later schemas held may be lost
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Say which migrations are done and which are not; change nothing
+    Status {
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+impl Migrate {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        match self.what {
+            What::Up { at, partitions } => {
+                let db = at.db.database()?;
+                let found = upkeep::migrate_up(&db, partitions).await.with_context(|| db.to_string())?;
+                tell(&db, Some(found), at.json).await
+            }
+            What::Down { at, to, yes } => {
+                let db = at.db.database()?;
+                let status = upkeep::migrations(&db).await.with_context(|| db.to_string())?;
+                let to = to.unwrap_or(status.schema.saturating_sub(1));
+                if status.schema == 0 {
+                    bail!("{db}: there is nothing to take back; its schema is 0");
+                }
+                if !yes {
+                    let lost =
+                        if to == 0 { "everything in it".to_owned() } else { format!("what came after schema {to}") };
+                    bail!(
+                        "going down from schema {} to {to} loses {lost} in {db}; add --yes if that is meant",
+                        status.schema
+                    );
+                }
+                upkeep::migrate_down(&db, to).await.with_context(|| db.to_string())?;
+                tell(&db, Some(status.schema), at.json).await
+            }
+            What::Status { at } => tell(&at.db.database()?, None, at.json).await,
+        }
+    }
+}
+
+async fn tell(db: &Database, before: Option<u32>, json: bool) -> Result<ExitCode> {
+    let status = upkeep::migrations(db).await.with_context(|| db.to_string())?;
+    if json {
+        let mut report = serde_json::to_value(&status)?;
+        if let Some(before) = before {
+            report["before"] = before.into();
+        }
+        say!("{}", serde_json::to_string_pretty(&report)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    match before {
+        Some(before) if before != status.schema => say!("{db}: from schema {before} to schema {}", status.schema),
+        Some(_) | None => say!("{db}: schema {}", status.schema),
+    }
+    let mut table = output::table(["migration", "state"]);
+    let applied = status.applied.iter().map(|name| (name, "applied"));
+    for (name, state) in applied.chain(status.pending.iter().map(|name| (name, "pending"))) {
+        table.add_row([name.as_str(), state]);
+    }
+    say!("{table}");
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,94 @@
+//! What the environment says, and the file `.env` in the working directory where it says nothing. Keys and passwords come
+//! from nowhere else.
+
+use std::{env, fs};
+
+use anyhow::{Context, Result, bail};
+
+const FILE: &str = ".env";
+
+/// The variables that commands may look up.
+#[derive(Debug)]
+pub(crate) struct Settings(File);
+
+/// What a file says.
+#[derive(Default)]
+struct File(Vec<(String, String)>);
+
+impl std::fmt::Debug for File {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(settings)")
+    }
+}
+
+impl Settings {
+    /// Reads the file, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read or understood; the message quotes nothing of it.
+    pub(crate) fn load() -> Result<Self> {
+        match fs::read_to_string(FILE) {
+            Ok(text) => Ok(Self(parse(&text).with_context(|| FILE.to_owned())?)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self(File::default())),
+            Err(e) => Err(anyhow::Error::new(e).context(format!("{FILE} cannot be read"))),
+        }
+    }
+
+    /// A variable that is set and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<String> {
+        let set = |value: &String| !value.trim().is_empty();
+        let in_file = || self.0.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        env::var(name).ok().filter(set).or_else(in_file).filter(set)
+    }
+}
+
+/// `NAME=VALUE` on each line, the value in quotes if need be; `export` before it and lines that begin with `#` are fine.
+fn parse(text: &str) -> Result<File> {
+    let mut found = Vec::new();
+    for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let Some((name, value)) = line.split_once('=') else { bail!("line {number} is not NAME=VALUE") };
+        let (name, value) = (name.trim(), value.trim());
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            bail!("line {number} does not begin with a name of letters, digits and '_'");
+        }
+        found.push((name.to_owned(), unquoted(value).to_owned()));
+    }
+    Ok(File(found))
+}
+
+/// The value without its quotes; without the comment behind it, when it has none.
+fn unquoted(value: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some((inner, _)) = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
+            return inner;
+        }
+    }
+    value.split_once(" #").map_or(value, |(value, _)| value.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_a_shell_would() {
+        let text = "\u{feff}# keys\n\nA=1\nexport B = 'two words' # why\nC=\"x # y\"\nD=bare # note\nE=p#q=r\nA=2\n";
+        let settings = Settings(parse(text).unwrap());
+        let got = ["A", "B", "C", "D", "E", "F"].map(|name| settings.get(name).unwrap_or_default());
+        assert_eq!(got, ["2", "two words", "x # y", "bare", "p#q=r", ""]);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_by_its_line_and_not_repeated() {
+        for (text, line) in [("A=1\nhunter2", "line 2"), ("hun ter2=1", "line 1")] {
+            let error = format!("{:#} {0:?}", parse(text).unwrap_err());
+            assert!(error.contains(line) && !error.contains("hun") && !error.contains("ter2"), "{error}");
+        }
+        assert_eq!(format!("{:?}", Settings(parse("A=hunter2").unwrap())), "Settings((settings))");
+    }
+}

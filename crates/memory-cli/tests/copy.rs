@@ -1,0 +1,106 @@
+//! A whole store, copied.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod desk;
+mod shop;
+
+use std::{
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
+
+use desk::{Desk, TURNS};
+use memory_engine::{Database, PutMode, Scope};
+use shop::{everything, fill, open, record};
+
+#[tokio::test]
+async fn a_copy_holds_everything_and_a_second_one_adds_nothing() {
+    let desk = Desk::new();
+    let source = Database::file(desk.path("a.db"));
+    fill(&source).await;
+    let copy = |more: &[&str]| desk.run(&[&["copy", "--from", "a.db", "--to", "b.db"], more].concat());
+    let shown = copy(&[]).ok();
+    assert!(shown.contains("9 records and 2 tombstones copied from a.db to b.db"), "{shown}");
+    assert!(shown.contains("2 groups of synonyms copied"), "{shown}");
+    let target = Database::file(desk.path("b.db"));
+    assert_eq!(everything(&source).await, everything(&target).await);
+
+    let again = copy(&["--json"]).ok();
+    let again: serde_json::Value = serde_json::from_str(again.lines().last().unwrap()).unwrap();
+    for (count, expected) in
+        [("added", 0), ("unchanged", 9), ("tombstones", 0), ("tombstones_there", 2), ("waiting", 0)]
+    {
+        assert_eq!(again[count], expected, "{count} in {again}");
+    }
+    assert_eq!((again["synonyms"].as_u64(), again["verdicts"].as_u64()), (Some(0), Some(0)));
+    assert_eq!(everything(&source).await, everything(&target).await);
+    assert!(desk.run(&["doctor", "--db", "b.db"]).ok().contains("nothing is wrong"));
+    let found = desk.run(&["search", "brass key", "--user", "lin", "--db", "b.db"]).ok();
+    assert!(found.contains("the brass key"), "{found}");
+}
+
+#[tokio::test]
+async fn what_differs_in_the_target_is_told_and_replaced_only_when_asked() {
+    let desk = Desk::new();
+    let (source, target) = (Database::file(desk.path("a.db")), Database::file(desk.path("b.db")));
+    fill(&source).await;
+    desk.run(&["copy", "--from", "a.db", "--to", "b.db"]).ok();
+    let mut changed = record("lin", 0);
+    changed.text = "said otherwise".into();
+    let engine = open(&target).await;
+    engine.store(&Scope::user("lin").unwrap(), vec![changed], PutMode::Upsert).await.unwrap();
+    drop(engine);
+    let shown = desk.run(&["copy", "--from", "a.db", "--to", "b.db"]).ok();
+    assert!(shown.contains("1 of these say something else"), "{shown}");
+    assert_ne!(everything(&source).await, everything(&target).await);
+    let shown = desk.run(&["copy", "--from", "a.db", "--to", "b.db", "--update"]).ok();
+    assert!(shown.contains("1 records replaced"), "{shown}");
+    assert_eq!(everything(&source).await, everything(&target).await);
+}
+
+#[tokio::test]
+async fn a_part_can_be_copied_and_nobody_else_comes_along() {
+    let desk = Desk::new();
+    fill(&Database::file(desk.path("a.db"))).await;
+    desk.run(&["copy", "--from", "a.db", "--to", "b.db", "--tenant", "default", "--user", "mo"]).ok();
+    let all = everything(&Database::file(desk.path("b.db"))).await;
+    assert!(all.contains("\"user\":\"mo\"") && !all.contains("\"user\":\"lin\""), "{all}");
+    desk.run(&["copy", "--from", "a.db", "--to", "c.db", "--user", "nobody"]).refused(&["nobody of that name"]);
+}
+
+#[test]
+fn a_copy_says_what_cannot_be_copied() {
+    let desk = Desk::new();
+    desk.run(&["copy", "--from", "absent.db", "--to", "b.db"]).refused(&["there is no absent.db"]);
+    desk.run(&["copy", "--to", "b.db"]).refused(&["--from"]);
+    desk.import(&desk.write("turns.jsonl", TURNS));
+    desk.run(&["copy", "--from", "memory.db", "--to", "./memory.db"]).refused(&["onto itself"]);
+    assert!(!desk.path("b.db").exists());
+}
+
+#[test]
+fn a_copy_that_is_killed_in_the_middle_goes_on_where_it_was() {
+    let desk = Desk::new();
+    let lines: String = (0..6000).map(|n| format!("{{\"user\":\"lin\",\"text\":\"turn number {n}\"}}\n")).collect();
+    desk.import(&desk.write("turns.jsonl", lines));
+    let arguments = ["copy", "--from", "memory.db", "--to", "b.db", "--json"];
+    let mut child = desk.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut committed = 0;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        committed = line["committed"].as_u64().unwrap();
+        if committed >= 1500 {
+            break;
+        }
+    }
+    child.kill().unwrap(); // SIGKILL: no destructor, no flush
+    child.wait().unwrap();
+    assert!((1500..6000).contains(&committed));
+    let report = desk.run(&arguments).ok();
+    let report: serde_json::Value = serde_json::from_str(report.lines().last().unwrap()).unwrap();
+    assert!(report["unchanged"].as_u64().unwrap() >= committed, "what was committed is there: {report}");
+    assert_eq!(report["added"].as_u64().unwrap() + report["unchanged"].as_u64().unwrap(), 6000, "{report}");
+    let stats = desk.run(&["stats", "--db", "b.db", "--json"]).json();
+    assert_eq!((stats["records"].as_u64(), stats["backlog"].clone()), (Some(6000), serde_json::json!({})));
+}

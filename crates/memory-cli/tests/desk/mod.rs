@@ -1,0 +1,107 @@
+//! A folder with a database in it, and the command run there.
+
+#![allow(dead_code, reason = "each test file needs a part of it")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+/// A folder with a database in it.
+pub(crate) struct Desk {
+    pub(crate) folder: tempfile::TempDir,
+}
+
+/// What a command printed, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) success: bool,
+}
+
+impl Ran {
+    pub(crate) fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { success: output.status.success(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert!(self.success, "{self:?}");
+        self.stdout
+    }
+
+    /// The one line that says what went wrong.
+    #[track_caller]
+    pub(crate) fn refused(self, words: &[&str]) {
+        assert!(!self.success, "{self:?}");
+        for word in words {
+            assert!(self.stderr.contains(word), "'{word}' is not in: {}", self.stderr);
+        }
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+    }
+
+    pub(crate) fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(self.command(arguments).output().unwrap())
+    }
+
+    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        Ran::of(self.command(arguments).envs(variables.iter().copied()).output().unwrap())
+    }
+
+    /// The command in this folder, with nothing in its environment that it could go by.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
+        command.current_dir(self.folder.path()).args(arguments);
+        for variable in ["MEMORY_DB", "DATABASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+            command.env_remove(variable);
+        }
+        // Whatever models the machine may have: these tests are about the embedder that needs none.
+        command.env("MEMORY_MODELS_DIR", self.folder.path().join("no-models"));
+        command
+    }
+
+    pub(crate) fn import(&self, path: &Path) -> Value {
+        self.run(&["import", path.to_str().unwrap(), "--json"])
+            .stdout
+            .lines()
+            .last()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .unwrap()
+    }
+
+    pub(crate) fn stats(&self) -> Value {
+        self.run(&["stats", "--json"]).json()
+    }
+}
+
+/// Four turns of two people.
+pub(crate) const TURNS: &str = r#"{"id":"1","user":"lin","session":"a","role":"user","speaker":"Lin","text":"我对海鲜过敏","time":"2026-03-01T20:00:00","place":"上海"}
+{"id":"2","user":"lin","session":"a","role":"assistant","speaker":"Kai","text":"记住了，不点虾","time":"2026-03-01T20:01:00"}
+{"id":"3","user":"lin","session":"b","role":"user","speaker":"Lin","text":"My interview has moved to Friday","time":"2026-03-02T09:00:00","scene":"daily","tags":["work"]}
+{"user":"mo","text":"I moved to Lisbon"}
+"#;

@@ -1,0 +1,77 @@
+//! What a look at a whole database shows.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{Job, Timestamp};
+
+/// What a look at a whole database shows to whoever keeps it: all tenants together, and nothing of what they said.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct Checkup {
+    /// The database system with its version.
+    pub backend: String,
+    /// The schema that the database has; 0 when nothing of ours is in it.
+    pub schema: u32,
+    /// The schema that this version reads and writes.
+    pub known_schema: u32,
+    /// Over how many partitions each table is spread; 0 for plain tables.
+    pub partitions: u32,
+    /// The extensions that are in use, with their versions.
+    pub extensions: BTreeMap<String, String>,
+    /// The analyzer that made the terms; `None` when none ever did.
+    pub analyzer: Option<String>,
+    /// The space of the vectors; `None` when there never were any.
+    pub space: Option<String>,
+    /// How many of what is stored, by the names of things.
+    pub counts: BTreeMap<String, u64>,
+    /// What waits for each job.
+    pub waiting: BTreeMap<Job, Waiting>,
+    /// What is wrong, each with what would put it right.
+    pub problems: Vec<String>,
+}
+
+impl Checkup {
+    /// A look at such a database, of which nothing is known yet.
+    pub fn new(backend: impl Into<String>, schema: u32, known_schema: u32) -> Self {
+        Self { backend: backend.into(), schema, known_schema, ..Self::default() }
+    }
+
+    /// Notes a problem when there is one of these things at the least.
+    pub fn blame(&mut self, count: u64, what: &str) {
+        if count > 0 {
+            self.problems.push(format!("{count} {what}"));
+        }
+    }
+}
+
+/// What waits for a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct Waiting {
+    /// How many records.
+    pub records: u64,
+    /// When the first of them was recorded.
+    pub oldest: Option<Timestamp>,
+}
+
+impl Waiting {
+    /// So many, the first of them recorded then.
+    pub fn new(records: u64, oldest: Option<Timestamp>) -> Self {
+        Self { records, oldest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_there_is_blamed() {
+        let mut checkup = Checkup::new("SQLite 3", 2, 2);
+        checkup.blame(0, "records without a home");
+        checkup.blame(2, "records without a vector");
+        assert_eq!(checkup.problems, ["2 records without a vector"]);
+    }
+}

@@ -1,0 +1,151 @@
+//! Which database, by one text.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+/// Where everything is kept: a SQLite file or a Postgres database, told apart by how its text begins.
+///
+/// ```
+/// use memory_engine::Database;
+///
+/// let database: Database = "postgres://lin:hunter2@db.example/memory".parse()?;
+/// assert_eq!(database.to_string(), "postgres://db.example/memory");
+/// assert_eq!("memory.db".parse::<Database>()?, Database::file("memory.db"));
+/// # Ok::<(), std::convert::Infallible>(())
+/// ```
+///
+/// Neither [`Display`](fmt::Display) nor [`Debug`] shows a password, nor whatever else may be in the address of a server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Database(pub(crate) Place);
+
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    File(PathBuf),
+    Server(Address),
+}
+
+/// The address of a server, which may hold a password and is never shown whole.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Address(pub(crate) String);
+
+impl Database {
+    /// A SQLite file.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self(Place::File(path.into()))
+    }
+
+    /// A Postgres database by its address: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`.
+    pub fn postgres(url: impl Into<String>) -> Self {
+        Self(Place::Server(Address(url.into())))
+    }
+
+    /// Whether a text is the address of a Postgres database.
+    pub fn is_address(text: &str) -> bool {
+        text.starts_with("postgres://") || text.starts_with("postgresql://")
+    }
+
+    /// The file, when it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.0 {
+            Place::File(path) => Some(path),
+            Place::Server(_) => None,
+        }
+    }
+}
+
+impl FromStr for Database {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(if Self::is_address(text) { Self::postgres(text) } else { Self::file(text) })
+    }
+}
+
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Place::File(path) => path.display().fmt(f),
+            Place::Server(address) => address.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.shown() {
+            Some(shown) => write!(f, "postgres://{shown}"),
+            None => f.write_str("the Postgres database"),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(an address)")
+    }
+}
+
+impl Address {
+    /// Host, port and database, if the address is so plain that they cannot hold a part of a password: one with a character
+    /// that should have been escaped looks like something else.
+    fn shown(&self) -> Option<&str> {
+        let (_, rest) = self.0.split_once("://")?;
+        let end = rest.find('?').unwrap_or(rest.len());
+        let (place, settings) = rest.split_at(end);
+        let place = place.split_once('@').map_or(place, |(_, place)| place);
+        let (host, database) = place.split_once('/').unwrap_or((place, ""));
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
+        let clear = !name.is_empty()
+            && name.chars().all(plain)
+            && port.chars().all(|c| c.is_ascii_digit())
+            && database.chars().all(plain)
+            && !settings.contains('@');
+        clear.then_some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_an_address_or_a_file() {
+        let of = |text: &str| text.parse::<Database>().unwrap();
+        assert_eq!(of("postgresql://db/memory"), Database::postgres("postgresql://db/memory"));
+        for file in ["memory.db", "postgres", "./postgres://x", "C:\\memory.db"] {
+            assert_eq!(of(file).path(), Some(Path::new(file)));
+        }
+    }
+
+    #[test]
+    fn no_part_of_a_password_shows_however_the_address_is_written() {
+        for url in [
+            "postgres://lin:hunter2@db.example:5433/memory?sslmode=require",
+            "postgres://lin:hun@ter2@db/memory",
+            "postgres://lin:hun/ter2@db/memory",
+            "postgres://lin:hun?ter2@db/memory",
+            "postgres://lin:2?hunter2@db/memory",
+            "postgres://lin:hun#ter2@db/memory",
+            "postgres://lin:7/hunter2@db/memory",
+            "postgres:///memory?host=db&password=hunter2",
+            "postgres://db/memory?user=a@b&password=hunter2",
+            "postgres://db/memory?password=hunter2",
+        ] {
+            let shown = format!("{0} {0:?} {1:?}", Database::postgres(url), Address(url.to_owned()));
+            assert!(!shown.contains("hun") && !shown.contains("ter2"), "{shown}");
+        }
+        let plain = Database::postgres("postgres://lin:hunter2@db.example:5433/memory?sslmode=require");
+        assert_eq!(plain.to_string(), "postgres://db.example:5433/memory");
+    }
+}

@@ -1,0 +1,205 @@
+//! What whoever keeps a database does with the whole of it: every tenant at once, past all scopes. No application needs it.
+
+use std::path::Path;
+
+use memory_core::{Checkup, Error, ErrorKind, Result, Scope};
+
+use crate::{Database, database::Place};
+
+/// Which migrations are done, and which are not.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Migrations {
+    /// The schema that the database has; 0 for an empty one.
+    pub schema: u32,
+    /// The migrations that are applied, by name.
+    pub applied: Vec<String>,
+    /// Those that this version knows and the database does not.
+    pub pending: Vec<String>,
+}
+
+/// Looks at a whole database, and changes nothing.
+///
+/// # Errors
+/// `NotFound` when it is not there, `Unavailable` when it cannot be reached, `InvalidInput` when it belongs to another
+/// application, `SchemaMismatch` when a newer version made it.
+pub async fn checkup(database: &Database) -> Result<Checkup> {
+    match &database.0 {
+        Place::File(path) => file::checkup(path).await,
+        Place::Server(address) => server::checkup(&address.0).await,
+    }
+}
+
+/// Every tenant and every user that the database knows.
+///
+/// # Errors
+/// As [`checkup`].
+pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
+    match &database.0 {
+        Place::File(path) => file::namespaces(path).await,
+        Place::Server(address) => server::namespaces(&address.0).await,
+    }
+}
+
+/// Which migrations are done. Changes nothing.
+///
+/// # Errors
+/// As [`checkup`].
+pub async fn migrations(database: &Database) -> Result<Migrations> {
+    match &database.0 {
+        Place::File(path) => file::migrations(path).await,
+        Place::Server(address) => server::migrations(&address.0).await,
+    }
+}
+
+/// Brings a database to the schema of this version, and gives the schema that it had. The tables of a new Postgres database
+/// are spread over so many partitions; 0 keeps them plain.
+///
+/// # Errors
+/// As [`checkup`]; `Unsupported` for partitions in a file.
+pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
+    match &database.0 {
+        Place::File(_) if partitions > 0 => {
+            Err(Error::new(ErrorKind::Unsupported, "migrate", "a SQLite file has no partitions; leave them out"))
+        }
+        Place::File(path) => file::migrate_up(path).await,
+        Place::Server(address) => server::migrate_up(&address.0, partitions).await,
+    }
+}
+
+/// Takes a database that nobody has open back to an earlier schema, with all that the later ones held; 0 empties it.
+///
+/// # Errors
+/// As [`checkup`], and `InvalidInput` for a schema that is later than the database's.
+pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
+    match &database.0 {
+        Place::File(path) => file::migrate_down(path, schema).await,
+        Place::Server(address) => server::migrate_down(&address.0, schema).await,
+    }
+}
+
+#[cfg(feature = "sqlite")]
+mod file {
+    use super::*;
+    use crate::engine::off_runtime;
+
+    async fn run<T: Send + 'static>(path: &Path, work: impl FnOnce(&Path) -> Result<T> + Send + 'static) -> Result<T> {
+        let path = path.to_owned();
+        off_runtime("upkeep", move || work(&path)).await?
+    }
+
+    pub(super) async fn checkup(path: &Path) -> Result<Checkup> {
+        run(path, memory_sqlite::checkup).await
+    }
+
+    pub(super) async fn namespaces(path: &Path) -> Result<Vec<Scope>> {
+        run(path, memory_sqlite::namespaces).await
+    }
+
+    pub(super) async fn migrations(path: &Path) -> Result<Migrations> {
+        let schema = run(path, memory_sqlite::schema).await?;
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let (applied, pending) = memory_sqlite::MIGRATIONS_BY_NAME.split_at(schema as usize);
+        Ok(Migrations { schema, applied: names(applied), pending: names(pending) })
+    }
+
+    pub(super) async fn migrate_up(path: &Path) -> Result<u32> {
+        run(path, memory_sqlite::migrate_up).await
+    }
+
+    pub(super) async fn migrate_down(path: &Path, schema: u32) -> Result<()> {
+        run(path, move |path| memory_sqlite::migrate_down(path, schema)).await
+    }
+}
+
+#[cfg(not(feature = "sqlite"))]
+mod file {
+    use super::*;
+
+    fn off<T>() -> Result<T> {
+        Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `sqlite` is off; switch it on"))
+    }
+
+    pub(super) async fn checkup(_: &Path) -> Result<Checkup> {
+        off()
+    }
+
+    pub(super) async fn namespaces(_: &Path) -> Result<Vec<Scope>> {
+        off()
+    }
+
+    pub(super) async fn migrations(_: &Path) -> Result<Migrations> {
+        off()
+    }
+
+    pub(super) async fn migrate_up(_: &Path) -> Result<u32> {
+        off()
+    }
+
+    pub(super) async fn migrate_down(_: &Path, _: u32) -> Result<()> {
+        off()
+    }
+}
+
+#[cfg(feature = "postgres")]
+mod server {
+    use memory_core::EmbeddingSpace;
+    use memory_postgres::PostgresOptions;
+
+    use super::*;
+
+    /// Neither embedder nor analyzer matters to the schema.
+    fn options() -> PostgresOptions {
+        PostgresOptions::new(EmbeddingSpace::cosine("", 1), "")
+    }
+
+    pub(super) async fn checkup(url: &str) -> Result<Checkup> {
+        memory_postgres::checkup(url, &options()).await
+    }
+
+    pub(super) async fn namespaces(url: &str) -> Result<Vec<Scope>> {
+        memory_postgres::namespaces(url, &options()).await
+    }
+
+    pub(super) async fn migrations(url: &str) -> Result<Migrations> {
+        let status = memory_postgres::migration_status(url, &options()).await?;
+        Ok(Migrations { schema: status.schema, applied: status.applied, pending: status.pending })
+    }
+
+    pub(super) async fn migrate_up(url: &str, partitions: u32) -> Result<u32> {
+        memory_postgres::migrate_up(url, &options().with_partitions(partitions)).await
+    }
+
+    pub(super) async fn migrate_down(url: &str, schema: u32) -> Result<()> {
+        memory_postgres::migrate_down(url, &options(), schema).await
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+mod server {
+    use super::*;
+
+    fn off<T>() -> Result<T> {
+        Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `postgres` is off; switch it on"))
+    }
+
+    pub(super) async fn checkup(_: &str) -> Result<Checkup> {
+        off()
+    }
+
+    pub(super) async fn namespaces(_: &str) -> Result<Vec<Scope>> {
+        off()
+    }
+
+    pub(super) async fn migrations(_: &str) -> Result<Migrations> {
+        off()
+    }
+
+    pub(super) async fn migrate_up(_: &str, _: u32) -> Result<u32> {
+        off()
+    }
+
+    pub(super) async fn migrate_down(_: &str, _: u32) -> Result<()> {
+        off()
+    }
+}

@@ -1,0 +1,158 @@
+//! A look at a whole database, for whoever keeps it.
+//!
+//! What is here serves all tenants, as migrations do: it is no part of any contract.
+
+use memory_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
+use sqlx::{Connection, PgConnection, Row};
+
+use crate::{
+    failure::Failure,
+    migration,
+    options::PostgresOptions,
+    origin,
+    server::{Secret, Server},
+};
+
+/// What is counted, by name.
+const COUNTS: [(&str, &str); 6] = [
+    ("records", "SELECT count(*) FROM records"),
+    ("active records", "SELECT count(*) FROM records WHERE state = 'active'"),
+    ("tombstones", "SELECT count(*) FROM tombstones"),
+    ("keyword documents", "SELECT count(*) FROM keyword_documents"),
+    ("vectors", "SELECT count(*) FROM vectors"),
+    ("namespaces", "SELECT count(*) FROM namespaces"),
+];
+
+/// What must not be, and what puts it right.
+const FAULTS: [(&str, &str); 5] = [
+    (
+        "SELECT count(*) FROM records r WHERE r.state = 'active'
+             AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
+             AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords')",
+        "active records are not in the keyword index and do not wait for it; run `memory reindex`",
+    ),
+    (
+        "SELECT count(*) FROM records r WHERE r.state = 'active'
+             AND NOT EXISTS (SELECT FROM vectors v WHERE v.ns = r.ns AND v.id = r.id)
+             AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding')",
+        "active records have no vector and do not wait for one; run `memory reindex`",
+    ),
+    (
+        "SELECT count(*) FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id WHERE r.state <> 'active'",
+        "records that are not active are in the keyword index; run `memory reindex`",
+    ),
+    (
+        "SELECT count(*) FROM vectors v JOIN records r ON r.ns = v.ns AND r.id = v.id WHERE r.state <> 'active'",
+        "records that are not active have a vector; run `memory reindex`",
+    ),
+    (
+        "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+         WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('records'))
+           AND NOT (i.indisvalid AND i.indisready)",
+        "indexes are not valid; have the server make them anew with REINDEX",
+    ),
+];
+
+/// The indexes that a search rests on.
+const INDEXES: [&str; 3] = ["records_by_time", "keyword_documents_by_lexeme", "backlog_by_ticket"];
+
+/// Looks at a whole database, and changes nothing. It counts every table once.
+///
+/// # Errors
+/// Those of [`PostgresStore::connect`](crate::PostgresStore::connect) but for the mismatches.
+pub async fn checkup(url: &str, options: &PostgresOptions) -> Result<Checkup> {
+    let run = async {
+        let mut connection = connect(url, options).await?;
+        let checkup = examine(&mut connection).await?;
+        connection.close().await?;
+        Ok(checkup)
+    };
+    run.await.map_err(|failure: Failure| failure.into_error("checkup"))
+}
+
+/// Every tenant and every user that the database knows, in the order of their names: for those who keep it, such as a copy
+/// of the whole.
+///
+/// # Errors
+/// As [`checkup`].
+pub async fn namespaces(url: &str, options: &PostgresOptions) -> Result<Vec<Scope>> {
+    let run = async {
+        let mut connection = connect(url, options).await?;
+        let mut found = Vec::new();
+        if migration::version(&mut connection).await? > 0 {
+            let sql = "SELECT n.tenant, n.username FROM namespaces n ORDER BY n.tenant, n.username";
+            for row in sqlx::query(sql).fetch_all(&mut connection).await? {
+                let (tenant, user): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+                let scope = Scope::tenant_wide(tenant);
+                let scope = if user.is_empty() { scope } else { scope.and_then(|scope| scope.with_user(user)) };
+                found.push(scope.map_err(|_| Failure::corrupt("an address"))?);
+            }
+        }
+        connection.close().await?;
+        Ok(found)
+    };
+    run.await.map_err(|failure: Failure| failure.into_error("namespaces"))
+}
+
+async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, Failure> {
+    // What is looked at is everything, which may take longer than one user's question.
+    let to = Server::of(&Secret::new(url.to_owned()), options)?.options_for_migrations();
+    let connected = tokio::time::timeout(options.connect_timeout, PgConnection::connect_with(&to)).await;
+    Ok(connected.map_err(|_| Failure::from(sqlx::Error::PoolTimedOut))??)
+}
+
+async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
+    let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut *connection).await?;
+    let schema = migration::version(connection).await?;
+    let mut checkup = Checkup::new(format!("PostgreSQL {version}"), schema, migration::SCHEMA);
+    let extensions = "SELECT extname::text, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_trgm')";
+    for row in sqlx::query(extensions).fetch_all(&mut *connection).await? {
+        checkup.extensions.insert(row.try_get(0)?, row.try_get(1)?);
+    }
+    if schema == 0 {
+        return Ok(checkup);
+    }
+    let partitions = migration::partitions(connection).await?;
+    checkup.partitions = partitions;
+    checkup.analyzer = origin::made_by(connection, Job::Keywords.as_str()).await?;
+    checkup.space = origin::made_by(connection, Job::Embedding.as_str()).await?;
+    for (name, sql) in COUNTS {
+        checkup.counts.insert(name.to_owned(), count(connection, sql).await?);
+    }
+    if schema >= 2 {
+        let groups = count(connection, "SELECT count(*) FROM synonym_map").await?;
+        checkup.counts.insert("synonym groups".to_owned(), groups);
+    }
+    let waiting = "SELECT count(*), min(r.recorded_at) FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id
+                   WHERE b.job = $1";
+    for job in Job::ALL {
+        let row = sqlx::query(waiting).bind(job.as_str()).fetch_one(&mut *connection).await?;
+        let records = u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or_default();
+        let oldest = row.try_get::<Option<i64>, _>(1)?.map(Timestamp::from_micros);
+        checkup.waiting.insert(job, Waiting::new(records, oldest));
+    }
+    for (sql, what) in FAULTS {
+        let found = count(connection, sql).await?;
+        checkup.blame(found, what);
+    }
+    for index in INDEXES {
+        let there = "SELECT to_regclass($1) IS NOT NULL";
+        if !sqlx::query_scalar::<_, bool>(there).bind(index).fetch_one(&mut *connection).await? {
+            checkup.problems.push(format!("the index {index} is missing; restore the schema from a backup"));
+        }
+    }
+    let nearness = origin::made_by(connection, "vector index").await?;
+    let there = "SELECT to_regclass('vectors_by_nearness') IS NOT NULL";
+    let there = sqlx::query_scalar::<_, bool>(there).fetch_one(connection).await?;
+    if nearness.is_some_and(|definition| definition != "none") && !there {
+        let missing =
+            "the index vectors_by_nearness is missing; delete its row from the table origins and open the database";
+        checkup.problems.push(missing.to_owned());
+    }
+    Ok(checkup)
+}
+
+async fn count(connection: &mut PgConnection, sql: &'static str) -> Result<u64, Failure> {
+    let count: i64 = sqlx::query_scalar(sql).fetch_one(connection).await?;
+    Ok(u64::try_from(count).unwrap_or_default())
+}

@@ -1,0 +1,163 @@
+//! Groups of synonyms, in the table that the story gateway's document calls `synonym_map`.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use memory_core::{Result, Scope, phrases::fold};
+use memory_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use sqlx::{PgConnection, Row};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    failure::Failure,
+    namespaces,
+    scopes::{self, Reach},
+    transaction::{reading, writing},
+};
+
+#[async_trait]
+impl SynonymStore for PostgresStore {
+    async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
+        let ns = scopes::namespace(scope);
+        reading!(self, "list synonyms", |connection| list(connection, ns).await)
+    }
+
+    async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
+        groups.iter().try_for_each(SynonymGroup::validate)?;
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let scope = scope.namespace();
+        writing!(self, "put synonyms", |connection| put(connection, &scope, groups).await)
+    }
+
+    async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
+        let ns = scopes::namespace(scope);
+        let keys: Vec<String> = terms.iter().map(|term| fold(term)).collect();
+        writing!(self, "remove synonyms", |connection| {
+            namespaces::lock_known(connection, &[ns]).await?;
+            let gone = spelled(connection, ns, |key| keys.iter().any(|known| known == key)).await?;
+            remove(connection, ns, &gone).await
+        })
+    }
+
+    async fn verdicts(&self, scope: &Scope) -> Result<Vec<Verdict>> {
+        let ns = scopes::namespace(scope);
+        reading!(self, "list verdicts", |connection| verdicts(connection, ns).await)
+    }
+
+    async fn judge(&self, scope: &Scope, verdicts: &[Verdict]) -> Result<()> {
+        if verdicts.is_empty() {
+            return Ok(());
+        }
+        let scope = scope.namespace();
+        writing!(self, "judge synonyms", |connection| judge(connection, &scope, verdicts).await)
+    }
+
+    async fn clear(&self, scope: &Scope) -> Result<()> {
+        let reach = Reach::of(&scope.namespace());
+        writing!(self, "clear synonyms", |connection| clear(connection, &reach).await)
+    }
+}
+
+async fn list(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<SynonymGroup>, Failure> {
+    // A row that somebody wrote by hand may lack what the engine always sets.
+    let sql = "SELECT s.term, array_remove(s.synonyms, NULL), coalesce(s.category, 'general') FROM synonym_map s
+               WHERE s.ns = $1";
+    let rows = sqlx::query(sql).bind(ns).fetch_all(connection).await?;
+    let group = |row: &sqlx::postgres::PgRow| {
+        Ok::<_, Failure>(SynonymGroup { term: row.try_get(0)?, members: row.try_get(1)?, category: row.try_get(2)? })
+    };
+    let mut groups = rows.iter().map(group).collect::<Result<Vec<_>, _>>()?;
+    groups.sort_by_cached_key(SynonymGroup::key);
+    Ok(groups)
+}
+
+async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGroup]) -> Result<(), Failure> {
+    let ns = scopes::namespace(scope);
+    namespaces::lock(connection, [scope]).await?;
+    let wanted: BTreeMap<String, &SynonymGroup> = groups.iter().map(|group| (group.key(), group)).collect();
+    let mut others = spelled(connection, ns, |key| wanted.contains_key(key)).await?;
+    others.retain(|term| wanted.values().all(|group| group.term != *term));
+    remove(connection, ns, &others).await?;
+    for group in wanted.values() {
+        sqlx::query(
+            "INSERT INTO synonym_map (ns, term, synonyms, category) SELECT $1, $2, $3, $4
+             ON CONFLICT (ns, term) DO UPDATE SET synonyms = excluded.synonyms, category = excluded.category",
+        )
+        .bind(ns)
+        .bind(&group.term)
+        .bind(&group.members)
+        .bind(&group.category)
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
+/// The terms, as they are spelled, whose folded form is wanted: the database knows them only as they are spelled.
+async fn spelled(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<String>, Failure> {
+    let sql = "SELECT s.term FROM synonym_map s WHERE s.ns = $1";
+    let mut terms: Vec<String> = sqlx::query_scalar(sql).bind(ns).fetch_all(connection).await?;
+    terms.retain(|term| wanted(&fold(term)));
+    Ok(terms)
+}
+
+/// Removes the groups of these terms; how many groups there were, by how their terms read.
+async fn remove(connection: &mut PgConnection, ns: Uuid, terms: &[String]) -> Result<u64, Failure> {
+    if terms.is_empty() {
+        return Ok(0);
+    }
+    let done = sqlx::query("DELETE FROM synonym_map s WHERE s.ns = $1 AND s.term = ANY ($2)")
+        .bind(ns)
+        .bind(terms)
+        .execute(connection)
+        .await?;
+    Ok(done.rows_affected())
+}
+
+async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<Verdict>, Failure> {
+    let sql = "SELECT v.first, v.second, v.accepted FROM synonym_verdicts v WHERE v.ns = $1 ORDER BY v.first, v.second";
+    let rows = sqlx::query(sql).bind(ns).fetch_all(connection).await?;
+    let verdict = |row: &sqlx::postgres::PgRow| {
+        let pair = WordPair::new(row.try_get(0)?, row.try_get(1)?);
+        let pair = pair.ok_or_else(|| Failure::corrupt("a pair of words"))?;
+        Ok(Verdict { pair, accepted: row.try_get(2)? })
+    };
+    rows.iter().map(verdict).collect()
+}
+
+async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[Verdict]) -> Result<(), Failure> {
+    let ns = scopes::namespace(scope);
+    namespaces::lock(connection, [scope]).await?;
+    // Of two about one pair the later holds; one statement may not write a row twice.
+    let of: BTreeMap<&WordPair, bool> = verdicts.iter().map(|verdict| (&verdict.pair, verdict.accepted)).collect();
+    sqlx::query(
+        "INSERT INTO synonym_verdicts (ns, first, second, accepted)
+         SELECT $1, x.* FROM unnest($2::text[], $3::text[], $4::boolean[]) x
+         ON CONFLICT (ns, first, second) DO UPDATE SET accepted = excluded.accepted",
+    )
+    .bind(ns)
+    .bind(of.keys().map(|pair| pair.first().to_owned()).collect::<Vec<_>>())
+    .bind(of.keys().map(|pair| pair.second().to_owned()).collect::<Vec<_>>())
+    .bind(of.values().copied().collect::<Vec<_>>())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn clear(connection: &mut PgConnection, reach: &Reach) -> Result<(), Failure> {
+    let namespaces = reach.namespaces(connection).await?;
+    namespaces::lock_known(connection, &namespaces).await?;
+    for sql in
+        ["DELETE FROM synonym_map s WHERE s.ns = ANY ($1)", "DELETE FROM synonym_verdicts v WHERE v.ns = ANY ($1)"]
+    {
+        sqlx::query(sql).bind(&namespaces).execute(&mut *connection).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! A look at a whole file, for whoever keeps it.
+
+use std::path::Path;
+
+use memory_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{connection, failure::Failure, migration};
+
+/// What is counted, by name.
+const COUNTS: [(&str, &str); 6] = [
+    ("records", "SELECT count(*) FROM records"),
+    ("active records", "SELECT count(*) FROM records WHERE state = 'active'"),
+    ("tombstones", "SELECT count(*) FROM tombstones"),
+    ("keyword documents", "SELECT count(*) FROM keyword_documents"),
+    ("vectors", "SELECT count(*) FROM vectors"),
+    ("namespaces", "SELECT count(*) FROM namespaces"),
+];
+
+/// What must not be, and what puts it right.
+const FAULTS: [(&str, &str); 4] = [
+    (
+        "SELECT count(*) FROM records r WHERE r.state = 'active'
+             AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record)
+             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'keywords')",
+        "active records are not in the keyword index and do not wait for it; run `memory reindex`",
+    ),
+    (
+        "SELECT count(*) FROM records r WHERE r.state = 'active'
+             AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = r.record)
+             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'embedding')",
+        "active records have no vector and do not wait for one; run `memory reindex`",
+    ),
+    (
+        "SELECT count(*) FROM keyword_documents k JOIN records r ON r.record = k.record WHERE r.state <> 'active'",
+        "records that are not active are in the keyword index; run `memory reindex`",
+    ),
+    (
+        "SELECT count(*) FROM vectors v JOIN records r ON r.record = v.record WHERE r.state <> 'active'",
+        "records that are not active have a vector; run `memory reindex`",
+    ),
+];
+
+/// How many faults of the file itself are told one by one.
+const TOLD: usize = 5;
+
+/// Looks at a whole file, and changes nothing. Call it from a place that may block: it reads everything once.
+///
+/// # Errors
+/// `NotFound` when there is no file; else those of [`SqliteStore::open`](crate::SqliteStore::open) but for the mismatches.
+pub fn checkup(path: &Path) -> Result<Checkup> {
+    let connection = connection::open_existing(path)?;
+    let look = || {
+        let transaction = connection.unchecked_transaction()?;
+        let checkup = examine(&transaction, path)?;
+        transaction.finish()?;
+        Ok(checkup)
+    };
+    look().map_err(|failure: Failure| failure.into_error("checkup"))
+}
+
+/// Every tenant and every user that the file knows, in the order of their names: for those who keep it, such as a copy of
+/// the whole. Call it from a place that may block.
+///
+/// # Errors
+/// As [`checkup`].
+pub fn namespaces(path: &Path) -> Result<Vec<Scope>> {
+    let connection = connection::open_existing(path)?;
+    let read = || {
+        let mut found = Vec::new();
+        if migration::recognise(&connection, path)? == 0 {
+            return Ok(found);
+        }
+        let mut statement = connection.prepare(
+            "SELECT t.name, n.user FROM namespaces n JOIN tenants t ON t.tenant = n.tenant ORDER BY t.name, n.user",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (tenant, user): (String, String) = (row.get(0)?, row.get(1)?);
+            let scope = Scope::tenant_wide(tenant);
+            let scope = if user.is_empty() { scope } else { scope.and_then(|scope| scope.with_user(user)) };
+            found.push(scope.map_err(|_| Failure::corrupt("an address"))?);
+        }
+        Ok(found)
+    };
+    read().map_err(|failure: Failure| failure.into_error("namespaces"))
+}
+
+fn examine(connection: &Connection, path: &Path) -> Result<Checkup, Failure> {
+    let schema = migration::recognise(connection, path)?;
+    let mut checkup = Checkup::new(format!("SQLite {}", rusqlite::version()), schema, migration::SCHEMA);
+    let mut statement = connection.prepare("PRAGMA quick_check(100)")?;
+    let faults = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let faults: Vec<_> = faults.into_iter().filter(|fault| fault != "ok").collect();
+    // What SQLite finds wrong names tables and pages; nobody's words are in it.
+    checkup.problems.extend(
+        faults.iter().take(TOLD).map(|fault| format!("the file is damaged: {fault}; restore it from a backup")),
+    );
+    if schema == 0 {
+        return Ok(checkup);
+    }
+    let made_by = |job: Job| {
+        let sql = "SELECT made_by FROM origins WHERE part = ?1";
+        connection.query_row(sql, [job.as_str()], |row| row.get::<_, String>(0)).optional()
+    };
+    (checkup.analyzer, checkup.space) = (made_by(Job::Keywords)?, made_by(Job::Embedding)?);
+    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
+    for (name, sql) in COUNTS {
+        checkup.counts.insert(name.to_owned(), count(sql)?);
+    }
+    if schema >= 2 {
+        checkup.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);
+    }
+    for job in Job::ALL {
+        let sql =
+            "SELECT count(*), min(r.recorded_at) FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
+        let (records, oldest) = connection
+            .query_row(sql, [job.as_str()], |row| Ok((row.get::<_, u64>(0)?, row.get::<_, Option<i64>>(1)?)))?;
+        checkup.waiting.insert(job, Waiting::new(records, oldest.map(Timestamp::from_micros)));
+    }
+    for (sql, what) in FAULTS {
+        let found = count(sql)?;
+        checkup.blame(found, what);
+    }
+    Ok(checkup)
+}
