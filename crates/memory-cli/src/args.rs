@@ -3,11 +3,12 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{Builder, Database, ErrorKind, Field, Filter, MemoryEngine, Record, ScanQuery, Scope};
+use memory_engine::{Builder, Database, ErrorKind, Field, Filter, MemoryEngine, Mismatch, Record, ScanQuery, Scope};
 
 use crate::{
     embedder::EmbedderArgs,
     place::{self, Place},
+    reranker::Judge,
 };
 
 /// Where the memory is.
@@ -19,6 +20,10 @@ pub(crate) struct StoreArgs {
     pub(crate) db: Place,
     #[command(flatten)]
     pub(crate) embedder: EmbedderArgs,
+    /// What judges the best candidates once more: auto (the local model, where it embeds), none, local, or a service
+    /// (siliconflow, jina, cohere, voyage, tei, vllm) with :MODEL if need be; its key is in JINA_API_KEY and the like
+    #[arg(long, env = "MEMORY_RERANKER", default_value = "auto", value_name = "NAME")]
+    pub(crate) reranker: Judge,
 }
 
 impl StoreArgs {
@@ -27,29 +32,30 @@ impl StoreArgs {
         self.db.database()
     }
 
+    /// A database with an embedder, and the reranker that goes with it.
+    pub(crate) fn new(db: Place, embedder: EmbedderArgs) -> Self {
+        Self { db, embedder, reranker: Judge::Auto }
+    }
+
     async fn builder(&self, database: &Database) -> Result<Builder> {
-        self.embedder.equip(MemoryEngine::builder().database(database.clone())).await
+        let builder = MemoryEngine::builder().database(database.clone());
+        let builder = self.embedder.equip(builder, &self.reranker).await?;
+        self.reranker.equip(builder, &self.embedder).await
     }
 
     /// Opens the memory, making it when it is not there.
     ///
     /// A store that was made with the hash embedder goes on with it unless another one is asked for by name: that a model
     /// has come to the machine meanwhile must not make a memory unreadable.
+    ///
+    /// Nothing is indexed in the background: a command that ends would leave half a batch claimed. Those that write wait
+    /// until all is indexed.
     pub(crate) async fn create(&self) -> Result<MemoryEngine> {
-        self.build(true).await
-    }
-
-    /// The same, with nobody who indexes what waits.
-    pub(crate) async fn look_at(&self) -> Result<MemoryEngine> {
-        self.build(false).await
-    }
-
-    async fn build(&self, background: bool) -> Result<MemoryEngine> {
         let database = self.database()?;
         let place = || database.to_string();
-        match self.builder(&database).await?.background(background).build().await {
+        match self.builder(&database).await?.background(false).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
-                let hash = MemoryEngine::builder().database(database.clone()).background(background).build().await;
+                let hash = MemoryEngine::builder().database(database.clone()).background(false).build().await;
                 // When that does not fit either, the first reason is the one to tell.
                 hash.map_err(|_| e).with_context(place)
             }
@@ -63,13 +69,35 @@ impl StoreArgs {
         self.create().await
     }
 
+    /// Opens a memory that is there for what needs no index: whatever its indexes were made by, and without a model.
+    pub(crate) async fn open_as_it_is(&self) -> Result<MemoryEngine> {
+        let database = self.database()?;
+        place::must_exist(&database).await?;
+        as_it_is(&database).await
+    }
+
+    /// The same; where nothing is there, it is made as always.
+    pub(crate) async fn create_as_it_is(&self) -> Result<MemoryEngine> {
+        let database = self.database()?;
+        match place::must_exist(&database).await {
+            Ok(()) => as_it_is(&database).await,
+            Err(_) => self.create().await,
+        }
+    }
+
     /// Opens a memory that is there and whose indexes may have been made otherwise.
     pub(crate) async fn open_to_rebuild(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
         place::must_exist(&database).await?;
-        let builder = self.builder(&database).await?.on_mismatch(memory_engine::Mismatch::Rebuild).background(false);
+        let builder = self.builder(&database).await?.on_mismatch(Mismatch::Rebuild).background(false);
         builder.build().await.with_context(|| database.to_string())
     }
+}
+
+/// Opens a database for what needs no index.
+pub(crate) async fn as_it_is(database: &Database) -> Result<MemoryEngine> {
+    let builder = MemoryEngine::builder().database(database.clone()).on_mismatch(Mismatch::Leave).background(false);
+    builder.build().await.with_context(|| database.to_string())
 }
 
 /// Whose memory it is.

@@ -14,3 +14,4 @@ pub(crate) mod reindex;
 pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod synonyms;

@@ -5,11 +5,17 @@ use std::{
     io::IsTerminal,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::Arc,
 };
 
 use anyhow::{Context, Result};
 use clap::Args;
-use memory_engine::{Builder, LocalModel};
+use memory_engine::{Builder, LocalModel, http_models::Preset};
+
+use crate::{
+    remote::{self, Remote},
+    reranker::Judge,
+};
 
 /// The folder of the local model that is taken when there is one.
 const E5: &str = "e5-small-q4";
@@ -21,8 +27,10 @@ const WEIGHTS: &str = "model.safetensors";
 /// Which embedder to use.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EmbedderArgs {
-    /// What makes the vectors: auto, hash, local:e5-small, or local:PATH of a model
-    #[arg(long, default_value = "auto", value_name = "NAME")]
+    /// What makes the vectors: auto, hash, local:e5-small, local:PATH of a model, or a service (siliconflow, openai, ollama,
+    /// openrouter, vllm) with :MODEL or :MODEL@DIMENSIONS if need be; its key is in the environment or in .env, as
+    /// OPENAI_API_KEY, its address may be in OPENAI_BASE_URL
+    #[arg(long, env = "MEMORY_EMBEDDER", default_value = "auto", value_name = "NAME")]
     pub(crate) embedder: Choice,
     /// Where local models are, each in a folder of its own
     #[arg(long, env = "MEMORY_MODELS_DIR", value_name = "DIR")]
@@ -40,6 +48,8 @@ pub(crate) enum Choice {
     E5,
     /// The model at this path.
     At(PathBuf),
+    /// A model of a service.
+    Remote(Remote<Preset>),
 }
 
 impl FromStr for Choice {
@@ -52,7 +62,12 @@ impl FromStr for Choice {
             Some(path) => Ok(Self::At(path.into())),
             None if text == "auto" => Ok(Self::Auto),
             None if text == "hash" => Ok(Self::Hash),
-            None => Err("it is one of auto, hash, local:e5-small and local:PATH".into()),
+            None => Remote::read(text, |name| name.parse().ok()).map(Self::Remote).ok_or_else(|| {
+                format!(
+                    "it is one of auto, hash, local:e5-small and local:PATH, or a service ({}), with :MODEL if need be",
+                    remote::embedding_services()
+                )
+            }),
         }
     }
 }
@@ -69,8 +84,9 @@ impl EmbedderArgs {
     }
 
     /// Has the engine use the embedder.
-    pub(crate) async fn equip(&self, builder: Builder) -> Result<Builder> {
+    pub(crate) async fn equip(&self, builder: Builder, judge: &Judge) -> Result<Builder> {
         let path = match &self.embedder {
+            Choice::Remote(service) => return Ok(builder.embedder(remote::embedder(service).await?)),
             Choice::Hash => return Ok(builder),
             Choice::Auto => match self.find() {
                 Some(path) => path,
@@ -82,7 +98,11 @@ impl EmbedderArgs {
             Choice::E5 => self.need()?,
             Choice::At(path) => path.clone(),
         };
-        Ok(builder.local_model(&LocalModel::open(path).await?))
+        let model = LocalModel::open(path).await?;
+        Ok(match judge {
+            Judge::Auto | Judge::Local => builder.local_model(&model),
+            Judge::None | Judge::Remote(_) => builder.embedder(Arc::new(model.embedder())),
+        })
     }
 
     fn say_how_to_get_better(&self) {

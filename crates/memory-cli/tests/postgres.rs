@@ -4,12 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod desk;
+mod shop;
 
 use std::env;
 
 use desk::{Desk, Ran, TURNS};
 use libtest_mimic::{Arguments, Failed, Trial};
-use memory_engine::EmbeddingSpace;
+use memory_engine::{Database, EmbeddingSpace};
 use memory_postgres::PostgresOptions;
 use tokio::runtime::Runtime;
 
@@ -89,7 +90,11 @@ macro_rules! trials {
 
 fn main() {
     let arguments = Arguments::from_args();
-    let trials = trials![every_command_works_on_a_server, a_server_is_migrated_and_looked_at];
+    let trials = trials![
+        every_command_works_on_a_server,
+        a_server_is_migrated_and_looked_at,
+        a_store_goes_to_a_server_and_back_whole,
+    ];
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -131,4 +136,31 @@ fn a_server_is_migrated_and_looked_at(server: &Server) {
     server.run(&desk, &["migrate", "down", "--to", "0"]).refused(&["--yes", "everything in it"]);
     server.run(&desk, &["migrate", "down", "--to", "0", "--yes"]).ok();
     assert_eq!(server.run(&desk, &["migrate", "status", "--json"]).json()["applied"], serde_json::json!([]));
+}
+
+fn a_store_goes_to_a_server_and_back_whole(server: &Server) {
+    let desk = Desk::new();
+    let runtime = Runtime::new().unwrap();
+    let everything = |database: &Database| runtime.block_on(shop::everything(database));
+    let [first, last] = ["a.db", "b.db"].map(|name| Database::file(desk.path(name)));
+    let there = Database::postgres(&server.url);
+    runtime.block_on(shop::fill(&first));
+    let copy = |from: &str, to: &str| {
+        let told = server.run(&desk, &["copy", "--from", from, "--to", to, "--json"]).ok();
+        serde_json::from_str::<serde_json::Value>(told.lines().last().unwrap()).unwrap()
+    };
+    let report = copy("a.db", &server.url);
+    assert_eq!((report["added"].as_u64(), report["tombstones"].as_u64()), (Some(9), Some(2)), "{report}");
+    assert_eq!((report["synonyms"].as_u64(), report["verdicts"].as_u64()), (Some(2), Some(1)), "{report}");
+    assert_eq!(everything(&first), everything(&there));
+    let again = copy("a.db", &server.url);
+    assert_eq!((again["added"].as_u64(), again["unchanged"].as_u64()), (Some(0), Some(9)), "{again}");
+    assert_eq!((again["tombstones"].as_u64(), again["synonyms"].as_u64()), (Some(0), Some(0)), "{again}");
+    assert_eq!(everything(&first), everything(&there));
+    let report = copy(&server.url, "b.db");
+    assert_eq!((report["added"].as_u64(), report["waiting"].as_u64()), (Some(9), Some(0)), "{report}");
+    assert_eq!(everything(&first), everything(&last));
+    for arguments in [&["doctor"][..], &["doctor", "--db", "b.db"]] {
+        assert!(server.run(&desk, arguments).ok().contains("nothing is wrong"));
+    }
 }

@@ -7,10 +7,10 @@ use std::{collections::BTreeSet, path::Path, process::ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use copier::{Copier, Report};
-use memory_engine::{Database, MemoryEngine, Mismatch, Scope, upkeep};
+use memory_engine::{Database, Scope, upkeep};
 
 use crate::{
-    args::StoreArgs,
+    args::{self, StoreArgs},
     embedder::EmbedderArgs,
     output,
     place::{self, Place},
@@ -54,10 +54,8 @@ impl Copy {
         }
         place::must_exist(&from).await?;
         let scopes = self.scopes(&from).await?;
-        // Its records are read, whatever its indexes were made by.
-        let source = MemoryEngine::builder().database(from.clone()).on_mismatch(Mismatch::Leave).background(false);
-        let source = source.build().await.with_context(|| from.to_string())?;
-        let target = StoreArgs { db: self.to.clone(), embedder: self.embedder.clone() }.look_at().await?;
+        let source = args::as_it_is(&from).await?;
+        let target = StoreArgs::new(self.to.clone(), self.embedder.clone()).create().await?;
 
         let tenants: BTreeSet<&str> = scopes.iter().map(Scope::tenant).collect();
         let mut total = 0;

@@ -31,7 +31,7 @@ impl Doctor {
                 .push("there is no memory in it yet; `memory import FILE` or `memory add` makes one".into());
         } else if checkup.schema == checkup.known_schema {
             // Opening an older one would change it.
-            if let Err(e) = self.store.look_at().await {
+            if let Err(e) = self.store.create().await {
                 checkup.problems.push(crate::told(&e));
             }
         }

@@ -24,6 +24,7 @@ use crate::{
     output,
     place::Place,
     question::{self, Question},
+    reranker::Judge,
 };
 
 /// Measure retrieval on a file of memories and a file of questions.
@@ -40,6 +41,9 @@ pub(crate) struct Eval {
     questions: PathBuf,
     #[command(flatten)]
     embedder: EmbedderArgs,
+    /// What judges the best candidates once more: auto, none, local, or a service
+    #[arg(long, env = "MEMORY_RERANKER", default_value = "auto", value_name = "NAME")]
+    reranker: Judge,
     /// Where to build the store, if it is to be kept; nothing must be there yet
     #[arg(long, value_name = "FILE|URL")]
     db: Option<Place>,
@@ -68,7 +72,8 @@ impl Eval {
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| Place::At(Database::file(folder.path().join("eval.db"))));
         ensure!(is_new(&db.database()?).await?, "{} is there already; eval builds a store of its own", db.database()?);
-        let engine = StoreArgs { db, embedder: self.embedder.clone() }.create().await?;
+        let engine =
+            StoreArgs { db, embedder: self.embedder.clone(), reranker: self.reranker.clone() }.create().await?;
         let memories = build(&engine, &self.memories).await?;
         let mut report = Map::new();
         report.insert("memories".into(), json!(memories));

@@ -58,6 +58,7 @@ async fn check(choice: &EmbedderArgs) -> Result<()> {
     let path = match &choice.embedder {
         Choice::At(path) => path.clone(),
         Choice::Hash => bail!("the hash embedder is built in; there is nothing to check"),
+        Choice::Remote(_) => bail!("a service's model is checked by using it; this is about local ones"),
         Choice::Auto | Choice::E5 => choice.need()?,
     };
     let started = Instant::now();

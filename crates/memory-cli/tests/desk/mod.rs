@@ -77,7 +77,16 @@ impl Desk {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
         command.current_dir(self.folder.path()).args(arguments);
-        for variable in ["MEMORY_DB", "DATABASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        let unset = [
+            "MEMORY_DB",
+            "MEMORY_EMBEDDER",
+            "MEMORY_RERANKER",
+            "DATABASE_URL",
+            "OPENAI_API_KEY",
+            "SILICONFLOW_API_KEY",
+        ];
+        let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+        for variable in unset.into_iter().chain(proxies) {
             command.env_remove(variable);
         }
         // Whatever models the machine may have: these tests are about the embedder that needs none.

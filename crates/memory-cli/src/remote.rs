@@ -1,0 +1,142 @@
+//! Models behind an HTTP API, by name. Keys come from the environment or from `.env`, and are never shown.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use memory_engine::{
+    Embedder, Reranker,
+    http_models::{
+        Dialect, EmbeddingOptions, Endpoint, HttpClient, HttpEmbedder, HttpOptions, HttpReranker, Preset,
+        RerankOptions, Secret,
+    },
+};
+
+use crate::settings::Settings;
+
+/// A model of a service: `SERVICE`, `SERVICE:MODEL` or `SERVICE:MODEL@DIMENSIONS`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Remote<S> {
+    pub(crate) service: S,
+    pub(crate) model: Option<String>,
+    pub(crate) dimensions: Option<usize>,
+}
+
+impl<S> Remote<S> {
+    /// The model that a text names, if it begins with a service that `known` knows.
+    pub(crate) fn read(text: &str, known: impl Fn(&str) -> Option<S>) -> Option<Self> {
+        let (service, model) = text.split_once(':').map_or((text, None), |(service, model)| (service, Some(model)));
+        let service = known(service)?;
+        let sized = model.and_then(|model| model.rsplit_once('@')).and_then(|(m, n)| Some((m, n.parse().ok()?)));
+        let (model, dimensions) = sized.map_or((model, None), |(model, dimensions)| (Some(model), Some(dimensions)));
+        let model = model.filter(|model| !model.is_empty()).map(str::to_owned);
+        Some(Self { service, model, dimensions })
+    }
+}
+
+/// The names of those services that embed.
+pub(crate) fn embedding_services() -> String {
+    let names = Preset::ALL.iter().filter(|p| !matches!(p, Preset::DeepSeek)).map(|preset| preset.as_str());
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The embedder. One whose number of dimensions is known is not asked for anything yet.
+///
+/// # Errors
+/// When a key or the model's name is missing; when the service has to be asked for the dimensions and does not answer.
+pub(crate) async fn embedder(remote: &Remote<Preset>) -> Result<Arc<dyn Embedder>> {
+    let Remote { service, model, dimensions } = remote;
+    let settings = Settings::load()?;
+    let endpoint = service.endpoint_from(|name| settings.get(name))?;
+    let usual = service.embedding();
+    let mut options = match (model, usual) {
+        (None, Some(usual)) => usual,
+        (Some(model), Some(usual)) if *model == usual.model => usual,
+        (Some(model), _) => EmbeddingOptions::new(model),
+        (None, None) => {
+            let name = service.as_str();
+            anyhow::bail!("which embedding model of {name}? Write --embedder {name}:MODEL")
+        }
+    };
+    if let Some(dimensions) = dimensions {
+        options = options.with_dimensions(*dimensions);
+    }
+    let asked = || {
+        let name = service.as_str();
+        format!("{name} was asked how many dimensions the model has (--embedder {name}:MODEL@DIMENSIONS says it)")
+    };
+    let embedder = HttpEmbedder::connect(client()?, endpoint, options);
+    Ok(Arc::new(embedder.await.with_context(asked)?))
+}
+
+/// Where a reranking service is, in which variables its address and its key are, and which model to begin with.
+struct Service {
+    base: &'static str,
+    variables: [&'static str; 2],
+    model: Option<&'static str>,
+}
+
+fn service(dialect: Dialect) -> Option<Service> {
+    let (base, variables, model) = match dialect {
+        Dialect::Jina => {
+            let model = "jina-reranker-v2-base-multilingual";
+            ("https://api.jina.ai/v1", ["JINA_BASE_URL", "JINA_API_KEY"], Some(model))
+        }
+        Dialect::Cohere => ("https://api.cohere.com/v2", ["COHERE_BASE_URL", "COHERE_API_KEY"], Some("rerank-v3.5")),
+        Dialect::Voyage => ("https://api.voyageai.com/v1", ["VOYAGE_BASE_URL", "VOYAGE_API_KEY"], Some("rerank-2.5")),
+        Dialect::Tei => ("http://localhost:8080", ["TEI_BASE_URL", "TEI_API_KEY"], Some("")),
+        Dialect::Vllm => ("http://localhost:8000/v1", ["VLLM_BASE_URL", "VLLM_API_KEY"], None),
+        // What has a preset goes by it.
+        Dialect::SiliconFlow | _ => return None,
+    };
+    Some(Service { base, variables, model })
+}
+
+/// The reranker. Nothing is asked for yet.
+///
+/// # Errors
+/// When a key or the model's name is missing.
+pub(crate) fn reranker(remote: &Remote<Dialect>) -> Result<Arc<dyn Reranker>> {
+    let settings = Settings::load()?;
+    let name = remote.service.as_str();
+    let (endpoint, usual) = match service(remote.service) {
+        None => {
+            let preset: Preset = name.parse()?;
+            (preset.endpoint_from(|name| settings.get(name))?, preset.rerank().map(|options| options.model))
+        }
+        Some(Service { base, variables: [address, key], model }) => {
+            let endpoint = Endpoint::new(settings.get(address).as_deref().unwrap_or(base)).context(address)?;
+            let at_home = matches!(remote.service, Dialect::Tei | Dialect::Vllm);
+            let endpoint = match settings.get(key) {
+                Some(key) => endpoint.with_key(&Secret::new(key))?,
+                None if at_home => endpoint,
+                None => anyhow::bail!("{name} needs a key: set the variable {key}, or write it into .env"),
+            };
+            (endpoint, model.map(str::to_owned))
+        }
+    };
+    let model = remote.model.clone().or(usual);
+    let model = model.with_context(|| format!("which reranking model of {name}? Write --reranker {name}:MODEL"))?;
+    Ok(Arc::new(HttpReranker::new(client()?, endpoint, RerankOptions::new(remote.service, model))?))
+}
+
+fn client() -> Result<HttpClient> {
+    Ok(HttpClient::new(HttpOptions::default())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_named_after_its_service_with_its_dimensions_if_they_are_known() {
+        let read = |text: &str| Remote::read(text, |name| name.parse::<Preset>().ok());
+        let of = |model: Option<&str>, dimensions| {
+            Some(Remote { service: Preset::Ollama, model: model.map(str::to_owned), dimensions })
+        };
+        assert_eq!(read("ollama"), of(None, None));
+        assert_eq!(read("ollama:bge-m3:567m"), of(Some("bge-m3:567m"), None));
+        assert_eq!(read("ollama:org/model@v2@768"), of(Some("org/model@v2"), Some(768)));
+        assert_eq!(read("ollama:model@latest"), of(Some("model@latest"), None));
+        assert_eq!(read("word2vec"), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! Models behind an HTTP API, played by a server in this process.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod desk;
+
+use desk::{Desk, Ran, TURNS};
+use serde_json::{Value, json};
+use wiremock::{
+    Mock, MockServer, Request, ResponseTemplate,
+    matchers::{header, method, path},
+};
+
+const KEY: &str = "sk-hunter2-0123456789";
+
+/// Two directions: what is about seafood, and all else.
+fn embed(request: &Request) -> ResponseTemplate {
+    let body: Value = request.body_json().unwrap();
+    let vector = |text: &Value| {
+        let text = text.as_str().unwrap();
+        if ["海鲜", "shellfish"].iter().any(|word| text.contains(word)) {
+            [0.1, 1.0, 0.0, 0.0]
+        } else {
+            [1.0, 0.1, 0.0, 0.0]
+        }
+    };
+    let texts = body["input"].as_array().unwrap();
+    let data: Vec<Value> =
+        texts.iter().enumerate().map(|(n, text)| json!({ "index": n, "embedding": vector(text) })).collect();
+    ResponseTemplate::new(200).set_body_json(json!({ "data": data, "model": "toy" }))
+}
+
+async fn service() -> MockServer {
+    let server = MockServer::start().await;
+    let bearer = format!("Bearer {KEY}");
+    Mock::given(method("POST"))
+        .and(path("/v1/embeddings"))
+        .and(header("authorization", bearer.as_str()))
+        .respond_with(embed)
+        .mount(&server)
+        .await;
+    server
+}
+
+fn turns(desk: &Desk) -> String {
+    desk.write("turns.jsonl", TURNS).to_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn keeps_quiet(ran: Ran) -> Ran {
+    assert!(!ran.stdout.contains("hunter2") && !ran.stderr.contains("hunter2"), "the key shows: {ran:?}");
+    ran
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_service_embeds_is_found_by_meaning_and_the_store_remembers_by_whom() {
+    let (desk, server) = (Desk::new(), service().await);
+    let base = format!("{}/v1", server.uri());
+    desk.write(".env", format!("OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL='{base}'\n"));
+    let openai = ["--embedder", "openai:toy"];
+    let run = |arguments: &[&str]| keeps_quiet(desk.run(&[arguments, &openai].concat()));
+    run(&["import", &turns(&desk)]).ok();
+    let found = run(&["search", "shellfish", "--user", "lin", "--json"]).json();
+    assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏", "no word of it is the question's");
+    assert_eq!(found["degraded"], json!([]));
+    assert!(run(&["doctor"]).ok().contains("toy (4-d, cosine)"));
+    keeps_quiet(desk.run(&["search", "x", "--user", "lin"])).refused(&["toy (4-d, cosine)", "memory reindex"]);
+    assert!(keeps_quiet(desk.run(&["reindex"])).ok().contains("4 records indexed anew"));
+    keeps_quiet(desk.run(&["search", "x", "--user", "lin"])).ok();
+    // Nothing of the key lies in the store, either.
+    let file = std::fs::read(desk.path("memory.db")).unwrap();
+    assert!(!file.windows(7).any(|part| part == b"hunter2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_fails_leaves_records_that_are_found_by_their_words() {
+    let desk = Desk::new();
+    let server = MockServer::start().await;
+    let refuse = ResponseTemplate::new(401).set_body_string(format!("bad key {KEY}"));
+    Mock::given(method("POST")).respond_with(refuse).mount(&server).await;
+    let base = format!("{}/v1", server.uri());
+    let variables = [("SILICONFLOW_API_KEY", KEY), ("SILICONFLOW_BASE_URL", base.as_str())];
+    let service = ["--embedder", "siliconflow:toy@4"];
+    let run = |arguments: &[&str]| keeps_quiet(desk.run_with(&variables, &[arguments, &service].concat()));
+    let imported = run(&["import", &turns(&desk), "--json"]);
+    assert!(
+        imported.stderr.contains("4 records wait for their vectors") && imported.stderr.contains("--waiting"),
+        "{imported:?}"
+    );
+    let report: Value = serde_json::from_str(imported.ok().lines().last().unwrap()).unwrap();
+    assert_eq!((report["added"].as_u64(), report["waiting"].as_u64()), (Some(4), Some(4)));
+    let found = run(&["search", "海鮮", "--user", "lin", "--json"]);
+    assert!(found.stderr.is_empty() || found.stderr.contains("missing"), "{found:?}");
+    let found = found.json();
+    assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏");
+    assert!(found["degraded"][0]["stage"].as_str().unwrap().contains("vector"), "{}", found["degraded"]);
+    assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 4);
+
+    server.reset().await;
+    Mock::given(method("POST")).respond_with(embed).mount(&server).await;
+    // What failed is held back for half a minute, unless all is queued anew.
+    assert!(run(&["reindex"]).ok().contains("4 records indexed anew with toy"));
+    assert!(run(&["reindex", "--waiting"]).ok().contains("0 that waited indexed with toy"));
+    assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 0);
+}
+
+#[test]
+fn a_key_or_a_model_that_is_missing_is_named() {
+    let desk = Desk::new();
+    let add = |embedder: &str| desk.run(&["add", "x", "--user", "lin", "--embedder", embedder]);
+    add("siliconflow").refused(&["SILICONFLOW_API_KEY"]);
+    add("openai").refused(&["OPENAI_API_KEY"]);
+    add("vllm").refused(&["--embedder vllm:MODEL"]);
+    add("word2vec").refused(&["siliconflow", "local:e5-small"]);
+    desk.run(&["add", "x", "--user", "lin"]).ok();
+    let search = |reranker: &str| desk.run(&["search", "x", "--user", "lin", "--reranker", reranker]);
+    search("jina").refused(&["JINA_API_KEY"]);
+    search("siliconflow").refused(&["SILICONFLOW_API_KEY"]);
+    search("vllm").refused(&["--reranker vllm:MODEL"]);
+    search("nobody").refused(&["jina", "none"]);
+    search("local").refused(&["e5-small"]);
+    search("none").ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reranker_of_a_service_has_its_say_and_one_that_fails_costs_nothing_but_itself() {
+    let (desk, server) = (Desk::new(), MockServer::start().await);
+    Mock::given(method("POST"))
+        .and(path("/v1/rerank"))
+        .and(header("authorization", format!("Bearer {KEY}").as_str()))
+        .respond_with(|request: &Request| {
+            let body: Value = request.body_json().unwrap();
+            let judge = |text: &Value| if text.as_str().unwrap().contains("Friday") { 0.99 } else { 0.01 };
+            let texts = body["documents"].as_array().unwrap();
+            let rows = texts.iter().enumerate().map(|(n, text)| json!({ "index": n, "relevance_score": judge(text) }));
+            ResponseTemplate::new(200).set_body_json(json!({ "results": rows.collect::<Vec<_>>() }))
+        })
+        .mount(&server)
+        .await;
+    desk.run(&["import", &turns(&desk)]).ok();
+    let base = format!("{}/v1", server.uri());
+    let variables = [("JINA_API_KEY", KEY), ("JINA_BASE_URL", base.as_str())];
+    let search = || {
+        let arguments = ["search", "interview 海鲜", "--user", "lin", "--reranker", "jina", "--json"];
+        keeps_quiet(desk.run_with(&variables, &arguments)).json()
+    };
+    let found = search();
+    for hit in found["hits"].as_array().unwrap() {
+        let about_friday = hit["record"]["text"].as_str().unwrap().contains("Friday");
+        assert_eq!(hit["reranked"].as_f64().unwrap() > 0.9, about_friday, "{hit}");
+    }
+    server.reset().await;
+    let found = search();
+    assert_eq!(found["hits"].as_array().unwrap().len(), 3, "{found}");
+    assert!(found["degraded"][0]["stage"].as_str().unwrap().contains("rerank"), "{}", found["degraded"]);
+}

@@ -1,0 +1,100 @@
+//! Synonyms, as somebody at a terminal keeps them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod desk;
+
+use desk::Desk;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let lines = [
+        "团子 又 叫 小白",
+        "小白 就是 团子 啦",
+        "我家 团子 小白 很乖",
+        "今天 天气 不错",
+        "今天 吃 面条",
+        "明天 天气 如何",
+        "今天 加班",
+        "面条 好吃",
+        "He is a Kommando Spezialkräfte soldier",
+    ];
+    let file: String = lines.iter().map(|text| format!("{{\"user\":\"lin\",\"text\":\"{text}\"}}\n")).collect();
+    desk.import(&desk.write("turns.jsonl", file));
+    desk
+}
+
+#[test]
+fn a_group_is_added_found_by_and_removed() {
+    let desk = desk();
+    assert!(
+        desk.run(&["search", "KSK", "--user", "lin", "--json"]).json()["hits"][0]["found_by"]
+            .as_array()
+            .is_none_or(|arms| arms.iter().all(|found| found["arm"] != "keyword"))
+    );
+    desk.run(&["synonyms", "add", "KSK", "Kommando Spezialkräfte", "特种部队", "--category", "org"]).ok();
+    let found = desk.run(&["search", "ｋｓｋ", "--user", "lin", "--json"]).json();
+    assert_eq!(found["hits"][0]["record"]["text"], "He is a Kommando Spezialkräfte soldier");
+    assert_eq!(found["hits"][0]["found_by"][0]["arm"], "keyword");
+    let more = desk.run(&["synonyms", "add", "ksk", "特種部隊", "elite", "--json"]).json();
+    assert_eq!((more["members"].as_array().unwrap().len(), more["category"].as_str()), (3, Some("org")), "{more}");
+    let shown = desk.run(&["synonyms", "list", "--user", "lin"]).ok();
+    assert!(shown.contains("the tenant") && shown.contains("特种部队"), "{shown}");
+    desk.run(&["synonyms", "remove", "nobody", "KSK"]).refused(&["goes by nobody", "nothing was removed"]);
+    assert_eq!(desk.run(&["synonyms", "remove", "ＫＳＫ", "--json"]).json()["removed"], 1);
+    assert!(desk.run(&["synonyms", "list"]).ok().contains("no synonyms"));
+}
+
+#[test]
+fn groups_of_a_user_are_not_those_of_another() {
+    let desk = desk();
+    desk.run(&["synonyms", "add", "猫", "cat", "--user", "lin"]).ok();
+    desk.run(&["synonyms", "import", "--seed"]).ok();
+    let count = |arguments: &[&str]| desk.run(arguments).json().as_array().unwrap().len();
+    assert_eq!(count(&["synonyms", "list", "--json", "--user", "lin"]), 11);
+    assert_eq!(count(&["synonyms", "list", "--json", "--user", "mo"]), 10);
+    assert_eq!(count(&["synonyms", "list", "--json", "--tenant", "other"]), 0);
+}
+
+#[test]
+fn a_file_is_taken_in_whole_or_not_at_all() {
+    let desk = desk();
+    let file = desk.write("s.toml", "[[groups]]\nterm = '剧本'\nmembers = ['RP']\ncategory = 'scene'\n");
+    assert_eq!(desk.run(&["synonyms", "import", file.to_str().unwrap(), "--json"]).json()["imported"], 1);
+    let bad =
+        desk.write("bad.toml", "[[groups]]\nterm = 'good'\nmembers = ['gut']\n[[groups]]\nterm = 'x'\nword = 1\n");
+    desk.run(&["synonyms", "import", bad.to_str().unwrap()]).refused(&["bad.toml", "unknown field `word`"]);
+    desk.run(&["synonyms", "import", "absent.toml"]).refused(&["absent.toml cannot be read"]);
+    desk.run(&["synonyms", "import"]).refused(&["--seed"]);
+    assert_eq!(desk.run(&["synonyms", "list", "--json"]).json().as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn suggestions_come_with_evidence_and_change_nothing_until_somebody_decides() {
+    let desk = desk();
+    let shown = desk.run(&["synonyms", "suggest", "--user", "lin"]).ok();
+    assert!(shown.contains("团子") && shown.contains("小白") && shown.contains("Nothing was changed"), "{shown}");
+    let suggested = || desk.run(&["synonyms", "suggest", "--user", "lin", "--json"]).json();
+    let first = suggested();
+    assert_eq!(first[0]["evidence"]["together"], 3, "{first}");
+    assert!(first[0]["example"].as_str().unwrap().contains("团子"));
+    assert!(desk.run(&["synonyms", "list", "--user", "lin"]).ok().contains("no synonyms"), "nothing applied by itself");
+
+    desk.run(&["synonyms", "reject", "小白", "团子", "--user", "lin"]).ok();
+    assert_eq!(suggested(), serde_json::json!([]), "what was turned down is not proposed again");
+    let group = desk.run(&["synonyms", "accept", "团子", "小白", "--user", "lin", "--json"]).json();
+    assert_eq!((group["term"].as_str(), group["members"][0].as_str()), (Some("团子"), Some("小白")));
+    assert_eq!(suggested(), serde_json::json!([]), "what is known is not proposed");
+    desk.run(&["synonyms", "accept", "a", "Ａ", "--user", "lin"]).refused(&["read the same"]);
+}
+
+#[test]
+fn mistakes_about_synonyms_are_answered_clearly_and_make_no_database() {
+    let desk = Desk::new();
+    desk.run(&["synonyms", "list"]).refused(&["there is no memory.db"]);
+    desk.run(&["synonyms", "add", "KSK", "ksk"]).refused(&["no member besides its term"]);
+    desk.run(&["synonyms", "add", "KSK"]).refused(&["<WORDS>"]);
+    assert!(!desk.path("memory.db").exists());
+    desk.run(&["synonyms", "add", "猫", "cat"]).ok();
+    assert!(desk.run(&["synonyms", "list"]).ok().contains("cat"), "a first group makes the database");
+}
