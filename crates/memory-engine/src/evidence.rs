@@ -5,6 +5,8 @@
 //! empty, and [`MemoryEvidence::steps`] says why.
 
 mod cascade;
+#[cfg(feature = "postgres")]
+mod database;
 mod local;
 mod options;
 mod query;
@@ -18,6 +20,8 @@ use memory_core::{Result, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use cascade::EvidenceCascade;
+#[cfg(feature = "postgres")]
+pub use database::DatabaseEvidence;
 pub use local::LocalEvidence;
 pub use options::{EvidenceMode, EvidenceOptions};
 pub use query::{EvidenceQuery, EvidenceRequest};
@@ -27,8 +31,12 @@ pub use supabase::SupabaseEvidence;
 /// One piece of evidence, with the names of the documents' SQL functions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Which event it is.
-    pub news_event_id: EventId,
+    /// Which event it is, in the document's tables.
+    #[serde(default)]
+    pub news_event_id: Option<EventId>,
+    /// Which record it is, where events are records of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_id: Option<String>,
     /// When it was, as its source writes it: ISO 8601.
     pub created_at: Option<String>,
     /// The text.
@@ -41,14 +49,21 @@ pub struct Evidence {
     pub match_score: f64,
 }
 
-/// The id of an event: a number in the document's tables, the id of a record here.
+/// The id of an event: a number in the document's tables, anything else elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum EventId {
     /// As a table counts them.
     Number(i64),
-    /// As records go by.
+    /// As others name them.
     Text(String),
+}
+
+impl EventId {
+    /// A number, if it reads as one.
+    fn read(id: &str) -> Self {
+        id.parse().map_or_else(|_| Self::Text(id.to_owned()), Self::Number)
+    }
 }
 
 impl fmt::Display for EventId {

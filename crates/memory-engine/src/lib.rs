@@ -45,6 +45,8 @@ pub use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextA
 pub use memory_llm as llm;
 #[cfg(feature = "local-models")]
 pub use memory_local_models::LocalModel;
+#[cfg(feature = "postgres")]
+pub use memory_postgres as postgres;
 pub use memory_reranker::{LexicalReranker, Method, Reranker};
 pub use memory_scene as scene;
 pub use memory_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};

@@ -110,7 +110,7 @@ async fn the_database_s_vectors_come_first_then_its_keywords_then_the_local_memo
     let (evidence, asked) =
         gather(Database { vector: Nothing, keyword: Something, ..Database::default() }, options()).await;
     assert_eq!(filled(&evidence), [EvidenceSlot::SupabaseKeyword]);
-    assert_eq!(evidence.supabase_keyword.as_ref().unwrap()[0].news_event_id, EventId::Number(2));
+    assert_eq!(evidence.supabase_keyword.as_ref().unwrap()[0].news_event_id, Some(EventId::Number(2)));
     let requests = asked.asked.lock().unwrap().clone();
     let [("vector", first), ("keyword", second)] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!(first, second);

@@ -3,6 +3,7 @@
 mod backlog;
 mod checkup;
 mod delete;
+mod events;
 mod explain;
 mod failure;
 mod filter_sql;
@@ -32,6 +33,7 @@ mod vector_search;
 mod vectors;
 
 pub use checkup::{checkup, namespaces};
+pub use events::{EventQuery, MemoryEvent};
 pub use explain::Lookup;
 pub use migration::{MigrationStatus, SCHEMA, migrate_down, migrate_up, migration_status};
 pub use options::{Mismatch, PostgresOptions};

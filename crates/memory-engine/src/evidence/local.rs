@@ -100,7 +100,8 @@ fn holds(text: &Terms, keyword: &Terms) -> bool {
 
 fn evidence(record: &Record, match_score: f64) -> Evidence {
     Evidence {
-        news_event_id: EventId::Text(record.id.to_string()),
+        news_event_id: record.source.message_id.as_deref().map(EventId::read),
+        record_id: Some(record.id.to_string()),
         created_at: Some(record.occurred_at.to_string()),
         content_text: Some(record.text.clone()),
         translated_text: translation(record).map(str::to_owned),

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use memory_core::{Clock, Embedding, Kind, Record, RecordStore, Role, Scope, SystemClock};
-use memory_engine_postgres::PostgresStore;
+use memory_engine_postgres::{EventQuery, PostgresStore};
 use memory_synonyms::SynonymGroup;
 use memory_vector_store::{VectorEntry, VectorStore};
 use serde_json::json;
@@ -77,6 +77,20 @@ pub(crate) async fn events_are_searched_by_vector_as_the_document_says(database:
     assert_eq!(given(&mut look, few).await, [(1, 1.0)]);
     let nobody = "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector, of_user => 'mo')";
     assert_eq!(given(&mut look, nobody).await, []);
+    let (store, hours) = (database.open().await, |n: u64| Duration::from_secs(n * 3600));
+    let mut direction = vec![0.0; 16];
+    direction[0] = 1.0;
+    let query = EventQuery::new(3, hours(72)).about_assets(["ETH"]);
+    let found = store.events_by_vector(&lin(), &direction, 0.0, &query).await.unwrap();
+    let texts: Vec<&str> = found.iter().map(|event| event.content_text.as_str()).collect();
+    assert_eq!(texts, ["SEC approves the ETF", "A rumour about an ETF", "以太坊升级"], "the same through the store");
+    assert_eq!(found[2].translated_text.as_deref(), Some("Ethereum upgrade before the etf"));
+    let keywords = ["etf".to_owned(), "sec".to_owned()];
+    let query = EventQuery::new(9, hours(72)).with_min_confidence(0.6);
+    let found = store.events_by_keywords(&lin(), &keywords, &query).await.unwrap();
+    assert_eq!(found.iter().map(|event| event.score).collect::<Vec<_>>(), [1.0, 0.5]);
+    let narrow = store.events_by_keywords(&lin().with_session("s").unwrap(), &keywords, &query).await.unwrap_err();
+    assert_eq!(narrow.kind(), memory_core::ErrorKind::InvalidInput);
     let other_space = "SELECT * FROM search_memory_events('[1,0]'::vector, 0.0)";
     assert_eq!(given(&mut look, other_space).await, [], "a vector of another length is near to nothing");
 }
