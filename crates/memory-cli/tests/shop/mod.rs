@@ -27,7 +27,7 @@ pub(crate) fn record(user: &str, n: usize) -> Record {
     record.occurred_at = Timestamp::from_micros(1_700_000_000_000_000 + n as i64);
     record.recorded_at = Timestamp::from_micros(1_700_000_100_000_001);
     record.valid_until = Some(Timestamp::from_micros(1_800_000_000_000_000));
-    record.metadata.insert("pi".into(), serde_json::json!({"π": 3.141592653589793, "n": n}));
+    record.metadata.insert("pi".into(), serde_json::json!({"π": 1.1000000000000003, "n": n}));
     record.state = [State::Active, State::Superseded, State::Revoked][n % 3];
     record
 }
