@@ -4,7 +4,7 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Field, Filter, MemoryEngine, RecallQuery, Scope, Timestamp};
+use memory_engine::{Degraded, Field, Filter, MemoryEngine, RecallQuery, Scope, Timestamp};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
@@ -29,7 +29,10 @@ pub(crate) struct Search {
     /// Only what occurred before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// The zone of times that name none
+    /// Only what occurred when the question says: "last week", 去年夏天, "in May 2023"
+    #[arg(long)]
+    only_then: bool,
+    /// The zone of times that name none, and of the question's days
     #[arg(long, default_value = "UTC", value_name = "ZONE", allow_hyphen_values = true)]
     timezone: String,
     /// Only records of this kind: turn, summary, fact, note …
@@ -84,9 +87,7 @@ impl Search {
             let stages = recall.stages.iter().map(|s| format!("{} {:.1} ms", s.stage, s.took.as_secs_f64() * 1e3));
             say!("stages: {}", stages.collect::<Vec<_>>().join(", "));
         }
-        for part in &recall.degraded {
-            eprintln!("{} is missing: {}", part.stage, part.reason);
-        }
+        say_missing(&recall.degraded);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -102,6 +103,7 @@ impl Search {
         if let Some(hit) = &explanation.hit {
             say!("{}", output::reasons(hit));
         }
+        say_missing(&explanation.degraded);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -120,9 +122,19 @@ impl Search {
         if let Some(scene) = &self.from_scene {
             query = query.in_scene(scene);
         }
+        if self.only_then {
+            query = query.only_then();
+        }
+        query.zone = zone;
         if let Some(scene) = &self.scene {
             query = query.with_filter(Filter::eq(Field::Scene, scene.as_str()));
         }
         Ok(query)
+    }
+}
+
+fn say_missing(degraded: &[Degraded]) {
+    for part in degraded {
+        eprintln!("{} is missing: {}", part.stage, part.reason);
     }
 }
