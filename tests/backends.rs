@@ -8,8 +8,8 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::{
-    Analyzer, Arms, Embedder, HashEmbedder, ManualClock, MemoryEngine, PutMode, RecallQuery, Record, RecordId, Scope,
-    TextAnalyzer, Timestamp, Trust,
+    Arms, Embedder, HashEmbedder, ManualClock, MemoryEngine, PutMode, RecallQuery, Record, RecordId, Scope,
+    TextAnalyzer, Timestamp, Trust, index_fingerprint,
 };
 use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use serde_json::Value;
@@ -53,7 +53,7 @@ impl Pair {
         let sqlite = builder().sqlite(folder.path().join("memory.db")).build().await.unwrap();
         let space = HashEmbedder::default().space().clone();
         let schema = format!("{schema}_{}", std::process::id());
-        let options = change(PostgresOptions::new(space, TextAnalyzer.fingerprint()).with_schema(schema));
+        let options = change(PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema));
         let store = Arc::new(PostgresStore::connect(&url, options.clone()).await.unwrap());
         let postgres = builder().stores(store.clone(), store.clone(), store).build().await.unwrap();
         let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
@@ -248,7 +248,7 @@ async fn the_builder_takes_an_address() -> Result<(), Failed> {
     let url = url().ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
     let schema = format!("builder_{}", std::process::id());
     let space = HashEmbedder::default().space().clone();
-    let options = PostgresOptions::new(space, TextAnalyzer.fingerprint()).with_schema(schema.as_str());
+    let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema.as_str());
     PostgresStore::connect(&url, options.clone()).await.unwrap().close().await;
     let mark = if url.contains('?') { '&' } else { '?' };
     let builder = MemoryEngine::builder().postgres(format!("{url}{mark}options[search_path]={schema},public"));

@@ -13,7 +13,7 @@ use memory_vector_store::{MemoryVectorStore, VectorStore};
 use crate::{
     Database, MemoryEngine, RecallOptions,
     database::{Address, Place},
-    dates,
+    dates::index_fingerprint,
     engine::{Parts, Stores},
 };
 
@@ -189,7 +189,7 @@ impl Builder {
         let outside = |_| Error::new(ErrorKind::Unsupported, "build", "call it within a tokio runtime");
         let runtime = tokio::runtime::Handle::try_current().map_err(outside)?;
         let space = self.embedder.space().clone();
-        let analyzed_by = format!("{}+{}", self.analyzer.fingerprint(), dates::FINGERPRINT);
+        let analyzed_by = index_fingerprint(self.analyzer.as_ref());
         let in_memory = || -> Arc<dyn SynonymStore> { Arc::new(MemorySynonymStore::new()) };
         let (stores, synonyms) = match self.backend {
             Backend::Stores(stores) => (stores, in_memory()),

@@ -9,11 +9,14 @@ use std::collections::BTreeSet;
 
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use memory_core::{Record, Terms, Timestamp};
-use memory_keyword_store::{Clause, WeightedTerm};
+use memory_keyword_store::{Analyzer, Clause, WeightedTerm};
 use memory_temporal::{Exactness, Window, windows};
 
-/// What makes the terms, for the index to be told from one that was made otherwise.
-pub(crate) const FINGERPRINT: &str = "dates-1";
+/// What an engine with this analyzer makes its keyword index by: the analyzer's terms, and dates. A store that is handed to
+/// [`Builder::stores`](crate::Builder::stores) is opened with it, so that an index that was made otherwise is refused.
+pub fn index_fingerprint(analyzer: &dyn Analyzer) -> String {
+    format!("{}+dates-1", analyzer.fingerprint())
+}
 
 /// The longest stretch that is looked for day by day, and month by month.
 const DAYS: usize = 31;

@@ -19,6 +19,7 @@ pub mod upkeep;
 
 pub use builder::{Builder, Mismatch};
 pub use database::Database;
+pub use dates::index_fingerprint;
 pub use engine::MemoryEngine;
 pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
 pub use explanation::{Explanation, Verdict};

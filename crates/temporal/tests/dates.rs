@@ -405,6 +405,9 @@ proptest! {
 
     #[test]
     fn windows_lie_where_their_words_say(micros in 0..4_000_000_000_000_000_i64, zone in zones(), n in 2..300_i64) {
+        // Samoa had no 30 December 2011: what names that day names nothing.
+        let lost_a_day = zone.iana_name() == Some("Pacific/Apia");
+        prop_assume!(!lost_a_day || !(1_322_600_000_000_000..1_351_400_000_000_000).contains(&micros));
         let now = Timestamp::from_micros(micros);
         let one = |text: &str| windows(text, now, &zone).remove(0);
         for (english, chinese) in [("yesterday", "昨天"), ("last week", "上周"), ("last month", "上个月"), ("last year", "去年")] {
