@@ -48,7 +48,7 @@ enum What {
         #[command(flatten)]
         owner: Owner,
     },
-    /// Take in groups from a TOML file: [[groups]] with term, members and perhaps category
+    /// Take in groups from a TOML file: `[[groups]]` with term, members and perhaps category
     Import {
         /// The file
         #[arg(conflicts_with = "seed")]
