@@ -52,8 +52,5 @@ pub use memory_reranker::{LexicalReranker, Method, Reranker};
 pub use memory_scene as scene;
 pub use memory_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};
 pub use memory_synonyms as synonyms;
-pub use memory_synonyms::{
-    Evidence, MemorySynonymStore, SEED, SharedThesaurus, Suggester, Suggestion, SynonymGroup, SynonymStore,
-    SynonymStoreExt, Thesaurus, Verdict as SynonymVerdict, WordPair, groups_from_toml,
-};
+pub use memory_synonyms::{SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt};
 pub use memory_vector_store::{MemoryVectorStore, VectorStore};

@@ -1,15 +1,11 @@
 //! Searching the terms.
 
-use std::collections::BTreeSet;
-
 use memory_core::{Hit, Job, RecordId, Scope};
-use memory_keyword_store::{Bm25, Candidate, Clause, KeywordQuery};
+use memory_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use crate::{
-    failure::Failure, filter_sql, lexeme::Owner, origin::Origin, packed, scopes, scopes::Reach, statement::Statement,
-};
+use crate::{failure::Failure, filter_sql, lexeme::Owner, origin::Origin, scopes, scopes::Reach, statement::Statement};
 
 /// The records within `scope` that hold a term of the query, ranked by the statistics of that scope.
 pub(crate) async fn search(
@@ -21,7 +17,7 @@ pub(crate) async fn search(
     let wanted = Wanted::of(&query.clauses);
     let mut statement = Statement::default();
     count(scope, &mut statement);
-    if !wanted.terms.is_empty() && query.limit > 0 {
+    if !wanted.terms().is_empty() && query.limit > 0 {
         propose(scope, query, &wanted, statement.push(" UNION ALL "));
     }
     let (documents, made_by, candidates) = read(statement.rows(connection).await?, &wanted)?;
@@ -34,34 +30,6 @@ pub(crate) async fn search(
 pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
     count(scope, statement);
     propose(scope, query, &Wanted::of(&query.clauses), statement.push(" UNION ALL "));
-}
-
-/// The terms of a query, each once and sorted, and for each clause which of them it takes with what weight.
-struct Wanted<'q> {
-    terms: Vec<&'q str>,
-    clauses: Vec<Vec<(usize, f64)>>,
-}
-
-impl<'q> Wanted<'q> {
-    fn of(clauses: &'q [Clause]) -> Self {
-        let all = clauses.iter().flat_map(|clause| &clause.terms);
-        let terms: BTreeSet<&str> = all.map(|wanted| wanted.term.as_str()).collect();
-        let terms: Vec<&str> = terms.into_iter().collect();
-        let place = |term: &str| terms.binary_search(&term).unwrap_or_default();
-        let clauses = clauses
-            .iter()
-            .map(|clause| clause.terms.iter().map(|wanted| (place(&wanted.term), wanted.weight)).collect())
-            .collect();
-        Self { terms, clauses }
-    }
-
-    fn frequencies(&self, counts: &[u32]) -> Vec<f64> {
-        let of_clause = |terms: &Vec<(usize, f64)>| {
-            let held = terms.iter().filter(|(term, _)| counts[*term] > 0);
-            held.fold(0.0, |sum, (term, weight)| sum + f64::from(counts[*term]) * weight)
-        };
-        self.clauses.iter().map(of_clause).collect()
-    }
 }
 
 /// Begins the statement with one row: how many documents are within reach, and what they were made by. One statement for this and for what is found is one way to the server less.
@@ -89,7 +57,7 @@ fn propose(scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'_>, statement: 
     }
     statement.push(" WHERE ");
     Reach::of(scope).holds("d", statement);
-    let lexemes = Owner::of(scope).query(wanted.terms.iter().copied());
+    let lexemes = Owner::of(scope).query(wanted.terms().iter().copied());
     statement.push(" AND d.lexemes @@ ").bind(lexemes).push("::tsquery");
 }
 
@@ -98,7 +66,7 @@ type Read = (u64, Option<String>, Vec<Candidate<RecordId>>);
 /// How many documents there are, what the index was made by, and all records that hold a term: lexemes proposed them, and the stored counts
 /// decide.
 fn read(rows: Vec<PgRow>, wanted: &Wanted<'_>) -> Result<Read, Failure> {
-    let mut counts = vec![0; wanted.terms.len()];
+    let mut counts = vec![0; wanted.terms().len()];
     let (mut documents, mut made_by, mut candidates) = (0, None, Vec::new());
     for row in rows {
         let Some(id) = row.try_get::<Option<Uuid>, _>(0)? else {
@@ -107,7 +75,7 @@ fn read(rows: Vec<PgRow>, wanted: &Wanted<'_>) -> Result<Read, Failure> {
             continue;
         };
         let words = str::from_utf8(row.try_get(2)?).map_err(|_| Failure::corrupt("terms"))?;
-        if packed::count(words, row.try_get(3)?, &wanted.terms, &mut counts)? {
+        if packed::count(words, row.try_get(3)?, wanted.terms(), &mut counts)? {
             candidates.push(Candidate {
                 key: scopes::record_id(id),
                 frequencies: wanted.frequencies(&counts),

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use memory_core::{Record, RecordId, Terms};
-use memory_keyword_store::KeywordEntry;
+use memory_keyword_store::{KeywordEntry, packed};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{
     failure::Failure,
     lexeme::Owner,
-    namespaces, packed, records,
+    namespaces, records,
     scopes::{self, Reach, uuid},
 };
 

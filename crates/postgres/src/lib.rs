@@ -15,7 +15,6 @@ mod migration;
 mod namespaces;
 mod options;
 mod origin;
-mod packed;
 mod put;
 mod read;
 mod record_store;

@@ -1,17 +1,15 @@
 //! Searching the terms.
 
-use std::collections::BTreeSet;
-
 use memory_core::{Hit, RecordId, Scope};
-use memory_keyword_store::{Bm25, Candidate, Clause, KeywordQuery};
+use memory_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
 use rusqlite::{Connection, types::Value};
 
-use crate::{failure::Failure, filter_sql, keywords::Owner, packed, scopes::Reach, statement::Statement};
+use crate::{failure::Failure, filter_sql, keywords::Owner, scopes::Reach, statement::Statement};
 
 /// The records within `scope` that hold a term of the query, ranked by the statistics of that scope.
 pub(crate) fn search(connection: &Connection, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>, Failure> {
     let wanted = Wanted::of(&query.clauses);
-    if wanted.terms.is_empty() || query.limit == 0 {
+    if wanted.terms().is_empty() || query.limit == 0 {
         return Ok(Vec::new());
     }
     let Some(reach) = Reach::of(connection, scope)? else { return Ok(Vec::new()) };
@@ -21,52 +19,24 @@ pub(crate) fn search(connection: &Connection, scope: &Scope, query: &KeywordQuer
     Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
 }
 
-/// The terms of a query, each once and sorted, and for each clause which of them it takes with what weight.
-struct Wanted<'q> {
-    terms: Vec<&'q str>,
-    clauses: Vec<Vec<(usize, f64)>>,
-}
-
-impl<'q> Wanted<'q> {
-    fn of(clauses: &'q [Clause]) -> Self {
-        let all = clauses.iter().flat_map(|clause| &clause.terms);
-        let terms: BTreeSet<&str> = all.map(|wanted| wanted.term.as_str()).collect();
-        let terms: Vec<&str> = terms.into_iter().collect();
-        let place = |term: &str| terms.binary_search(&term).unwrap_or_default();
-        let clauses = clauses
-            .iter()
-            .map(|clause| clause.terms.iter().map(|wanted| (place(&wanted.term), wanted.weight)).collect())
-            .collect();
-        Self { terms, clauses }
+/// The expression for FTS5: any of the terms, of whoever the scope reaches, in the conversation that it sets.
+fn expression(wanted: &Wanted<'_>, reach: &Reach) -> String {
+    let owner = Owner::of(reach);
+    let quote = if owner.is_open() { "\" *" } else { "\"" };
+    let mut expression = String::new();
+    for (dimension, name) in reach.below() {
+        expression.push('"');
+        owner.dimension(dimension, name, &mut expression);
+        expression.push_str(quote);
+        expression.push_str(" AND ");
     }
-
-    fn frequencies(&self, counts: &[u32]) -> Vec<f64> {
-        let of_clause = |terms: &Vec<(usize, f64)>| {
-            let held = terms.iter().filter(|(term, _)| counts[*term] > 0);
-            held.fold(0.0, |sum, (term, weight)| sum + f64::from(counts[*term]) * weight)
-        };
-        self.clauses.iter().map(of_clause).collect()
+    for (i, term) in wanted.terms().iter().enumerate() {
+        expression.push_str(if i > 0 { " OR \"" } else { "(\"" });
+        owner.term(term, &mut expression);
+        expression.push_str(quote);
     }
-
-    /// The expression for FTS5: any of the terms, of whoever the scope reaches, in the conversation that it sets.
-    fn expression(&self, reach: &Reach) -> String {
-        let owner = Owner::of(reach);
-        let quote = if owner.is_open() { "\" *" } else { "\"" };
-        let mut expression = String::new();
-        for (dimension, name) in reach.below() {
-            expression.push('"');
-            owner.dimension(dimension, name, &mut expression);
-            expression.push_str(quote);
-            expression.push_str(" AND ");
-        }
-        for (i, term) in self.terms.iter().enumerate() {
-            expression.push_str(if i > 0 { " OR \"" } else { "(\"" });
-            owner.term(term, &mut expression);
-            expression.push_str(quote);
-        }
-        expression.push(')');
-        expression
-    }
+    expression.push(')');
+    expression
 }
 
 /// All records within reach that hold a term: FTS5 proposes, the scope's columns and the stored counts decide.
@@ -88,16 +58,16 @@ fn candidates(
     if query.filter.is_some() {
         statement.push(" CROSS JOIN records r ON r.record = d.record");
     }
-    statement.push(" WHERE keyword_tokens MATCH ").bind(Value::Text(wanted.expression(reach))).push(" AND ");
+    statement.push(" WHERE keyword_tokens MATCH ").bind(Value::Text(expression(wanted, reach))).push(" AND ");
     reach.scopes(&mut statement);
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
-    let mut counts = vec![0; wanted.terms.len()];
+    let mut counts = vec![0; wanted.terms().len()];
     let mut candidates = Vec::new();
     while let Some(row) = rows.next()? {
         let words = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
         let packed = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
-        if packed::count(words, packed, &wanted.terms, &mut counts)? {
+        if packed::count(words, packed, wanted.terms(), &mut counts)? {
             candidates.push(Candidate {
                 key: RecordId::from_bytes(row.get(0)?),
                 frequencies: wanted.frequencies(&counts),

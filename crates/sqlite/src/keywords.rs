@@ -9,13 +9,13 @@
 use std::fmt::Write;
 
 use memory_core::{RecordId, Scope, Terms};
-use memory_keyword_store::KeywordEntry;
+use memory_keyword_store::{KeywordEntry, packed};
 use rusqlite::{Connection, OptionalExtension, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     failure::Failure,
-    packed, records,
+    records,
     scopes::{self, Place, Reach},
 };
 

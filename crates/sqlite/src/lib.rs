@@ -11,7 +11,6 @@ mod keywords;
 mod migration;
 mod options;
 mod origin;
-mod packed;
 mod put;
 mod read;
 mod readers;

@@ -6,7 +6,10 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use memory_engine::{MemoryEngine, SEED, Scope, SynonymGroup, SynonymStoreExt, groups_from_toml};
+use memory_engine::{
+    MemoryEngine, Scope, SynonymGroup, SynonymStoreExt,
+    synonyms::{SEED, groups_from_toml},
+};
 use suggest::Suggest;
 
 use crate::{

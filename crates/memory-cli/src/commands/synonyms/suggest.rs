@@ -2,7 +2,10 @@
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Embedding, MemoryEngine, Purpose, RecordId, ScanQuery, Suggester, Suggestion};
+use memory_engine::{
+    Embedding, MemoryEngine, Purpose, RecordId, ScanQuery,
+    synonyms::{Suggester, Suggestion},
+};
 use serde_json::json;
 
 use super::Owner;

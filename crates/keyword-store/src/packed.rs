@@ -1,11 +1,10 @@
-//! The terms of a record in two columns.
+//! The terms of a record in two columns, for adapters over a database: sorted, with one blank between them, and how often
+//! each occurs (LEB128).
 
-use memory_core::Terms;
+use memory_core::{Error, ErrorKind, Result, Terms};
 
-use crate::failure::Failure;
-
-/// The terms, sorted, one blank between them; no term holds a blank.
-pub(crate) fn pack(terms: &Terms) -> (String, Vec<u8>) {
+/// The terms, sorted, one blank between them, and their counts; no term holds a blank.
+pub fn pack(terms: &Terms) -> (String, Vec<u8>) {
     let (mut words, mut counts) = (String::new(), Vec::new());
     for (term, count) in terms.iter() {
         if !words.is_empty() {
@@ -18,17 +17,26 @@ pub(crate) fn pack(terms: &Terms) -> (String, Vec<u8>) {
 }
 
 /// The packed terms one by one.
-pub(crate) fn words(packed: &str) -> impl Iterator<Item = &str> {
+pub fn words(packed: &str) -> impl Iterator<Item = &str> {
     packed.split(' ').filter(|term| !term.is_empty())
 }
 
 /// How often each of the `wanted` terms occurs in a document; whether any does. Both are sorted, and `found` has a
 /// place for each that is wanted.
-pub(crate) fn count(packed: &str, counts: &[u8], wanted: &[&str], found: &mut [u32]) -> Result<bool, Failure> {
+///
+/// # Errors
+/// `Corrupt` when there are fewer counts than terms.
+pub fn count(packed: &str, counts: &[u8], wanted: &[&str], found: &mut [u32]) -> Result<bool> {
     found.fill(0);
     let (mut counts, mut next, mut any) = (counts, 0, false);
     for term in words(packed) {
-        let count = pull(&mut counts).ok_or_else(|| Failure::corrupt("terms"))?;
+        let count = pull(&mut counts).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Corrupt,
+                "read",
+                "stored terms and their counts do not match; `memory reindex` makes them anew",
+            )
+        })?;
         while wanted.get(next).is_some_and(|wanted| *wanted < term) {
             next += 1;
         }
