@@ -128,15 +128,22 @@ impl MemoryEngine {
     /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
         records.iter().try_for_each(|record| self.check(record))?;
-        let shared: Vec<Arc<Record>> = records.iter().cloned().map(Arc::new).collect();
+        let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
+        self.write(scope, records.into_iter().map(write).collect()).await
+    }
+
+    /// Writes records with their terms, and has the background do the rest.
+    pub(crate) async fn write(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
+        let shared: Vec<Arc<Record>> = writes.iter().map(|write| Arc::new(write.record.clone())).collect();
         let terms = self.analyze_records(shared.clone()).await?;
         let entries: Vec<(Arc<Record>, Terms)> = shared.into_iter().zip(terms.clone()).collect();
-        let writes = records.into_iter().zip(terms);
-        let writes = writes.map(|(record, terms)| Write { terms: Some(terms), ..Write::new(record, mode) }).collect();
+        for (write, terms) in writes.iter_mut().zip(terms) {
+            write.terms = Some(terms);
+        }
         let written = self.records().put(scope, writes).await?;
         self.index_keywords(scope, entries, &written).await?;
-        if written.iter().any(|w| !w.pending.is_empty()) {
-            self.inner.wake.notify_one();
+        if written.iter().any(|w| !w.pending.is_empty() || !w.withdrawn.is_empty()) {
+            self.wake();
         }
         Ok(written)
     }
@@ -162,11 +169,10 @@ impl MemoryEngine {
         written: &[Written],
     ) -> Result<()> {
         let inactive = |r: &Record, w: &Written| w.outcome == Outcome::Updated && !r.is_indexed();
-        let gone: Vec<RecordId> =
-            entries.iter().zip(written).filter(|((r, _), w)| inactive(r, w)).map(|(_, w)| w.id).collect();
+        let inactive = entries.iter().zip(written).filter(|((r, _), w)| inactive(r, w)).map(|(_, w)| w.id);
+        let gone: Vec<RecordId> = inactive.chain(written.iter().flat_map(|w| w.withdrawn.iter().copied())).collect();
         if !gone.is_empty() {
-            self.keywords().delete(scope, &gone).await?;
-            self.vectors().delete(scope, &gone).await?;
+            self.unindex(&scope.namespace(), &gone).await?;
         }
         let pending = entries.into_iter().zip(written).filter(|(_, w)| w.pending.contains(&Job::Keywords));
         let (entries, done): (Vec<_>, Vec<_>) = pending
@@ -257,8 +263,13 @@ impl MemoryEngine {
     async fn forget_page(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let gone = self.records().delete(scope, ids).await?;
         // All that were asked for, not only what was there: an earlier call may have stopped half-way.
-        self.keywords().delete(scope, ids).await?;
-        self.vectors().delete(scope, ids).await?;
+        self.unindex(scope, ids).await?;
+        // What was made from them may live outside this scope, in the memory of the same user.
+        let withdrawn: Vec<RecordId> = gone.iter().filter(|id| !ids.contains(id)).copied().collect();
+        if !withdrawn.is_empty() {
+            self.unindex(&scope.namespace(), &withdrawn).await?;
+            self.wake();
+        }
         Ok(gone.len() as u64)
     }
 
@@ -295,11 +306,18 @@ impl MemoryEngine {
 
     /// Takes in tombstones of another store: removes what they name, keeps it away from now on, and counts the new ones.
     pub async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        let mut ids: Vec<RecordId> = tombstones.iter().map(|t| t.id).collect();
+        let derived = self.records().derived(&scope.namespace(), &ids).await?;
         let new = self.records().bury(scope, tombstones).await?;
-        let ids: Vec<RecordId> = tombstones.iter().map(|t| t.id).collect();
-        self.keywords().delete(scope, &ids).await?;
-        self.vectors().delete(scope, &ids).await?;
+        ids.extend(derived);
+        self.unindex(&scope.namespace(), &ids).await?;
         Ok(new)
+    }
+
+    /// Takes records out of the indexes, for stores that do not do so in the transaction that removes them.
+    async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        self.keywords().delete(scope, ids).await?;
+        self.vectors().delete(scope, ids).await
     }
 
     /// Queues every active record within `scope` to be indexed anew, and counts them. [`drain`](Self::drain) waits for it.
@@ -308,7 +326,7 @@ impl MemoryEngine {
         for job in Job::INDEXING {
             count = self.records().requeue(scope, job).await?;
         }
-        self.inner.wake.notify_one();
+        self.wake();
         Ok(count)
     }
 
@@ -380,6 +398,16 @@ impl MemoryEngine {
     /// What this engine does in the background.
     pub(crate) fn jobs(&self) -> Vec<Job> {
         Job::INDEXING.to_vec()
+    }
+
+    /// What the background is to do for a record beside indexing it.
+    pub(crate) fn jobs_for(&self, _record: &Record) -> Vec<Job> {
+        Vec::new()
+    }
+
+    /// Tells the background that there is something to do.
+    pub(crate) fn wake(&self) {
+        self.inner.wake.notify_one();
     }
 
     /// How many records a job takes at once.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod background;
+mod branches;
 mod builder;
 mod database;
 mod dates;
@@ -14,10 +15,12 @@ mod options;
 mod pipeline;
 mod query;
 mod recall;
+mod retraction;
 mod turn;
 pub mod upkeep;
 
 pub use background::Progress;
+pub use branches::{Fork, Inherits};
 pub use builder::{Builder, Mismatch};
 pub use database::Database;
 pub use dates::index_fingerprint;
@@ -29,6 +32,7 @@ pub use injection::{Injection, Injector};
 pub use options::RecallOptions;
 pub use query::{Arms, RecallQuery};
 pub use recall::{Arm, Boost, Degraded, Found, Recall, RecallHit, StageTime};
+pub use retraction::{Retraction, Rewind};
 pub use turn::Turn;
 
 pub use memory_context as context;

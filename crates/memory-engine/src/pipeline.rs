@@ -23,7 +23,9 @@ pub(crate) use explain::explain;
 pub(crate) use plan::named_time;
 
 pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
-    let plan = Plan::new(engine, query)?;
+    let view = engine.view(scope).await?;
+    let plan = Plan::new(engine, query, view.filter)?;
+    let scope = &view.scope;
     let mut trace = Trace::new(plan.options.deadline);
     if query.scene.as_ref().is_some_and(|scene| !engine.scene_policy().recalls(scene)) {
         return Ok(trace.into_recall(Vec::new()));

@@ -1,0 +1,38 @@
+//! The life of a memory, on each backend: branches, what is taken back, what is deleted.
+//!
+//! Without the variable `DATABASE_URL` the tests on Postgres are listed as ignored; where `CONFORMANCE_REQUIRE` names
+//! `postgres`, they fail.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "life/branches.rs"]
+mod branches;
+#[path = "life/given.rs"]
+mod given;
+#[path = "life/retraction.rs"]
+mod retraction;
+
+use given::{Place, trials};
+use libtest_mimic::Arguments;
+
+/// A test: its name, and what it does in a place where nothing is yet.
+type Test = (&'static str, Play);
+type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
+
+macro_rules! tests {
+    ($($module:ident :: $name:ident,)*) => {
+        vec![$((concat!(stringify!($module), "::", stringify!($name)), (|place| Box::pin($module::$name(place))) as Play)),*]
+    };
+}
+
+fn main() {
+    let tests: Vec<Test> = tests! {
+        branches::r10_a_branch_sees_its_parent_up_to_the_fork_or_nothing,
+        branches::r10_what_branches_see_is_what_a_plain_tree_says,
+        branches::r10_a_fork_that_makes_no_sense_is_refused,
+        retraction::r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back,
+        retraction::r9_the_last_turn_goes_with_what_was_made_from_it,
+        retraction::r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it,
+        retraction::r9_what_was_changed_after_it_was_taken_back_stays_as_it_is,
+    };
+    libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
+}
