@@ -70,9 +70,13 @@ impl Chunker {
     /// `InvalidInput` for a size or a most of 0.
     pub fn chunks(&self, text: &str) -> Result<Vec<Range<usize>>> {
         if self.max_chars == 0 || self.max_chunks == 0 {
-            return Err(Error::invalid("chunk", "a text cannot be cut into nothing; max_chars and max_chunks are at least 1"));
+            return Err(Error::invalid(
+                "chunk",
+                "a text cannot be cut into nothing; max_chars and max_chunks are at least 1",
+            ));
         }
-        let units: Vec<Range<usize>> = sentences(text).into_iter().flat_map(|range| self.fitting(text, range)).collect();
+        let units: Vec<Range<usize>> =
+            sentences(text).into_iter().flat_map(|range| self.fitting(text, range)).collect();
         let fits = |range: Range<usize>| text[range].chars().nth(self.max_chars).is_none();
         let (mut parts, mut first) = (Vec::new(), 0);
         // Where the part before ended: a part has to go beyond it.

@@ -10,6 +10,8 @@ mod rules;
 mod slot;
 mod value;
 
+pub(crate) use value::one_line;
+
 use memory_core::{RecordId, Timestamp, text::normalize};
 use serde::{Deserialize, Serialize};
 
@@ -120,7 +122,8 @@ pub(crate) fn value_key(value: &str) -> String {
         if filler {
             continue;
         }
-        let plural = word.len() > 3 && word.is_ascii() && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
+        let plural =
+            word.len() > 3 && word.is_ascii() && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
         key.push(if plural { word[..word.len() - 1].to_owned() } else { word.to_owned() });
     }
     let key = key.join(" ");

@@ -138,7 +138,10 @@ mod tests {
 
     #[test]
     fn a_fenced_block_is_one_sentence_and_an_open_one_runs_to_the_end() {
-        assert_eq!(split("Look.\n```rs\nlet a = 1;\n\nb.c();\n```\nDone!"), ["Look.", "```rs\nlet a = 1;\n\nb.c();\n```", "Done!"]);
+        assert_eq!(
+            split("Look.\n```rs\nlet a = 1;\n\nb.c();\n```\nDone!"),
+            ["Look.", "```rs\nlet a = 1;\n\nb.c();\n```", "Done!"]
+        );
         assert_eq!(split("a\n```\nx. y. z"), ["a", "```\nx. y. z"]);
         assert_eq!(split("use ``` inline. yes"), ["use ``` inline.", "yes"]);
     }

@@ -96,7 +96,8 @@ impl ChatFacts {
 impl FactExtractor for ChatFacts {
     async fn extract(&self, turns: &[Record]) -> Result<Facts> {
         let mut facts = self.rules.facts(turns);
-        let spoken: Vec<&Record> = turns.iter().filter(|turn| spoken::is_turn(turn) && !self.rules.is_fiction(turn)).collect();
+        let spoken: Vec<&Record> =
+            turns.iter().filter(|turn| spoken::is_turn(turn) && !self.rules.is_fiction(turn)).collect();
         if !spoken.iter().any(|turn| !spoken::is_assistant(turn)) {
             return Ok(Facts { facts, degraded: None });
         }
@@ -104,7 +105,10 @@ impl FactExtractor for ChatFacts {
             Ok(told) => {
                 for fact in told {
                     let same = |known: &Fact| {
-                        known.subject == fact.subject && known.slot == fact.slot && known.polarity == fact.polarity && known.value_key() == fact.value_key()
+                        known.subject == fact.subject
+                            && known.slot == fact.slot
+                            && known.polarity == fact.polarity
+                            && known.value_key() == fact.value_key()
                     };
                     if !facts.iter().any(same) {
                         facts.push(fact);
@@ -144,7 +148,8 @@ fn schema() -> serde_json::Value {
 fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
     let turn = turns.get(told.n.checked_sub(1)?).filter(|turn| !spoken::is_assistant(turn))?;
     let (slot, value, text) = (told.slot.trim().to_lowercase(), one_line(&told.value), one_line(&told.text));
-    let plain = !slot.is_empty() && slot.chars().count() <= 60 && !slot.chars().any(|c| c.is_whitespace() || c.is_control());
+    let plain =
+        !slot.is_empty() && slot.chars().count() <= 60 && !slot.chars().any(|c| c.is_whitespace() || c.is_control());
     let fits = plain && !value.is_empty() && value.chars().count() <= MOST_VALUE && text.chars().count() <= MOST_TEXT;
     if !fits || value == Fact::ANY {
         return None;
@@ -154,7 +159,9 @@ fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
     let known = Slots::built_in(&slot);
     let subject = match told.subject.trim() {
         "" | "user" | "User" | "用户" => Fact::USER.to_owned(),
-        name if turn.role.as_ref() == Some(&memory_core::Role::USER) && Some(name) == turn.named_speaker() => Fact::USER.to_owned(),
+        name if turn.role.as_ref() == Some(&memory_core::Role::USER) && Some(name) == turn.named_speaker() => {
+            Fact::USER.to_owned()
+        }
         name => one_line(name).chars().take(60).collect(),
     };
     let date = |date: &Option<String>| date.as_ref().and_then(|date| date.parse::<Timestamp>().ok());
@@ -162,7 +169,11 @@ fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
     let mut fact = Fact {
         subject,
         // What the slot is decides how many values it holds; the model is asked only about slots of its own.
-        cardinality: known.map(|slot| slot.cardinality()).unwrap_or(if told.cardinality.as_deref() == Some("single") { Cardinality::Single } else { Cardinality::Many }),
+        cardinality: known.map(|slot| slot.cardinality()).unwrap_or(if told.cardinality.as_deref() == Some("single") {
+            Cardinality::Single
+        } else {
+            Cardinality::Many
+        }),
         kind: known.map(|slot| slot.kind).unwrap_or(match told.kind.as_deref() {
             Some("preference") => FactKind::Preference,
             Some("state") => FactKind::State,

@@ -65,7 +65,9 @@ pub(crate) fn readied(masked: &str) -> String {
 
 /// Whether a sentence may tell facts at all: not when it supposes, quotes or plays.
 pub(crate) fn is_serious(sentence: &str) -> bool {
-    !(UNREAL.is_match(sentence) || sentence.starts_with("```") || LABEL.captures(sentence).is_some_and(|label| !OWN_LABEL.is_match(&label[1])))
+    !(UNREAL.is_match(sentence)
+        || sentence.starts_with("```")
+        || LABEL.captures(sentence).is_some_and(|label| !OWN_LABEL.is_match(&label[1])))
 }
 
 /// Whether what stands before a match lets it be the speaker's own statement, and what stands behind it keeps it one.
@@ -90,13 +92,37 @@ pub(crate) fn is_stated(sentence: &str, found: Range<usize>) -> bool {
 }
 
 fn is_clause_end(c: char) -> bool {
-    matches!(c, ',' | '，' | ';' | '；' | ':' | '：' | '—' | '–' | '(' | '（' | ')' | '）' | '、' | '~' | '～' | '!' | '！' | '.' | '。' | '\u{1}' | '…' | '/') || c == '\n'
+    matches!(
+        c,
+        ',' | '，'
+            | ';'
+            | '；'
+            | ':'
+            | '：'
+            | '—'
+            | '–'
+            | '('
+            | '（'
+            | ')'
+            | '）'
+            | '、'
+            | '~'
+            | '～'
+            | '!'
+            | '！'
+            | '.'
+            | '。'
+            | '\u{1}'
+            | '…'
+            | '/'
+    ) || c == '\n'
 }
 
 macro_rules! regex {
     ($name:ident, $text:expr) => {
         // A test compiles them all; one that could not be would match nothing.
-        static $name: LazyLock<Lazy> = LazyLock::new(|| Lazy(Regex::new(&format!("(?i){}", $text)).ok()));
+        static $name: LazyLock<Lazy> =
+            LazyLock::new(|| Lazy(Regex::new(&format!("(?i){}", $text).replace("\\b", "(?-u:\\b)")).ok()));
     };
 }
 
@@ -136,7 +162,10 @@ regex!(
     TAIL,
     r"^\s*(?:[,，]? ?(?:or not|jk|just kidding|not really|i think not)|的时候|那年|时候|时[，,]|生日|以前|之前|吗|么|是吗|没有[？?]|不\?|不？|(?:,|，)?(?:对吧|是吧|对不对|是不是|骗你的|开玩笑))"
 );
-regex!(ASKED, r"(?:吗|么|呢)[。.!！~]*$|^(?:do|does|did|am|is|are|can|could|should|would|will|have|what|why|how|when|where|who|which)\b(?:[^,]*)$|是不是|有没有|会不会|能不能|要不要|该不该|什么时候|为什么|怎么办");
+regex!(
+    ASKED,
+    r"(?:吗|么|呢)[。.!！~]*$|^(?:do|does|did|am|is|are|can|could|should|would|will|have|what|why|how|when|where|who|which)\b(?:[^,]*)$|是不是|有没有|会不会|能不能|要不要|该不该|什么时候|为什么|怎么办"
+);
 regex!(AND_ASK, r"^\s*(?:and|so|but|what|which|can|could|any|do|because)\b");
 regex!(LABEL, r"^\s*([\p{L}\p{N} ]{1,24})[:：]");
 regex!(
@@ -162,14 +191,19 @@ mod tests {
 
     #[test]
     fn every_expression_compiles() {
-        for regex in [&*QUOTED, &SELF, &STAGED, &ORDER, &UNREAL, &REPORTED, &TAIL, &ASKED, &AND_ASK, &LABEL, &OWN_LABEL, &LEAD, &FACTIVE, &ZH_LEAD] {
+        for regex in [
+            &*QUOTED, &SELF, &STAGED, &ORDER, &UNREAL, &REPORTED, &TAIL, &ASKED, &AND_ASK, &LABEL, &OWN_LABEL, &LEAD,
+            &FACTIVE, &ZH_LEAD,
+        ] {
             assert!(regex.0.is_some());
         }
     }
 
     #[test]
     fn masking_keeps_every_byte_in_its_place() {
-        for text in ["他说“我对花生过敏”，笑了", "*I am a pirate* hello", "> quoted\nmine", "translate: I am Sam", "plain"] {
+        for text in
+            ["他说“我对花生过敏”，笑了", "*I am a pirate* hello", "> quoted\nmine", "translate: I am Sam", "plain"]
+        {
             assert_eq!(masked(text).len(), text.len());
         }
         assert!(!masked("他说“我对花生过敏”").contains("花生"));

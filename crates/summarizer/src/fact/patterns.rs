@@ -142,11 +142,12 @@ impl FactPatterns {
                 if entry.value.is_none() && !find.capture_names().any(|name| name == Some("v")) {
                     return Err(wrong(&format!("a pattern of '{}' has neither a group 'v' nor a value", entry.slot)));
                 }
-                let language = if form.chars().any(memory_core::text::is_han) || form.contains("%zv") || form.contains("%wo") {
-                    Language::Chinese
-                } else {
-                    Language::English
-                };
+                let language =
+                    if form.chars().any(memory_core::text::is_han) || form.contains("%zv") || form.contains("%wo") {
+                        Language::Chinese
+                    } else {
+                        Language::English
+                    };
                 let Entry { slot, polarity, value, read, bounded, .. } = &entry;
                 let (slot, value) = (slot.clone(), value.clone());
                 list.push(Pattern { find, slot, polarity: *polarity, value, read: *read, bounded: *bounded, language });
@@ -193,6 +194,9 @@ fn expanded(form: &str, macros: &BTreeMap<String, String>) -> String {
             text = text.replace(&format!("%{name}"), &macros[*name]);
         }
     }
-    text = text.replace('’', "'");
-    text.replace("[A-Z][a-z]+", "(?-i:[\\p{Lu}]\\p{Ll}+)").replace("[A-Z]", "(?-i:\\p{Lu})")
+    // The boundary of a word of letters: that of Unicode would have every Chinese text take the slow road.
+    text = text.replace('’', "'").replace("\\b", "(?-u:\\b)");
+    text.replace("(?-i:[A-Z])", "[A-Z]")
+        .replace("[A-Z][a-z]+", "(?-i:[\\p{Lu}]\\p{Ll}+)")
+        .replace("[A-Z]", "(?-i:\\p{Lu})")
 }

@@ -41,11 +41,23 @@ static ZH_OFF: LazyLock<Option<Regex>> =
 static PLAN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("(?i)\\b(?:i(?:'ve| have)(?: got)?|i'm having|i am having|i got|i also have|i'll have|i will have|i(?:'m| am) going (?:to|on)|there's|we have|we've got|i(?:'m| am) (?:taking|attending|running)|i(?:'ve| have) scheduled|i scheduled|i booked) (?:an?|my|the|our|another) (?P<event>(?:\\w+ ){{0,2}}?{EVENTS})\\b")).ok()
 });
-static MINE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("(?i)\\bmy (?P<event>(?:\\w+ ){{0,2}}?{EVENTS})(?: is|'s)(?: coming up| scheduled| set| booked)*(?: on| for| at)? ?$")).ok());
-static MOVED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("(?i)\\b(?:my|the) (?P<event>(?:\\w+ ){{0,2}}?{EVENTS})(?: has been| was| got| is| had to be|'s been| has)? (?:moved|rescheduled|postponed|pushed(?: back)?|brought forward|changed|delayed)(?: up)? (?:to|until|till) ?$")).ok());
-static OFF: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("(?i)\\bmy (?P<event>(?:\\w+ ){{0,2}}?{EVENTS})(?: has been| was| got| is|'s been)? (?:cancell?ed|called off)")).ok());
-static ZH_WEEKDAY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("(?P<lead>.?)(?:周|星期|礼拜)(?P<day>[一二三四五六日天])").ok());
-static WEEKDAY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)(?P<lead>\w+ )?(?:on |this |coming )?\b(?P<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b").ok());
+static MINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!("(?i)\\bmy (?P<event>(?:\\w+ ){{0,2}}?{EVENTS})(?: is|'s)(?: coming up| scheduled| set| booked)*(?: on| for| at)? ?$")).ok()
+});
+static MOVED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!("(?i)\\b(?:my|the) (?P<event>(?:\\w+ ){{0,2}}?{EVENTS})(?: has been| was| got| is| had to be|'s been| has)? (?:moved|rescheduled|postponed|pushed(?: back)?|brought forward|changed|delayed)(?: up)? (?:to|until|till) ?$")).ok()
+});
+static OFF: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!(
+        "(?i)\\bmy (?P<event>(?:\\w+ ){{0,2}}?{EVENTS})(?: has been| was| got| is|'s been)? (?:cancell?ed|called off)"
+    ))
+    .ok()
+});
+static ZH_WEEKDAY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new("(?P<lead>.?)(?:周|星期|礼拜)(?P<day>[一二三四五六日天])").ok());
+static WEEKDAY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?P<lead>\w+ )?(?:on |this |coming )?\b(?P<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b").ok()
+});
 
 /// The appointments that a readied sentence of the speaker tells of.
 pub(super) fn plans(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<Plan> {
@@ -81,8 +93,13 @@ pub(super) fn plans(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<Pla
             }
         } else if let Some((event, at)) = event(&PLAN, after) {
             // "Tomorrow I have an exam."
-            let led = before.trim().is_empty() || before.trim_end().ends_with(',') || matches!(before.trim().to_lowercase().as_str(), "on" | "and" | "so");
-            if led && after[..at.start].trim_matches([' ', ',']).is_empty() && guard::is_stated(sentence, range.end + at.start..range.end + at.end) {
+            let led = before.trim().is_empty()
+                || before.trim_end().ends_with(',')
+                || matches!(before.trim().to_lowercase().as_str(), "on" | "and" | "so");
+            if led
+                && after[..at.start].trim_matches([' ', ',']).is_empty()
+                && guard::is_stated(sentence, range.end + at.start..range.end + at.end)
+            {
                 found.push(plan(event, false, Language::English));
             }
         }
@@ -94,7 +111,10 @@ pub(super) fn plans(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<Pla
 /// Where a Chinese statement about an event begins: with `我的` before it, or with the event.
 fn subject(sentence: &str, event: &Range<usize>) -> usize {
     let before = &sentence[..event.start];
-    ["我的", "我那个", "我", "原定的", "那个", "这个"].iter().find(|lead| before.ends_with(*lead)).map_or(event.start, |lead| event.start - lead.len())
+    ["我的", "我那个", "我", "原定的", "那个", "这个"]
+        .iter()
+        .find(|lead| before.ends_with(*lead))
+        .map_or(event.start, |lead| event.start - lead.len())
 }
 
 fn event(pattern: &LazyLock<Option<Regex>>, text: &str) -> Option<(String, Range<usize>)> {
@@ -115,7 +135,11 @@ fn dates(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<(Range<usize>,
         let first = window.from.in_zone(zone).date();
         let last = window.until.in_zone(zone).date();
         // A day without its year is read as the latest that has been; a plan is for the next.
-        let ahead = if window.relative && last <= today && first.checked_add(1.year()).is_ok_and(|next| next >= today) && sentence[window.range.clone()].contains(|c: char| c.is_ascii_digit() || "月号日".contains(c)) {
+        let ahead = if window.relative
+            && last <= today
+            && first.checked_add(1.year()).is_ok_and(|next| next >= today)
+            && sentence[window.range.clone()].contains(|c: char| c.is_ascii_digit() || "月号日".contains(c))
+        {
             first.checked_add(1.year()).ok().zip(last.checked_add(1.year()).ok())
         } else {
             Some((first, last))
@@ -143,7 +167,8 @@ fn weekdays(sentence: &str) -> Vec<(Range<usize>, i8)> {
     let mut found = Vec::new();
     for named in ZH_WEEKDAY.iter().flat_map(|regex| regex.captures_iter(sentence)) {
         let (lead, day) = (&named["lead"], &named["day"]);
-        let place = "一二三四五六日".find(if day == "天" { "日" } else { day }).and_then(|at| i8::try_from(at / 3).ok());
+        let place =
+            "一二三四五六日".find(if day == "天" { "日" } else { day }).and_then(|at| i8::try_from(at / 3).ok());
         if let (Some(whole), Some(day), false) = (named.get(0), place, ["上", "每", "个", "下"].contains(&lead)) {
             let start = whole.start() + if lead == "这" || lead == "本" { 0 } else { lead.len() };
             found.push((start..whole.end(), day));
@@ -152,10 +177,16 @@ fn weekdays(sentence: &str) -> Vec<(Range<usize>, i8)> {
     for named in WEEKDAY.iter().flat_map(|regex| regex.captures_iter(sentence)) {
         let lead = named.name("lead").map_or(String::new(), |lead| lead.as_str().trim().to_lowercase());
         let day = named["day"].to_lowercase();
-        let place = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"].iter().position(|known| *known == day);
+        let place = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+            .iter()
+            .position(|known| *known == day);
         let past = matches!(lead.as_str(), "last" | "next" | "every" | "each" | "past" | "previous");
         if let (Some(whole), Some(day), false) = (named.get(0), place.and_then(|day| i8::try_from(day).ok()), past) {
-            let start = if matches!(lead.as_str(), "on" | "this" | "coming" | "for") { whole.start() } else { named.name("day").map_or(whole.start(), |day| day.start()) };
+            let start = if matches!(lead.as_str(), "on" | "this" | "coming" | "for") {
+                whole.start()
+            } else {
+                named.name("day").map_or(whole.start(), |day| day.start())
+            };
             found.push((start..whole.end(), day));
         }
     }
@@ -201,13 +232,24 @@ mod tests {
     fn what_is_moved_or_called_off_says_so() {
         assert_eq!(found("面试改到周五了"), [("面试".into(), Some("2024-05-03".into()), true)]);
         assert_eq!(found("面试取消了"), [("面试".into(), None, true)]);
-        assert_eq!(found("my interview has been moved to Friday"), [("interview".into(), Some("2024-05-03".into()), true)]);
+        assert_eq!(
+            found("my interview has been moved to Friday"),
+            [("interview".into(), Some("2024-05-03".into()), true)]
+        );
         assert_eq!(found("My flight was cancelled"), [("flight".into(), None, true)]);
     }
 
     #[test]
     fn other_peoples_and_past_appointments_are_none() {
-        for sentence in ["他下周三面试", "上周三面试", "我妈明天手术", "He has an interview on Friday", "I had an exam last Friday", "明天不考试", "如果明天考试怎么办"] {
+        for sentence in [
+            "他下周三面试",
+            "上周三面试",
+            "我妈明天手术",
+            "He has an interview on Friday",
+            "I had an exam last Friday",
+            "明天不考试",
+            "如果明天考试怎么办",
+        ] {
             assert!(found(sentence).is_empty(), "{sentence}: {:?}", found(sentence));
         }
     }

@@ -47,7 +47,8 @@ impl Fact {
     ///
     /// A fact without evidence gets an id of its value alone.
     pub fn to_record(&self, scope: &Scope, recorded_at: Timestamp) -> Record {
-        let mut record = Record::new(scope.clone(), Kind::FACT, self.text.clone(), &memory_core::ManualClock::new(recorded_at));
+        let mut record =
+            Record::new(scope.clone(), Kind::FACT, self.text.clone(), &memory_core::ManualClock::new(recorded_at));
         record.id = self.id(scope);
         record.trust = Trust::Derived;
         record.confidence = self.confidence;
@@ -87,7 +88,8 @@ impl Fact {
         }
         let text = |key: &str| record.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
         let quotes = record.metadata.get(keys::QUOTES).and_then(Value::as_array);
-        let quote = |n: usize| quotes.and_then(|quotes| quotes.get(n)).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let quote =
+            |n: usize| quotes.and_then(|quotes| quotes.get(n)).and_then(Value::as_str).unwrap_or_default().to_owned();
         let evidence = record.derived_from.iter().enumerate();
         Some(Self {
             subject: text(keys::SUBJECT)?,
@@ -132,7 +134,9 @@ fn read<T: serde::de::DeserializeOwned>(record: &Record, key: &str) -> Option<T>
 pub fn render(record: &Record, now: Timestamp, zone: &TimeZone) -> String {
     let over = record.valid_until.filter(|until| record.state == State::Superseded || *until <= now);
     let merged = record.metadata.contains_key(keys::MERGED_INTO);
-    let (Some(fact), Some(until), false) = (Fact::from_record(record), over, merged) else { return one_line(&record.text) };
+    let (Some(fact), Some(until), false) = (Fact::from_record(record), over, merged) else {
+        return one_line(&record.text);
+    };
     let language = Language::of(&record.text);
     let until = until.in_zone(zone).date();
     let told = Slots::built_in(&fact.slot).map(|slot| slot.tell_past(&fact, language));

@@ -11,11 +11,7 @@ use regex::Regex;
 use crate::{
     Cardinality, Evidence, Fact, FactExtractor, FactKind, FactPatterns, Facts, Language, Polarity,
     echo::without_injected,
-    fact::{
-        guard,
-        patterns::Pattern,
-        plan::plans,
-    },
+    fact::{guard, patterns::Pattern, plan::plans},
     sentences,
     spoken::{self, FICTION},
 };
@@ -163,7 +159,9 @@ impl RuleFacts {
             return;
         }
         let mut add = |fact: Fact| {
-            let same = |known: &Fact| known.slot == fact.slot && known.polarity == fact.polarity && known.value_key() == fact.value_key();
+            let same = |known: &Fact| {
+                known.slot == fact.slot && known.polarity == fact.polarity && known.value_key() == fact.value_key()
+            };
             if !found.iter().any(same) {
                 found.push(fact);
             }
@@ -193,7 +191,8 @@ impl RuleFacts {
 
     fn fact(&self, said: &Said<'_>, slot: String, value: String, polarity: Polarity, quote: &str) -> Fact {
         let known = self.patterns.slot(&slot);
-        let evidence = said.evidence.iter().map(|record| Evidence { record: record.id, quote: quote.trim().to_owned() });
+        let evidence =
+            said.evidence.iter().map(|record| Evidence { record: record.id, quote: quote.trim().to_owned() });
         Fact {
             subject: said.subject.to_owned(),
             kind: known.map_or(FactKind::Fact, |known| known.kind),
@@ -220,7 +219,8 @@ impl RuleFacts {
 
     /// The end of the stretch of time that a sentence names, if it is to come.
     fn end(&self, sentence: &str, said: Timestamp) -> Option<Timestamp> {
-        let ahead = windows(sentence, said, &self.zone).into_iter().filter(|window| window.exactness != Exactness::Rough);
+        let ahead =
+            windows(sentence, said, &self.zone).into_iter().filter(|window| window.exactness != Exactness::Rough);
         ahead.map(|window| window.until).filter(|until| *until > said).max()
     }
 }
@@ -300,8 +300,28 @@ fn kin(word: &str) -> &str {
 /// Whether a favourite can be of that sort: a part or a moment of something is no lasting one.
 fn is_category(which: &str) -> bool {
     let last = which.rsplit(' ').next().unwrap_or(which);
-    !matches!(last, "part" | "thing" | "one" | "way" | "time" | "moment" | "of" | "was" | "is" | "to" | "and" | "so" | "ones" | "memory" | "memories" | "about" | "in" | "at" | "things")
-        && !["人", "事", "一个", "就", "地方", "那个", "东西"].contains(&which)
+    !matches!(
+        last,
+        "part"
+            | "thing"
+            | "one"
+            | "way"
+            | "time"
+            | "moment"
+            | "of"
+            | "was"
+            | "is"
+            | "to"
+            | "and"
+            | "so"
+            | "ones"
+            | "memory"
+            | "memories"
+            | "about"
+            | "in"
+            | "at"
+            | "things"
+    ) && !["人", "事", "一个", "就", "地方", "那个", "东西"].contains(&which)
 }
 
 fn is_yes(text: &str) -> bool {
@@ -319,7 +339,10 @@ fn turned(sentence: &str) -> Option<String> {
         }
         let start = bare.rfind(['，', ',']).map_or(0, |at| at + bare[at..].chars().next().map_or(1, char::len_utf8));
         let clause = bare[start..].trim();
-        let clause = ["所以", "我记得", "记得", "那么", "那", "原来"].iter().find_map(|lead| clause.strip_prefix(lead)).unwrap_or(clause);
+        let clause = ["所以", "我记得", "记得", "那么", "那", "原来"]
+            .iter()
+            .find_map(|lead| clause.strip_prefix(lead))
+            .unwrap_or(clause);
         return Some(clause.to_owned());
     }
     static YOU: LazyLock<Option<Regex>> = LazyLock::new(|| {

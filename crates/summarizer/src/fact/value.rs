@@ -8,7 +8,6 @@ use memory_core::text::is_han;
 use regex::Regex;
 use serde::Deserialize;
 
-
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -89,7 +88,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 fn regex(text: &str) -> Option<Regex> {
-    Regex::new(&format!("(?i){text}")).ok()
+    Regex::new(&format!("(?i){text}").replace("\\b", "(?-u:\\b)")).ok()
 }
 
 macro_rules! patterns {
@@ -116,7 +115,7 @@ patterns! {
     EN_LANGUAGE = r"\b(english|chinese|mandarin|cantonese|spanish|french|german|italian|portuguese|russian|japanese|korean|arabic|hindi|urdu|bengali|turkish|dutch|swedish|norwegian|danish|finnish|polish|czech|greek|hebrew|thai|vietnamese|indonesian|malay|tagalog|swahili|persian|farsi|ukrainian|hungarian|romanian|tamil|telugu|punjabi|latin|asl|sign language|catalan)\b";
     ZH_LANGUAGE = r"(普通话|英语|英文|中文|汉语|粤语|广东话|闽南语|闽南话|客家话|上海话|四川话|东北话|日语|日文|韩语|法语|德语|俄语|西班牙语|西语|葡萄牙语|意大利语|阿拉伯语|泰语|越南语|手语|拉丁语|荷兰语|土耳其语|瑞典语|印地语|希腊语)";
     ZH_OWNED = r"(?:车|电动车|手机|相机|电脑|吉他|钢琴|房子|公寓|别墅|手表|表|摩托|无人机|望远镜|平板|耳机|音箱|琴|键盘|投影仪|单反|古筝|游艇|跑步机|咖啡机|游戏机|打印机|路由器|\bps\d?|switch|特斯拉|宝马|奔驰|奥迪|比亚迪|本田|丰田|大众)$";
-    EN_REGION = r"^(?:the|a) (?:small |big |quiet |little |tiny |rural |nice |coastal )*(?:countryside|suburbs|city|town|village|mountains|beach town|farm)\b";
+    EN_REGION = r"^(?:the|a) (?:small |big |quiet |little |tiny |rural |nice |coastal )*(?:countryside|suburbs|mountains|beach town|farm)\b|^a (?:small |big |quiet |little |tiny |rural |nice |coastal )(?:city|town|village)\b";
     LOWER_PLACE = r"^(nyc|new york(?: city)?|la|los angeles|sf|san francisco|seattle|chicago|boston|texas|austin|dallas|houston|miami|florida|california|london|paris|berlin|tokyo|beijing|shanghai|hong kong|taipei|singapore|china|japan|india|canada|toronto|vancouver|germany|france|italy|spain|mexico|brazil|australia|sydney|melbourne|korea|seoul|dubai|taiwan|england|the uk|uk|the us|the usa|usa|the states|sweden|norway|denmark|holland|amsterdam|vienna|rome|madrid|barcelona|lisbon|dublin|ireland|scotland|moscow|russia|istanbul|turkey|bangkok|thailand|vietnam|shenzhen|guangzhou|hangzhou|nanjing|chengdu|colorado|denver|portland|oregon|washington|atlanta|philadelphia|phoenix|arizona|hawaii|alaska|ohio|michigan|georgia|virginia|new jersey|brooklyn|manhattan|queens)\b";
     ZH_PLACE_STOP = r"一起|这里|那里|这儿|那儿|哪|这边|那边|我|你|他|她|它|附近|隔壁|旁边|对面|同一|什么|一楼|楼上|楼下|外面|不|没|里面|别人|前面|后面|[一两二三四五六七八九十\d]+(?:年|个月|天|楼|层)|电视|电影|新家|新房|酒店|医院|的地方|地方|时候|了[^，]|着|一个";
 }
@@ -159,7 +158,29 @@ fn has_han(text: &str) -> bool {
 /// The particles and modal words that trail behind a Chinese phrase, taken off.
 fn zh_bare(text: &str) -> &str {
     const TRAILING: &[&str] = &[
-        "了", "的", "呢", "啊", "呀", "哦", "哈", "吧", "嘛", "啦", "喔", "哟", "噢", "来着", "而已", "什么的", "之类的", "等等", "这些", "耶", "捏", "滴", "～",
+        "了",
+        "的",
+        "呢",
+        "啊",
+        "呀",
+        "哦",
+        "哈",
+        "吧",
+        "嘛",
+        "啦",
+        "喔",
+        "哟",
+        "噢",
+        "来着",
+        "而已",
+        "什么的",
+        "之类的",
+        "等等",
+        "这些",
+        "耶",
+        "捏",
+        "滴",
+        "～",
     ];
     let mut text = text.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '《' | '》' | '+' | '#'));
     while let Some(rest) = TRAILING.iter().find_map(|end| text.strip_suffix(end)) {
@@ -171,23 +192,44 @@ fn zh_bare(text: &str) -> &str {
 /// A phrase of at most so many words, or of so many Chinese characters.
 fn phrase(text: &str, words: usize, characters: usize) -> Option<String> {
     let text = if has_han(text) { zh_bare(text) } else { cut(text) };
-    let fits = if has_han(text) { text.chars().count() <= characters } else { text.split_whitespace().count() <= words };
+    let fits =
+        if has_han(text) { text.chars().count() <= characters } else { text.split_whitespace().count() <= words };
     (fits && !text.is_empty() && !is_vague(text) && !says_you(text)).then(|| one_line(text))
 }
 
 fn says_you(text: &str) -> bool {
-    ["我", "你", "您", "他", "她", "它", "吗", "什么", "谁", "哪", "怎么", "多少", "这", "那"].iter().any(|word| text.contains(word))
+    ["我", "你", "您", "他", "她", "它", "吗", "什么", "谁", "哪", "怎么", "多少", "这", "那"]
+        .iter()
+        .any(|word| text.contains(word))
 }
 
 fn name(text: &str, strict: bool) -> Option<String> {
     if text.chars().next().is_some_and(is_han) {
-        const TRAILING: &[&str] = &["就可以了", "就可以", "就行了", "就好了", "就行", "就好", "就是", "好了", "哦", "吧", "啦", "呀", "喔", "啊", "哈", "呢"];
+        const TRAILING: &[&str] = &[
+            "就可以了",
+            "就可以",
+            "就行了",
+            "就好了",
+            "就行",
+            "就好",
+            "就是",
+            "好了",
+            "哦",
+            "吧",
+            "啦",
+            "呀",
+            "喔",
+            "啊",
+            "哈",
+            "呢",
+        ];
         let mut bare = text.trim();
         while let Some(rest) = TRAILING.iter().find_map(|end| bare.strip_suffix(end)) {
             bare = rest;
         }
         let (least, most) = if strict { (2, 4) } else { (1, 6) };
-        let fits = (least..=most).contains(&bare.chars().count()) && bare.chars().all(|c| c.is_alphanumeric() || c == '·');
+        let fits =
+            (least..=most).contains(&bare.chars().count()) && bare.chars().all(|c| c.is_alphanumeric() || c == '·');
         return (fits && !holds(&ZH_NAME_STOP, bare)).then(|| bare.to_owned());
     }
     let mut words: Vec<&str> = Vec::new();
@@ -195,7 +237,10 @@ fn name(text: &str, strict: bool) -> Option<String> {
         let plain = word.trim_end_matches([',', '，', '\'', '"']);
         let capital = plain.chars().next().is_some_and(char::is_uppercase);
         let first = words.is_empty();
-        if holds(&NAME_STOP, plain) || !(capital || first && !strict) || plain.chars().any(|c| !(c.is_alphabetic() || matches!(c, '\'' | '-' | '.'))) {
+        if holds(&NAME_STOP, plain)
+            || !(capital || first && !strict)
+            || plain.chars().any(|c| !(c.is_alphabetic() || matches!(c, '\'' | '-' | '.')))
+        {
             break;
         }
         words.push(plain);
@@ -204,7 +249,8 @@ fn name(text: &str, strict: bool) -> Option<String> {
         }
     }
     // One word in small letters is a name only where nothing follows.
-    let whole = words.first().is_some_and(|first| first.chars().next().is_some_and(char::is_uppercase)) || cut(text).split_whitespace().count() == 1;
+    let whole = words.first().is_some_and(|first| first.chars().next().is_some_and(char::is_uppercase))
+        || cut(text).split_whitespace().count() == 1;
     let joined = words.join(" ").trim_end_matches(han_end).to_owned();
     (whole && joined.chars().count() >= 2 - usize::from(!strict)).then_some(joined).filter(|name| !name.is_empty())
 }
@@ -233,23 +279,44 @@ fn number(text: &str) -> Option<String> {
 fn date(text: &str) -> Option<String> {
     if has_han(text) {
         let bare = zh_bare(text).trim_end_matches("出生").trim_end_matches('生');
-        let fits = bare.chars().count() <= 12 && (bare.contains('月') || bare.contains('年')) && bare.chars().any(|c| c.is_ascii_digit() || "一二三四五六七八九十正腊".contains(c));
+        let fits = bare.chars().count() <= 12
+            && (bare.contains('月') || bare.contains('年'))
+            && bare.chars().any(|c| c.is_ascii_digit() || "一二三四五六七八九十正腊".contains(c));
         return (fits && !says_you(bare)).then(|| bare.to_owned());
     }
     let bare = cut(text).trim_start_matches("on ").trim_start_matches("in ");
     let lower = bare.to_lowercase();
     let month = lists::MONTHS.iter().any(|month| lower.contains(month));
     let year = bare.len() == 4 && bare.parse::<u32>().is_ok_and(|year| (1900..2100).contains(&year));
-    ((month && bare.chars().any(|c| c.is_ascii_digit()) && bare.split_whitespace().count() <= 5) || year).then(|| bare.to_owned())
+    ((month && bare.chars().any(|c| c.is_ascii_digit()) && bare.split_whitespace().count() <= 5) || year)
+        .then(|| bare.to_owned())
 }
 
 fn job(text: &str) -> Option<String> {
     let bare = before_preposition(cut(text));
-    let bare = bare.strip_prefix("a ").or_else(|| bare.strip_prefix("an ")).or_else(|| bare.strip_prefix("the ")).unwrap_or(bare);
+    let bare = bare
+        .strip_prefix("a ")
+        .or_else(|| bare.strip_prefix("an "))
+        .or_else(|| bare.strip_prefix("the "))
+        .unwrap_or(bare);
     let lower = bare.to_lowercase();
     let last = lower.rsplit([' ', '-']).next()?;
     let known = lists::JOBS.contains(&last) || lists::JOBS.iter().any(|job| job.contains(' ') && lower.ends_with(job));
-    let unsure = ["aspiring ", "good ", "bad ", "great ", "better ", "terrible ", "former ", "retired ", "future ", "would-be ", "wannabe ", "natural ", "born "];
+    let unsure = [
+        "aspiring ",
+        "good ",
+        "bad ",
+        "great ",
+        "better ",
+        "terrible ",
+        "former ",
+        "retired ",
+        "future ",
+        "would-be ",
+        "wannabe ",
+        "natural ",
+        "born ",
+    ];
     let unsure = unsure.iter().any(|word| lower.starts_with(word));
     (known && !unsure && bare.split_whitespace().count() <= 5).then(|| one_line(bare))
 }
@@ -257,14 +324,22 @@ fn job(text: &str) -> Option<String> {
 fn zh_job(text: &str) -> Option<String> {
     let bare = zh_bare(text);
     // "在医院做护士": the job is what comes last.
-    let bare = ["做", "当", "的"].iter().filter_map(|mark| bare.rsplit_once(mark)).map(|(_, job)| job).min_by_key(|job| job.len()).unwrap_or(bare);
-    let bare = ["一名", "一位", "一个", "个", "名", "位"].iter().find_map(|word| bare.strip_prefix(word)).unwrap_or(bare);
+    let bare = ["做", "当", "的"]
+        .iter()
+        .filter_map(|mark| bare.rsplit_once(mark))
+        .map(|(_, job)| job)
+        .min_by_key(|job| job.len())
+        .unwrap_or(bare);
+    let bare =
+        ["一名", "一位", "一个", "个", "名", "位"].iter().find_map(|word| bare.strip_prefix(word)).unwrap_or(bare);
     let known = lists::ZH_JOBS.iter().any(|job| bare.ends_with(job));
-    (known && bare.chars().count() <= 10 && !says_you(bare) && !bare.contains(['不', '想', '没', '像'])).then(|| bare.to_owned())
+    (known && bare.chars().count() <= 10 && !says_you(bare) && !bare.contains(['不', '想', '没', '像']))
+        .then(|| bare.to_owned())
 }
 
 fn org(text: &str) -> Option<String> {
-    let stop = [" as ", " in ", " on ", " from ", " with ", " to ", " doing ", " and ", " by ", " for ", " full", " part"];
+    let stop =
+        [" as ", " in ", " on ", " from ", " with ", " to ", " doing ", " and ", " by ", " for ", " full", " part"];
     let bare = cut(text);
     let end = stop.iter().filter_map(|word| bare.find(word)).min().unwrap_or(bare.len());
     let bare = bare[..end].trim_end_matches([',', ' ']);
@@ -280,16 +355,55 @@ fn org(text: &str) -> Option<String> {
 
 fn zh_org(text: &str) -> Option<String> {
     let bare = zh_bare(text);
-    let reject = ["努力", "认真", "加班", "拼命", "好好", "外面", "这", "那", "什么", "哪", "一起", "同一", "地方", "时", "想", "要", "考虑", "忙", "正常", "线上", "周末", "今天", "我", "你", "他", "她", "专心", "不", "没", "公司里", "办公室"];
+    let reject = [
+        "努力",
+        "认真",
+        "加班",
+        "拼命",
+        "好好",
+        "外面",
+        "这",
+        "那",
+        "什么",
+        "哪",
+        "一起",
+        "同一",
+        "地方",
+        "时",
+        "想",
+        "要",
+        "考虑",
+        "忙",
+        "正常",
+        "线上",
+        "周末",
+        "今天",
+        "我",
+        "你",
+        "他",
+        "她",
+        "专心",
+        "不",
+        "没",
+        "公司里",
+        "办公室",
+    ];
     let exact = ["家", "公司", "单位", "里", "家里", "学校", "外地", "老家", "那边", "远程"];
-    let fits = (2..=18).contains(&bare.chars().count()) && !exact.contains(&bare) && !reject.iter().any(|word| bare.contains(word));
+    let fits = (2..=18).contains(&bare.chars().count())
+        && !exact.contains(&bare)
+        && !reject.iter().any(|word| bare.contains(word));
     fits.then(|| bare.to_owned())
 }
 
 fn zh_school(text: &str) -> Option<String> {
     let bare = zh_bare(text);
-    let school = ["大学", "学院", "中学", "高中", "小学", "一中", "二中", "附中", "清华", "北大", "复旦", "浙大", "交大", "科大", "职高", "中专", "师大"];
-    let fits = bare.chars().count() <= 15 && school.iter().any(|word| bare.contains(word)) && !["大学", "高中", "小学", "中学"].contains(&bare);
+    let school = [
+        "大学", "学院", "中学", "高中", "小学", "一中", "二中", "附中", "清华", "北大", "复旦", "浙大", "交大", "科大",
+        "职高", "中专", "师大",
+    ];
+    let fits = bare.chars().count() <= 15
+        && school.iter().any(|word| bare.contains(word))
+        && !["大学", "高中", "小学", "中学"].contains(&bare);
     (fits && !says_you(bare) && !bare.contains(['不', '没', '在'])).then(|| bare.to_owned())
 }
 
@@ -299,7 +413,8 @@ fn capitalised(text: &str, most: usize) -> Option<String> {
     for word in text.split_whitespace() {
         let plain = word.trim_end_matches([',', '，']);
         let capital = plain.chars().next().is_some_and(char::is_uppercase) && plain != "I" && !plain.starts_with("I'");
-        let joins = !words.is_empty() && matches!(plain, "of" | "de" | "the" | "la" | "del" | "upon" | "at") || (words.is_empty() && plain == "the");
+        let joins = !words.is_empty() && matches!(plain, "of" | "de" | "the" | "la" | "del" | "upon" | "at")
+            || (words.is_empty() && plain == "the");
         if !(capital || joins) || words.len() == most {
             break;
         }
@@ -307,7 +422,9 @@ fn capitalised(text: &str, most: usize) -> Option<String> {
         if plain.len() < word.len() {
             let next = text.split_whitespace().nth(words.len());
             // "Austin, Texas" goes on, "Austin, I moved" does not.
-            let goes_on = next.is_some_and(|next| next.chars().next().is_some_and(char::is_uppercase) && next != "I" && !next.starts_with("I'"));
+            let goes_on = next.is_some_and(|next| {
+                next.chars().next().is_some_and(char::is_uppercase) && next != "I" && !next.starts_with("I'")
+            });
             if !goes_on {
                 break;
             }
@@ -334,16 +451,48 @@ fn place(text: &str) -> Option<String> {
     }
     let name = name?;
     let first = name.strip_prefix("the ").unwrap_or(&name).split([' ', ',']).next()?;
-    let acronym = name.starts_with("the ") && first.len() > 1 && first.chars().all(char::is_uppercase) && !matches!(first, "UK" | "US" | "USA" | "UAE");
+    let acronym = name.starts_with("the ")
+        && first.len() > 1
+        && first.chars().all(char::is_uppercase)
+        && !matches!(first, "UK" | "US" | "USA" | "UAE");
     (!acronym && !holds(&NAME_STOP, first) && first.len() > 1).then_some(name)
 }
 
 fn zh_place(text: &str) -> Option<String> {
-    const VERBS: &[&str] = &["工作", "上班", "读书", "上学", "生活", "已经", "快", "好久", "很久", "挺", "这边", "那边", "，", "住", "定居", "上大学", "呢", "啦", "有", "都", "就", "还"];
+    const VERBS: &[&str] = &[
+        "工作",
+        "上班",
+        "读书",
+        "上学",
+        "生活",
+        "已经",
+        "快",
+        "好久",
+        "很久",
+        "挺",
+        "这边",
+        "那边",
+        "，",
+        "住",
+        "定居",
+        "上大学",
+        "呢",
+        "啦",
+        "有",
+        "都",
+        "就",
+        "还",
+    ];
     let end = VERBS.iter().filter_map(|verb| text.find(verb)).min().unwrap_or(text.len());
     let bare = zh_bare(&text[..end]);
     let fits = (2..=12).contains(&bare.chars().count()) && !holds(&ZH_PLACE_STOP, bare) && !says_you(bare);
-    let place = lists::ZH_PLACES.iter().any(|place| bare.contains(place)) || ["省", "市", "区", "县", "镇", "村", "路", "街", "州", "岛", "国", "湾", "郊", "城", "乡下", "农村", "宿舍", "小区", "学校"].iter().any(|end| bare.ends_with(end));
+    let place = lists::ZH_PLACES.iter().any(|place| bare.contains(place))
+        || [
+            "省", "市", "区", "县", "镇", "村", "路", "街", "州", "岛", "国", "湾", "郊", "城", "乡下", "农村", "宿舍",
+            "小区", "学校",
+        ]
+        .iter()
+        .any(|end| bare.ends_with(end));
     (fits && place).then(|| bare.to_owned())
 }
 
@@ -351,15 +500,21 @@ fn zh_from(text: &str) -> Option<String> {
     let bare = text.trim_start_matches("地道的").trim_start_matches("土生土长的").trim_start_matches('个');
     let known = lists::ZH_PLACES.contains(&bare);
     let ends = bare.chars().count() >= 3 && ["省", "市", "县", "州"].iter().any(|end| bare.ends_with(end));
-    let parts = bare.chars().count() <= 8 && lists::ZH_PLACES.iter().any(|place| bare.starts_with(place)) && !bare.contains('的');
+    let parts = bare.chars().count() <= 8
+        && lists::ZH_PLACES.iter().any(|place| bare.starts_with(place))
+        && !bare.contains('的');
     ((known || ends || parts) && !says_you(bare)).then(|| bare.to_owned())
 }
 
 /// The parts of an enumeration.
 fn parts(text: &str) -> Vec<String> {
     let mut list = text.to_owned();
-    for mark in [", and ", ", or ", " and ", " or ", " & ", "以及", "还有", "或者", "、", "和", "跟", "，", "或", "与"] {
-        let inside_word = matches!(mark, "和" | "跟" | "与" | "或") && ["平和", "温和", "和平", "和牛", "跟风", "参与", "与众", "和果子", "和服", "高跟", "跟拍"].iter().any(|word| list.contains(word));
+    for mark in [", and ", ", or ", " and ", " or ", " & ", "以及", "还有", "或者", "、", "和", "跟", "，", "或", "与"]
+    {
+        let inside_word = matches!(mark, "和" | "跟" | "与" | "或")
+            && ["平和", "温和", "和平", "和牛", "跟风", "参与", "与众", "和果子", "和服", "高跟", "跟拍"]
+                .iter()
+                .any(|word| list.contains(word));
         if !inside_word {
             list = list.replace(mark, ",");
         }
@@ -369,30 +524,96 @@ fn parts(text: &str) -> Vec<String> {
 
 fn list(text: &str) -> Vec<String> {
     if has_han(text) {
-        const NOT_FOOD: &[&str] = &["饭", "早饭", "午饭", "晚饭", "早餐", "午餐", "晚餐", "夜宵", "亏", "药", "东西", "零食", "了", "准", "到", "起", "饱", "惯", "下", "完", "多", "太多", "别的", "其他", "水", "一点", "肉类以外", "香"];
+        const NOT_FOOD: &[&str] = &[
+            "饭",
+            "早饭",
+            "午饭",
+            "晚饭",
+            "早餐",
+            "午餐",
+            "晚餐",
+            "夜宵",
+            "亏",
+            "药",
+            "东西",
+            "零食",
+            "了",
+            "准",
+            "到",
+            "起",
+            "饱",
+            "惯",
+            "下",
+            "完",
+            "多",
+            "太多",
+            "别的",
+            "其他",
+            "水",
+            "一点",
+            "肉类以外",
+            "香",
+        ];
         let reject = |part: &str| {
-            NOT_FOOD.contains(&part) || part.starts_with(['了', '下', '完', '到', '得', '起', '太', '也', '就', '都', '不', '是', '会', '的']) || part.contains(['不', '没', '会', '就', '吃', '喝', '才', '要', '对']) || says_you(part)
+            NOT_FOOD.contains(&part)
+                || part
+                    .starts_with(['了', '下', '完', '到', '得', '起', '太', '也', '就', '都', '不', '是', '会', '的'])
+                || part.contains(['不', '没', '会', '就', '吃', '喝', '才', '要', '对'])
+                || says_you(part)
         };
         let bare = |part: &str| {
             let part = zh_bare(part);
-            ["所有的", "任何", "各种", "一切", "太"].iter().find_map(|all| part.strip_prefix(all)).unwrap_or(part).to_owned()
+            ["所有的", "任何", "各种", "一切", "太"]
+                .iter()
+                .find_map(|all| part.strip_prefix(all))
+                .unwrap_or(part)
+                .to_owned()
         };
         let items: Vec<String> = parts(zh_bare(text)).iter().map(|part| bare(part)).collect();
-        return items.into_iter().filter(|part| !part.is_empty() && part.chars().count() <= 8 && !reject(part)).collect();
+        return items
+            .into_iter()
+            .filter(|part| !part.is_empty() && part.chars().count() <= 8 && !reject(part))
+            .collect();
     }
-    let reject = |part: &str| is_vague(part) || ["breakfast", "lunch", "dinner", "meals", "food", "medicine", "work", "school", "yet", "well", "like", "until", "water", "enough", "late"].contains(&part);
+    let reject = |part: &str| {
+        is_vague(part)
+            || [
+                "breakfast",
+                "lunch",
+                "dinner",
+                "meals",
+                "food",
+                "medicine",
+                "work",
+                "school",
+                "yet",
+                "well",
+                "like",
+                "until",
+                "water",
+                "enough",
+                "late",
+            ]
+            .contains(&part)
+    };
     let items = parts(cut(text)).into_iter().map(|part| bare(before_preposition(&part)).to_owned());
     // What cannot be an item ends the enumeration.
-    items.take_while(|part| !part.is_empty() && part.split_whitespace().count() <= 4 && !reject(&part.to_lowercase())).collect()
+    items
+        .take_while(|part| !part.is_empty() && part.split_whitespace().count() <= 4 && !reject(&part.to_lowercase()))
+        .collect()
 }
 
 fn illness(text: &str) -> Option<String> {
     if has_han(text) {
         let bare = zh_bare(text);
-        let known = found(&ZH_ILLNESS, bare).filter(|known| known.chars().count() >= 2 && !known.contains(['不', '没', '人', '的', '家'])) ?;
-        return (bare.chars().count() <= known.chars().count() + 4).then(|| known.trim_start_matches(['点', '一']).to_owned());
+        let known = found(&ZH_ILLNESS, bare)
+            .filter(|known| known.chars().count() >= 2 && !known.contains(['不', '没', '人', '的', '家']))?;
+        return (bare.chars().count() <= known.chars().count() + 4)
+            .then(|| known.trim_start_matches(['点', '一']).to_owned());
     }
-    lists::condition(&text.to_lowercase()).map(str::to_owned).or_else(|| found(&EN_ILLNESS, text).map(|known| bare(known).to_owned()))
+    lists::condition(&text.to_lowercase())
+        .map(str::to_owned)
+        .or_else(|| found(&EN_ILLNESS, text).map(|known| bare(known).to_owned()))
 }
 
 fn habit(text: &str) -> String {
@@ -415,33 +636,243 @@ fn habit(text: &str) -> String {
 }
 
 fn liked(text: &str) -> Vec<String> {
-    let text = cut(text);
+    let whole = text;
+    let text = cut(text).split(" - ").next().unwrap_or_default().trim();
+    // "stories that tackle …" are not stories.
+    let rest = whole[whole.find(text).map_or(0, |at| at + text.len())..].trim_start();
+    let narrowed = [
+        "that ",
+        "who ",
+        "which ",
+        "when ",
+        "where ",
+        "while ",
+        "if ",
+        "as ",
+        "even ",
+        "more",
+        "rather",
+        "other than",
+        "than ",
+    ];
+    if narrowed.iter().any(|word| rest.starts_with(word)) {
+        return Vec::new();
+    }
+    let text = text
+        .trim_end_matches(" the most")
+        .trim_end_matches(" more")
+        .trim_end_matches(" the best")
+        .trim_end_matches(" better");
+    let text = text.split(" other than").next().unwrap_or(text);
     let text = text.split(" over ").next().unwrap_or(text).split(" instead").next().unwrap_or(text);
     let lower = text.to_lowercase();
-    let the = ["the beach", "the ocean", "the sea", "the outdoors", "the mountains", "the snow", "the rain", "the gym", "the countryside", "the cold", "the heat", "the theater", "the piano", "the guitar"];
+    let the = [
+        "the beach",
+        "the ocean",
+        "the sea",
+        "the outdoors",
+        "the mountains",
+        "the snow",
+        "the rain",
+        "the gym",
+        "the countryside",
+        "the cold",
+        "the heat",
+        "the theater",
+        "the piano",
+        "the guitar",
+    ];
     if lower.starts_with("the ") && !the.iter().any(|known| lower.starts_with(known)) {
         return Vec::new();
     }
-    let stop = ["my ", "our ", "to be ", "to have ", "to say ", "to hear ", "to see ", "to know ", "to think ", "to believe ", "to get ", "being ", "having ", "hearing ", "seeing ", "knowing ", "getting ", "every ", "when ", "how ", "what ", "that ", "all ", "it ", "feeling ", "one ", "such ", "making sure", "to go ", "a good ", "a little ", "a lot ", "an ", "a ", "to make sure", "talking to you", "spending time", "sharing ", "both ", "having ", "working with", "and ", "to do ", "just ", "watching ", "seeing ", "meeting ", "creating ", "taking ", "finding ", "to keep ", "to use ", "to start ", "to try ", "to share ", "to add ", "to make ", "living ", "helping ", "to help ", "to focus ", "going ", "connecting ", "doing "];
-    let allowed = ["a good book", "a good cup", "watching tv", "watching movies", "watching films", "watching anime", "watching sports", "watching football", "watching basketball", "watching documentaries", "taking photos", "taking pictures", "taking walks", "going to the", "going for", "meeting new people", "making "];
+    let stop = [
+        "my ",
+        "our ",
+        "to be ",
+        "to have ",
+        "to say ",
+        "to hear ",
+        "to see ",
+        "to know ",
+        "to think ",
+        "to believe ",
+        "to get ",
+        "being ",
+        "having ",
+        "hearing ",
+        "seeing ",
+        "knowing ",
+        "getting ",
+        "every ",
+        "when ",
+        "how ",
+        "what ",
+        "that ",
+        "all ",
+        "it ",
+        "feeling ",
+        "one ",
+        "such ",
+        "making sure",
+        "to go ",
+        "a good ",
+        "a little ",
+        "a lot ",
+        "an ",
+        "a ",
+        "to make sure",
+        "talking to you",
+        "spending time",
+        "sharing ",
+        "both ",
+        "having ",
+        "working with",
+        "and ",
+        "to do ",
+        "just ",
+        "watching ",
+        "seeing ",
+        "meeting ",
+        "creating ",
+        "taking ",
+        "finding ",
+        "to keep ",
+        "to use ",
+        "to start ",
+        "to try ",
+        "to share ",
+        "to add ",
+        "to make ",
+        "living ",
+        "helping ",
+        "to help ",
+        "to focus ",
+        "going ",
+        "connecting ",
+        "doing ",
+    ];
+    let allowed = [
+        "a good book",
+        "a good cup",
+        "watching tv",
+        "watching movies",
+        "watching films",
+        "watching anime",
+        "watching sports",
+        "watching football",
+        "watching basketball",
+        "watching documentaries",
+        "taking photos",
+        "taking pictures",
+        "taking walks",
+        "going to the",
+        "going for",
+        "meeting new people",
+        "making ",
+    ];
     if stop.iter().any(|word| lower.starts_with(word)) && !allowed.iter().any(|word| lower.starts_with(word)) {
         return Vec::new();
     }
-    let own = |part: &str| part.split_whitespace().any(|word| matches!(word.to_lowercase().trim_matches('\''), "you" | "your" | "it" | "it's" | "that" | "this" | "these" | "those" | "us" | "he" | "she" | "his" | "her" | "him" | "their" | "them" | "they" | "i" | "i'm" | "my" | "we" | "our" | "one" | "me" | "myself" | "there" | "such" | "is" | "are" | "was"));
-    let items = parts(text);
-    let fits = |part: &String| part.split_whitespace().count() <= 6 && !is_vague(part) && !own(part) && part.chars().count() > 1;
-    if items.iter().all(fits) { items } else { items.into_iter().take_while(fits).take(usize::from(!lower.contains(',')) * 9).collect() }
+    let own = |part: &str| {
+        part.split_whitespace().any(|word| {
+            matches!(
+                word.to_lowercase().trim_matches('\''),
+                "you"
+                    | "your"
+                    | "it"
+                    | "it's"
+                    | "that"
+                    | "this"
+                    | "these"
+                    | "those"
+                    | "us"
+                    | "he"
+                    | "she"
+                    | "his"
+                    | "her"
+                    | "him"
+                    | "their"
+                    | "them"
+                    | "they"
+                    | "i"
+                    | "i'm"
+                    | "my"
+                    | "we"
+                    | "our"
+                    | "one"
+                    | "me"
+                    | "myself"
+                    | "there"
+                    | "such"
+                    | "is"
+                    | "are"
+                    | "was"
+            )
+        })
+    };
+    let items = match parts(text) {
+        // "electronic and rock music", "hot or warm water" share a head; "A, B" without a last "and" may be anything.
+        items if items.len() > 1 && !alike(&items) && !text.contains(',') => vec![text.to_owned()],
+        items if items.len() > 1 && !text.contains(" and ") && !text.contains(" or ") && !text.contains(" & ") => {
+            Vec::new()
+        }
+        items => items,
+    };
+    let fits = |part: &String| {
+        part.split_whitespace().count() <= 6 && !is_vague(part) && !own(part) && part.chars().count() > 1
+    };
+    if items.iter().all(fits) {
+        items
+    } else {
+        items.into_iter().take_while(fits).take(usize::from(!lower.contains(',')) * 9).collect()
+    }
+}
+
+/// Whether the items of an enumeration are of one form, so that each stands by itself.
+fn alike(items: &[String]) -> bool {
+    let words = |item: &String| item.split_whitespace().count();
+    let gerund = |item: &String| item.split_whitespace().next().is_some_and(|first| first.ends_with("ing"));
+    let plural = |item: &String| item.ends_with('s');
+    items.iter().all(|item| words(item) == 1)
+        || items.iter().all(gerund)
+        || items.iter().rev().skip(1).all(|item| plural(item) || words(item) > 1)
 }
 
 fn zh_liked(text: &str) -> Vec<String> {
     let text = text.strip_prefix("的是").unwrap_or(text);
-    if text.starts_with(['的', '上', '得', '过', '着', '了', '就', '不']) && !["上网", "上山", "上海"].iter().any(|word| text.starts_with(word)) {
+    if text.starts_with(['的', '上', '得', '过', '着', '了', '就', '不'])
+        && !["上网", "上山", "上海"].iter().any(|word| text.starts_with(word))
+    {
         return Vec::new();
     }
-    let items: Vec<String> = parts(zh_bare(text)).iter().map(|part| zh_bare(part).to_owned()).filter(|part| !part.is_empty()).collect();
+    let items: Vec<String> =
+        parts(zh_bare(text)).iter().map(|part| zh_bare(part).to_owned()).filter(|part| !part.is_empty()).collect();
     let reject = |part: &str| {
-        let unsure = ["一个人", "对方", "别人说", "某", "有人", "自己", "大家", "时候", "上了", "同学", "老师说", "死", "极了", "东西", "感觉", "事情", "如此", "得"];
-        part.chars().count() > 12 || part.starts_with(['了', '的', '上', '过', '就', '被', '把']) || says_you(part) || unsure.iter().any(|word| part == *word || (word.chars().count() > 1 && part.contains(word))) || part.ends_with(['不', '没', '人'])
+        let unsure = [
+            "一个人",
+            "对方",
+            "别人说",
+            "某",
+            "有人",
+            "自己",
+            "大家",
+            "时候",
+            "上了",
+            "同学",
+            "老师说",
+            "死",
+            "极了",
+            "东西",
+            "感觉",
+            "事情",
+            "如此",
+            "得",
+        ];
+        part.chars().count() > 12
+            || part.starts_with(['了', '的', '上', '过', '就', '被', '把'])
+            || says_you(part)
+            || unsure.iter().any(|word| part == *word || (word.chars().count() > 1 && part.contains(word)))
+            || part.ends_with(['不', '没', '人'])
     };
     items.into_iter().take_while(|part| !reject(part)).collect()
 }
@@ -453,7 +884,8 @@ fn languages(text: &str) -> Vec<String> {
     let whole = |part: &String| {
         let found = found(pattern, part)?;
         let around = part.chars().count() - found.chars().count();
-        (around <= if has_han(part) { 4 } else { 10 } && !part.to_lowercase().contains("teacher")).then(|| found.to_owned())
+        (around <= if has_han(part) { 4 } else { 10 } && !part.to_lowercase().contains("teacher"))
+            .then(|| found.to_owned())
     };
     parts.iter().map_while(whole).collect()
 }
@@ -461,24 +893,41 @@ fn languages(text: &str) -> Vec<String> {
 fn owned(text: &str) -> Option<String> {
     if has_han(text) {
         let bare = zh_bare(text);
-        return holds(&ZH_OWNED, bare).then(|| if bare.starts_with('一') || bare.chars().count() == 1 || !bare.starts_with(['辆', '台', '部', '套', '架', '把', '块', '支']) { bare.to_owned() } else { format!("一{bare}") });
+        return holds(&ZH_OWNED, bare).then(|| {
+            if bare.starts_with('一')
+                || bare.chars().count() == 1
+                || !bare.starts_with(['辆', '台', '部', '套', '架', '把', '块', '支'])
+            {
+                bare.to_owned()
+            } else {
+                format!("一{bare}")
+            }
+        });
     }
     let bare = before_preposition(cut(text));
     let bare = bare.strip_prefix("a ").or_else(|| bare.strip_prefix("an ")).unwrap_or(bare);
     let lower = bare.to_lowercase();
-    let unsure = ["bit", "lot", "few", "little", "hard bargain", "share", "ton", "couple", "chance", "taxi", "bus", "train"].iter().any(|word| lower.split(' ').any(|w| w == *word));
+    let unsure =
+        ["bit", "lot", "few", "little", "hard bargain", "share", "ton", "couple", "chance", "taxi", "bus", "train"]
+            .iter()
+            .any(|word| lower.split(' ').any(|w| w == *word));
     (!unsure && !bare.is_empty() && bare.split_whitespace().count() <= 5).then(|| one_line(bare))
 }
 
 fn doing(text: &str) -> Option<String> {
     if has_han(text) {
         let bare = zh_bare(text);
-        let fits = (2..=14).contains(&bare.chars().count()) && !says_you(bare) && !["想", "做梦", "做饭", "做什么", "看你", "学会", "忙着", "忙", "做", "追", "看", "读", "考虑"].contains(&bare);
+        let fits = (2..=14).contains(&bare.chars().count())
+            && !says_you(bare)
+            && !["想", "做梦", "做饭", "做什么", "看你", "学会", "忙着", "忙", "做", "追", "看", "读", "考虑"]
+                .contains(&bare);
         return fits.then(|| bare.to_owned());
     }
     let bare = cut(text);
     let words = bare.split_whitespace().count();
-    let own = bare.split_whitespace().any(|word| matches!(word.to_lowercase().as_str(), "you" | "your" | "it" | "this" | "that"));
+    let own = bare
+        .split_whitespace()
+        .any(|word| matches!(word.to_lowercase().as_str(), "you" | "your" | "it" | "this" | "that"));
     (2..=9).contains(&words).then(|| one_line(bare)).filter(|_| !own)
 }
 
@@ -493,7 +942,10 @@ mod tests {
 
     #[test]
     fn enumerations_fall_into_their_items() {
-        assert_eq!(Read::List.values("peanuts, shellfish and cats, so please be careful"), ["peanuts", "shellfish", "cats"]);
+        assert_eq!(
+            Read::List.values("peanuts, shellfish and cats, so please be careful"),
+            ["peanuts", "shellfish", "cats"]
+        );
         assert_eq!(Read::List.values("海鲜、花生和芒果"), ["海鲜", "花生", "芒果"]);
         assert_eq!(Read::Liked.values("hiking and camping in the mountains"), ["hiking", "camping in the mountains"]);
         assert!(Read::Liked.values("your new painting").is_empty());
