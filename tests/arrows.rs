@@ -22,6 +22,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-postgres", &["core", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-conformance", &["core", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
+    // The temporal room resolves the dates of appointments against the turn that names them.
+    ("memory-engine-summarizer", &["core", "llm", "temporal"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
     (
         "memory-engine",
