@@ -105,7 +105,9 @@ fn what_was_injected_instructed_or_played_tells_nothing() {
     let mut derived = turn(Role::USER, text);
     derived.trust = Trust::Derived;
     let injected = turn(Role::USER, "Relevant long-term memory:\n- I'm allergic to peanuts\n- 我对花生过敏\n");
-    for turn in [turn(Role::SYSTEM, text), turn(Role::TOOL, text), turn(Role::ASSISTANT, text), played, derived, injected] {
+    for turn in
+        [turn(Role::SYSTEM, text), turn(Role::TOOL, text), turn(Role::ASSISTANT, text), played, derived, injected]
+    {
         assert!(rules.facts(std::slice::from_ref(&turn)).is_empty(), "{turn:?}");
     }
     assert_eq!(rules.with_fiction(["dream"]).facts(&[turn(Role::USER, text)]).len(), 2);
@@ -145,7 +147,10 @@ fn a_fact_is_the_same_after_its_record() {
         let record = fact.to_record(&scope, now);
         record.validate().unwrap();
         assert_eq!(Fact::from_record(&record).unwrap(), fact);
-        assert_eq!((record.kind.clone(), record.trust, record.derived_from[0]), (Kind::FACT, Trust::Derived, fact.evidence[0].record));
+        assert_eq!(
+            (record.kind.clone(), record.trust, record.derived_from[0]),
+            (Kind::FACT, Trust::Derived, fact.evidence[0].record)
+        );
         assert_eq!(fact.to_record(&scope, now.after(std::time::Duration::from_secs(9))).id, record.id);
         assert_ne!(fact.to_record(&Scope::user("mo").unwrap(), now).id, record.id);
     }

@@ -66,7 +66,9 @@ impl Read {
             Self::Place => one(place(found)),
             Self::ZhPlace => one(zh_place(found)),
             Self::ZhFrom => one(zh_from(found)),
-            Self::Animal => one(phrase(found, 6, 12).filter(|value| ![" about ", " of ", " for ", "question", "friend"].iter().any(|word| value.contains(word)))),
+            Self::Animal => one(phrase(found, 6, 12).filter(|value| {
+                ![" about ", " of ", " for ", "question", "friend"].iter().any(|word| value.contains(word))
+            })),
             Self::List => list(found),
             Self::Illness => one(illness(found)),
             Self::Diet => one(Some(found.to_lowercase())),
@@ -478,7 +480,8 @@ fn zh_place(text: &str) -> Option<String> {
         "定居",
         "上大学",
         "呢",
-        "啦", "有",
+        "啦",
+        "有",
     ];
     let end = VERBS.iter().filter_map(|verb| text.find(verb)).min().unwrap_or(text.len());
     let bare = zh_bare(&text[..end]);
@@ -542,7 +545,8 @@ fn list(text: &str) -> Vec<String> {
             "惯",
             "下",
             "完",
-            "多", "素",
+            "多",
+            "素",
             "太多",
             "别的",
             "其他",
@@ -604,8 +608,10 @@ fn list(text: &str) -> Vec<String> {
 fn illness(text: &str) -> Option<String> {
     if has_han(text) {
         let bare = zh_bare(text);
-        let known = found(&ZH_ILLNESS, bare)
-            .filter(|known| known.chars().count() >= 2 && !known.trim_end_matches("不耐受").trim_end_matches("不耐").contains(['不', '没', '人', '的', '家']))?;
+        let known = found(&ZH_ILLNESS, bare).filter(|known| {
+            known.chars().count() >= 2
+                && !known.trim_end_matches("不耐受").trim_end_matches("不耐").contains(['不', '没', '人', '的', '家'])
+        })?;
         return (bare.chars().count() <= known.chars().count() + 4)
             .then(|| known.trim_start_matches(['点', '一']).to_owned());
     }
@@ -905,10 +911,23 @@ fn owned(text: &str) -> Option<String> {
     let bare = before_preposition(cut(text));
     let bare = bare.strip_prefix("a ").or_else(|| bare.strip_prefix("an ")).unwrap_or(bare);
     let lower = bare.to_lowercase();
-    let unsure =
-        ["bit", "lot", "few", "little", "hard bargain", "bargain", "share", "ton", "couple", "chance", "taxi", "bus", "train"]
-            .iter()
-            .any(|word| lower.split(' ').any(|w| w == *word));
+    let unsure = [
+        "bit",
+        "lot",
+        "few",
+        "little",
+        "hard bargain",
+        "bargain",
+        "share",
+        "ton",
+        "couple",
+        "chance",
+        "taxi",
+        "bus",
+        "train",
+    ]
+    .iter()
+    .any(|word| lower.split(' ').any(|w| w == *word));
     (!unsure && !bare.is_empty() && bare.split_whitespace().count() <= 5).then(|| one_line(bare))
 }
 

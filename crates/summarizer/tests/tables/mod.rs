@@ -3,7 +3,10 @@
 /// Sentences with their facts: the sign, the slot, the value.
 pub(crate) const ENGLISH: &[(&str, &str)] = &[
     ("I'm allergic to peanuts.", "+allergy=peanuts"),
-    ("I'm severely allergic to shellfish and tree nuts, so please keep that in mind", "+allergy=shellfish | +allergy=tree nuts"),
+    (
+        "I'm severely allergic to shellfish and tree nuts, so please keep that in mind",
+        "+allergy=shellfish | +allergy=tree nuts",
+    ),
     ("By the way, I am allergic to penicillin.", "+allergy=penicillin"),
     ("I have a peanut allergy, what can I order?", "+allergy=peanut"),
     ("the doctor told me that I'm allergic to pollen", "+allergy=pollen"),
