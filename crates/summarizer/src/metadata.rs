@@ -84,7 +84,7 @@ forward!(Arc, Box);
 /// ```
 /// use memory_engine_summarizer::RuleMetadata;
 ///
-/// let found = RuleMetadata::default().describe("今天不太开心，在虹桥火车站和小王吵架了");
+/// let found = RuleMetadata::default().describe("今天不太开心，在虹桥火车站送走了小王");
 /// assert_eq!(found.emotion.as_deref(), Some("难过"));
 /// assert_eq!(found.entities, ["虹桥火车站", "小王"]);
 /// ```

@@ -164,7 +164,7 @@ regex!(
 );
 regex!(
     ASKED,
-    r"(?:吗|么|呢)[。.!！~]*$|^(?:do|does|did|am|is|are|can|could|should|would|will|have|what|why|how|when|where|who|which)\b(?:[^,]*)$|是不是|有没有|会不会|能不能|要不要|该不该|什么时候|为什么|怎么办"
+    r"(?:吗|么)[。.!！~]*$|^(?:do|does|did|am|is|are|can|could|should|would|will|have|what|why|how|when|where|who|which)\b(?:[^,]*)$|是不是|有没有|会不会|能不能|要不要|该不该|什么时候|为什么|怎么办"
 );
 regex!(AND_ASK, r"^\s*(?:and|so|but|what|which|can|could|any|do|because)\b");
 regex!(LABEL, r"^\s*([\p{L}\p{N} ]{1,24})[:：]");
@@ -178,7 +178,7 @@ regex!(
 );
 regex!(
     FACTIVE,
-    r"\b(?:remember|forget|know|knew|mention(?:ed)?|found out|find out|realized|realised|confirmed|reminder|note|discovered|learned|aware|fact is|mean is|news is|turns out|tell you|told you|glad|happy|proud|sad|say|admit|confess|thing is|because|since|so|that's why|but|and|plus|also) ?(?:that )?$|\b(?:doctor|dr\.? \w+|allergist|doc|tests?|results?|nurse|dentist)\b.*\b(?:said|told me|says|showed|confirmed)(?: that)?$"
+    r"\b(?:remember|forget|know|knew|mention(?:ed)?|found out|find out|realized|realised|confirmed|reminder|note|discovered|learned|aware|fact is|mean is|news is|turns out|tell you|told you|glad|happy|proud|sad|say|admit|confess|thing is|because|since|so|that's why|but|and|plus|also)(?: that)?$|\b(?:doctor|dr\.? \w+|allergist|doc|tests?|results?|nurse|dentist)\b.*\b(?:said|told me|says|showed|confirmed)(?: that)?$"
 );
 regex!(
     ZH_LEAD,

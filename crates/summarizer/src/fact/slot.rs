@@ -87,9 +87,10 @@ impl Slot {
     /// A fact of this slot that held once, without the mark at its end.
     pub(crate) fn tell_past(&self, fact: &Fact, language: Language) -> String {
         let sentences = language.pick(&self.zh, &self.en);
-        let form = match fact.polarity {
-            Polarity::Positive => &sentences.was,
-            Polarity::Negative => &sentences.not,
+        let form = match (fact.polarity, fact.value == Fact::ANY) {
+            (Polarity::Positive, _) => &sentences.was,
+            (Polarity::Negative, true) => sentences.gone.as_ref().unwrap_or(&sentences.not),
+            (Polarity::Negative, false) => &sentences.not,
         };
         filled(form, fact, language)
     }

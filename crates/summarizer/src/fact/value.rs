@@ -66,7 +66,9 @@ impl Read {
             Self::Place => one(place(found)),
             Self::ZhPlace => one(zh_place(found)),
             Self::ZhFrom => one(zh_from(found)),
-            Self::Animal => one(phrase(found, 6, 12)),
+            Self::Animal => one(phrase(found, 6, 12).filter(|value| {
+                ![" about ", " of ", " for ", "question", "friend"].iter().any(|word| value.contains(word))
+            })),
             Self::List => list(found),
             Self::Illness => one(illness(found)),
             Self::Diet => one(Some(found.to_lowercase())),
@@ -104,7 +106,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    CUT = r"(?:,|，)?\s+(?:but|because|cause|cuz|so|which|who|whom|when|whenever|where|while|since|if|unless|until|although|though|even|especially|too|also|either|anymore|any more|now|lately|nowadays|these days|right now|at the moment|recently|currently|actually|honestly|tbh|lol|haha|btw|however|like you|just like|as well|as i|as it|as a|as my|as much|so much|very much|a lot|a bit|as you|that|after|before|plus|rather|more than|than|today|tonight|yet|again|ever|already|thanks|please|whereas|despite|due to|thus|mostly|mainly|particularly|or something|or anything|and stuff|etc|again|altogether|anyway|for now|here|together|with you|w/)\b.*$|(?:,|，)?\s+and\s+(?:i|i'm|i've|it|it's|he|she|they|we|my|that|this|so|have|has|am|was|were|love|can|can't|will|now|then|also|would|want|need|do|don't|did|there|not|never|is|are|just|really|how|what|could|think|feel|hope|started|went|found|even|try|trying|know|everything|always|still|your|you|his|her|their|our|got|get|had|been|looking|would|i'd|i'll|believe|live|work|use|usually|often|currently)\b.*$|\s*[,，]\s*(?:i|it|he|she|they|we|my|and i|you|so|but|can|could|what|which|who|do|any|please|thanks|this|that|is|are|there|then|not|especially|and my|and it|and we|right|yeah|lol|haha|then|just|too|though|actually|how|where|when|let|would|should|or)\b.*$";
+    CUT = r"(?:,|，)?\s+(?:but|because|cause|cuz|so|which|who|whom|when|whenever|where|while|since|if|unless|until|although|though|even|especially|too|also|either|anymore|any more|now|lately|nowadays|these days|right now|at the moment|recently|currently|actually|honestly|tbh|lol|haha|btw|however|like you|just like|as well|as i|as it|as a|as my|as much|so much|very much|a lot|a bit|as you|that|after|before|plus|rather|more than|than|today|tonight|yet|again|ever|already|thanks|please|whereas|despite|due to|thus|mostly|mainly|particularly|or something|or anything|and stuff|etc|again|altogether|anyway|for now|here|together|with you|w/)\b.*$|(?:,|，)?\s+and\s+(?:i|i'm|i've|it|it's|he|she|they|we|my|that|this|so|have|has|am|was|were|love|can|can't|will|now|then|also|would|want|need|do|don't|did|there|not|never|is|are|just|really|how|what|could|think|feel|hope|started|went|found|even|try|trying|know|everything|always|still|your|you|his|her|their|our|got|get|had|been|looking|would|i'd|i'll|believe|live|work|use|usually|often|currently)\b.*$|\s*[,，]\s*(?:i|it|he|she|they|we|my|and i|you|so|but|can|could|what|which|who|do|any|please|thanks|this|that|is|are|there|then|not|especially|and my|and it|and we|right|yeah|lol|haha|sorry|please|honestly|tbh|then|just|too|though|actually|how|where|when|let|would|should|or)\b.*$";
     PREPOSITION = r"\s+(?:at|in|on|for|from|with|by|to|into|about|near|during|without|under|over|as|like|and|or|of course)\b.*$";
     FILLER = r"^(?:the|a|an|any|some|all|most|my|our|certain|eating|drinking|having|raw|cooked)\s+";
     VAGUE = r"^(?:it|that|this|these|those|them|they|him|her|you|us|me|he|she|we|i|i'm|anything|something|everything|nothing|everyone|someone|somebody|nobody|much|many|more|less|lot|lots|one|ones|thing|things|stuff|way|part|time|idea|so|not|what|how|why|where|when|who|there|here|both|either|all|none|some|any|very|too|being|a|an|the|to|well|out|enough|few|bit|nothing|your|yours|his|hers|their|theirs|its|our|no|yes|same|better|most|just|only|if|really|doing so|guess)$";
@@ -451,11 +453,12 @@ fn place(text: &str) -> Option<String> {
     }
     let name = name?;
     let first = name.strip_prefix("the ").unwrap_or(&name).split([' ', ',']).next()?;
+    let plain = holds(&NAME_STOP, first) && !(first == "New" && name.contains(' '));
     let acronym = name.starts_with("the ")
         && first.len() > 1
         && first.chars().all(char::is_uppercase)
         && !matches!(first, "UK" | "US" | "USA" | "UAE");
-    (!acronym && !holds(&NAME_STOP, first) && first.len() > 1).then_some(name)
+    (!acronym && !plain && first.len() > 1).then_some(name)
 }
 
 fn zh_place(text: &str) -> Option<String> {
@@ -479,9 +482,6 @@ fn zh_place(text: &str) -> Option<String> {
         "呢",
         "啦",
         "有",
-        "都",
-        "就",
-        "还",
     ];
     let end = VERBS.iter().filter_map(|verb| text.find(verb)).min().unwrap_or(text.len());
     let bare = zh_bare(&text[..end]);
@@ -546,6 +546,7 @@ fn list(text: &str) -> Vec<String> {
             "下",
             "完",
             "多",
+            "素",
             "太多",
             "别的",
             "其他",
@@ -593,6 +594,7 @@ fn list(text: &str) -> Vec<String> {
                 "water",
                 "enough",
                 "late",
+                "right",
             ]
             .contains(&part)
     };
@@ -606,8 +608,10 @@ fn list(text: &str) -> Vec<String> {
 fn illness(text: &str) -> Option<String> {
     if has_han(text) {
         let bare = zh_bare(text);
-        let known = found(&ZH_ILLNESS, bare)
-            .filter(|known| known.chars().count() >= 2 && !known.contains(['不', '没', '人', '的', '家']))?;
+        let known = found(&ZH_ILLNESS, bare).filter(|known| {
+            known.chars().count() >= 2
+                && !known.trim_end_matches("不耐受").trim_end_matches("不耐").contains(['不', '没', '人', '的', '家'])
+        })?;
         return (bare.chars().count() <= known.chars().count() + 4)
             .then(|| known.trim_start_matches(['点', '一']).to_owned());
     }
@@ -907,10 +911,23 @@ fn owned(text: &str) -> Option<String> {
     let bare = before_preposition(cut(text));
     let bare = bare.strip_prefix("a ").or_else(|| bare.strip_prefix("an ")).unwrap_or(bare);
     let lower = bare.to_lowercase();
-    let unsure =
-        ["bit", "lot", "few", "little", "hard bargain", "share", "ton", "couple", "chance", "taxi", "bus", "train"]
-            .iter()
-            .any(|word| lower.split(' ').any(|w| w == *word));
+    let unsure = [
+        "bit",
+        "lot",
+        "few",
+        "little",
+        "hard bargain",
+        "bargain",
+        "share",
+        "ton",
+        "couple",
+        "chance",
+        "taxi",
+        "bus",
+        "train",
+    ]
+    .iter()
+    .any(|word| lower.split(' ').any(|w| w == *word));
     (!unsure && !bare.is_empty() && bare.split_whitespace().count() <= 5).then(|| one_line(bare))
 }
 

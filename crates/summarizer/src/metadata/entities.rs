@@ -207,8 +207,8 @@ fn western(text: &str, found: &mut Vec<(usize, String)>) {
                 && !next
                 && !sentence[..at].chars().any(is_han)
                 && sentence[end..].chars().any(char::is_alphabetic);
-            let common =
-                opens && lower.chars().count() > 1 && !matches!(sentence[end..].chars().next(), Some('\'' | '’' | ','));
+            let owns = sentence[at..end].ends_with("'s") || sentence[at..end].ends_with("’s");
+            let common = opens && !owns && lower.chars().count() > 1 && !sentence[end..].starts_with(',');
             if capital && !plain && !common && !shouted {
                 run = Some((run.map_or(at, |(start, _)| start), at + word.len()));
             } else {
