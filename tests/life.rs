@@ -6,6 +6,8 @@
 
 #[path = "life/branches.rs"]
 mod branches;
+#[path = "life/digest.rs"]
+mod digest;
 #[path = "life/given.rs"]
 mod given;
 #[path = "life/retraction.rs"]
@@ -29,6 +31,13 @@ fn main() {
         branches::r10_a_branch_sees_its_parent_up_to_the_fork_or_nothing,
         branches::r10_what_branches_see_is_what_a_plain_tree_says,
         branches::r10_a_fork_that_makes_no_sense_is_refused,
+        digest::m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_until_when_it_held,
+        digest::m10_facts_follow_their_message_when_it_is_edited_taken_back_and_brought_back,
+        digest::k10_turns_get_topic_entities_and_emotion_in_the_background,
+        digest::k11_a_summary_follows_every_five_rounds_and_covers_them_exactly,
+        digest::r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew,
+        digest::r15_a_model_that_fails_leaves_the_rules_and_nothing_waits,
+        digest::r15_what_fails_by_itself_is_given_up_and_told_and_the_others_go_on,
         retraction::r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back,
         retraction::r9_the_last_turn_goes_with_what_was_made_from_it,
         retraction::r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it,

@@ -11,7 +11,7 @@ use memory_synonyms::{MemorySynonymStore, SharedThesaurus, SynonymStore};
 use memory_vector_store::{MemoryVectorStore, VectorStore};
 
 use crate::{
-    Database, MemoryEngine, RecallOptions,
+    Database, Digest, MemoryEngine, RecallOptions,
     database::{Address, Place},
     dates::index_fingerprint,
     engine::{Parts, Stores},
@@ -31,6 +31,7 @@ pub struct Builder {
     synonyms: Option<Arc<dyn SynonymStore>>,
     mismatch: Mismatch,
     background: bool,
+    digest: Digest,
 }
 
 #[derive(Debug)]
@@ -75,6 +76,7 @@ impl Default for Builder {
             synonyms: None,
             mismatch: Mismatch::default(),
             background: true,
+            digest: Digest::default(),
         }
     }
 }
@@ -180,6 +182,12 @@ impl Builder {
         self
     }
 
+    /// What the background makes of turns beside indexing them.
+    pub fn digest(mut self, digest: Digest) -> Self {
+        self.digest = digest;
+        self
+    }
+
     /// Opens the stores and starts the background task on the current tokio runtime.
     ///
     /// # Errors
@@ -253,6 +261,7 @@ impl Builder {
             analyzer: self.analyzer,
             clock: self.clock,
             options: self.options,
+            digest: self.digest,
         };
         Ok(MemoryEngine::start(parts, self.background.then_some(runtime)))
     }

@@ -15,7 +15,7 @@ use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Enhanced, Enhancement, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn,
+    Builder, Digest, Enhanced, Enhancement, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn,
     background::{self, indexed_text},
     dates, enhance, pipeline,
 };
@@ -64,6 +64,7 @@ pub(crate) struct Parts {
     pub(crate) options: RecallOptions,
     pub(crate) scene_policy: ScenePolicy,
     pub(crate) thesaurus: SharedThesaurus,
+    pub(crate) digest: Digest,
 }
 
 #[derive(Debug)]
@@ -261,6 +262,8 @@ impl MemoryEngine {
     }
 
     async fn forget_page(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        // A fact may have taken the place of another, which then holds again.
+        let facts = self.are_facts_among(scope, ids).await?;
         let gone = self.records().delete(scope, ids).await?;
         // All that were asked for, not only what was there: an earlier call may have stopped half-way.
         self.unindex(scope, ids).await?;
@@ -269,6 +272,9 @@ impl MemoryEngine {
         if !withdrawn.is_empty() {
             self.unindex(&scope.namespace(), &withdrawn).await?;
             self.wake();
+        }
+        for person in facts {
+            self.settle_facts(&person, &[], &[]).await?;
         }
         Ok(gone.len() as u64)
     }
@@ -397,12 +403,17 @@ impl MemoryEngine {
 
     /// What this engine does in the background.
     pub(crate) fn jobs(&self) -> Vec<Job> {
-        Job::INDEXING.to_vec()
+        Job::INDEXING.into_iter().chain(self.digest().jobs()).collect()
     }
 
     /// What the background is to do for a record beside indexing it.
-    pub(crate) fn jobs_for(&self, _record: &Record) -> Vec<Job> {
-        Vec::new()
+    pub(crate) fn jobs_for(&self, record: &Record) -> Vec<Job> {
+        self.digest().jobs_for(record)
+    }
+
+    /// What the background makes of turns.
+    pub(crate) fn digest(&self) -> &Digest {
+        &self.inner.parts.digest
     }
 
     /// Tells the background that there is something to do.
@@ -415,7 +426,9 @@ impl MemoryEngine {
         const BATCH: usize = 256;
         match job {
             Job::Embedding => BATCH.min(self.embedder().max_batch().max(1)),
-            Job::Keywords | Job::Metadata | Job::Facts | Job::Graph | Job::Summary => BATCH,
+            Job::Keywords => BATCH,
+            // What a model may be asked about at once.
+            Job::Metadata | Job::Facts | Job::Graph | Job::Summary => 32,
         }
     }
 

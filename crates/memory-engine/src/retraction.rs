@@ -134,6 +134,9 @@ impl MemoryEngine {
             writes.push(Write::new(entry, PutMode::Create));
         }
         self.write(&user, writes).await?;
+        for person in self.are_facts_among(scope, &retraction.records).await? {
+            self.settle_facts(&person, &[], &[]).await?;
+        }
         for (job, sources) in sources {
             if self.jobs().contains(&job) {
                 self.records().enqueue(&user, &sources, job).await?;
@@ -143,8 +146,8 @@ impl MemoryEngine {
         Ok(retraction)
     }
 
-    /// Brings back what was taken back, and counts it: what nobody has changed since. What the engine makes from other
-    /// records by itself is made anew instead.
+    /// Brings back what was taken back, and counts it: what nobody has changed since. Summaries that the engine makes by
+    /// itself are made anew instead.
     ///
     /// # Errors
     /// `NotFound` when there is no such retraction within `scope`; the store's.
@@ -163,8 +166,8 @@ impl MemoryEngine {
             let Some(mut record) = record.filter(|r| r.state == State::Revoked && r.revision == taken.revision) else {
                 continue;
             };
-            if Job::making(&record.kind).is_some_and(|job| record.trust == Trust::Derived && self.jobs().contains(&job))
-            {
+            // Summaries are made anew: others may cover by now what they covered.
+            if record.kind == Kind::SUMMARY && record.trust == Trust::Derived && self.jobs().contains(&Job::Summary) {
                 continue;
             }
             let mode = PutMode::Update { revision: record.revision };
@@ -173,6 +176,9 @@ impl MemoryEngine {
         }
         let count = writes.len() as u64;
         self.write(&user, writes).await?;
+        for person in self.are_facts_among(scope, &ids).await? {
+            self.settle_facts(&person, &[], &[]).await?;
+        }
         let entries: Vec<RecordId> = entries.iter().map(|entry| entry.id).collect();
         self.records().delete(&user, &entries).await?;
         Ok(count)
