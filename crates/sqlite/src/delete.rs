@@ -4,12 +4,12 @@ use memory_core::{ContentHash, RecordId, Timestamp, Tombstone};
 use rusqlite::{Connection, params};
 
 use crate::{
+    changes,
     failure::Failure,
     put::remove_derived,
     records,
     scopes::{self, Reach},
     statement::Statement,
-    vectors,
 };
 
 /// Deletes the records of these ids within reach, and gives those that were there.
@@ -31,7 +31,7 @@ pub(crate) fn delete(
         }
         gone.push(*id);
     }
-    vectors::forget_old_changes(connection)?;
+    changes::forget_old(connection)?;
     Ok(gone)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone]) -> Result<
     for tombstone in tombstones {
         new += u64::from(bury_one(connection, tombstone)?);
     }
-    vectors::forget_old_changes(connection)?;
+    changes::forget_old(connection)?;
     Ok(new)
 }
 

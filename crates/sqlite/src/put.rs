@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    backlog,
+    backlog, changes,
     failure::Failure,
     keywords, records,
     scopes::{self, Place},
@@ -28,7 +28,7 @@ pub(crate) fn put(connection: &Connection, writes: Vec<Write>) -> Result<(Vec<Wr
         };
         written.push(put_one(connection, place, write, &mut replaced)?);
     }
-    vectors::forget_old_changes(connection)?;
+    changes::forget_old(connection)?;
     Ok((written, replaced))
 }
 

@@ -279,6 +279,18 @@ async fn a_file_of_schema_two_is_read() {
     assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
 }
 
+/// The file was made by the first version that keeps terms in memory, and logs their changes.
+#[tokio::test]
+async fn a_file_of_schema_three_is_read() {
+    let (_directory, path) = place();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-3.sqlite"), &path).unwrap();
+    let store = open(&path).await;
+    for _ in 0..2 {
+        assert_eq!((found(&store, &lin(), "海鲜").await, found(&store, &lin(), "c++").await), (1, 1));
+    }
+    assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
+}
+
 /// Makes the file above. Never again for a schema that was released: `cargo test -- --ignored make_the_golden_file`.
 #[tokio::test]
 #[ignore = "it writes into the source tree"]
