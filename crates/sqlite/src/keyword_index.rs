@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use memory_core::Hit;
+use memory_core::{Filter, Hit};
 use memory_keyword_store::{Bm25, KeywordQuery, Postings, find, packed};
 use parking_lot::{Mutex, RwLock};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{CachedStatement, Connection};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
@@ -64,7 +64,8 @@ impl KeywordIndex {
         // Several are held at once. Whoever holds one has all those before it already, so that nobody waits in a circle.
         let parts: Vec<_> = parts.iter().map(|part| part.read()).collect();
         let parts: Vec<&Postings<i64>> = parts.iter().map(|part| &part.postings).collect();
-        let admit = |row| admits(connection, query, row);
+        let mut admits = query.filter.as_ref().map(|filter| Admission::of(connection, filter)).transpose()?;
+        let admit = |row| admits.as_mut().map_or(Ok(true), |admits| admits.row(row));
         let found = find(&Bm25::default(), &parts, groups.as_ref(), &query.clauses, query.limit, admit)?;
         Ok(found.into_iter().map(|(id, score)| Hit { id, score }).collect())
     }
@@ -105,12 +106,23 @@ fn take(postings: &mut Postings<i64>, stored: &keywords::StoredTerms<'_>) -> Res
     Ok(())
 }
 
-/// Whether the query's filter lets a record pass.
-fn admits(connection: &Connection, query: &KeywordQuery, row: i64) -> Result<bool, Failure> {
-    let Some(filter) = &query.filter else { return Ok(true) };
-    let mut statement =
-        Statement::new("SELECT 1 FROM records r CROSS JOIN scopes s ON s.scope = r.scope WHERE r.record = ");
-    filter_sql::write(filter, statement.bind(row).push(" AND "));
-    let (mut prepared, values) = statement.prepare(connection)?;
-    Ok(prepared.query_row(values, |_| Ok(())).optional()?.is_some())
+/// What a filter says about single records.
+struct Admission<'c> {
+    prepared: CachedStatement<'c>,
+    row: usize,
+}
+
+impl<'c> Admission<'c> {
+    fn of(connection: &'c Connection, filter: &Filter) -> rusqlite::Result<Self> {
+        let mut statement = Statement::new("SELECT 1 FROM records r CROSS JOIN scopes s ON s.scope = r.scope WHERE ");
+        filter_sql::write(filter, &mut statement);
+        statement.push(" AND r.record = ?");
+        let (prepared, row) = statement.prepare_for_each(connection)?;
+        Ok(Self { prepared, row })
+    }
+
+    fn row(&mut self, row: i64) -> Result<bool, Failure> {
+        self.prepared.raw_bind_parameter(self.row, row)?;
+        Ok(self.prepared.raw_query().next()?.is_some())
+    }
 }

@@ -75,10 +75,8 @@ async fn whoever_missed_more_changes_than_are_kept_reads_everything_anew() {
     Connection::open(&path).unwrap().execute_batch("INSERT INTO changes VALUES (50000, 0)").unwrap();
     embed(&one, &records[1], vector(1)).await;
     embed(&one, &records[2], vector(2)).await;
-    let kept: i64 = Connection::open(&path)
-        .unwrap()
-        .query_row("SELECT min(change) FROM changes", [], |row| row.get(0))
-        .unwrap();
+    let kept: i64 =
+        Connection::open(&path).unwrap().query_row("SELECT min(change) FROM changes", [], |row| row.get(0)).unwrap();
     assert!(kept > 1, "{kept}");
     assert_eq!((near(&other, &lin(), vector(0)).await, found(&other, &lin(), "words").await), (3, 3));
     RecordStore::delete(&one, &lin(), &[records[0].id]).await.unwrap();

@@ -19,7 +19,8 @@ fn ranked(
     admit: impl Fn(i64) -> bool,
 ) -> Vec<(RecordId, Score)> {
     let wanted = Wanted::of(clauses);
-    let reached: Vec<_> = documents.iter().filter(|(_, (g, _))| groups.is_none_or(|groups| groups.contains(g))).collect();
+    let reached: Vec<_> =
+        documents.iter().filter(|(_, (g, _))| groups.is_none_or(|groups| groups.contains(g))).collect();
     let candidate = |(number, (_, words)): &(&i64, &Document)| {
         let terms: Terms = words.iter().collect();
         let counts: Vec<u32> = wanted.terms().iter().map(|term| terms.count(term)).collect();
@@ -92,6 +93,7 @@ fn what_was_removed_is_cleared_away_when_it_is_most() {
     assert_eq!(postings.len(), 1000);
     assert!(postings.documents.len() <= 2 * postings.len() + FEW, "{}", postings.documents.len());
     let limit = 9999;
-    let found = find(&Bm25::default(), &[&postings], None, &[Clause::term("猫")], limit, |_| Ok::<_, Infallible>(true));
+    let found =
+        find(&Bm25::default(), &[&postings], None, &[Clause::term("猫")], limit, |_| Ok::<_, Infallible>(true));
     assert_eq!(found.unwrap().len(), 1000);
 }
