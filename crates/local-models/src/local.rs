@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result, Score};
+use memory_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result, Score, text::is_han};
 use memory_embedder::{Embedder, Purpose};
 use memory_reranker::Reranker;
 use parking_lot::Mutex;
@@ -98,6 +98,26 @@ pub struct LocalEmbedder {
     space: EmbeddingSpace,
 }
 
+/// What texts without anything in common score in e5-small, by the part of each that is Chinese: higher within Chinese
+/// than within English, and lower from one to the other. `docs/RETRIEVAL.md` says what it was measured on.
+fn unrelated_e5(question: f64, text: f64) -> f64 {
+    const CHINESE: f64 = 0.83;
+    const OTHERS: f64 = 0.74;
+    const ACROSS: f64 = 0.7;
+    let across = question * (1.0 - text) + (1.0 - question) * text;
+    CHINESE * question * text + OTHERS * (1.0 - question) * (1.0 - text) + ACROSS * across
+}
+
+/// Which part of a text's characters are Chinese, marks and blanks not counted; 0 of one that has no others.
+///
+/// A Chinese character says about as much as a short English word, so each counts as three letters.
+fn part_han(text: &str) -> f64 {
+    const LETTERS: usize = 3;
+    let all = text.chars().filter(|c| c.is_alphanumeric());
+    let (han, others) = all.fold((0, 0), |(h, o), c| if is_han(c) { (h + LETTERS, o) } else { (h, o + 1) });
+    if han == 0 { 0.0 } else { han as f64 / (han + others) as f64 }
+}
+
 #[async_trait]
 impl Embedder for LocalEmbedder {
     fn space(&self) -> &EmbeddingSpace {
@@ -113,9 +133,13 @@ impl Embedder for LocalEmbedder {
     }
 
     fn score_floor(&self) -> f64 {
-        // Cosines of the e5 family lie in a narrow band: texts that have nothing in common are at .74 (English) to .83
-        // (Chinese), so that only what is far below that is no evidence. Those of others begin near zero.
+        // Cosines of the e5 family lie in a narrow band, so that only what is far below it is no evidence. Those of others
+        // begin near zero.
         if self.model.0.model.is_e5() { 0.7 } else { 0.1 }
+    }
+
+    fn unrelated(&self, question: &str, text: &str) -> f64 {
+        if self.model.0.model.is_e5() { unrelated_e5(part_han(question), part_han(text)) } else { self.score_floor() }
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
@@ -191,5 +215,22 @@ impl Reranker for LateInteractionReranker {
             known.iter().map(score).collect()
         };
         self.model.0.asking.run(judge).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unrelated_lies_where_the_two_languages_put_it() {
+        let between = |question: &str, text: &str| unrelated_e5(part_han(question), part_han(text));
+        let (chinese, english) = ("我的猫叫什么名字？", "What is my cat called?");
+        assert!((between(chinese, "小橘今年三岁。") - 0.83).abs() < 1e-9);
+        assert!((between(english, "I have a cat.") - 0.74).abs() < 1e-9);
+        assert!((between(chinese, english) - 0.7).abs() < 1e-9 && (between(english, chinese) - 0.7).abs() < 1e-9);
+        let mixed = between(chinese, "我的猫叫 Ginger");
+        assert!(mixed > 0.74 && mixed < 0.83, "{mixed}");
+        assert!((between("?!", "") - 0.74).abs() < 1e-9, "what holds no letters is not Chinese");
     }
 }
