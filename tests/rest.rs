@@ -85,15 +85,18 @@ impl Respond for Rest {
     }
 }
 
+/// Record, time, text, translation and millionths of a score.
+type Told = (String, Timestamp, String, Option<String>, i64);
+
 /// What a source says of one event, as far as both can: the direct one knows no number of a document's table.
-fn told(evidence: &Evidence) -> (String, Timestamp, String, Option<String>, i64) {
+fn told(evidence: &Evidence) -> Told {
     let at: Timestamp = evidence.created_at.clone().unwrap().parse().unwrap();
     let score = (evidence.match_score * 1e6).round() as i64;
     let text = evidence.content_text.clone().unwrap();
     (evidence.record_id.clone().unwrap(), at, text, evidence.translated_text.clone(), score)
 }
 
-fn slots(evidence: &MemoryEvidence) -> [Option<Vec<(String, Timestamp, String, Option<String>, i64)>>; 3] {
+fn slots(evidence: &MemoryEvidence) -> [Option<Vec<Told>>; 3] {
     let all = [&evidence.supabase_vector, &evidence.supabase_keyword, &evidence.local_keyword];
     all.map(|slot| slot.as_ref().map(|slot| slot.iter().map(told).collect()))
 }
