@@ -239,7 +239,9 @@ impl MemoryEngine {
     /// tombstone, so that it does not come back. Many are removed in several transactions; when one of them fails, those
     /// before it hold, and the call can be repeated.
     pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<u64> {
-        let filter = match what.into() {
+        let what = what.into();
+        let forgets_all = what == Forget::Everything;
+        let filter = match what {
             Forget::Ids(ids) => {
                 let mut count = 0;
                 for ids in ids.chunks(PAGE) {
@@ -254,11 +256,16 @@ impl MemoryEngine {
         loop {
             let page = self.scan(scope, &ScanQuery::oldest(PAGE).with_filter(filter.clone())).await?;
             if page.records.is_empty() {
-                return Ok(count);
+                break;
             }
             let ids: Vec<RecordId> = page.records.iter().map(|r| r.id).collect();
             count += self.forget_page(scope, &ids).await?;
         }
+        if forgets_all && *scope == scope.namespace() {
+            self.synonyms().store().clear(scope).await?;
+            self.synonyms().forget(scope);
+        }
+        Ok(count)
     }
 
     async fn forget_page(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {

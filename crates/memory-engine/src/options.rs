@@ -47,8 +47,12 @@ pub struct RecallOptions {
     /// From which keyword score on a hit answers the question, and is not only the best there is: about the part of the
     /// question's words that it holds, the rare ones counting more; see [`Bm25`](memory_keyword_store::Bm25).
     pub relevant_words: f64,
-    /// From which part of the way between an unrelated text and the same text on (0 to 1) a vector does.
+    /// From which part of the way between an [unrelated](crate::Embedder::unrelated) text and the same text on (0 to 1) a
+    /// vector does.
     pub relevant_nearness: f64,
+    /// What words count for beside a vector that knows about meaning, 0 to 1: with both, the parts that they hold of what
+    /// each would need by itself add up, that of the words multiplied by this. A day of the week or a name is soon shared.
+    pub words_beside_nearness: f64,
     /// From which similarity on (0 to 1) a hit only repeats a better one and goes behind all others.
     pub near_duplicate: f64,
 }
@@ -73,7 +77,8 @@ impl Default for RecallOptions {
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
             speaker_boost: 1.2,
             relevant_words: 0.35,
-            relevant_nearness: 0.55,
+            relevant_nearness: 0.4,
+            words_beside_nearness: 0.25,
             near_duplicate: 0.8,
         }
     }

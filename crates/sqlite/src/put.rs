@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    backlog, derivations,
+    backlog, changes, derivations,
     failure::Failure,
     keywords, records,
     scopes::{self, Place},
@@ -43,7 +43,7 @@ pub(crate) fn put(
     for (i, namespace) in changed {
         written[i].withdrawn = derivations::withdraw(connection, namespace, written[i].id, &batch, now)?;
     }
-    vectors::forget_old_changes(connection)?;
+    changes::forget_old(connection)?;
     Ok((written, replaced))
 }
 

@@ -280,7 +280,7 @@ async fn a_file_of_schema_two_is_read() {
     assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
 }
 
-/// The file was made by the first version that knows what was made from what.
+/// The file was made by the first version that knows what was made from what, and logs changes of terms.
 #[tokio::test]
 async fn a_file_of_schema_three_is_read() {
     let (_directory, path) = place();
@@ -291,6 +291,10 @@ async fn a_file_of_schema_three_is_read() {
     let (failures, stats) = (store.failures(&lin(), 9).await.unwrap(), store.stats(&lin()).await.unwrap());
     assert_eq!((failures.len(), failures[0].id, failures[0].retry_at), (1, expected[2].id, None));
     assert_eq!((stats.backlog.len(), stats.given_up), (0, [(Job::Embedding, 1)].into()));
+    for _ in 0..2 {
+        assert_eq!((found(&store, &lin(), "海鲜").await, found(&store, &lin(), "c++").await), (1, 1));
+    }
+    assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
 }
 
 /// Makes the file above. Never again for a schema that was released: `cargo test -- --ignored make_the_golden_file`.
