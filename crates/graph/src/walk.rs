@@ -179,6 +179,7 @@ impl<'q> Walk<'q> {
     pub fn edges(&mut self, rows: impl IntoIterator<Item = EdgeRow>) {
         let mut rows: Vec<EdgeRow> = rows.into_iter().collect();
         rows.sort_by(latest_first);
+        rows.dedup();
         rows.truncate(Self::MAX_EDGES);
         for row in rows {
             let holds = |time| {

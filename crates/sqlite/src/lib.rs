@@ -6,6 +6,8 @@ mod connection;
 mod delete;
 mod failure;
 mod filter_sql;
+mod graph;
+mod graph_walk;
 mod keyword_search;
 mod keywords;
 mod migration;
