@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use memory_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
 use memory_embedder::{Embedder, HashEmbedder};
+use memory_graph::{GraphExtractor, GraphStore, MemoryGraphStore};
 use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
 use memory_reranker::Reranker;
 use memory_scene::ScenePolicy;
@@ -15,6 +16,7 @@ use crate::{
     database::{Address, Place},
     dates::index_fingerprint,
     engine::{Parts, Stores},
+    entity_graph::GraphParts,
 };
 
 /// Puts a [`MemoryEngine`] together. Without a word about stores it keeps everything in memory.
@@ -29,6 +31,8 @@ pub struct Builder {
     options: RecallOptions,
     scene_policy: ScenePolicy,
     synonyms: Option<Arc<dyn SynonymStore>>,
+    graph_store: Option<Arc<dyn GraphStore>>,
+    graph_extractor: Option<Arc<dyn GraphExtractor>>,
     mismatch: Mismatch,
     background: bool,
 }
@@ -73,6 +77,8 @@ impl Default for Builder {
             options: RecallOptions::default(),
             scene_policy: ScenePolicy::default(),
             synonyms: None,
+            graph_store: None,
+            graph_extractor: None,
             mismatch: Mismatch::default(),
             background: true,
         }
@@ -108,8 +114,8 @@ impl Builder {
         self
     }
 
-    /// Keeps everything in stores of the caller's own. The vector store's space has to be the embedder's. Synonyms stay in
-    /// memory, unless [`synonyms`](Self::synonyms) names a store for them.
+    /// Keeps everything in stores of the caller's own. The vector store's space has to be the embedder's. Synonyms and the
+    /// graph stay in memory, unless [`synonyms`](Self::synonyms) and [`graph_store`](Self::graph_store) name stores for them.
     pub fn stores(
         mut self,
         records: Arc<dyn RecordStore>,
@@ -168,6 +174,19 @@ impl Builder {
         self
     }
 
+    /// Has this find out what records say about entities and relations, and recalls go by it, too. Without it there is no
+    /// graph. [`EntityGraph::index`](crate::EntityGraph::index) has records read.
+    pub fn graph(mut self, extractor: Arc<dyn GraphExtractor>) -> Self {
+        self.graph_extractor = Some(extractor);
+        self
+    }
+
+    /// Keeps the graph there; beside the records, unless told otherwise.
+    pub fn graph_store(mut self, store: Arc<dyn GraphStore>) -> Self {
+        self.graph_store = Some(store);
+        self
+    }
+
     /// What to do about a store whose indexes were made otherwise.
     pub fn on_mismatch(mut self, mismatch: Mismatch) -> Self {
         self.mismatch = mismatch;
@@ -191,15 +210,16 @@ impl Builder {
         let space = self.embedder.space().clone();
         let analyzed_by = index_fingerprint(self.analyzer.as_ref());
         let in_memory = || -> Arc<dyn SynonymStore> { Arc::new(MemorySynonymStore::new()) };
-        let (stores, synonyms) = match self.backend {
-            Backend::Stores(stores) => (stores, in_memory()),
+        let graph_in_memory = || -> Arc<dyn GraphStore> { Arc::new(MemoryGraphStore::new()) };
+        let (stores, synonyms, graph) = match self.backend {
+            Backend::Stores(stores) => (stores, in_memory(), graph_in_memory()),
             Backend::Memory => {
                 let stores = Stores {
                     records: Arc::new(MemoryRecordStore::with_clock(Arc::clone(&self.clock))),
                     keywords: Arc::new(MemoryKeywordStore::new()),
                     vectors: Arc::new(MemoryVectorStore::new(space.clone())),
                 };
-                (stores, in_memory())
+                (stores, in_memory(), graph_in_memory())
             }
             #[cfg(feature = "sqlite")]
             Backend::Sqlite(path) => {
@@ -213,7 +233,7 @@ impl Builder {
                     });
                 let store = Arc::new(SqliteStore::open(path, options).await?);
                 let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
-                (stores, store as Arc<dyn SynonymStore>)
+                (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
             }
             #[cfg(feature = "postgres")]
             Backend::Postgres(Address(url)) => {
@@ -227,7 +247,7 @@ impl Builder {
                     });
                 let store = Arc::new(PostgresStore::connect(&url, options).await?);
                 let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
-                (stores, store as Arc<dyn SynonymStore>)
+                (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
             }
             #[cfg(not(feature = "postgres"))]
             Backend::Postgres(_) => {
@@ -244,8 +264,10 @@ impl Builder {
         }
         let synonyms = self.synonyms.unwrap_or(synonyms);
         let thesaurus = SharedThesaurus::new(synonyms, Arc::clone(&self.analyzer), Arc::clone(&self.clock));
+        let graph = GraphParts { store: self.graph_store.unwrap_or(graph), extractor: self.graph_extractor };
         let parts = Parts {
             stores,
+            graph,
             thesaurus,
             scene_policy: self.scene_policy,
             embedder: self.embedder,

@@ -15,8 +15,9 @@ use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Enhanced, Enhancement, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn, dates,
-    enhance,
+    Builder, Enhanced, Enhancement, EntityGraph, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery,
+    Turn, dates, enhance,
+    entity_graph::GraphParts,
     indexer::{self, indexed_text},
     pipeline,
 };
@@ -58,6 +59,7 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) stores: Stores,
+    pub(crate) graph: GraphParts,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) reranker: Option<Arc<dyn Reranker>>,
     pub(crate) analyzer: Arc<dyn Analyzer>,
@@ -168,6 +170,7 @@ impl MemoryEngine {
         if !gone.is_empty() {
             self.keywords().delete(scope, &gone).await?;
             self.vectors().delete(scope, &gone).await?;
+            self.graph_parts().store.delete(scope, &gone).await?;
         }
         let pending = entries.into_iter().zip(written).filter(|(_, w)| w.pending.contains(&Job::Keywords));
         let (entries, done): (Vec<_>, Vec<_>) = pending
@@ -193,6 +196,7 @@ impl MemoryEngine {
             if self.records().get(&done.scope, &ids).await?.first().is_none_or(Option::is_none) {
                 self.keywords().delete(&done.scope, &ids).await?;
                 self.vectors().delete(&done.scope, &ids).await?;
+                self.graph_parts().store.delete(&done.scope, &ids).await?;
             }
         }
         Ok(())
@@ -260,6 +264,7 @@ impl MemoryEngine {
         // All that were asked for, not only what was there: an earlier call may have stopped half-way.
         self.keywords().delete(scope, ids).await?;
         self.vectors().delete(scope, ids).await?;
+        self.graph_parts().store.delete(scope, ids).await?;
         Ok(gone.len() as u64)
     }
 
@@ -294,6 +299,7 @@ impl MemoryEngine {
         let ids: Vec<RecordId> = tombstones.iter().map(|t| t.id).collect();
         self.keywords().delete(scope, &ids).await?;
         self.vectors().delete(scope, &ids).await?;
+        self.graph_parts().store.delete(scope, &ids).await?;
         Ok(new)
     }
 
@@ -353,6 +359,15 @@ impl MemoryEngine {
     /// [`refresh`](SharedThesaurus::refresh).
     pub fn synonyms(&self) -> &SharedThesaurus {
         &self.inner.parts.thesaurus
+    }
+
+    /// What the memories say about entities and relations.
+    pub fn graph(&self) -> EntityGraph {
+        EntityGraph::new(self.clone())
+    }
+
+    pub(crate) fn graph_parts(&self) -> &GraphParts {
+        &self.inner.parts.graph
     }
 
     pub(crate) fn records(&self) -> &Arc<dyn RecordStore> {

@@ -91,7 +91,8 @@ fn fits(found: &Found, words: Option<f64>, embedder: &dyn Embedder, plan: &Plan<
             let floor = embedder.score_floor();
             embedder.semantic_weight() > 0.0 && score >= floor + (1.0 - floor) * plan.options.relevant_nearness
         }
-        Arm::Neighbor => false,
+        // To be near to what the question names is no answer to it.
+        Arm::Graph | Arm::Neighbor => false,
     }
 }
 
