@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use memory_core::{Filter, Record, RecordId, Result, Scope, State};
 use parking_lot::RwLock;
 
-use crate::{Ask, EdgeRow, EntityId, GraphEntry, GraphQuery, GraphStats, GraphStore, MentionRow, Rows, Subgraph, Walk};
+use crate::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
 
 /// A [`GraphStore`] in memory, gone with the process.
 ///
@@ -47,7 +47,7 @@ impl GraphStore for MemoryGraphStore {
             if entry.extraction.is_empty() || entry.record.state != State::Active {
                 shelf.remove(&key);
             } else {
-                shelf.insert(key, Said { record: Arc::clone(&entry.record), rows: Rows::of(entry) });
+                shelf.insert(key, Said { record: Arc::clone(&entry.record), rows: Rows::whole(entry) });
             }
         }
         Ok(())
@@ -65,9 +65,8 @@ impl GraphStore for MemoryGraphStore {
         let parts = shelves.iter().filter(|(owner, _)| meet(scope, owner)).map(|(owner, shelf)| {
             let matches =
                 |said: &&Said| query.filter.as_ref().is_none_or(|filter: &Filter| filter.matches(&said.record));
-            let seen: Vec<&Said> =
-                shelf.values().filter(|said| scope.covers(&said.record.scope)).filter(matches).collect();
-            walk(owner, query, &seen)
+            let seen = shelf.values().filter(|said| scope.covers(&said.record.scope)).filter(matches);
+            Walk::over(owner, query, &seen.map(|said| &said.rows).collect::<Vec<_>>())
         });
         Ok(Subgraph::merged(parts, query.entities, query.edges))
     }
@@ -104,55 +103,4 @@ impl MemoryGraphStore {
 /// Whether a scope reaches into a namespace.
 fn meet(scope: &Scope, owner: &Scope) -> bool {
     scope.namespace().covers(owner)
-}
-
-fn walk(owner: &Scope, query: &GraphQuery, seen: &[&Said]) -> Subgraph {
-    let mut walk = Walk::new(owner, query, || most_mentioned(seen, query.entities));
-    while let Some(ask) = walk.next() {
-        match ask {
-            Ask::Aliases(of) => {
-                let rows = seen.iter().flat_map(|said| &said.rows.aliases);
-                walk.aliases(rows.filter(|row| of.contains(&row.entity) || of.contains(&row.alias)).cloned());
-            }
-            Ask::Edges(of) => walk.edges(edges(seen, &of)),
-            Ask::Mentions(of) => {
-                let rows = mentions(seen, &of, walk.evidence());
-                walk.mentions(rows);
-            }
-        }
-    }
-    walk.finish()
-}
-
-fn most_mentioned(seen: &[&Said], limit: usize) -> Vec<EntityId> {
-    let mut counts: BTreeMap<EntityId, u64> = BTreeMap::new();
-    for row in seen.iter().flat_map(|said| &said.rows.mentions) {
-        *counts.entry(row.entity).or_default() += 1;
-    }
-    let mut all: Vec<(EntityId, u64)> = counts.into_iter().collect();
-    all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    all.into_iter().take(limit).map(|(id, _)| id).collect()
-}
-
-fn edges(seen: &[&Said], of: &BTreeSet<EntityId>) -> Vec<EdgeRow> {
-    let mut rows = Vec::new();
-    for said in seen {
-        let touched = said.rows.edges.iter().filter(|row| of.contains(&row.source) || of.contains(&row.target));
-        rows.extend(touched.map(|row| Rows::filled(row.clone(), said.record.valid_from, said.record.valid_until)));
-    }
-    rows
-}
-
-fn mentions(seen: &[&Said], of: &BTreeSet<EntityId>, each: usize) -> Vec<MentionRow> {
-    let mut by_entity: BTreeMap<EntityId, Vec<&MentionRow>> = BTreeMap::new();
-    for row in seen.iter().flat_map(|said| &said.rows.mentions).filter(|row| of.contains(&row.entity)) {
-        by_entity.entry(row.entity).or_default().push(row);
-    }
-    let mut rows = Vec::new();
-    for mut own in by_entity.into_values() {
-        own.sort_by(|a, b| b.record.cmp(&a.record));
-        let total = own.len() as u64;
-        rows.extend(own.into_iter().take(each).map(|row| MentionRow { total, ..row.clone() }));
-    }
-    rows
 }

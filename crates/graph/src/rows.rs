@@ -94,6 +94,14 @@ impl Rows {
         rows
     }
 
+    /// The same with the record's validity filled in, for a store whose records do not change behind its back.
+    pub fn whole(entry: &GraphEntry) -> Self {
+        let mut rows = Self::of(entry);
+        let (from, until) = (entry.record.valid_from, entry.record.valid_until);
+        rows.edges = rows.edges.into_iter().map(|edge| Self::filled(edge, from, until)).collect();
+        rows
+    }
+
     /// An edge with the record's own validity where it says nothing of its own.
     pub fn filled(mut edge: EdgeRow, valid_from: Option<Timestamp>, valid_until: Option<Timestamp>) -> EdgeRow {
         if edge.valid_from.is_none() && edge.valid_until.is_none() {

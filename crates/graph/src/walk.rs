@@ -1,6 +1,7 @@
 //! The walk, which is the same for every store.
 
 mod groups;
+mod over;
 mod result;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,32 +16,13 @@ pub(crate) use groups::Groups;
 /// It knows nothing of a database. Whoever gives it rows sees to it that they are of active records that the reader sees
 /// and that match the query's filter; then every store gives the same answers.
 ///
+/// [`Walk::over`] does all that for a store that has the rows at hand:
+///
 /// ```
-/// # use memory_core::{Record, Scope};
-/// # use memory_engine_graph::{Ask, GraphQuery, Rows, Subgraph, Walk};
-/// /// Over all that the records in sight say, latest first.
-/// fn walked(owner: &Scope, query: &GraphQuery, seen: &[Rows]) -> Subgraph {
-///     let mut walk = Walk::new(owner, query, || Vec::new());
-///     while let Some(ask) = walk.next() {
-///         match ask {
-///             Ask::Aliases(of) => {
-///                 let rows = seen.iter().flat_map(|rows| &rows.aliases);
-///                 walk.aliases(rows.filter(|row| of.contains(&row.entity) || of.contains(&row.alias)).cloned());
-///             }
-///             Ask::Edges(of) => {
-///                 let rows = seen.iter().flat_map(|rows| &rows.edges);
-///                 walk.edges(rows.filter(|row| of.contains(&row.source) || of.contains(&row.target)).cloned());
-///             }
-///             Ask::Mentions(of) => {
-///                 let rows = seen.iter().flat_map(|rows| &rows.mentions);
-///                 walk.mentions(rows.filter(|row| of.contains(&row.entity)).cloned());
-///             }
-///         }
-///     }
-///     walk.finish()
-/// }
-/// # let lin = Scope::user("lin")?;
-/// # assert!(walked(&lin, &GraphQuery::of(["Anna"]), &[]).is_empty());
+/// # use memory_core::Scope;
+/// # use memory_engine_graph::{GraphQuery, Walk};
+/// let lin = Scope::user("lin")?;
+/// assert!(Walk::over(&lin, &GraphQuery::of(["Anna"]), &[]).is_empty());
 /// # Ok::<(), memory_core::Error>(())
 /// ```
 #[derive(Debug)]

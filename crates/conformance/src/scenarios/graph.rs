@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory_core::{ErrorKind, Field, Filter, Op, Record, RecordId, Scope, State, Timestamp};
 use memory_graph::{
     Edge, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore, GraphStoreExt,
-    Mention, Relation, Seeds, Subgraph,
+    MemoryGraphStore, Mention, Relation, Seeds, Subgraph,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -407,6 +407,8 @@ fn name(number: u8) -> String {
 /// What records say, kept as plainly as can be: facts by record, and nothing put together before it is asked for.
 #[derive(Debug, Default)]
 struct Plain {
+    /// The yardstick for order and numbers, given the same as the world.
+    twin: MemoryGraphStore,
     said: BTreeMap<(Scope, RecordId), (Scope, Vec<Fact>, Vec<(u8, u8)>)>,
 }
 
@@ -460,6 +462,9 @@ async fn play(world: &World, tenant: &str, step: &Step, plain: &mut Plain) -> Ve
             }
             if world.put(&[&record]).await[0].revision > 0 {
                 world.restate(&record, extraction(facts, aliases)).await;
+                let stored = world.stored(&record).await.ok_or("the record is gone")?;
+                let entry = GraphEntry::new(stored, extraction(facts, aliases));
+                plain.twin.upsert(&record.scope, &[entry]).await?;
                 plain.said.insert(key, (record.scope, facts.clone(), aliases.clone()));
             }
         }
@@ -469,6 +474,7 @@ async fn play(world: &World, tenant: &str, step: &Step, plain: &mut Plain) -> Ve
             if !world.one_database {
                 world.graph.as_ref().unwrap().delete(&reader, &[id(*number)]).await?;
             }
+            plain.twin.delete(&reader, &[id(*number)]).await?;
             plain.said.retain(|(_, record), (at, ..)| *record != id(*number) || !reader.covers(at));
         }
     }
@@ -486,6 +492,14 @@ pub async fn walks_find_what_a_plain_model_finds(world: &World) {
             let reader = reader.within(tenant);
             let query = GraphQuery::of(seeds.iter().map(|seed| name(*seed))).with_hops(*hops).with_limits(100, 100);
             let found = store.expand(&reader, &query).await?;
+            for query in [query.clone(), query.clone().with_limits(2, 3).with_evidence(1)] {
+                let (ours, theirs) = (store.expand(&reader, &query).await?, plain.twin.expand(&reader, &query).await?);
+                ensure!(ours == theirs, "{reader} finds {ours:#?} instead of {theirs:#?}");
+            }
+            let most = GraphQuery::new(Seeds::MostMentioned).with_limits(3, 9);
+            let (ours, theirs) = (store.expand(&reader, &most).await?, plain.twin.expand(&reader, &most).await?);
+            ensure!(ours == theirs, "{reader} finds {ours:#?} most mentioned instead of {theirs:#?}");
+            ensure!(store.stats(&reader).await? == plain.twin.stats(&reader).await?, "{reader} counts otherwise");
             let owners: BTreeSet<Scope> = plain.said.keys().map(|(owner, _)| owner.clone()).collect();
             let (mut entities, mut edges) = (BTreeSet::new(), BTreeSet::new());
             for owner in owners {
