@@ -65,13 +65,11 @@ pub(super) fn settle(raw: Extraction, limits: &ExtractionLimits) -> Extraction {
 /// A mention with names that can be kept, if it has one.
 fn plain(mention: Mention) -> Option<Mention> {
     let (name, titled) = name_of(&mention.name)?;
+    // Only people have titles.
+    let kind = if titled.is_some() && mention.kind == EntityKind::Other { EntityKind::Person } else { mention.kind };
     let mut aliases: Vec<String> = titled.into_iter().collect();
     // Another name keeps its title: "Captain" before it may be what tells it apart.
     aliases.extend(mention.aliases.iter().filter_map(|alias| cleaned(alias)));
-    let kind = match (mention.kind, aliases.first()) {
-        (EntityKind::Other, Some(alias)) if titles::without(alias).is_some() => EntityKind::Person,
-        (kind, _) => kind,
-    };
     Some(Mention { name, kind, aliases })
 }
 
@@ -110,7 +108,10 @@ fn merge(into: &mut Mention, other: Mention, groups: &Groups<String>) {
 
 fn kept(raw: Relation, called: &impl Fn(&str) -> Option<String>) -> Option<Relation> {
     let (source, target) = (called(&raw.source)?, called(&raw.target)?);
-    let relation = fold(raw.relation.replace('_', " ").trim_matches(|c: char| !c.is_alphanumeric()));
+    // Marks that belong to a letter are no punctuation, and stay.
+    let around =
+        |c: char| c.is_whitespace() || c.is_ascii_punctuation() || "，。；：、！？…—“”‘’「」『』《》（）".contains(c);
+    let relation = fold(raw.relation.replace('_', " ").trim_matches(around));
     let fits = !relation.is_empty()
         && relation.len() <= Extraction::MAX_RELATION_BYTES
         && !relation.chars().any(char::is_control)
