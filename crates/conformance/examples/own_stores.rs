@@ -1,6 +1,5 @@
 //! A vector store and a graph store of one's own, each over a plain list behind a lock: what a program has to write to plug in
 //! another database. Run it to have the suite played on them; `tests/own_stores.rs` does so each time.
-#![allow(missing_docs, reason = "an example")]
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use parking_lot::Mutex;
 
 /// Vectors in a list.
 #[derive(Debug)]
-pub struct ListedVectors(EmbeddingSpace, Mutex<Vec<VectorEntry>>);
+pub(crate) struct ListedVectors(EmbeddingSpace, Mutex<Vec<VectorEntry>>);
 
 #[async_trait]
 impl VectorStore for ListedVectors {
@@ -63,7 +62,7 @@ fn cosine(a: &Embedding, b: &Embedding) -> Score {
 
 /// What records say, in a list. The walk is the same for every store.
 #[derive(Debug, Default)]
-pub struct ListedGraph(Mutex<Vec<GraphEntry>>);
+pub(crate) struct ListedGraph(Mutex<Vec<GraphEntry>>);
 
 #[async_trait]
 impl GraphStore for ListedGraph {
@@ -123,7 +122,7 @@ impl GraphStore for ListedGraph {
 }
 
 /// A world with both of them.
-pub fn world() -> World {
+pub(crate) fn world() -> World {
     let clock = clock();
     let records = MemoryRecordStore::with_clock(clock.clone());
     let vectors = ListedVectors(space(), Mutex::default());

@@ -50,10 +50,8 @@ struct Seen<'q> {
 
 impl Seen<'_> {
     async fn walk(&self, connection: &mut PgConnection, owner: &Scope) -> Result<Subgraph, Failure> {
-        let most = match self.query.from {
-            Seeds::MostMentioned => self.most_mentioned(connection).await?,
-            _ => Vec::new(),
-        };
+        let begins = self.query.from == Seeds::MostMentioned;
+        let most = if begins { self.most_mentioned(connection).await? } else { Vec::new() };
         let mut walk = Walk::new(owner, self.query, || most);
         while let Some(ask) = walk.next() {
             match ask {

@@ -404,12 +404,15 @@ fn name(number: u8) -> String {
     ["Anna", "沈砚", "Bob", "臺北", "Old Mill", "carl", "KSK", "Red", "小红"][usize::from(number)].to_owned()
 }
 
+/// Where a record is, and what it says: facts, and who is called what else.
+type Statement = (Scope, Vec<Fact>, Vec<(u8, u8)>);
+
 /// What records say, kept as plainly as can be: facts by record, and nothing put together before it is asked for.
 #[derive(Debug, Default)]
 struct Plain {
     /// The yardstick for order and numbers, given the same as the world.
     twin: MemoryGraphStore,
-    said: BTreeMap<(Scope, RecordId), (Scope, Vec<Fact>, Vec<(u8, u8)>)>,
+    said: BTreeMap<(Scope, RecordId), Statement>,
 }
 
 impl Plain {

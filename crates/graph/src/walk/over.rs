@@ -48,7 +48,7 @@ fn mentions(seen: &[&Rows], of: &BTreeSet<EntityId>, each: usize) -> Vec<Mention
     }
     let mut rows = Vec::new();
     for mut own in by_entity.into_values() {
-        own.sort_by(|a, b| b.record.cmp(&a.record));
+        own.sort_by_key(|row| std::cmp::Reverse(row.record));
         let total = own.len() as u64;
         rows.extend(own.into_iter().take(each).map(|row| MentionRow { total, ..row.clone() }));
     }
