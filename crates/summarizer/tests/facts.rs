@@ -164,3 +164,26 @@ fn a_subject_by_name_is_told_by_name() {
     let fact = RuleFacts::built_in().unwrap().facts(&[said]).remove(0);
     assert_eq!((fact.subject.as_str(), fact.text.as_str()), ("Joanna", "Joanna is allergic to cats."));
 }
+
+#[test]
+fn what_is_said_of_a_relative_is_theirs() {
+    for (text, subject, fact, told) in [
+        ("我女儿今年5岁", "user.女儿", "+age=5", "用户的女儿5岁。"),
+        ("我舅妈平时喜欢编程呢。", "user.舅妈", "+like=编程", "用户的舅妈喜欢编程。"),
+        ("我表姐在广州上班", "user.表姐", "+workplace=广州", "用户的表姐在广州工作。"),
+        ("My brother lives in Boston.", "user.brother", "+home=Boston", "The user's brother lives in Boston."),
+        (
+            "My mom is allergic to shellfish",
+            "user.mother",
+            "+allergy=shellfish",
+            "The user's mother is allergic to shellfish.",
+        ),
+    ] {
+        let facts = found(text);
+        assert_eq!(
+            facts.iter().map(|f| (f.subject.as_str(), short(f), f.text.as_str())).collect::<Vec<_>>(),
+            [(subject, fact.to_owned(), told)],
+            "{text}"
+        );
+    }
+}

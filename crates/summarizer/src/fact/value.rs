@@ -62,7 +62,7 @@ impl Read {
             Self::ZhOrg => one(zh_org(found)),
             Self::School => one(capitalised(cut(found), 5).filter(|name| name.len() > 2)),
             Self::ZhSchool => one(zh_school(found)),
-            Self::Subject => one(phrase(found, 4, 8)),
+            Self::Subject => one(phrase(before_preposition(cut(found)), 4, 8)),
             Self::Place => one(place(found)),
             Self::ZhPlace => one(zh_place(found)),
             Self::ZhFrom => one(zh_from(found)),
@@ -106,7 +106,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    CUT = r"(?:,|，)?\s+(?:but|because|cause|cuz|so|which|who|whom|when|whenever|where|while|since|if|unless|until|although|though|even|especially|too|also|either|anymore|any more|now|lately|nowadays|these days|right now|at the moment|recently|currently|actually|honestly|tbh|lol|haha|btw|however|like you|just like|as well|as i|as it|as a|as my|as much|so much|very much|a lot|a bit|as you|that|after|before|plus|rather|more than|than|today|tonight|yet|again|ever|already|thanks|please|whereas|despite|due to|thus|mostly|mainly|particularly|or something|or anything|and stuff|etc|again|altogether|anyway|for now|here|together|with you|w/)\b.*$|(?:,|，)?\s+and\s+(?:i|i'm|i've|it|it's|he|she|they|we|my|that|this|so|have|has|am|was|were|love|can|can't|will|now|then|also|would|want|need|do|don't|did|there|not|never|is|are|just|really|how|what|could|think|feel|hope|started|went|found|even|try|trying|know|everything|always|still|your|you|his|her|their|our|got|get|had|been|looking|would|i'd|i'll|believe|live|work|use|usually|often|currently)\b.*$|\s*[,，]\s*(?:i|it|he|she|they|we|my|and i|you|so|but|can|could|what|which|who|do|any|please|thanks|this|that|is|are|there|then|not|especially|and my|and it|and we|right|yeah|lol|haha|sorry|please|honestly|tbh|then|just|too|though|actually|how|where|when|let|would|should|or)\b.*$";
+    CUT = r"(?:,|，)?\s+(?:but|because|cause|cuz|so|which|who|whom|when|whenever|where|while|since|if|unless|until|although|though|even|especially|too|also|either|anymore|any more|now|lately|nowadays|these days|right now|at the moment|recently|currently|actually|honestly|tbh|lol|haha|btw|however|like you|just like|as well|as i|as it|as a|as my|as much|so much|very much|a lot|a bit|as you|that|after|before|plus|rather|more than|than|today|tonight|yet|again|ever|already|thanks|please|whereas|despite|due to|thus|mostly|mainly|particularly|or something|or anything|and stuff|etc|again|altogether|anyway|for now|here|together|with you|w/|tho|dude|bro|toooo?|theyre|they're|in it|at the moment|in general)\b.*$|(?:,|，)?\s+and\s+(?:i|i'm|i've|it|it's|he|she|they|we|my|that|this|so|have|has|am|was|were|love|can|can't|will|now|then|also|would|want|need|do|don't|did|there|not|never|is|are|just|really|how|what|could|think|feel|hope|started|went|found|even|try|trying|know|everything|always|still|your|you|his|her|their|our|got|get|had|been|looking|would|i'd|i'll|believe|live|work|use|usually|often|currently)\b.*$|\s*[,，]\s*(?:i|it|he|she|they|we|my|and i|you|so|but|can|could|what|which|who|do|any|please|thanks|this|that|is|are|there|then|not|especially|and my|and it|and we|right|yeah|lol|haha|sorry|please|honestly|tbh|then|just|too|though|actually|how|where|when|let|would|should|or)\b.*$";
     PREPOSITION = r"\s+(?:at|in|on|for|from|with|by|to|into|about|near|during|without|under|over|as|like|and|or|of course)\b.*$";
     FILLER = r"^(?:the|a|an|any|some|all|most|my|our|certain|eating|drinking|having|raw|cooked)\s+";
     VAGUE = r"^(?:it|that|this|these|those|them|they|him|her|you|us|me|he|she|we|i|i'm|anything|something|everything|nothing|everyone|someone|somebody|nobody|much|many|more|less|lot|lots|one|ones|thing|things|stuff|way|part|time|idea|so|not|what|how|why|where|when|who|there|here|both|either|all|none|some|any|very|too|being|a|an|the|to|well|out|enough|few|bit|nothing|your|yours|his|hers|their|theirs|its|our|no|yes|same|better|most|just|only|if|really|doing so|guess)$";
@@ -194,6 +194,10 @@ fn zh_bare(text: &str) -> &str {
 /// A phrase of at most so many words, or of so many Chinese characters.
 fn phrase(text: &str, words: usize, characters: usize) -> Option<String> {
     let text = if has_han(text) { zh_bare(text) } else { cut(text) };
+    let text = ["actually ", "probably ", "definitely ", "also "]
+        .iter()
+        .find_map(|word| text.strip_prefix(word))
+        .unwrap_or(text);
     let fits =
         if has_han(text) { text.chars().count() <= characters } else { text.split_whitespace().count() <= words };
     (fits && !text.is_empty() && !is_vague(text) && !says_you(text)).then(|| one_line(text))
@@ -658,6 +662,8 @@ fn liked(text: &str) -> Vec<String> {
         "rather",
         "other than",
         "than ",
+        "too much",
+        "too many",
     ];
     if narrowed.iter().any(|word| rest.starts_with(word)) {
         return Vec::new();
@@ -689,6 +695,10 @@ fn liked(text: &str) -> Vec<String> {
     if lower.starts_with("the ") && !the.iter().any(|known| lower.starts_with(known)) {
         return Vec::new();
     }
+    let text = ["also ", "actually ", "probably ", "definitely ", "just "]
+        .iter()
+        .find_map(|word| text.strip_prefix(word))
+        .unwrap_or(text);
     let stop = [
         "my ",
         "our ",
@@ -816,7 +826,9 @@ fn liked(text: &str) -> Vec<String> {
     };
     let items = match parts(text) {
         // "electronic and rock music", "hot or warm water" share a head; "A, B" without a last "and" may be anything.
-        items if items.len() > 1 && !alike(&items) && !text.contains(',') => vec![text.to_owned()],
+        items if items.len() > 1 && !text.contains(',') && (!alike(&items) || text.contains(" or ")) => {
+            vec![text.to_owned()]
+        }
         items if items.len() > 1 && !text.contains(" and ") && !text.contains(" or ") && !text.contains(" & ") => {
             Vec::new()
         }
