@@ -264,10 +264,9 @@ fn read(pattern: &Pattern, sentence: &str) -> Vec<(String, String, Language)> {
         let Some(whole) = captures.get(0) else { continue };
         let (mut end, mut value) = (whole.end(), captures.name("v").map(|value| value.as_str()));
         // Before a question only what stands before its comma is stated.
-        if let (true, Some(named)) = (asked, captures.name("v")) {
-            if let Some(comma) = named.as_str().find([',', '，']) {
-                (end, value) = (named.start() + comma, Some(&named.as_str()[..comma]));
-            }
+        let named = captures.name("v").filter(|_| asked);
+        if let Some((named, comma)) = named.and_then(|named| Some((named, named.as_str().find([',', '，'])?))) {
+            (end, value) = (named.start() + comma, Some(&named.as_str()[..comma]));
         }
         if !guard::is_stated(sentence, whole.start()..end) {
             continue;
