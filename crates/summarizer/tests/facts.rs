@@ -4,7 +4,7 @@
 mod tables;
 
 use memory_core::{Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
-use memory_engine_summarizer::{Fact, Polarity, RuleFacts};
+use memory_engine_summarizer::{Cardinality, Fact, Polarity, RuleFacts};
 use tables::{CHINESE, CHINESE_NOTHING, ENGLISH, ENGLISH_NOTHING};
 
 /// A Wednesday.
@@ -163,6 +163,14 @@ fn a_subject_by_name_is_told_by_name() {
     said.speaker = Some("Joanna".into());
     let fact = RuleFacts::built_in().unwrap().facts(&[said]).remove(0);
     assert_eq!((fact.subject.as_str(), fact.text.as_str()), ("Joanna", "Joanna is allergic to cats."));
+}
+
+#[test]
+fn several_may_be_a_colleague_and_one_a_mother() {
+    let holds = |text: &str| found(text)[0].cardinality;
+    assert_eq!(holds("我同事今年29岁"), Cardinality::Many);
+    assert_eq!(holds("我妈妈今年52岁"), Cardinality::Single);
+    assert_eq!(holds("我今年29岁"), Cardinality::Single);
 }
 
 #[test]

@@ -65,6 +65,27 @@ pub(super) fn one_name(word: &str) -> &str {
     }
 }
 
+/// Whether one has at most one of them.
+pub(super) fn is_only_one(kin: &str) -> bool {
+    let one = [
+        "mother",
+        "father",
+        "wife",
+        "husband",
+        "spouse",
+        "partner",
+        "boyfriend",
+        "girlfriend",
+        "妈妈",
+        "爸爸",
+        "老公",
+        "老婆",
+        "男朋友",
+        "女朋友",
+    ];
+    one.contains(&kin) || kin.starts_with("fianc")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -163,6 +163,10 @@ impl RuleFacts {
             self.statement(&turned, quote, &of_relative, &mut theirs);
             // What they are called is known already, as a fact of the speaker.
             theirs.retain(|fact| !["name", "nickname", "family"].contains(&family(&fact.slot)));
+            // Nobody can tell which of several sisters is meant: what is said of one must not end what was said of another.
+            if !relatives::is_only_one(&relative) {
+                theirs.iter_mut().for_each(|fact| fact.cardinality = Cardinality::Many);
+            }
             found.extend(theirs);
         }
     }
