@@ -202,3 +202,58 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
     assert!(!failures[0].reason.contains("poison"), "no text in what is told: {}", failures[0].reason);
     assert_eq!(memory.stats(&lin()).await.unwrap().given_up, [(Job::Facts, 1)].into());
 }
+
+pub(crate) async fn r6_a_long_turn_is_found_by_its_parts_which_cite_it(place: Place) {
+    let memory = by_rules(&place).await;
+    let filler =
+        |n: usize| format!("On day {n} we walked along the river, talked about the weather and had soup for dinner. ");
+    let mut page: String = (0..30).map(filler).collect();
+    page.push_str("The password of the lighthouse is marmalade. ");
+    page.extend((30..60).map(filler));
+    let turn = said(1, &page).with_message_id("page").with_sequence(7);
+    let whole = memory.remember(&story(None), turn).await.unwrap();
+    memory.remember(&story(None), said(2, "A short one.")).await.unwrap();
+    drain(&memory).await;
+    let parts = of_kind(&memory, Kind::CHUNK).await;
+    assert!(parts.len() > 5, "{} parts", parts.len());
+    for part in &parts {
+        assert!(page.contains(&part.text) && part.text.chars().count() <= 600);
+        assert_eq!((part.derived_from.clone(), part.source.sequence), (vec![whole], Some(7)));
+        assert_eq!(part.source.message_id.as_deref(), Some("page"));
+    }
+    let recall = memory.recall(&lin(), "password of the lighthouse").await.unwrap();
+    let first = &recall.hits[0].record;
+    assert!(first.kind == Kind::CHUNK && first.text.contains("marmalade"), "{}", first.text);
+    let again = recall.hits.iter().find(|hit| hit.record.id == whole).and_then(|hit| hit.repeats);
+    assert!(again.is_none_or(|id| id == first.id), "the page as a whole is a repetition");
+    let edited = said(1, "Never mind.").with_message_id("page").with_sequence(7);
+    memory.remember(&story(None), edited).await.unwrap();
+    drain(&memory).await;
+    assert_eq!(of_kind(&memory, Kind::CHUNK).await, []);
+}
+
+pub(crate) async fn r8_entities_are_read_in_the_background_and_their_records_found(place: Place) {
+    use memory_engine::{FactQuery, Fork, RuleExtractor};
+    let memory = place.open_with(|builder| builder.graph(Arc::new(RuleExtractor::default()))).await;
+    let tell = async |branch: Option<&str>, sequence: i64, text: &str| {
+        memory.remember(&story(branch), crate::given::message(sequence, text)).await.unwrap()
+    };
+    tell(None, 1, "Captain Holt sailed the Sea Hawk into the fog.").await;
+    let second = tell(None, 2, "It was known that Captain Holt had once loved Anna Reed.").await;
+    memory.fork(&story(Some("b")), Fork::at(1)).await.unwrap();
+    tell(Some("b"), 2, "Captain Holt met Mary Shelley in the harbour.").await;
+    drain(&memory).await;
+    let around = async |branch: Option<&str>, name: &str| {
+        let found = memory.graph().facts(&story(branch), &FactQuery::about([name])).await.unwrap();
+        let mut names: Vec<String> = found.entities.iter().map(|entity| entity.name.clone()).collect();
+        assert!(found.entities.iter().all(|entity| entity.citation.sequence.is_some()));
+        names.sort();
+        names
+    };
+    assert!(around(None, "Anna Reed").await.iter().any(|name| name.contains("Holt")));
+    assert_eq!(around(Some("b"), "Anna Reed").await, [""; 0], "what comes after the fork is not seen");
+    let seen = around(Some("b"), "Captain Holt").await.join(", ");
+    assert!(seen.contains("Sea Hawk") && seen.contains("Mary Shelley") && !seen.contains("Anna"), "{seen}");
+    memory.forget(&lin(), second).await.unwrap();
+    assert_eq!(around(None, "Anna Reed").await, [""; 0]);
+}
