@@ -39,6 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "temporal",
             "llm",
             "graph",
+            "summarizer",
             "context",
             "sqlite",
             "postgres",
@@ -54,7 +55,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Crates that only the named packages may depend on.
 const KEPT_TO: &[(&str, &[&str])] = &[
     ("rusqlite", &["memory-engine-sqlite"]),
-    ("sqlx", &["memory-engine-postgres"]),
+    ("sqlx", &["memory-engine-postgres", "memory-engine-tests"]),
     ("pgvector", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
     ("ort", &["memory-engine-local-models"]),
