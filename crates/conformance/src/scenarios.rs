@@ -4,11 +4,14 @@
 pub mod adjacency;
 pub mod backlog;
 pub mod concurrency;
+pub mod derivations;
+pub mod failures;
 pub mod filter;
 pub mod forwarding;
 pub mod isolation;
 pub mod keyword_scores;
 pub mod keywords;
+pub mod ledger;
 pub mod model;
 pub mod one_database;
 pub mod paging;
@@ -117,6 +120,7 @@ macro_rules! each_scenario {
                 a_change_of_metadata_does_not_queue_what_is_done,
                 a_record_that_is_no_longer_active_leaves_the_queue_and_comes_back_with_its_state,
                 requeueing_queues_every_active_record_within_the_scope_for_one_job,
+                enqueueing_queues_those_that_are_named_and_within_the_scope,
                 one_backlog_serves_all_tenants,
             }
             keywords {
@@ -172,6 +176,28 @@ macro_rules! each_scenario {
                 verdicts_are_remembered_until_another_one_comes,
                 clearing_takes_everything_within_the_scope_and_nothing_else,
                 calls_about_no_synonyms_do_nothing,
+            }
+            derivations {
+                it_is_known_what_was_made_from_a_record_and_through_others,
+                sources_may_be_named_before_they_are_there_and_changed,
+                what_was_made_from_a_deleted_record_goes_with_it,
+                what_was_made_from_a_buried_record_goes_with_it,
+                what_was_made_from_a_text_that_is_replaced_goes_with_it,
+                what_the_same_batch_writes_stays,
+                what_was_withdrawn_is_derived_again_and_not_imported,
+                what_else_it_was_made_from_is_looked_at_again,
+                nothing_is_made_from_what_has_changed_or_gone,
+                what_goes_leaves_the_indexes_of_its_database,
+            }
+            failures {
+                jobs_are_queued_for_what_is_new_or_says_something_else,
+                what_failed_is_left_alone_until_its_time,
+                what_was_given_up_is_told_and_counted_apart,
+                a_failure_of_what_has_changed_or_gone_says_nothing,
+            }
+            ledger {
+                entries_are_kept_and_wait_for_no_index,
+                a_record_that_becomes_an_entry_leaves_the_indexes_and_the_queue,
             }
             one_database {
                 deleting_a_record_takes_its_terms_and_its_vector_along,

@@ -110,7 +110,8 @@ fn parse_tombstone(value: Value, default: &Scope) -> Result<Tombstone> {
     let mut need = |key: &'static str| keys.text(key)?.ok_or_else(|| anyhow::anyhow!("the tombstone has no \"{key}\""));
     let (id, content_hash, deleted_at) =
         (need("id")?.parse()?, need("content_hash")?.parse()?, need("deleted_at")?.parse()?);
-    Ok(Tombstone { id, scope: address(&mut keys, default)?, content_hash, deleted_at })
+    let withdrawn = keys.take("withdrawn").is_some_and(|value| value == Value::Bool(true));
+    Ok(Tombstone { id, scope: address(&mut keys, default)?, content_hash, deleted_at, withdrawn })
 }
 
 /// The keys of a line that have not been read yet.
@@ -227,6 +228,9 @@ pub(crate) fn write_tombstone(tombstone: &Tombstone) -> Value {
     }
     keys.insert("content_hash".into(), json!(tombstone.content_hash.to_string()));
     keys.insert("deleted_at".into(), json!(tombstone.deleted_at));
+    if tombstone.withdrawn {
+        keys.insert("withdrawn".into(), json!(true));
+    }
     json!({ "tombstone": keys })
 }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 
 use crate::{
-    Adjacent, Clock, Done, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats,
+    Adjacent, Clock, Done, Failure, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats,
     Timestamp, Tombstone, Write, Written,
 };
 
@@ -33,6 +33,9 @@ macro_rules! forward {
             async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
                 (**self).scan(scope, query).await
             }
+            async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+                (**self).derived(scope, ids).await
+            }
             async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
                 (**self).adjacent(scope, ids).await
             }
@@ -50,6 +53,15 @@ macro_rules! forward {
             }
             async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
                 (**self).acknowledge(done).await
+            }
+            async fn fail(&self, failures: &[Failure]) -> Result<()> {
+                (**self).fail(failures).await
+            }
+            async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
+                (**self).failures(scope, limit).await
+            }
+            async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+                (**self).enqueue(scope, ids, job).await
             }
             async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
                 (**self).requeue(scope, job).await

@@ -12,14 +12,14 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use crate::{
-    Adjacent, Clock, Cursor, Done, Filter, Job, Order, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, State, Stats, SystemClock, Tombstone, Write, Written,
+    Adjacent, Clock, Cursor, Done, Failure, Filter, Job, Order, Page, Pending, Record, RecordId, RecordStore, Result,
+    ScanQuery, Scope, Stats, SystemClock, Tombstone, Write, Written,
 };
 use tables::Tables;
 
 /// A [`RecordStore`] in memory: what it holds is gone with it.
 ///
-/// It keeps no index beside the records, so every new record waits in the backlog for both jobs.
+/// It keeps no index beside the records, so every new record waits in the backlog to be indexed.
 #[derive(Debug)]
 pub struct MemoryRecordStore {
     tables: Mutex<Tables>,
@@ -55,7 +55,18 @@ impl RecordStore for MemoryRecordStore {
         for write in writes {
             steps.push(tables.decide(write, &mut decided)?);
         }
-        Ok(steps.into_iter().map(|step| tables.carry_out(step)).collect())
+        let batch: BTreeSet<RecordId> = steps.iter().map(tables::Step::id).collect();
+        let mut changed = Vec::new();
+        let carry_out = |step: tables::Step| {
+            changed.push(step.changed());
+            tables.carry_out(step)
+        };
+        let mut written: Vec<Written> = steps.into_iter().map(carry_out).collect();
+        let now = self.clock.now();
+        for (written, key) in written.iter_mut().zip(changed) {
+            written.withdrawn = key.map_or_else(Vec::new, |key| tables.withdraw(&key, &batch, now));
+        }
+        Ok(written)
     }
 
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
@@ -66,18 +77,18 @@ impl RecordStore for MemoryRecordStore {
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
         let mut tables = self.tables.lock();
         let deleted_at = self.clock.now();
-        let mut gone = Vec::new();
-        for id in ids {
-            let found = tables.all(scope, *id);
-            if found.is_empty() {
-                continue;
+        let found: Vec<(RecordId, Vec<Record>)> = ids.iter().map(|id| (*id, tables.all(scope, *id))).collect();
+        let (mut gone, mut withdrawn) = (Vec::new(), BTreeSet::new());
+        for (id, found) in found {
+            for record in &found {
+                withdrawn.extend(tables.remove(record, deleted_at, false));
             }
-            for record in found {
-                let content_hash = record.content_hash();
-                tables.bury(Tombstone { id: *id, scope: record.scope, content_hash, deleted_at });
+            if !found.is_empty() && !gone.contains(&id) {
+                gone.push(id);
             }
-            gone.push(*id);
         }
+        withdrawn.retain(|id| !gone.contains(id));
+        gone.extend(withdrawn);
         Ok(gone)
     }
 
@@ -101,6 +112,14 @@ impl RecordStore for MemoryRecordStore {
         Ok(Page { records, next })
     }
 
+    async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        let tables = self.tables.lock();
+        let sources = ids.iter().flat_map(|id| tables.all(scope, *id)).map(|record| tables::key(&record));
+        let made: BTreeSet<tables::Key> = sources.flat_map(|key| tables.derived(&key)).collect();
+        let within = |key: &tables::Key| tables.record(key).is_some_and(|record| scope.covers(&record.scope));
+        Ok(made.into_iter().filter(within).map(|(_, id)| id).collect::<BTreeSet<_>>().into_iter().collect())
+    }
+
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         let tables = self.tables.lock();
         Ok(ids.iter().map(|id| tables.find(scope, *id).map_or_else(Adjacent::default, |r| tables.beside(r))).collect())
@@ -118,8 +137,8 @@ impl RecordStore for MemoryRecordStore {
             let at = record.occurred_at;
             stats.oldest = Some(stats.oldest.map_or(at, |t| t.min(at)));
             stats.newest = Some(stats.newest.map_or(at, |t| t.max(at)));
-            for job in tables.waits_for(record) {
-                *stats.backlog.entry(job).or_default() += 1;
+            for (job, given_up) in tables.waits_for(record) {
+                *(if given_up { &mut stats.given_up } else { &mut stats.backlog }).entry(job).or_default() += 1;
             }
         }
         stats.addresses = addresses.len() as u64;
@@ -139,7 +158,7 @@ impl RecordStore for MemoryRecordStore {
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         tombstones.iter().try_for_each(|t| scope.authorize("bury", &t.scope))?;
         let mut tables = self.tables.lock();
-        Ok(tombstones.iter().map(|t| u64::from(tables.bury(t.clone()))).sum())
+        Ok(tombstones.iter().map(|t| u64::from(tables.bury(t))).sum())
     }
 
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
@@ -151,10 +170,31 @@ impl RecordStore for MemoryRecordStore {
         Ok(done.iter().map(|done| tables.acknowledge(done)).collect())
     }
 
+    async fn fail(&self, failures: &[Failure]) -> Result<()> {
+        let mut tables = self.tables.lock();
+        failures.iter().for_each(|failure| tables.fail(failure));
+        Ok(())
+    }
+
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
+        let tables = self.tables.lock();
+        Ok(tables.failures().filter(|failure| scope.covers(&failure.scope)).take(limit).collect())
+    }
+
+    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+        let mut tables = self.tables.lock();
+        let ids: BTreeSet<RecordId> = ids.iter().copied().collect();
+        let found = ids.iter().flat_map(|id| tables.all(scope, *id)).filter(Record::is_indexed);
+        let keys: Vec<_> = found.map(|record| tables::key(&record)).collect();
+        for key in &keys {
+            tables.enqueue(job, key);
+        }
+        Ok(keys.len() as u64)
+    }
+
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
         let mut tables = self.tables.lock();
-        let active = |r: &&Record| r.state == State::Active;
-        let keys: Vec<_> = tables.within(scope).filter(active).map(tables::key).collect();
+        let keys: Vec<_> = tables.within(scope).filter(|r| r.is_indexed()).map(tables::key).collect();
         for key in &keys {
             tables.enqueue(job, key);
         }

@@ -109,6 +109,12 @@ impl Record {
         (self.occurred_at, self.source.sequence.unwrap_or(0), self.id)
     }
 
+    /// Whether it is in the keyword and vector indexes, and so takes part in recall: it is active, and no entry of a
+    /// [ledger](Kind::is_ledger).
+    pub fn is_indexed(&self) -> bool {
+        self.state == State::Active && !self.kind.is_ledger()
+    }
+
     /// Who speaks, when that is more than the role says: `Lin`, but not `user` or `Assistant`.
     pub fn named_speaker(&self) -> Option<&str> {
         let speaker = self.speaker.as_deref()?;
@@ -254,6 +260,22 @@ label! {
     }
 }
 
+impl Kind {
+    /// What the kinds of a ledger begin with.
+    const LEDGER: &'static str = "ledger/";
+
+    /// An application's own books: kept, exported and deleted like any record, written in one transaction with others, and
+    /// never indexed nor recalled. Its name is `ledger/` and the book's.
+    pub fn ledger(book: &str) -> Self {
+        Self::new(format!("{}{book}", Self::LEDGER))
+    }
+
+    /// Whether records of this kind are entries of a ledger.
+    pub fn is_ledger(&self) -> bool {
+        self.as_str().starts_with(Self::LEDGER)
+    }
+}
+
 label! {
     /// Who speaks, as chat APIs name them; callers add names of their own.
     Role {
@@ -325,7 +347,8 @@ closed! {
 }
 
 closed! {
-    /// Whether a record takes part in recall. Only active records are in the keyword and vector indexes.
+    /// Whether a record takes part in recall. Only active records are in the keyword and vector indexes, and of these none
+    /// that belong to a [ledger](Kind::is_ledger).
     State, "state" {
         /// It does.
         Active = "active",

@@ -1,5 +1,6 @@
 //! The contract of the store that holds the truth.
 
+mod job;
 mod put;
 
 use std::{collections::BTreeMap, fmt::Debug, time::Duration};
@@ -7,7 +8,8 @@ use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-pub use put::{Barred, Decision, Outcome, PutMode, Write, Written};
+pub use job::{Done, Failure, Index, Job, Pending};
+pub use put::{Barred, Basis, Decision, Outcome, PutMode, Write, Written};
 
 use crate::{ContentHash, Filter, Record, RecordId, Result, Scope, Timestamp, Trust};
 
@@ -18,7 +20,12 @@ use crate::{ContentHash, Filter, Record, RecordId, Result, Scope, Timestamp, Tru
 /// what is still to be done, and survives a crash.
 ///
 /// Scope comes first in every call and is compiled into every query: a record outside it is treated as not existing.
-/// Only `backlog` and `acknowledge` have none: they belong to the engine's own worker and serve all tenants.
+/// Only `backlog`, `acknowledge` and `fail` have none: they belong to the engine's own worker and serve all tenants.
+///
+/// Nothing outlives what it was made from: when a record is deleted or its text changes, every record that names it in
+/// `derived_from`, directly or through others, is removed in the same transaction, wherever in the user's memory it lives. Its
+/// tombstone is a [withdrawn](Tombstone::withdrawn) one, and what else it was made from is queued for the
+/// [job that makes such records](Job::making).
 ///
 /// # Cancel safety
 /// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
@@ -29,20 +36,24 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// A record's address must lie within `scope`. Where two writes of one batch name the same record, the later sees
     /// what the earlier did. A record that was deleted before is not written again but [`Outcome::Barred`]: see
     /// [`Tombstone`]. Every record that was created, or whose text, [named speaker](Record::named_speaker) or activity
-    /// changed, is queued for the jobs in [`Written::pending`]; a record that is not active leaves the derived indexes.
+    /// changed, is queued for the jobs in [`Written::pending`]; one that is not to be [indexed](Record::is_indexed) leaves the
+    /// derived indexes and the queue. What was made from a text that is replaced goes, unless the same batch writes it: see
+    /// [`Written::withdrawn`].
     ///
     /// # Errors
     /// `InvalidInput` for a record that fails [`Record::validate`]; `Unauthorized` for an address outside `scope`;
-    /// `Conflict` when [`PutMode`] says so or the address of a stored record would change; `NotFound` for an update of
-    /// what is not there. Nothing is written then.
+    /// `Conflict` when [`PutMode`] says so, the address of a stored record would change, or what a write is
+    /// [based on](Write::based_on) is no longer as it was; `NotFound` for an update of what is not there. Nothing is written
+    /// then.
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>>;
 
     /// The records with these ids, in their order; `None` where there is none within `scope`.
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
 
-    /// Deletes the records with these ids, in one transaction, from every index that the backend keeps beside them, and
-    /// leaves a tombstone for each. Gives the ids that were there, in their order. Where `scope` covers several users who
-    /// have a record of one id, it goes for all of them.
+    /// Deletes the records with these ids and what was made from them, in one transaction, from every index that the
+    /// backend keeps beside them, and leaves a tombstone for each. Gives the ids that were there, in their order, and after
+    /// them those of what had been made from them, by id. Where `scope` covers several users who have a record of one id, it
+    /// goes for all of them.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
 
     /// A page of records by their [`position`](Record::position).
@@ -54,7 +65,11 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page>;
 
-    /// For each id, the active records right before and after it at the very same address, by position.
+    /// The records that were made from these, directly or through others, whatever their state, by id; of those that live
+    /// within `scope`.
+    async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
+
+    /// For each id, the active records of the same kind right before and after it at the very same address, by position.
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>>;
 
     /// Counts what is within `scope`.
@@ -66,7 +81,8 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// Takes in tombstones of another store: removes what they name, bars it from now on, and counts the new ones.
     ///
     /// A tombstone whose id belongs to a record at another address is left out: it speaks of another record. Of two
-    /// tombstones of one id the later one is kept, and the content of both stays barred.
+    /// tombstones of one id the later one is kept, and the content of both stays barred. What was made from the records that
+    /// go, goes with them and is not counted.
     ///
     /// # Errors
     /// `Unauthorized` when one lies outside `scope`; nothing is taken then.
@@ -74,14 +90,27 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
 
     /// The records that have waited longest for `job`, at most `limit`, each as it is now.
     ///
-    /// Each is hidden from further calls, in every process, until `lease` has passed; a lease of zero only looks.
+    /// Each is hidden from further calls, in every process, until `lease` has passed; a lease of zero only looks. What was
+    /// [given up](Failure::retry_at) is not among them.
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>>;
 
     /// Takes items off the backlog. `false` marks one that is stale: the record has been deleted or written again since,
     /// so that whoever indexed it elsewhere has to take it out there, or will be given it again.
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>>;
 
-    /// Queues every active record within `scope` for `job` as if it were new (a lease on it ends), and counts them.
+    /// Notes that a job could not be done, and until when each item is left alone. What is stale is passed over.
+    async fn fail(&self, failures: &[Failure]) -> Result<()>;
+
+    /// What within `scope` could not be done at the last attempt and still waits or was given up, the longest waiting first,
+    /// at most `limit`.
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>>;
+
+    /// Queues those of these records that are within `scope` and [indexed](Record::is_indexed) for `job`, as
+    /// [`requeue`](Self::requeue) does, and counts them.
+    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64>;
+
+    /// Queues every [indexed](Record::is_indexed) record within `scope` for `job` as if it were new (a lease on it ends, and
+    /// its failures are forgotten), and counts them.
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64>;
 }
 
@@ -91,7 +120,8 @@ const _: fn(&dyn RecordStore) = |_| {};
 ///
 /// It bars its id for ever, and its content, within the same user, from everything but a fresh utterance: what a person,
 /// a model or a tool says anew ([`Trust::User`], [`Trust::Assistant`], [`Trust::Tool`]) is new, while an import or a
-/// derivation that reads the same brings back what was deleted.
+/// derivation that reads the same brings back what was deleted. What was only [withdrawn](Self::withdrawn) may be derived
+/// again, from what is still there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
     /// The record's id.
@@ -103,12 +133,19 @@ pub struct Tombstone {
     pub content_hash: ContentHash,
     /// When it was deleted.
     pub deleted_at: Timestamp,
+    /// Whether nobody deleted it, but something that it was made from was deleted or changed.
+    #[serde(default)]
+    pub withdrawn: bool,
 }
 
 impl Tombstone {
-    /// Whether content that was deleted stays away from records of this trust.
-    pub fn bars_content_for(trust: Trust) -> bool {
-        matches!(trust, Trust::Import | Trust::Derived)
+    /// Whether what was deleted, or only `withdrawn`, stays away from records of this trust that read the same.
+    pub fn bars_content_for(trust: Trust, withdrawn: bool) -> bool {
+        match trust {
+            Trust::Import => true,
+            Trust::Derived => !withdrawn,
+            Trust::User | Trust::Assistant | Trust::Tool => false,
+        }
     }
 }
 
@@ -246,60 +283,10 @@ pub struct Stats {
     pub tombstones: u64,
     /// How many records wait for each job.
     pub backlog: BTreeMap<Job, u64>,
+    /// How many records each job was given up for, after it had failed too often.
+    pub given_up: BTreeMap<Job, u64>,
     /// When the oldest record occurred.
     pub oldest: Option<Timestamp>,
     /// When the newest record occurred.
     pub newest: Option<Timestamp>,
-}
-
-/// Something to be done for a record in the background.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Job {
-    /// Put its terms into the keyword store.
-    Keywords,
-    /// Put its vector into the vector store.
-    Embedding,
-}
-
-impl Job {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Keywords, Self::Embedding];
-
-    /// The name, as stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Keywords => "keywords",
-            Self::Embedding => "embedding",
-        }
-    }
-}
-
-/// A record that waits for a job.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pending {
-    /// The record as it is now.
-    pub record: Record,
-    /// The job.
-    pub job: Job,
-}
-
-impl Pending {
-    /// The receipt to acknowledge it with.
-    pub fn done(&self) -> Done {
-        Done { id: self.record.id, scope: self.record.scope.clone(), job: self.job, revision: self.record.revision }
-    }
-}
-
-/// A job that was done for a record as it was at a revision.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
-    /// Which record.
-    pub id: RecordId,
-    /// Its address.
-    pub scope: Scope,
-    /// Which job.
-    pub job: Job,
-    /// The revision it was done for.
-    pub revision: u64,
 }

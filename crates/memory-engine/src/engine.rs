@@ -3,8 +3,8 @@
 use std::{fmt, sync, sync::Arc, time::Duration};
 
 use memory_core::{
-    Clock, Done, Embedding, Error, ErrorKind, Filter, Job, Outcome, Page, PutMode, Record, RecordId, RecordStore,
-    Result, ScanQuery, Scope, State, Stats, Terms, Tombstone, Write, Written,
+    Clock, Done, Embedding, Error, ErrorKind, Failure, Filter, Job, Outcome, Page, PutMode, Record, RecordId,
+    RecordStore, Result, ScanQuery, Scope, Stats, Terms, Tombstone, Write, Written,
 };
 use memory_embedder::{Embedder, Purpose};
 use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
@@ -15,10 +15,9 @@ use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Enhanced, Enhancement, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn, dates,
-    enhance,
-    indexer::{self, indexed_text},
-    pipeline,
+    Builder, Enhanced, Enhancement, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn,
+    background::{self, indexed_text},
+    dates, enhance, pipeline,
 };
 
 /// How far ahead of the clock a record may have occurred: clocks and zones differ, but not by more than a day.
@@ -52,7 +51,7 @@ impl Weak {
 struct Inner {
     parts: Parts,
     wake: Arc<Notify>,
-    indexing: tokio::sync::Mutex<()>,
+    working: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -93,10 +92,10 @@ impl MemoryEngine {
     }
 
     pub(crate) fn start(parts: Parts, background: Option<Handle>) -> Self {
-        let inner = Inner { parts, wake: Arc::new(Notify::new()), indexing: tokio::sync::Mutex::new(()) };
+        let inner = Inner { parts, wake: Arc::new(Notify::new()), working: tokio::sync::Mutex::new(()) };
         let engine = Self { inner: Arc::new(inner) };
         if let Some(runtime) = background {
-            runtime.spawn(indexer::run(Weak(Arc::downgrade(&engine.inner)), Arc::clone(&engine.inner.wake)));
+            runtime.spawn(background::run(Weak(Arc::downgrade(&engine.inner)), Arc::clone(&engine.inner.wake)));
         }
         engine
     }
@@ -133,7 +132,7 @@ impl MemoryEngine {
         let terms = self.analyze_records(shared.clone()).await?;
         let entries: Vec<(Arc<Record>, Terms)> = shared.into_iter().zip(terms.clone()).collect();
         let writes = records.into_iter().zip(terms);
-        let writes = writes.map(|(record, terms)| Write { record, mode, terms: Some(terms) }).collect();
+        let writes = writes.map(|(record, terms)| Write { terms: Some(terms), ..Write::new(record, mode) }).collect();
         let written = self.records().put(scope, writes).await?;
         self.index_keywords(scope, entries, &written).await?;
         if written.iter().any(|w| !w.pending.is_empty()) {
@@ -162,7 +161,7 @@ impl MemoryEngine {
         entries: Vec<(Arc<Record>, Terms)>,
         written: &[Written],
     ) -> Result<()> {
-        let inactive = |r: &Record, w: &Written| w.outcome == Outcome::Updated && r.state != State::Active;
+        let inactive = |r: &Record, w: &Written| w.outcome == Outcome::Updated && !r.is_indexed();
         let gone: Vec<RecordId> =
             entries.iter().zip(written).filter(|((r, _), w)| inactive(r, w)).map(|(_, w)| w.id).collect();
         if !gone.is_empty() {
@@ -283,6 +282,12 @@ impl MemoryEngine {
         self.records().stats(scope).await
     }
 
+    /// What the background could not do at the last attempt within `scope`, the longest waiting first, at most `limit`.
+    /// [`reindex`](Self::reindex) has everything tried again.
+    pub async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
+        self.records().failures(scope, limit).await
+    }
+
     /// A page of tombstones by id, those after `after`.
     pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
         self.records().tombstones(scope, after, limit).await
@@ -300,26 +305,31 @@ impl MemoryEngine {
     /// Queues every active record within `scope` to be indexed anew, and counts them. [`drain`](Self::drain) waits for it.
     pub async fn reindex(&self, scope: &Scope) -> Result<u64> {
         let mut count = 0;
-        for job in Job::ALL {
+        for job in Job::INDEXING {
             count = self.records().requeue(scope, job).await?;
         }
         self.inner.wake.notify_one();
         Ok(count)
     }
 
-    /// Waits until everything within `scope` that is queued has been indexed, telling how far it is; gives how much there
-    /// was to do.
+    /// Waits until everything within `scope` that is queued has been done or given up, telling how far it is; gives how much
+    /// there was to do.
     ///
-    /// What another process has claimed is waited for; if that process is gone, its claim ends after half a minute.
+    /// What another process has claimed is waited for; if that process is gone, its claim ends after half a minute. What
+    /// failed by itself is tried four times, and then [told](Self::failures).
     ///
     /// # Errors
     /// The embedder's or the store's; what was indexed before stays.
     pub async fn drain(&self, scope: &Scope, mut progress: impl FnMut(Progress)) -> Result<u64> {
-        let waiting = async || Ok::<u64, Error>(self.stats(scope).await?.backlog.values().sum());
+        let jobs = self.jobs();
+        let waiting = async || {
+            let backlog = self.stats(scope).await?.backlog;
+            Ok::<u64, Error>(backlog.iter().filter(|(job, _)| jobs.contains(job)).map(|(_, count)| count).sum())
+        };
         let total = waiting().await?;
         progress(Progress { done: 0, total });
         loop {
-            self.index_all(|done| progress(Progress { done: done.min(total), total })).await?;
+            self.work_all(|done| progress(Progress { done: done.min(total), total })).await?;
             let left = waiting().await?;
             progress(Progress { done: total.saturating_sub(left), total });
             if left == 0 {
@@ -367,12 +377,26 @@ impl MemoryEngine {
         &self.inner.parts.stores.vectors
     }
 
+    /// What this engine does in the background.
+    pub(crate) fn jobs(&self) -> Vec<Job> {
+        Job::INDEXING.to_vec()
+    }
+
+    /// How many records a job takes at once.
+    pub(crate) fn batch(&self, job: Job) -> usize {
+        const BATCH: usize = 256;
+        match job {
+            Job::Embedding => BATCH.min(self.embedder().max_batch().max(1)),
+            Job::Keywords | Job::Metadata | Job::Facts | Job::Graph | Job::Summary => BATCH,
+        }
+    }
+
     pub(crate) fn clock(&self) -> &dyn Clock {
         &self.inner.parts.clock
     }
 
-    pub(crate) fn indexing(&self) -> &tokio::sync::Mutex<()> {
-        &self.inner.indexing
+    pub(crate) fn working(&self) -> &tokio::sync::Mutex<()> {
+        &self.inner.working
     }
 
     /// Analyzes off the runtime: a long text or the first use of the dictionary would hold up other tasks.

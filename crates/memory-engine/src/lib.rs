@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod background;
 mod builder;
 mod database;
 mod dates;
@@ -8,7 +9,6 @@ mod enhance;
 pub mod evidence;
 mod explanation;
 mod forget;
-mod indexer;
 mod injection;
 mod options;
 mod pipeline;
@@ -17,6 +17,7 @@ mod recall;
 mod turn;
 pub mod upkeep;
 
+pub use background::Progress;
 pub use builder::{Builder, Mismatch};
 pub use database::Database;
 pub use dates::index_fingerprint;
@@ -24,7 +25,6 @@ pub use engine::MemoryEngine;
 pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
 pub use explanation::{Explanation, Verdict};
 pub use forget::Forget;
-pub use indexer::Progress;
 pub use injection::{Injection, Injector};
 pub use options::RecallOptions;
 pub use query::{Arms, RecallQuery};
@@ -34,10 +34,10 @@ pub use turn::Turn;
 pub use memory_context as context;
 pub use memory_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, Rendered};
 pub use memory_core::{
-    Barred, Checkup, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Field, Filter, Job, Kind,
-    ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId, RecordStore, Result,
-    Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp, Tombstone, Trust, Value, Waiting,
-    Written,
+    Barred, Checkup, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, Field, Filter,
+    Job, Kind, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId,
+    RecordStore, Result, Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp, Tombstone, Trust,
+    Value, Waiting, Written,
 };
 pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
 #[cfg(feature = "http-models")]

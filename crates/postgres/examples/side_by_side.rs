@@ -118,9 +118,8 @@ async fn load(store: &PostgresStore, scope: &Scope, count: usize, dice: &mut Dic
             })
             .collect();
         let write = |record: &Record| Write {
-            record: record.clone(),
-            mode: PutMode::Create,
             terms: Some(analyzer.document(&record.text)),
+            ..Write::new(record.clone(), PutMode::Create)
         };
         store.put(scope, records.iter().map(write).collect()).await.unwrap();
         let entry = |mut record: Record| {

@@ -5,20 +5,21 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use memory_core::{Done, Job, Pending, RecordId, Scope, Timestamp};
+use memory_core::{Done, Failure as Setback, Job, Pending, RecordId, Stats, Timestamp};
 use rustc_hash::FxHashMap;
-use sqlx::{PgConnection, Row};
+use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
     failure::Failure,
     namespaces,
-    records::{self, selected},
-    scopes::{self, Reach},
+    records::{self, indexed, selected},
+    scopes::{self, Reach, record_id},
     statement::Statement,
 };
 
 const FREE: i64 = i64::MIN;
+const GIVEN_UP: i64 = i64::MAX;
 
 /// A place in the queue, behind all that were drawn before it.
 #[derive(Debug)]
@@ -64,19 +65,27 @@ pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid
     Ok(())
 }
 
-/// Queues every active record within reach, user by user, in the order of their ids.
-pub(crate) async fn requeue(connection: &mut PgConnection, reach: &Reach, job: Job) -> Result<u64, Failure> {
+/// Queues every record within reach that is to be indexed, or those of these ids, user by user, in the order of their ids.
+pub(crate) async fn requeue(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    ids: Option<&[RecordId]>,
+    job: Job,
+) -> Result<u64, Failure> {
     let namespaces = reach.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     let mut queued = 0;
     for ns in namespaces {
         let mut statement = Statement::new("INSERT INTO backlog (ns, job, id, ticket, leased_until) SELECT r.ns, ");
         statement.bind(job.as_str()).push(", r.id, ").bind(Uuid::now_v7()).push(", ").bind(FREE);
-        statement.push(" FROM records r WHERE r.state = 'active' AND ");
+        statement.push(concat!(" FROM records r WHERE ", indexed!(), " AND "));
         reach.within(ns).holds("r", &mut statement);
+        if let Some(ids) = ids {
+            statement.push(" AND r.id = ANY (").bind(scopes::uuids(ids)).push(")");
+        }
         statement.push(
-            " ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until
-             RETURNING 1",
+            " ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
+             attempts = 0, reason = NULL RETURNING 1",
         );
         queued += statement.rows(connection).await?.len() as u64;
     }
@@ -85,11 +94,12 @@ pub(crate) async fn requeue(connection: &mut PgConnection, reach: &Reach, job: J
 
 /// Queues every active record of everybody.
 pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job) -> Result<(), Failure> {
-    sqlx::query(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until)
-         SELECT r.ns, $1, r.id, $2, $3 FROM records r WHERE r.state = 'active'
-         ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until",
-    )
+    sqlx::query(concat!(
+        "INSERT INTO backlog (ns, job, id, ticket, leased_until) SELECT r.ns, $1, r.id, $2, $3 FROM records r WHERE ",
+        indexed!(),
+        " ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
+          attempts = 0, reason = NULL"
+    ))
     .bind(job.as_str())
     .bind(Uuid::now_v7())
     .bind(FREE)
@@ -101,8 +111,9 @@ pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job) -> Resu
 /// Looks at the oldest records that wait for a job and are free.
 const LOOK: &str = concat!(
     selected!(
-        "(SELECT b.ns, b.id, b.ticket FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
-          ORDER BY b.ticket, b.ns, b.id LIMIT $3) c JOIN records r ON r.ns = c.ns AND r.id = c.id"
+        "(SELECT b.ns, b.id, b.ticket, b.attempts FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
+          ORDER BY b.ticket, b.ns, b.id LIMIT $3) c JOIN records r ON r.ns = c.ns AND r.id = c.id",
+        ", c.attempts"
     ),
     "ORDER BY c.ticket, c.ns, c.id"
 );
@@ -114,9 +125,9 @@ const CLAIM: &str = concat!(
         ORDER BY b.ticket, b.ns, b.id LIMIT $3 FOR UPDATE SKIP LOCKED
      ), claimed AS (
         UPDATE backlog b SET leased_until = $4 FROM free f WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
-        RETURNING b.ns, b.id, b.ticket
+        RETURNING b.ns, b.id, b.ticket, b.attempts
      ) ",
-    selected!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id"),
+    selected!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id", ", c.attempts"),
     "ORDER BY c.ticket, c.ns, c.id"
 );
 
@@ -134,7 +145,11 @@ pub(crate) async fn claim(
         query = query.bind(now.after(lease).as_micros());
     }
     let rows = query.fetch_all(connection).await?;
-    rows.iter().map(|row| Ok(Pending { record: records::read(row)?.record, job })).collect()
+    let pending = |row: &PgRow| {
+        let attempts = u32::try_from(row.try_get::<i64, _>(30)?).unwrap_or(u32::MAX);
+        Ok(Pending { record: records::read(row)?.record, job, attempts })
+    };
+    rows.iter().map(pending).collect()
 }
 
 /// Takes what was done off the queue; `false` for each that is stale.
@@ -165,18 +180,96 @@ pub(crate) async fn acknowledge(connection: &mut PgConnection, done: &[Done]) ->
     Ok(done.iter().map(is_fresh).collect())
 }
 
-/// How many records within reach wait for each job.
-pub(crate) async fn count(connection: &mut PgConnection, scope: &Scope) -> Result<BTreeMap<Job, u64>, Failure> {
-    let mut statement =
-        Statement::new("SELECT b.job, count(*) FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ");
-    Reach::of(scope).holds("r", &mut statement);
-    statement.push(" GROUP BY b.job");
-    let mut waiting = BTreeMap::new();
-    for row in statement.rows(connection).await? {
-        let name: &str = row.try_get(0)?;
-        if let Some(job) = Job::ALL.into_iter().find(|job| job.as_str() == name) {
-            waiting.insert(job, u64::try_from(row.try_get::<i64, _>(1)?).unwrap_or_default());
-        }
+/// Queues one job of a record, behind all others, whether it waits already or not.
+pub(crate) async fn requeue_one(connection: &mut PgConnection, ns: Uuid, ticket: &Ticket) -> Result<(), Failure> {
+    sqlx::query(
+        "INSERT INTO backlog (ns, job, id, ticket, leased_until) SELECT $1, $2, $3, $4, $5
+         ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
+         attempts = 0, reason = NULL",
+    )
+    .bind(ns)
+    .bind(ticket.job.as_str())
+    .bind(ticket.id)
+    .bind(ticket.ticket)
+    .bind(FREE)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Notes what could not be done, and hides it until it is to be tried again.
+pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Setback]) -> Result<(), Failure> {
+    let mut of: BTreeMap<Uuid, Vec<&Setback>> = BTreeMap::new();
+    for failure in failures {
+        of.entry(scopes::namespace(&failure.scope)).or_default().push(failure);
     }
-    Ok(waiting)
+    namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
+    for (ns, failures) in of {
+        sqlx::query(
+            "UPDATE backlog b SET leased_until = x.until, attempts = x.attempts, reason = x.reason
+             FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
+                  x (id, revision, job, until, attempts, reason)
+             JOIN records r ON r.ns = $1 AND r.id = x.id AND r.revision = x.revision
+             WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job",
+        )
+        .bind(ns)
+        .bind(failures.iter().map(|failure| scopes::uuid(failure.id)).collect::<Vec<_>>())
+        .bind(failures.iter().map(|failure| i64::try_from(failure.revision).unwrap_or(i64::MAX)).collect::<Vec<_>>())
+        .bind(failures.iter().map(|failure| failure.job.as_str()).collect::<Vec<_>>())
+        .bind(failures.iter().map(|failure| until(failure.retry_at)).collect::<Vec<_>>())
+        .bind(failures.iter().map(|failure| i64::from(failure.attempts)).collect::<Vec<_>>())
+        .bind(failures.iter().map(|failure| &failure.reason[..]).collect::<Vec<_>>())
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
+fn until(retry_at: Option<Timestamp>) -> i64 {
+    retry_at.map_or(GIVEN_UP, Timestamp::as_micros)
+}
+
+/// What within reach could not be done the last time, the longest waiting first.
+pub(crate) async fn failures(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    limit: usize,
+) -> Result<Vec<Setback>, Failure> {
+    let mut statement = Statement::new(
+        "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.id, r.revision, b.job, b.attempts, b.reason,
+                b.leased_until
+         FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id JOIN namespaces n ON n.ns = r.ns
+         JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE b.reason IS NOT NULL AND ",
+    );
+    reach.holds("r", &mut statement);
+    statement.push(" ORDER BY b.ticket, b.ns, b.id LIMIT ").bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    let read = |row: &PgRow| {
+        let until: i64 = row.try_get(10)?;
+        Ok(Setback {
+            scope: scopes::read(row)?,
+            id: record_id(row.try_get(5)?),
+            revision: u64::try_from(row.try_get::<i64, _>(6)?).map_err(|_| Failure::corrupt("a revision"))?,
+            job: Job::named(row.try_get(7)?).ok_or_else(|| Failure::corrupt("a job"))?,
+            attempts: u32::try_from(row.try_get::<i64, _>(8)?).unwrap_or(u32::MAX),
+            reason: row.try_get(9)?,
+            retry_at: (until != GIVEN_UP).then(|| Timestamp::from_micros(until)),
+        })
+    };
+    statement.rows(connection).await?.iter().map(read).collect()
+}
+
+/// How many records within reach wait for each job, and for how many it was given up.
+pub(crate) async fn count(connection: &mut PgConnection, reach: &Reach, stats: &mut Stats) -> Result<(), Failure> {
+    let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
+    statement
+        .bind(GIVEN_UP)
+        .push(" AS given_up, count(*) FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ");
+    reach.holds("r", &mut statement);
+    statement.push(" GROUP BY b.job, given_up");
+    for row in statement.rows(connection).await? {
+        let Some(job) = Job::named(row.try_get(0)?) else { continue };
+        let counted = if row.try_get(1)? { &mut stats.given_up } else { &mut stats.backlog };
+        counted.insert(job, u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or_default());
+    }
+    Ok(())
 }

@@ -26,13 +26,13 @@ const COUNTS: [(&str, &str); 6] = [
 /// What must not be, and what puts it right.
 const FAULTS: [(&str, &str); 5] = [
     (
-        "SELECT count(*) FROM records r WHERE r.state = 'active'
+        "SELECT count(*) FROM records r WHERE r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/'
              AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
              AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords')",
         "active records are not in the keyword index and do not wait for it; run `memory reindex`",
     ),
     (
-        "SELECT count(*) FROM records r WHERE r.state = 'active'
+        "SELECT count(*) FROM records r WHERE r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/'
              AND NOT EXISTS (SELECT FROM vectors v WHERE v.ns = r.ns AND v.id = r.id)
              AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding')",
         "active records have no vector and do not wait for one; run `memory reindex`",

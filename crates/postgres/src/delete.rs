@@ -1,6 +1,6 @@
 //! Deleting records, and what is left of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{RecordId, Scope, Timestamp, Tombstone};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -8,6 +8,7 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
+    derivations,
     failure::Failure,
     namespaces,
     put::{self, remove_derived},
@@ -16,7 +17,7 @@ use crate::{
     statement::Statement,
 };
 
-/// Deletes the records of these ids within reach, and gives those that were there.
+/// Deletes the records of these ids within reach, and gives those that were there, and then what was made from them.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
     reach: &Reach,
@@ -32,16 +33,23 @@ pub(crate) async fn delete(
     let mut tombstones: BTreeMap<Uuid, Vec<Tombstone>> = BTreeMap::new();
     for stored in records::find(connection, reach, ids).await? {
         let content_hash = stored.record.content_hash();
-        let tombstone = Tombstone { id: stored.record.id, scope: stored.record.scope, content_hash, deleted_at };
+        let (id, scope) = (stored.record.id, stored.record.scope);
+        let tombstone = Tombstone { id, scope, content_hash, deleted_at, withdrawn: false };
         tombstones.entry(stored.ns).or_default().push(tombstone);
     }
     let mut found: FxHashSet<RecordId> = FxHashSet::default();
+    let mut withdrawn = BTreeSet::new();
     for (ns, tombstones) in &tombstones {
-        found.extend(tombstones.iter().map(|tombstone| tombstone.id));
+        let own: Vec<RecordId> = tombstones.iter().map(|tombstone| tombstone.id).collect();
         bury_in(connection, *ns, &tombstones.iter().collect::<Vec<_>>()).await?;
+        withdrawn.extend(derivations::withdraw(connection, *ns, &own, &BTreeSet::new(), deleted_at).await?);
+        found.extend(own);
     }
+    withdrawn.retain(|id| !found.contains(id));
     // In the order in which they were asked for, each once.
-    Ok(ids.iter().copied().filter(|id| found.remove(id)).collect())
+    let mut gone: Vec<RecordId> = ids.iter().copied().filter(|id| found.remove(id)).collect();
+    gone.extend(withdrawn);
+    Ok(gone)
 }
 
 /// Removes what the tombstones name, keeps them, and counts the new ones.
@@ -70,13 +78,20 @@ pub(crate) async fn bury(connection: &mut PgConnection, tombstones: &[Tombstone]
         places.sort();
         places.dedup();
         scopes::settle(connection, ns, &places).await?;
+        for tombstone in &taken {
+            derivations::withdraw(connection, ns, &[tombstone.id], &BTreeSet::new(), tombstone.deleted_at).await?;
+        }
         new += bury_in(connection, ns, &taken).await?;
     }
     Ok(new)
 }
 
 /// Does so in one namespace, whose addresses are known; of two tombstones of one id the later one is kept.
-async fn bury_in(connection: &mut PgConnection, ns: Uuid, tombstones: &[&Tombstone]) -> Result<u64, Failure> {
+pub(crate) async fn bury_in(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    tombstones: &[&Tombstone],
+) -> Result<u64, Failure> {
     let last: BTreeMap<Uuid, &Tombstone> =
         tombstones.iter().map(|tombstone| (uuid(tombstone.id), *tombstone)).collect();
     let ids: Vec<Uuid> = last.keys().copied().collect();
@@ -86,11 +101,14 @@ async fn bury_in(connection: &mut PgConnection, ns: Uuid, tombstones: &[&Tombsto
         tombstones.map(|tombstone| tombstone.content_hash.as_bytes().to_vec()).collect()
     };
     sqlx::query(
-        "INSERT INTO barred_contents (ns, content_hash) SELECT DISTINCT $1::uuid, x.hash FROM unnest($2::bytea[]) x (hash)
-         ON CONFLICT (ns, content_hash) DO NOTHING",
+        "INSERT INTO barred_contents (ns, content_hash, withdrawn)
+         SELECT $1::uuid, x.hash, bool_and(x.withdrawn) FROM unnest($2::bytea[], $3::boolean[]) x (hash, withdrawn)
+         GROUP BY x.hash
+         ON CONFLICT (ns, content_hash) DO UPDATE SET withdrawn = barred_contents.withdrawn AND excluded.withdrawn",
     )
     .bind(ns)
     .bind(hashes(&mut tombstones.iter().copied()))
+    .bind(tombstones.iter().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
     let replaced = sqlx::query("DELETE FROM tombstones b WHERE b.ns = $1 AND b.id = ANY ($2)")
@@ -99,14 +117,15 @@ async fn bury_in(connection: &mut PgConnection, ns: Uuid, tombstones: &[&Tombsto
         .execute(&mut *connection)
         .await?;
     sqlx::query(
-        "INSERT INTO tombstones (ns, id, address, content_hash, deleted_at)
-         SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::bytea[], $5::bigint[]) x",
+        "INSERT INTO tombstones (ns, id, address, content_hash, deleted_at, withdrawn)
+         SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::bytea[], $5::bigint[], $6::boolean[]) x",
     )
     .bind(ns)
     .bind(&ids)
     .bind(last.values().map(|tombstone| scopes::address(&tombstone.scope)).collect::<Vec<_>>())
     .bind(hashes(&mut last.values().copied()))
     .bind(last.values().map(|tombstone| tombstone.deleted_at.as_micros()).collect::<Vec<_>>())
+    .bind(last.values().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(ids.len() as u64 - replaced.rows_affected())
@@ -120,7 +139,7 @@ pub(crate) async fn tombstones(
     limit: usize,
 ) -> Result<Vec<Tombstone>, Failure> {
     let mut statement = Statement::new(
-        "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at FROM tombstones b
+        "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn FROM tombstones b
          JOIN namespaces n ON n.ns = b.ns JOIN addresses a ON a.ns = b.ns AND a.address = b.address WHERE ",
     );
     reach.holds("b", &mut statement);
@@ -135,6 +154,7 @@ pub(crate) async fn tombstones(
             id: scopes::record_id(row.try_get(5)?),
             content_hash: put::hash(row.try_get(6)?)?,
             deleted_at: Timestamp::from_micros(row.try_get(7)?),
+            withdrawn: row.try_get(8)?,
         })
     };
     statement.rows(connection).await?.iter().map(read).collect()

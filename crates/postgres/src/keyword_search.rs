@@ -1,6 +1,6 @@
 //! Searching the terms.
 
-use memory_core::{Hit, Job, RecordId, Scope};
+use memory_core::{Hit, Index, RecordId, Scope};
 use memory_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
@@ -21,7 +21,7 @@ pub(crate) async fn search(
         propose(scope, query, &wanted, statement.push(" UNION ALL "));
     }
     let (documents, made_by, candidates) = read(statement.rows(connection).await?, &wanted)?;
-    origin.check(Job::Keywords, made_by.as_deref(), "keyword search")?;
+    origin.check(Index::Keywords, made_by.as_deref(), "keyword search")?;
     let ranked = Bm25::default().rank(documents, &query.clauses, &candidates, query.limit);
     Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
 }

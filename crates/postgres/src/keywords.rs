@@ -60,20 +60,17 @@ pub(crate) async fn insert(connection: &mut PgConnection, ns: Uuid, documents: &
     .bind(documents.iter().map(|document| &document.lexemes[..]).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
-    let mut sums: BTreeMap<Uuid, (i64, i64)> = BTreeMap::new();
+    let mut counts: BTreeMap<Uuid, i64> = BTreeMap::new();
     for document in documents {
-        let sum = sums.entry(document.address).or_default();
-        *sum = (sum.0 + 1, sum.1 + document.length);
+        *counts.entry(document.address).or_default() += 1;
     }
     sqlx::query(
-        "UPDATE addresses a SET documents = a.documents + x.documents, terms = a.terms + x.terms
-         FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) x (address, documents, terms)
-         WHERE a.ns = $1 AND a.address = x.address",
+        "UPDATE addresses a SET documents = a.documents + x.documents
+         FROM unnest($2::uuid[], $3::bigint[]) x (address, documents) WHERE a.ns = $1 AND a.address = x.address",
     )
     .bind(ns)
-    .bind(sums.keys().copied().collect::<Vec<_>>())
-    .bind(sums.values().map(|sum| sum.0).collect::<Vec<_>>())
-    .bind(sums.values().map(|sum| sum.1).collect::<Vec<_>>())
+    .bind(counts.keys().copied().collect::<Vec<_>>())
+    .bind(counts.values().copied().collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())
@@ -83,12 +80,11 @@ pub(crate) async fn insert(connection: &mut PgConnection, ns: Uuid, documents: &
 pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
     sqlx::query(
         "WITH gone AS (
-            DELETE FROM keyword_documents d WHERE d.ns = $1 AND d.id = ANY ($2) RETURNING d.address, d.length
-         ), sums AS (
-            SELECT address, count(*) AS documents, sum(length) AS terms FROM gone GROUP BY address
+            DELETE FROM keyword_documents d WHERE d.ns = $1 AND d.id = ANY ($2) RETURNING d.address
+         ), counts AS (
+            SELECT address, count(*) AS documents FROM gone GROUP BY address
          )
-         UPDATE addresses a SET documents = a.documents - s.documents, terms = a.terms - s.terms
-         FROM sums s WHERE a.ns = $1 AND a.address = s.address",
+         UPDATE addresses a SET documents = a.documents - s.documents FROM counts s WHERE a.ns = $1 AND a.address = s.address",
     )
     .bind(ns)
     .bind(ids)
@@ -127,8 +123,6 @@ pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[
 
 /// Removes all terms of all records: a statement for all tenants, run when an index is rebuilt.
 pub(crate) async fn clear(connection: &mut PgConnection) -> Result<(), Failure> {
-    sqlx::raw_sql("TRUNCATE keyword_documents; UPDATE addresses SET documents = 0, terms = 0")
-        .execute(connection)
-        .await?;
+    sqlx::raw_sql("TRUNCATE keyword_documents; UPDATE addresses SET documents = 0").execute(connection).await?;
     Ok(())
 }

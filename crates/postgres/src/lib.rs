@@ -3,6 +3,7 @@
 mod backlog;
 mod checkup;
 mod delete;
+mod derivations;
 mod events;
 mod explain;
 mod failure;

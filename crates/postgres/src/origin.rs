@@ -1,6 +1,6 @@
 //! What the derived tables were made with.
 
-use memory_core::{Error, ErrorKind, Job};
+use memory_core::{Error, ErrorKind, Index};
 use sqlx::PgConnection;
 
 use crate::{
@@ -24,36 +24,36 @@ impl Origin {
         Self { analyzer: options.analyzer.clone(), space: options.space.to_string() }
     }
 
-    fn of_job(&self, job: Job) -> &str {
-        match job {
-            Job::Keywords => &self.analyzer,
-            Job::Embedding => &self.space,
+    fn of_index(&self, index: Index) -> &str {
+        match index {
+            Index::Keywords => &self.analyzer,
+            Index::Embedding => &self.space,
         }
     }
 
     /// Refuses to touch an index that another process has rebuilt for something else since this one opened the database.
     /// `found` is what it was made by.
-    pub(crate) fn check(&self, job: Job, found: Option<&str>, operation: &'static str) -> Result<(), Failure> {
+    pub(crate) fn check(&self, index: Index, found: Option<&str>, operation: &'static str) -> Result<(), Failure> {
         match found {
-            Some(found) if found == self.of_job(job) => Ok(()),
-            found => Err(self.mismatch(job, found.unwrap_or("nothing"), operation).into()),
+            Some(found) if found == self.of_index(index) => Ok(()),
+            found => Err(self.mismatch(index, found.unwrap_or("nothing"), operation).into()),
         }
     }
 
-    fn mismatch(&self, job: Job, found: &str, operation: &'static str) -> Error {
-        let what = match job {
-            Job::Keywords => "the keyword index was made by the analyzer",
-            Job::Embedding => "the vectors were made in the embedding space",
+    fn mismatch(&self, index: Index, found: &str, operation: &'static str) -> Error {
+        let what = match index {
+            Index::Keywords => "the keyword index was made by the analyzer",
+            Index::Embedding => "the vectors were made in the embedding space",
         };
-        let wanted = self.of_job(job);
+        let wanted = self.of_index(index);
         let message = format!("{what} '{found}', and '{wanted}' is in use now; run `memory reindex`");
         Error::new(ErrorKind::SchemaMismatch, operation, message)
     }
 
     /// Whether the database's indexes were made as this process makes them.
     pub(crate) async fn is_settled(&self, connection: &mut PgConnection) -> Result<bool, Failure> {
-        for job in Job::ALL {
-            if made_by(connection, job.as_str()).await?.as_deref() != Some(self.of_job(job)) {
+        for index in Index::ALL {
+            if made_by(connection, index.job().as_str()).await?.as_deref() != Some(self.of_index(index)) {
                 return Ok(false);
             }
         }
@@ -62,21 +62,21 @@ impl Origin {
 
     /// Brings database and process together.
     pub(crate) async fn settle(&self, connection: &mut PgConnection, mismatch: Mismatch) -> Result<(), Failure> {
-        for job in Job::ALL {
-            match made_by(connection, job.as_str()).await? {
-                Some(found) if found == self.of_job(job) => {}
-                None => write(connection, job.as_str(), self.of_job(job)).await?,
+        for index in Index::ALL {
+            match made_by(connection, index.job().as_str()).await? {
+                Some(found) if found == self.of_index(index) => {}
+                None => write(connection, index.job().as_str(), self.of_index(index)).await?,
                 Some(_) if mismatch == Mismatch::Leave => {}
                 Some(found) if mismatch == Mismatch::Refuse => {
-                    return Err(self.mismatch(job, &found, "connect").into());
+                    return Err(self.mismatch(index, &found, "connect").into());
                 }
                 Some(_) => {
-                    match job {
-                        Job::Keywords => keywords::clear(connection).await?,
-                        Job::Embedding => vectors::clear(connection).await?,
+                    match index {
+                        Index::Keywords => keywords::clear(connection).await?,
+                        Index::Embedding => vectors::clear(connection).await?,
                     }
-                    backlog::requeue_all(connection, job).await?;
-                    write(connection, job.as_str(), self.of_job(job)).await?;
+                    backlog::requeue_all(connection, index.job()).await?;
+                    write(connection, index.job().as_str(), self.of_index(index)).await?;
                 }
             }
         }

@@ -1,9 +1,9 @@
 //! Writing records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    Barred, ContentHash, Decision, Job, Outcome, Record, RecordId, State, Terms, Tombstone, Write, Written,
+    Barred, Basis, ContentHash, Decision, Job, Outcome, Record, RecordId, Terms, Timestamp, Tombstone, Write, Written,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use sqlx::{PgConnection, Row};
@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     backlog::{self, Ticket},
+    derivations,
     failure::Failure,
     keywords::{self, Document},
     namespaces, records,
@@ -25,7 +26,8 @@ type Key = (Uuid, RecordId);
 struct Known {
     records: FxHashMap<Key, Record>,
     buried: FxHashSet<Key>,
-    barred: FxHashSet<(Uuid, ContentHash)>,
+    /// What was deleted, and whether it was only withdrawn.
+    barred: FxHashMap<(Uuid, ContentHash), bool>,
 }
 
 /// What becomes of one record in the end, however many writes of the batch name it.
@@ -43,29 +45,42 @@ struct Derived {
 }
 
 /// Writes records with what is derived from them. After an error the transaction has to be undone.
-pub(crate) async fn put(connection: &mut PgConnection, writes: &[Write]) -> Result<Vec<Written>, Failure> {
+pub(crate) async fn put(
+    connection: &mut PgConnection,
+    writes: &[Write],
+    now: Timestamp,
+) -> Result<Vec<Written>, Failure> {
     namespaces::lock(connection, writes.iter().map(|write| &write.record.scope)).await?;
     let mut known = known(connection, writes).await?;
     let mut changes: BTreeMap<Key, Change> = BTreeMap::new();
+    let mut changed = Vec::new();
     let mut written = Vec::with_capacity(writes.len());
     for write in writes {
-        written.push(decide(write, &mut known, &mut changes)?);
+        let (one, withdraw) = decide(write, &mut known, &mut changes)?;
+        changed.extend(withdraw.then(|| (written.len(), scopes::namespace(&write.record.scope))));
+        written.push(one);
     }
-    let namespaces: std::collections::BTreeSet<Uuid> = changes.keys().map(|(ns, _)| *ns).collect();
+    let namespaces: BTreeSet<Uuid> = changes.keys().map(|(ns, _)| *ns).collect();
     for ns in namespaces {
         let own = changes.iter().filter(|((of, _), _)| *of == ns);
         let own: Vec<_> = own.filter_map(|(key, change)| Some((known.records.get(key)?, change))).collect();
         carry_out(connection, ns, &own).await?;
+    }
+    let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
+    for (i, ns) in changed {
+        let id = written[i].id;
+        written[i].withdrawn = derivations::withdraw(connection, ns, &[id], &batch, now).await?;
     }
     Ok(written)
 }
 
 async fn known(connection: &mut PgConnection, writes: &[Write]) -> Result<Known, Failure> {
     let mut of: BTreeMap<Uuid, (Vec<RecordId>, Vec<Vec<u8>>)> = BTreeMap::new();
-    for Write { record, .. } in writes {
+    for Write { record, based_on, .. } in writes {
         let (ids, hashes) = of.entry(scopes::namespace(&record.scope)).or_default();
         ids.push(record.id);
-        if Tombstone::bars_content_for(record.trust) {
+        ids.extend(based_on.iter().map(|basis| basis.id));
+        if Tombstone::bars_content_for(record.trust, false) {
             hashes.push(record.content_hash().as_bytes().to_vec());
         }
     }
@@ -81,9 +96,10 @@ async fn known(connection: &mut PgConnection, writes: &[Write]) -> Result<Known,
         if hashes.is_empty() {
             continue;
         }
-        let sql = "SELECT b.content_hash FROM barred_contents b WHERE b.ns = $1 AND b.content_hash = ANY ($2)";
+        let sql =
+            "SELECT b.content_hash, b.withdrawn FROM barred_contents b WHERE b.ns = $1 AND b.content_hash = ANY ($2)";
         for row in sqlx::query(sql).bind(ns).bind(hashes).fetch_all(&mut *connection).await? {
-            known.barred.insert((ns, hash(row.try_get(0)?)?));
+            known.barred.insert((ns, hash(row.try_get(0)?)?), row.try_get(1)?);
         }
     }
     Ok(known)
@@ -93,42 +109,47 @@ pub(crate) fn hash(bytes: Vec<u8>) -> Result<ContentHash, Failure> {
     <[u8; 32]>::try_from(bytes).map(ContentHash::from_bytes).map_err(|_| Failure::corrupt("a content hash"))
 }
 
-fn decide(write: &Write, known: &mut Known, changes: &mut BTreeMap<Key, Change>) -> Result<Written, Failure> {
+/// What becomes of one write; also whether it says something else now, so that what was made from it has to go.
+fn decide(write: &Write, known: &mut Known, changes: &mut BTreeMap<Key, Change>) -> Result<(Written, bool), Failure> {
     let id = write.record.id;
     let key = (scopes::namespace(&write.record.scope), id);
-    let written = |outcome, revision, pending| Written { id, outcome, revision, pending };
+    for basis in &write.based_on {
+        let source = known.records.get(&(key.0, basis.id)).filter(|source| source.is_indexed());
+        Basis::check(*basis, source.map(|source| source.revision))?;
+    }
+    let written = |outcome, revision, pending| (Written::new(id, outcome, revision, pending), false);
     let barred = |record: &Record| {
-        Tombstone::bars_content_for(record.trust) && known.barred.contains(&(key.0, record.content_hash()))
+        let withdrawn = known.barred.get(&(key.0, record.content_hash()));
+        withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, *withdrawn))
     };
-    let (outcome, record, reindex) = match Decision::of(write.mode, write.record.clone(), known.records.get(&key))? {
-        Decision::Keep(revision) => return Ok(written(Outcome::Unchanged, revision, Vec::new())),
-        Decision::Insert(_) if known.buried.contains(&key) => {
-            return Ok(written(Outcome::Barred(Barred::Id), 0, Vec::new()));
-        }
-        Decision::Insert(record) if barred(&record) => {
-            return Ok(written(Outcome::Barred(Barred::Content), 0, Vec::new()));
-        }
-        Decision::Replace { record, reindex: true } if barred(&record) => {
-            return Ok(written(Outcome::Barred(Barred::Content), record.revision - 1, Vec::new()));
-        }
-        Decision::Insert(record) => (Outcome::Created, record, true),
-        Decision::Replace { record, reindex } => (Outcome::Updated, record, reindex),
-    };
+    let (outcome, record, reindex, withdraw) =
+        match Decision::of(write.mode, write.record.clone(), known.records.get(&key))? {
+            Decision::Keep(revision) => return Ok(written(Outcome::Unchanged, revision, Vec::new())),
+            Decision::Insert(_) if known.buried.contains(&key) => {
+                return Ok(written(Outcome::Barred(Barred::Id), 0, Vec::new()));
+            }
+            Decision::Insert(record) if barred(&record) => {
+                return Ok(written(Outcome::Barred(Barred::Content), 0, Vec::new()));
+            }
+            Decision::Replace { record, reindex: true, .. } if barred(&record) => {
+                return Ok(written(Outcome::Barred(Barred::Content), record.revision - 1, Vec::new()));
+            }
+            Decision::Insert(record) => (Outcome::Created, record, true, false),
+            Decision::Replace { record, reindex, withdraw } => (Outcome::Updated, record, reindex, withdraw),
+        };
     let change = changes.entry(key).or_default();
     change.insert |= outcome == Outcome::Created;
     let mut pending = Vec::new();
     if reindex {
-        let mut derived = Derived::default();
-        if record.state == State::Active {
-            derived.terms = write.terms.clone();
-            pending.extend(Job::ALL.into_iter().filter(|job| *job != Job::Keywords || write.terms.is_none()));
-            derived.tickets = pending.iter().map(|job| Ticket::new(*job, uuid(id))).collect();
-        }
-        change.derived = Some(derived);
+        pending = write.pending();
+        pending.retain(|job| *job != Job::Keywords || write.terms.is_none());
+        let terms = write.terms.clone().filter(|_| record.is_indexed());
+        let tickets = pending.iter().map(|job| Ticket::new(*job, uuid(id))).collect();
+        change.derived = Some(Derived { terms, tickets });
     }
     let revision = record.revision;
     known.records.insert(key, *record);
-    Ok(written(outcome, revision, pending))
+    Ok((Written::new(id, outcome, revision, pending), withdraw))
 }
 
 async fn carry_out(connection: &mut PgConnection, ns: Uuid, changes: &[(&Record, &Change)]) -> Result<(), Failure> {

@@ -32,7 +32,7 @@ macro_rules! beside {
     ($name:literal, $relation:literal, $order:literal) => {
         concat!(
             " LEFT JOIN LATERAL (SELECT p.id, (p.role IS DISTINCT FROM r.role OR p.speaker IS DISTINCT FROM r.speaker) \
-               AS another_voice FROM records p WHERE p.ns = r.ns AND p.address = r.address AND p.state = 'active' \
+               AS another_voice FROM records p WHERE p.ns = r.ns AND p.address = r.address AND p.state = 'active' AND p.kind = r.kind \
                AND (p.occurred_at, p.place, p.id) ",
             $relation,
             " (r.occurred_at, r.place, r.id) ORDER BY p.occurred_at ",
@@ -48,7 +48,7 @@ macro_rules! beside {
     };
 }
 
-/// For each id, the active records beside it at the very same address.
+/// For each id, the active records of its kind beside it at the very same address.
 pub(crate) async fn adjacent(
     connection: &mut PgConnection,
     scope: &Scope,
@@ -99,7 +99,7 @@ pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Resul
         stats.oldest = Some(stats.oldest.map_or(oldest, |t| t.min(oldest)));
         stats.newest = Some(stats.newest.map_or(newest, |t| t.max(newest)));
     }
-    stats.backlog = backlog::count(connection, scope).await?;
+    backlog::count(connection, &reach, &mut stats).await?;
     let mut statement = Statement::new("SELECT count(*) FROM tombstones b WHERE ");
     reach.holds("b", &mut statement);
     stats.tombstones = u64::try_from(statement.row(connection).await?.try_get::<i64, _>(0)?).unwrap_or_default();

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Filter, Hit, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record, RecordId,
+    RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
-    PostgresStore, backlog, delete, keyword_search, keywords, origin, put, read, scan,
+    PostgresStore, backlog, delete, derivations, keyword_search, keywords, origin, put, read, scan,
     scopes::Reach,
     transaction::{reading, writing},
     vector_search, vectors,
@@ -24,13 +24,14 @@ impl RecordStore for PostgresStore {
         if writes.is_empty() {
             return Ok(Vec::new());
         }
+        let now = self.clock().now();
         let indexes = writes.iter().any(|write| write.terms.is_some());
         writing!(self, "put", |connection| {
-            let written = put::put(connection, &writes).await?;
+            let written = put::put(connection, &writes, now).await?;
             if indexes {
                 // After the lock: whoever rebuilds the index meanwhile is waited for by what was just written.
                 let made_by = origin::made_by(connection, Job::Keywords.as_str()).await?;
-                self.origin().check(Job::Keywords, made_by.as_deref(), "put")?;
+                self.origin().check(Index::Keywords, made_by.as_deref(), "put")?;
             }
             Ok::<_, crate::failure::Failure>(written)
         })
@@ -48,6 +49,10 @@ impl RecordStore for PostgresStore {
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         reading!(self, "scan", |connection| scan::scan(connection, scope, query).await)
+    }
+
+    async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        reading!(self, "derived", |connection| derivations::derived(connection, scope, ids).await)
     }
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
@@ -77,9 +82,23 @@ impl RecordStore for PostgresStore {
         writing!(self, "acknowledge", |connection| backlog::acknowledge(connection, done).await)
     }
 
+    async fn fail(&self, failures: &[Setback]) -> Result<()> {
+        writing!(self, "fail", |connection| backlog::fail(connection, failures).await)
+    }
+
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Setback>> {
+        let reach = Reach::of(scope);
+        reading!(self, "failures", |connection| backlog::failures(connection, &reach, limit).await)
+    }
+
+    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+        let reach = Reach::of(scope);
+        writing!(self, "enqueue", |connection| backlog::requeue(connection, &reach, Some(ids), job).await)
+    }
+
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
         let reach = Reach::of(scope);
-        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, job).await)
+        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, None, job).await)
     }
 }
 
@@ -89,7 +108,7 @@ impl KeywordStore for PostgresStore {
         entries.iter().try_for_each(|entry| scope.authorize("keyword upsert", &entry.record.scope))?;
         writing!(self, "keyword upsert", |connection| {
             let made_by = origin::made_by(connection, Job::Keywords.as_str()).await?;
-            self.origin().check(Job::Keywords, made_by.as_deref(), "keyword upsert")?;
+            self.origin().check(Index::Keywords, made_by.as_deref(), "keyword upsert")?;
             keywords::upsert(connection, entries).await
         })
     }
@@ -120,7 +139,7 @@ impl VectorStore for PostgresStore {
         }
         writing!(self, "vector upsert", |connection| {
             let made_by = origin::made_by(connection, Job::Embedding.as_str()).await?;
-            self.origin().check(Job::Embedding, made_by.as_deref(), "vector upsert")?;
+            self.origin().check(Index::Embedding, made_by.as_deref(), "vector upsert")?;
             vectors::upsert(connection, entries).await
         })
     }

@@ -17,11 +17,16 @@ use crate::{
 /// What is selected of a record, up to the conditions.
 macro_rules! selected {
     ($from:literal) => {
+        selected!($from, "")
+    };
+    ($from:literal, $more:literal) => {
         concat!(
             "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, ",
             "r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, ",
             "r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, ",
-            "r.derived_from, r.metadata FROM ",
+            "r.derived_from, r.metadata",
+            $more,
+            " FROM ",
             $from,
             " JOIN namespaces n ON n.ns = r.ns JOIN addresses a ON a.ns = r.ns AND a.address = r.address "
         )
@@ -35,6 +40,14 @@ pub(crate) struct Stored {
     pub(crate) ns: Uuid,
     pub(crate) record: Record,
 }
+
+/// Whether a row is to be in the indexes, as `Record::is_indexed` has it.
+macro_rules! indexed {
+    () => {
+        "(r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/')"
+    };
+}
+pub(crate) use indexed;
 
 /// A clock for fields that are overwritten at once.
 #[derive(Debug)]
@@ -115,13 +128,13 @@ pub(crate) struct Current {
     pub(crate) id: RecordId,
     address: Uuid,
     pub(crate) revision: u64,
-    active: bool,
+    pub(crate) indexed: bool,
 }
 
 impl Current {
-    /// Whether it is still the active record that somebody has read and indexed.
+    /// Whether it is still the record that somebody has read and indexed.
     pub(crate) fn is(&self, record: &Record) -> bool {
-        self.active && self.revision == record.revision && self.address == scopes::address(&record.scope)
+        self.indexed && self.revision == record.revision && self.address == scopes::address(&record.scope)
     }
 }
 
@@ -131,12 +144,15 @@ pub(crate) async fn current(
     ns: Uuid,
     ids: &[RecordId],
 ) -> Result<Vec<Current>, Failure> {
-    let sql =
-        "SELECT r.id, r.address, r.revision, r.state = 'active' FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)";
+    let sql = concat!(
+        "SELECT r.id, r.address, r.revision, ",
+        indexed!(),
+        " FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)"
+    );
     let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
     let read = |row: &PgRow| {
         let revision = u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or_default();
-        Ok(Current { id: record_id(row.try_get(0)?), address: row.try_get(1)?, revision, active: row.try_get(3)? })
+        Ok(Current { id: record_id(row.try_get(0)?), address: row.try_get(1)?, revision, indexed: row.try_get(3)? })
     };
     rows.iter().map(read).collect()
 }

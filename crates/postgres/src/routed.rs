@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Error, ErrorKind, Hit, Job, Page, Pending, Record, RecordId, RecordStore, Result,
-    ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId, RecordStore,
+    Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
@@ -106,6 +106,10 @@ impl RecordStore for RoutedStore {
         self.shard(scope)?.scan(scope, query).await
     }
 
+    async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        self.shard(scope)?.derived(scope, ids).await
+    }
+
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         self.shard(scope)?.adjacent(scope, ids).await
     }
@@ -122,6 +126,7 @@ impl RecordStore for RoutedStore {
             some.kinds.into_iter().for_each(|(kind, count)| *all.kinds.entry(kind).or_default() += count);
             some.states.into_iter().for_each(|(state, count)| *all.states.entry(state).or_default() += count);
             some.backlog.into_iter().for_each(|(job, count)| *all.backlog.entry(job).or_default() += count);
+            some.given_up.into_iter().for_each(|(job, count)| *all.given_up.entry(job).or_default() += count);
             all.oldest = all.oldest.into_iter().chain(some.oldest).min();
             all.newest = all.newest.into_iter().chain(some.newest).max();
         }
@@ -171,6 +176,21 @@ impl RecordStore for RoutedStore {
             }
         }
         Ok(answers)
+    }
+
+    async fn fail(&self, failures: &[Failure]) -> Result<()> {
+        for (shard, own) in self.homes(failures, |failure| &failure.scope) {
+            shard.fail(&own).await?;
+        }
+        Ok(())
+    }
+
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
+        self.shard(scope)?.failures(scope, limit).await
+    }
+
+    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+        self.shard(scope)?.enqueue(scope, ids, job).await
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {

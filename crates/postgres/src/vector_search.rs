@@ -3,7 +3,7 @@
 //! Postgres proposes, and the inner product that every backend shares decides: what comes back is scored once more from
 //! the vectors themselves, so that scores and order are the same everywhere.
 
-use memory_core::{Embedding, Hit, Job, RecordId, Scope};
+use memory_core::{Embedding, Hit, Index, RecordId, Scope};
 use memory_vector_store::{ExactIndex, VectorQuery};
 use pgvector::Vector;
 use sqlx::{Connection, PgConnection, Row};
@@ -37,7 +37,7 @@ pub(crate) async fn search(
     query: &VectorQuery,
 ) -> Result<Vec<Hit>, Failure> {
     let (there, made_by) = count(connection, &Reach::of(scope)).await?;
-    origin.check(Job::Embedding, made_by.as_deref(), "vector search")?;
+    origin.check(Index::Embedding, made_by.as_deref(), "vector search")?;
     if there == 0 || query.limit == 0 {
         return Ok(Vec::new());
     }

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use memory_core::{Done, Job, Pending, Timestamp};
-use rusqlite::{Connection, params};
+use memory_core::{Done, Failure as Setback, Job, Pending, RecordId, Stats, Timestamp};
+use rusqlite::{Connection, params, types::Value};
 
 use crate::{
     failure::Failure,
-    records::{self, selected},
+    records::{self, indexed, selected},
     scopes::{self, Reach},
     statement::Statement,
 };
 
 const FREE: i64 = i64::MIN;
+const GIVEN_UP: i64 = i64::MAX;
 
 /// Queues a job for a record, behind all others and free to be claimed.
 pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job) -> rusqlite::Result<()> {
@@ -28,15 +29,25 @@ pub(crate) fn unqueue(connection: &Connection, row: i64) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Queues every active record within reach, in the order of their namespaces and ids.
-pub(crate) fn requeue(connection: &Connection, reach: Option<&Reach>, job: Job) -> Result<u64, Failure> {
+/// Queues every record within reach that is to be indexed, or those of these ids, in the order of their namespaces and ids.
+pub(crate) fn requeue(
+    connection: &Connection,
+    reach: Option<&Reach>,
+    ids: Option<&[RecordId]>,
+    job: Job,
+) -> Result<u64, Failure> {
     let mut statement = Statement::new("INSERT OR REPLACE INTO backlog (job, record, leased_until) SELECT ");
-    statement.bind(job.as_str().to_owned()).push(", r.record, ").bind(FREE).push(
+    statement.bind(job.as_str().to_owned()).push(", r.record, ").bind(FREE).push(concat!(
         " FROM records r CROSS JOIN scopes s ON s.scope = r.scope CROSS JOIN namespaces n ON n.namespace = r.namespace
-          CROSS JOIN tenants t ON t.tenant = n.tenant WHERE r.state = 'active'",
-    );
+          CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ",
+        indexed!()
+    ));
     if let Some(reach) = reach {
         reach.scopes(statement.push(" AND "));
+    }
+    if let Some(ids) = ids {
+        let ids = ids.iter().map(|id| Value::Blob(id.as_bytes().to_vec()));
+        statement.push(" AND r.id IN (").bind_all(ids).push(")");
     }
     statement.push(" ORDER BY t.name, n.user, r.id");
     let (mut prepared, values) = statement.prepare(connection)?;
@@ -54,8 +65,9 @@ pub(crate) fn claim(
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let sql = concat!(
         selected!(
-            "(SELECT ticket, record FROM backlog WHERE job = ?1 AND leased_until <= ?2 ORDER BY ticket LIMIT ?3) b
-             CROSS JOIN "
+            "(SELECT ticket, record, attempts FROM backlog WHERE job = ?1 AND leased_until <= ?2 ORDER BY ticket LIMIT ?3) b
+             CROSS JOIN ",
+            ", b.attempts"
         ),
         "WHERE r.record = b.record ORDER BY b.ticket"
     );
@@ -67,7 +79,7 @@ pub(crate) fn claim(
     while let Some(row) = rows.next()? {
         let stored = records::read(row)?;
         claimed.push(stored.row);
-        pending.push(Pending { record: stored.record, job });
+        pending.push(Pending { record: stored.record, job, attempts: row.get(33)? });
     }
     if !lease.is_zero() {
         for row in claimed {
@@ -90,4 +102,66 @@ pub(crate) fn acknowledge(connection: &Connection, done: &[Done]) -> Result<Vec<
         Ok(true)
     };
     done.iter().map(one).collect()
+}
+
+/// Notes what could not be done, and hides it until it is to be tried again.
+pub(crate) fn fail(connection: &Connection, failures: &[Setback]) -> Result<(), Failure> {
+    let mut note = connection.prepare_cached(
+        "UPDATE backlog SET leased_until = ?3, attempts = ?4, reason = ?5 WHERE record = ?1 AND job = ?2",
+    )?;
+    for failure in failures {
+        let Some(namespace) = scopes::namespace(connection, &failure.scope)? else { continue };
+        let current = records::current(connection, namespace, failure.id)?;
+        let Some(current) = current.filter(|current| current.revision == failure.revision) else { continue };
+        let until = failure.retry_at.map_or(GIVEN_UP, Timestamp::as_micros);
+        note.execute(params![current.row, failure.job.as_str(), until, failure.attempts, failure.reason])?;
+    }
+    Ok(())
+}
+
+/// What within reach could not be done the last time, the longest waiting first.
+pub(crate) fn failures(connection: &Connection, reach: &Reach, limit: usize) -> Result<Vec<Setback>, Failure> {
+    let mut statement = Statement::new(
+        "SELECT t.name, n.user, s.agent, s.session, s.branch, r.id, r.revision, b.job, b.attempts, b.reason, b.leased_until
+         FROM backlog b CROSS JOIN records r ON r.record = b.record CROSS JOIN scopes s ON s.scope = r.scope
+         CROSS JOIN namespaces n ON n.namespace = r.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
+         WHERE b.reason IS NOT NULL AND ",
+    );
+    reach.scopes(&mut statement);
+    statement.push(" ORDER BY b.ticket LIMIT ").bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    let (mut prepared, values) = statement.prepare(connection)?;
+    let mut rows = prepared.query(values)?;
+    let mut failures = Vec::new();
+    while let Some(row) = rows.next()? {
+        let job = row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?;
+        failures.push(Setback {
+            scope: scopes::read(row)?,
+            id: RecordId::from_bytes(row.get(5)?),
+            revision: row.get(6)?,
+            job: Job::named(job).ok_or_else(|| Failure::corrupt("a job"))?,
+            attempts: row.get(8)?,
+            reason: row.get(9)?,
+            retry_at: Some(row.get(10)?).filter(|until| *until != GIVEN_UP).map(Timestamp::from_micros),
+        });
+    }
+    Ok(failures)
+}
+
+/// How many records within reach wait for each job, and for how many it was given up.
+pub(crate) fn count(connection: &Connection, reach: &Reach, stats: &mut Stats) -> Result<(), Failure> {
+    let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
+    statement.bind(GIVEN_UP).push(
+        ", count(*) FROM backlog b CROSS JOIN records r ON r.record = b.record
+         CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
+    );
+    reach.scopes(&mut statement);
+    statement.push(" GROUP BY 1, 2");
+    let (mut prepared, values) = statement.prepare(connection)?;
+    let mut rows = prepared.query(values)?;
+    while let Some(row) = rows.next()? {
+        let Some(job) = Job::named(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?) else { continue };
+        let counted = if row.get(1)? { &mut stats.given_up } else { &mut stats.backlog };
+        counted.insert(job, row.get(2)?);
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
+use memory_core::{Checkup, Index, Job, Result, Scope, Timestamp, Waiting};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{connection, failure::Failure, migration};
@@ -20,13 +20,13 @@ const COUNTS: [(&str, &str); 6] = [
 /// What must not be, and what puts it right.
 const FAULTS: [(&str, &str); 4] = [
     (
-        "SELECT count(*) FROM records r WHERE r.state = 'active'
+        "SELECT count(*) FROM records r WHERE r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/'
              AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record)
              AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'keywords')",
         "active records are not in the keyword index and do not wait for it; run `memory reindex`",
     ),
     (
-        "SELECT count(*) FROM records r WHERE r.state = 'active'
+        "SELECT count(*) FROM records r WHERE r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/'
              AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = r.record)
              AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'embedding')",
         "active records have no vector and do not wait for one; run `memory reindex`",
@@ -99,11 +99,11 @@ fn examine(connection: &Connection, path: &Path) -> Result<Checkup, Failure> {
     if schema == 0 {
         return Ok(checkup);
     }
-    let made_by = |job: Job| {
+    let made_by = |index: Index| {
         let sql = "SELECT made_by FROM origins WHERE part = ?1";
-        connection.query_row(sql, [job.as_str()], |row| row.get::<_, String>(0)).optional()
+        connection.query_row(sql, [index.job().as_str()], |row| row.get::<_, String>(0)).optional()
     };
-    (checkup.analyzer, checkup.space) = (made_by(Job::Keywords)?, made_by(Job::Embedding)?);
+    (checkup.analyzer, checkup.space) = (made_by(Index::Keywords)?, made_by(Index::Embedding)?);
     let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
     for (name, sql) in COUNTS {
         checkup.counts.insert(name.to_owned(), count(sql)?);

@@ -1,9 +1,12 @@
 //! Deleting records, and what is left of them.
 
+use std::collections::BTreeSet;
+
 use memory_core::{ContentHash, RecordId, Timestamp, Tombstone};
 use rusqlite::{Connection, params};
 
 use crate::{
+    derivations,
     failure::Failure,
     put::remove_derived,
     records,
@@ -12,25 +15,38 @@ use crate::{
     vectors,
 };
 
-/// Deletes the records of these ids within reach, and gives those that were there.
+/// Deletes the records of these ids within reach, and gives those that were there, and then what was made from them.
 pub(crate) fn delete(
     connection: &Connection,
     reach: &Reach,
     ids: &[RecordId],
     deleted_at: Timestamp,
 ) -> Result<Vec<RecordId>, Failure> {
-    let mut gone = Vec::new();
+    // All are looked up first: one may have been made from another.
+    let mut found = Vec::with_capacity(ids.len());
     for id in ids {
-        let found = records::all(connection, reach, *id)?;
-        if found.is_empty() {
-            continue;
+        found.push((*id, records::all(connection, reach, *id)?));
+    }
+    let (mut gone, mut withdrawn) = (Vec::new(), BTreeSet::new());
+    let mut seen = BTreeSet::new();
+    for (id, found) in found {
+        if !found.is_empty() && seen.insert(id) {
+            gone.push(id);
         }
         for stored in found {
             let content_hash = stored.record.content_hash();
-            bury_one(connection, &Tombstone { id: *id, scope: stored.record.scope, content_hash, deleted_at })?;
+            withdrawn.extend(derivations::withdraw(
+                connection,
+                stored.place.namespace,
+                id,
+                &BTreeSet::new(),
+                deleted_at,
+            )?);
+            let tombstone = Tombstone { id, scope: stored.record.scope, content_hash, deleted_at, withdrawn: false };
+            entomb(connection, &tombstone)?;
         }
-        gone.push(*id);
     }
+    gone.extend(withdrawn.difference(&seen));
     vectors::forget_old_changes(connection)?;
     Ok(gone)
 }
@@ -39,33 +55,49 @@ pub(crate) fn delete(
 pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone]) -> Result<u64, Failure> {
     let mut new = 0;
     for tombstone in tombstones {
-        new += u64::from(bury_one(connection, tombstone)?);
+        let place = scopes::settle(connection, &tombstone.scope)?;
+        let old = records::named(connection, place.namespace, tombstone.id)?;
+        if old.is_some_and(|old| old.record.scope != tombstone.scope) {
+            continue; // it speaks of another record
+        }
+        derivations::withdraw(connection, place.namespace, tombstone.id, &BTreeSet::new(), tombstone.deleted_at)?;
+        new += u64::from(entomb(connection, tombstone)?);
     }
     vectors::forget_old_changes(connection)?;
     Ok(new)
 }
 
-fn bury_one(connection: &Connection, tombstone: &Tombstone) -> Result<bool, Failure> {
+/// Removes what a tombstone names and keeps the tombstone; whether it is new.
+pub(crate) fn entomb(connection: &Connection, tombstone: &Tombstone) -> Result<bool, Failure> {
     let place = scopes::settle(connection, &tombstone.scope)?;
     if let Some(old) = records::named(connection, place.namespace, tombstone.id)? {
-        if old.record.scope != tombstone.scope {
-            return Ok(false); // it speaks of another record
-        }
         remove_derived(connection, old.row, old.place, &old.record.scope)?;
+        derivations::forget(connection, place.namespace, old.row, &old.record)?;
         records::remove(connection, old.row)?;
     }
     let (id, hash) = (tombstone.id.as_bytes(), tombstone.content_hash.as_bytes());
     connection
-        .prepare_cached("INSERT OR IGNORE INTO barred_contents (namespace, content_hash) VALUES (?1, ?2)")?
-        .execute(params![place.namespace, hash])?;
+        .prepare_cached(
+            "INSERT INTO barred_contents (namespace, content_hash, withdrawn) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET withdrawn = min(withdrawn, excluded.withdrawn)",
+        )?
+        .execute(params![place.namespace, hash, tombstone.withdrawn])?;
     let replaced = connection
         .prepare_cached("DELETE FROM tombstones WHERE namespace = ?1 AND id = ?2")?
         .execute(params![place.namespace, id])?;
     connection
         .prepare_cached(
-            "INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, withdrawn)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![place.namespace, id, place.scope, hash, tombstone.deleted_at.as_micros()])?;
+        .execute(params![
+            place.namespace,
+            id,
+            place.scope,
+            hash,
+            tombstone.deleted_at.as_micros(),
+            tombstone.withdrawn
+        ])?;
     Ok(replaced == 0)
 }
 
@@ -77,7 +109,7 @@ pub(crate) fn tombstones(
     limit: usize,
 ) -> Result<Vec<Tombstone>, Failure> {
     let mut statement = Statement::new(
-        "SELECT t.name, n.user, s.agent, s.session, s.branch, b.id, b.content_hash, b.deleted_at FROM tombstones b
+        "SELECT t.name, n.user, s.agent, s.session, s.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn FROM tombstones b
          CROSS JOIN scopes s ON s.scope = b.scope CROSS JOIN namespaces n ON n.namespace = b.namespace
          CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ",
     );
@@ -97,6 +129,7 @@ pub(crate) fn tombstones(
             id: RecordId::from_bytes(row.get(5)?),
             content_hash: ContentHash::from_bytes(row.get(6)?),
             deleted_at: Timestamp::from_micros(row.get(7)?),
+            withdrawn: row.get(8)?,
         });
     }
     Ok(found)

@@ -91,29 +91,29 @@ pub(crate) fn insert(
     connection
         .prepare_cached("INSERT INTO keyword_tokens (rowid, tokens) VALUES (?1, ?2)")?
         .execute(params![row, tokens(place, scope, packed::words(&words))])?;
-    count(connection, place, 1, i64::from(length))
+    count(connection, place, 1)
 }
 
 /// Removes the terms of a record; whether it had any.
 pub(crate) fn remove(connection: &Connection, row: i64, place: Place, scope: &Scope) -> Result<bool, Failure> {
     let found = connection
-        .prepare_cached("SELECT length, terms FROM keyword_documents WHERE record = ?1")?
-        .query_row([row], |found| Ok((found.get::<_, i64>(0)?, found.get::<_, String>(1)?)))
+        .prepare_cached("SELECT terms FROM keyword_documents WHERE record = ?1")?
+        .query_row([row], |found| found.get::<_, String>(0))
         .optional()?;
-    let Some((length, words)) = found else { return Ok(false) };
+    let Some(words) = found else { return Ok(false) };
     // FTS5 keeps no copy of the tokens and has to be told them again.
     connection
         .prepare_cached("INSERT INTO keyword_tokens (keyword_tokens, rowid, tokens) VALUES ('delete', ?1, ?2)")?
         .execute(params![row, tokens(place, scope, packed::words(&words))])?;
     connection.prepare_cached("DELETE FROM keyword_documents WHERE record = ?1")?.execute([row])?;
-    count(connection, place, -1, -length)?;
+    count(connection, place, -1)?;
     Ok(true)
 }
 
-fn count(connection: &Connection, place: Place, documents: i64, terms: i64) -> Result<(), Failure> {
+fn count(connection: &Connection, place: Place, documents: i64) -> Result<(), Failure> {
     connection
-        .prepare_cached("UPDATE scopes SET documents = documents + ?2, terms = terms + ?3 WHERE scope = ?1")?
-        .execute(params![place.scope, documents, terms])?;
+        .prepare_cached("UPDATE scopes SET documents = documents + ?2 WHERE scope = ?1")?
+        .execute(params![place.scope, documents])?;
     Ok(())
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn clear(connection: &Connection) -> Result<(), Failure> {
     connection.execute_batch(
         "INSERT INTO keyword_tokens (keyword_tokens) VALUES ('delete-all');
          DELETE FROM keyword_documents;
-         UPDATE scopes SET documents = 0, terms = 0;",
+         UPDATE scopes SET documents = 0;",
     )?;
     Ok(())
 }

@@ -4,6 +4,7 @@ mod backlog;
 mod checkup;
 mod connection;
 mod delete;
+mod derivations;
 mod failure;
 mod filter_sql;
 mod keyword_search;

@@ -1,11 +1,15 @@
 //! Writing records.
 
-use memory_core::{Barred, Decision, Job, Outcome, Record, Scope, State, Terms, Tombstone, Write, Written};
+use std::collections::BTreeSet;
+
+use memory_core::{
+    Barred, Basis, Decision, Job, Outcome, Record, RecordId, Scope, Terms, Timestamp, Tombstone, Write, Written,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    backlog,
+    backlog, derivations,
     failure::Failure,
     keywords, records,
     scopes::{self, Place},
@@ -14,8 +18,14 @@ use crate::{
 
 /// Writes records with what is derived from them; also tells whether something that a record said was replaced. After
 /// an error the transaction has to be undone.
-pub(crate) fn put(connection: &Connection, writes: Vec<Write>) -> Result<(Vec<Written>, bool), Failure> {
+pub(crate) fn put(
+    connection: &Connection,
+    writes: Vec<Write>,
+    now: Timestamp,
+) -> Result<(Vec<Written>, bool), Failure> {
     let mut places: FxHashMap<Scope, Place> = FxHashMap::default();
+    let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
+    let mut changed = Vec::new();
     let (mut written, mut replaced) = (Vec::with_capacity(writes.len()), false);
     for write in writes {
         let place = match places.get(&write.record.scope) {
@@ -26,40 +36,64 @@ pub(crate) fn put(connection: &Connection, writes: Vec<Write>) -> Result<(Vec<Wr
                 place
             }
         };
-        written.push(put_one(connection, place, write, &mut replaced)?);
+        let (one, withdraw) = put_one(connection, place, write, &mut replaced)?;
+        changed.extend(withdraw.then_some((written.len(), place.namespace)));
+        written.push(one);
+    }
+    for (i, namespace) in changed {
+        written[i].withdrawn = derivations::withdraw(connection, namespace, written[i].id, &batch, now)?;
     }
     vectors::forget_old_changes(connection)?;
     Ok((written, replaced))
 }
 
-fn put_one(connection: &Connection, place: Place, write: Write, replaced: &mut bool) -> Result<Written, Failure> {
-    let id = write.record.id;
+/// Writes one record; also tells whether it says something else now, so that what was made from it has to go.
+fn put_one(
+    connection: &Connection,
+    place: Place,
+    write: Write,
+    replaced: &mut bool,
+) -> Result<(Written, bool), Failure> {
+    for basis in &write.based_on {
+        let source = records::current(connection, place.namespace, basis.id)?.filter(|source| source.indexed);
+        Basis::check(*basis, source.map(|source| source.revision))?;
+    }
+    let (id, mut pending) = (write.record.id, write.pending());
+    pending.retain(|job| *job != Job::Keywords || write.terms.is_none());
     let old = records::named(connection, place.namespace, id)?;
-    let written = |outcome, revision, pending| Written { id, outcome, revision, pending };
+    let written = |outcome, revision, pending| (Written::new(id, outcome, revision, pending), false);
     Ok(match Decision::of(write.mode, write.record, old.as_ref().map(|old| &old.record))? {
         Decision::Keep(revision) => written(Outcome::Unchanged, revision, Vec::new()),
         Decision::Insert(record) => match barred(connection, place, &record)? {
             Some(why) => written(Outcome::Barred(why), 0, Vec::new()),
             None => {
                 let row = records::insert(connection, place, &record)?;
-                let pending = index(connection, row, place, &record, write.terms.as_ref())?;
+                derivations::note(connection, place.namespace, row, &record)?;
+                index(connection, row, place, &record, write.terms.as_ref(), &pending)?;
                 written(Outcome::Created, record.revision, pending)
             }
         },
-        Decision::Replace { record, reindex: true } if bars_content(connection, place, &record)? => {
+        Decision::Replace { record, reindex: true, .. } if bars_content(connection, place, &record)? => {
             written(Outcome::Barred(Barred::Content), record.revision - 1, Vec::new())
         }
-        Decision::Replace { record, reindex } => {
+        Decision::Replace { record, reindex, withdraw } => {
             records::replace(connection, place, &record)?;
             *replaced |= old.as_ref().is_some_and(|old| !says_all_of(&record, &old.record));
+            if let Some(old) = &old
+                && old.record.derived_from != record.derived_from
+            {
+                derivations::forget(connection, place.namespace, old.row, &old.record)?;
+                derivations::note(connection, place.namespace, old.row, &record)?;
+            }
             let pending = match old {
                 Some(old) if reindex => {
                     remove_derived(connection, old.row, place, &record.scope)?;
-                    index(connection, old.row, place, &record, write.terms.as_ref())?
+                    index(connection, old.row, place, &record, write.terms.as_ref(), &pending)?;
+                    pending
                 }
                 _ => Vec::new(),
             };
-            written(Outcome::Updated, record.revision, pending)
+            (Written::new(id, Outcome::Updated, record.revision, pending), withdraw)
         }
     })
 }
@@ -75,7 +109,8 @@ fn says_all_of(new: &Record, old: &Record) -> bool {
 
 fn barred(connection: &Connection, place: Place, record: &Record) -> Result<Option<Barred>, Failure> {
     let sql = "SELECT 1 FROM tombstones WHERE namespace = ?1 AND id = ?2";
-    if is_there(connection, sql, place, record.id.as_bytes())? {
+    let mut prepared = connection.prepare_cached(sql)?;
+    if prepared.exists(params![place.namespace, record.id.as_bytes()])? {
         return Ok(Some(Barred::Id));
     }
     Ok(bars_content(connection, place, record)?.then_some(Barred::Content))
@@ -83,35 +118,32 @@ fn barred(connection: &Connection, place: Place, record: &Record) -> Result<Opti
 
 /// Whether what the record says was deleted and stays away from records of its trust.
 fn bars_content(connection: &Connection, place: Place, record: &Record) -> Result<bool, Failure> {
-    let sql = "SELECT 1 FROM barred_contents WHERE namespace = ?1 AND content_hash = ?2";
-    Ok(Tombstone::bars_content_for(record.trust) && is_there(connection, sql, place, record.content_hash().as_bytes())?)
+    if !Tombstone::bars_content_for(record.trust, false) {
+        return Ok(false);
+    }
+    let sql = "SELECT withdrawn FROM barred_contents WHERE namespace = ?1 AND content_hash = ?2";
+    let hash = record.content_hash();
+    let key = params![place.namespace, hash.as_bytes()];
+    let withdrawn = connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
+    Ok(withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, withdrawn)))
 }
 
-fn is_there(connection: &Connection, sql: &'static str, place: Place, key: &[u8]) -> Result<bool, Failure> {
-    let mut prepared = connection.prepare_cached(sql)?;
-    Ok(prepared.query_row(params![place.namespace, key], |_| Ok(())).optional()?.is_some())
-}
-
-/// Takes an active record into the indexes as far as that can be done now, and queues it for the rest.
+/// Takes a record into the indexes as far as that can be done now, and queues it for the rest.
 fn index(
     connection: &Connection,
     row: i64,
     place: Place,
     record: &Record,
     terms: Option<&Terms>,
-) -> Result<Vec<Job>, Failure> {
-    if record.state != State::Active {
-        return Ok(Vec::new());
-    }
-    let mut pending = Job::ALL.to_vec();
-    if let Some(terms) = terms {
+    pending: &[Job],
+) -> Result<(), Failure> {
+    if let Some(terms) = terms.filter(|_| record.is_indexed()) {
         keywords::insert(connection, row, record.id, place, &record.scope, terms)?;
-        pending.retain(|job| *job != Job::Keywords);
     }
-    for job in &pending {
+    for job in pending {
         backlog::enqueue(connection, row, *job)?;
     }
-    Ok(pending)
+    Ok(())
 }
 
 /// Takes a record out of everything that is derived from it, and off the queue.

@@ -1,9 +1,9 @@
 //! Reading records by id, their neighbours, and counting them.
 
-use memory_core::{Adjacent, Job, Neighbor, Record, RecordId, Role, Scope, Stats, Timestamp};
+use memory_core::{Adjacent, Neighbor, Record, RecordId, Role, Scope, Stats, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::{failure::Failure, records, scopes::Reach, statement::Statement};
+use crate::{backlog, failure::Failure, records, scopes::Reach, statement::Statement};
 
 /// The records of these ids, aligned with them.
 pub(crate) fn get(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>, Failure> {
@@ -12,23 +12,24 @@ pub(crate) fn get(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> R
     ids.iter().map(one).collect()
 }
 
-/// For each id, the active records beside it at the very same address.
+/// For each id, the active records of its kind beside it at the very same address.
 pub(crate) fn adjacent(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>, Failure> {
     let Some(reach) = Reach::of(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
     let beside = |sql: &'static str, stored: &records::Stored| -> Result<Option<Neighbor>, Failure> {
         let (occurred_at, sequence, id) = stored.record.position();
         let role = stored.record.role.as_ref().map(Role::as_str);
         let speaker = stored.record.speaker.as_deref();
-        let at = params![stored.place.scope, occurred_at.as_micros(), sequence, id.as_bytes(), role, speaker];
+        let kind = stored.record.kind.as_str();
+        let at = params![stored.place.scope, occurred_at.as_micros(), sequence, id.as_bytes(), role, speaker, kind];
         let neighbor =
             |row: &Row<'_>| Ok(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice: row.get(1)? });
         Ok(connection.prepare_cached(sql)?.query_row(at, neighbor).optional()?)
     };
     let one = |id: &RecordId| {
         let Some(stored) = records::find(connection, &reach, *id)? else { return Ok(Adjacent::default()) };
-        let previous = "SELECT id, role IS NOT ?5 OR speaker IS NOT ?6 FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active'
+        let previous = "SELECT id, role IS NOT ?5 OR speaker IS NOT ?6 FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active' AND kind = ?7
             AND (occurred_at, place, id) < (?2, ?3, ?4) ORDER BY occurred_at DESC, place DESC, id DESC LIMIT 1";
-        let next = "SELECT id, role IS NOT ?5 OR speaker IS NOT ?6 FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active'
+        let next = "SELECT id, role IS NOT ?5 OR speaker IS NOT ?6 FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active' AND kind = ?7
             AND (occurred_at, place, id) > (?2, ?3, ?4) ORDER BY occurred_at, place, id LIMIT 1";
         Ok(Adjacent { previous: beside(previous, &stored)?, next: beside(next, &stored)? })
     };
@@ -40,20 +41,7 @@ pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Fai
     let mut stats = Stats::default();
     let Some(reach) = Reach::of(connection, scope)? else { return Ok(stats) };
     count_records(connection, &reach, &mut stats)?;
-    let mut statement = Statement::new(
-        "SELECT b.job, count(*) FROM backlog b CROSS JOIN records r ON r.record = b.record
-         CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
-    );
-    reach.scopes(&mut statement);
-    statement.push(" GROUP BY b.job");
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
-    while let Some(row) = rows.next()? {
-        let name = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
-        if let Some(job) = Job::ALL.into_iter().find(|job| job.as_str() == name) {
-            stats.backlog.insert(job, row.get(1)?);
-        }
-    }
+    backlog::count(connection, &reach, &mut stats)?;
     let mut statement =
         Statement::new("SELECT count(*) FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope WHERE ");
     reach.namespaces("b.namespace", &mut statement);

@@ -4,27 +4,28 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Filter, Hit, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record, RecordId,
+    RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
-    SqliteStore, backlog, delete, keyword_search, keywords, put, read, scan, scopes::Reach, vectors, writer::Residue,
+    SqliteStore, backlog, delete, derivations, keyword_search, keywords, put, read, scan, scopes::Reach, vectors,
+    writer::Residue,
 };
 
 #[async_trait]
 impl RecordStore for SqliteStore {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
         writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
-        let origin = self.origin();
+        let (origin, now) = (self.origin(), self.clock().now());
         let residue = |(_, replaced): &(_, bool)| if *replaced { Residue::Replaced } else { Residue::None };
         let put = self.write("put", residue, move |connection| {
             if writes.iter().any(|write| write.terms.is_some()) {
-                origin.check(connection, Job::Keywords, "put")?;
+                origin.check(connection, Index::Keywords, "put")?;
             }
-            put::put(connection, writes)
+            put::put(connection, writes, now)
         });
         put.await.map(|(written, _)| written)
     }
@@ -48,6 +49,11 @@ impl RecordStore for SqliteStore {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let (scope, query) = (scope.clone(), query.clone());
         self.read("scan", move |connection| scan::scan(connection, &scope, &query)).await
+    }
+
+    async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        let (scope, ids) = (scope.clone(), ids.to_vec());
+        self.read("derived", move |connection| derivations::derived(connection, &scope, &ids)).await
     }
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
@@ -91,12 +97,37 @@ impl RecordStore for SqliteStore {
         self.write("acknowledge", residue, move |connection| backlog::acknowledge(connection, &done)).await
     }
 
+    async fn fail(&self, failures: &[Setback]) -> Result<()> {
+        let failures = failures.to_vec();
+        let residue = |_: &()| Residue::None;
+        self.write("fail", residue, move |connection| backlog::fail(connection, &failures)).await
+    }
+
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Setback>> {
+        let scope = scope.clone();
+        self.read("failures", move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(Vec::new()),
+            Some(reach) => backlog::failures(connection, &reach, limit),
+        })
+        .await
+    }
+
+    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let residue = |_: &u64| Residue::None;
+        self.write("enqueue", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
+            Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job),
+        })
+        .await
+    }
+
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
         let scope = scope.clone();
         let residue = |_: &u64| Residue::None;
         self.write("requeue", residue, move |connection| match Reach::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => backlog::requeue(connection, Some(&reach), job),
+            Some(reach) => backlog::requeue(connection, Some(&reach), None, job),
         })
         .await
     }
@@ -109,7 +140,7 @@ impl KeywordStore for SqliteStore {
         let (entries, origin) = (entries.to_vec(), self.origin());
         let residue = |_: &()| Residue::None;
         self.write("keyword upsert", residue, move |connection| {
-            origin.check(connection, Job::Keywords, "keyword upsert")?;
+            origin.check(connection, Index::Keywords, "keyword upsert")?;
             keywords::upsert(connection, &entries)
         })
         .await
@@ -129,7 +160,7 @@ impl KeywordStore for SqliteStore {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let (scope, query, origin) = (scope.clone(), query.clone(), self.origin());
         self.read("keyword search", move |connection| {
-            origin.check(connection, Job::Keywords, "keyword search")?;
+            origin.check(connection, Index::Keywords, "keyword search")?;
             keyword_search::search(connection, &scope, &query)
         })
         .await
@@ -150,7 +181,7 @@ impl VectorStore for SqliteStore {
         let (entries, origin) = (entries.to_vec(), self.origin());
         let residue = |_: &()| Residue::None;
         self.write("vector upsert", residue, move |connection| {
-            origin.check(connection, Job::Embedding, "vector upsert")?;
+            origin.check(connection, Index::Embedding, "vector upsert")?;
             vectors::upsert(connection, &entries)
         })
         .await
@@ -171,7 +202,7 @@ impl VectorStore for SqliteStore {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let (scope, query, origin, index) = (scope.clone(), query.clone(), self.origin(), self.vectors());
         self.read("vector search", move |connection| {
-            origin.check(connection, Job::Embedding, "vector search")?;
+            origin.check(connection, Index::Embedding, "vector search")?;
             index.search(connection, &scope, &query)
         })
         .await

@@ -24,11 +24,16 @@ pub(crate) struct Stored {
 /// What is selected of a record, up to the joins that it needs.
 macro_rules! selected {
     ($before:literal) => {
+        selected!($before, "")
+    };
+    ($before:literal, $more:literal) => {
         concat!(
             "SELECT t.name, n.user, s.agent, s.session, s.branch, t.tenant, n.namespace, s.scope, r.record, r.id, r.kind, ",
             "r.text, r.role, r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, ",
             "r.importance, r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.revision, ",
-            "r.entities, r.tags, r.derived_from, r.metadata FROM ",
+            "r.entities, r.tags, r.derived_from, r.metadata",
+            $more,
+            " FROM ",
             $before,
             "records r CROSS JOIN scopes s ON s.scope = r.scope CROSS JOIN namespaces n ON n.namespace = r.namespace ",
             "CROSS JOIN tenants t ON t.tenant = n.tenant "
@@ -36,6 +41,14 @@ macro_rules! selected {
     };
 }
 pub(crate) use selected;
+
+/// Whether a row is to be in the indexes, as `Record::is_indexed` has it.
+macro_rules! indexed {
+    () => {
+        "(r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/')"
+    };
+}
+pub(crate) use indexed;
 
 /// A clock for fields that are overwritten at once.
 #[derive(Debug)]
@@ -117,21 +130,25 @@ pub(crate) struct Current {
     pub(crate) row: i64,
     pub(crate) scope: i64,
     pub(crate) revision: u64,
-    pub(crate) active: bool,
+    pub(crate) indexed: bool,
 }
 
 impl Current {
-    /// Whether it is still the active record that somebody has read and indexed.
+    /// Whether it is still the record that somebody has read and indexed.
     pub(crate) fn is(&self, record: &Record, place: Place) -> bool {
-        self.active && self.scope == place.scope && self.revision == record.revision
+        self.indexed && self.scope == place.scope && self.revision == record.revision
     }
 }
 
 /// The record of this id in a namespace, without what it says.
 pub(crate) fn current(connection: &Connection, namespace: i64, id: RecordId) -> rusqlite::Result<Option<Current>> {
-    let sql = "SELECT record, scope, revision, state = 'active' FROM records WHERE id = ?1 AND namespace = ?2";
+    let sql = concat!(
+        "SELECT r.record, r.scope, r.revision, ",
+        indexed!(),
+        " FROM records r WHERE r.id = ?1 AND r.namespace = ?2"
+    );
     let read = |row: &Row<'_>| {
-        Ok(Current { row: row.get(0)?, scope: row.get(1)?, revision: row.get(2)?, active: row.get(3)? })
+        Ok(Current { row: row.get(0)?, scope: row.get(1)?, revision: row.get(2)?, indexed: row.get(3)? })
     };
     connection.prepare_cached(sql)?.query_row(params![id.as_bytes(), namespace], read).optional()
 }

@@ -34,7 +34,7 @@ async fn put(world: &World, records: &[Record]) {
 pub async fn what_waited_longest_is_given_first_and_whole(world: &World) {
     // Neither their ids nor their times are in the order in which they came.
     put(world, &[3, 1, 2].map(|n| numbered(&lin(), n))).await;
-    for job in Job::ALL {
+    for job in Job::INDEXING {
         assert_eq!(waiting(world, job).await, [3, 1, 2].map(id));
         let first = claim(world, job, 1, Duration::ZERO).await.remove(0);
         assert_eq!((first.job, Some(first.record)), (job, world.stored(&numbered(&lin(), 3)).await));
@@ -146,13 +146,13 @@ pub async fn a_record_that_is_no_longer_active_leaves_the_queue_and_comes_back_w
     put(world, &[record.clone()]).await;
     record.text.push('!');
     put(world, &[record.clone()]).await;
-    for job in Job::ALL {
+    for job in Job::INDEXING {
         assert!(waiting(world, job).await.is_empty());
     }
     assert_eq!(world.records.requeue(&lin(), Job::Embedding).await.unwrap(), 0);
     record.state = State::Active;
     put(world, &[record]).await;
-    for job in Job::ALL {
+    for job in Job::INDEXING {
         assert_eq!(waiting(world, job).await, [id(1)]);
     }
 }
@@ -162,7 +162,7 @@ pub async fn requeueing_queues_every_active_record_within_the_scope_for_one_job(
     (records[2].state, records[3].scope) = (State::Revoked, session("b"));
     put(world, &records).await;
     put(world, &[numbered(&mo(), 5)]).await;
-    for job in Job::ALL {
+    for job in Job::INDEXING {
         let done: Vec<_> = claim(world, job, MANY, LEASE).await.iter().map(Pending::done).collect();
         world.records.acknowledge(&done).await.unwrap();
     }
@@ -174,6 +174,19 @@ pub async fn requeueing_queues_every_active_record_within_the_scope_for_one_job(
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     assert_eq!(world.records.requeue(&tenant, Job::Keywords).await.unwrap(), 4);
     assert_eq!(world.records.requeue(&Scope::tenant_wide("other").unwrap(), Job::Keywords).await.unwrap(), 0);
+}
+
+pub async fn enqueueing_queues_those_that_are_named_and_within_the_scope(world: &World) {
+    let mut records = [1, 2, 3, 4].map(|n| numbered(&session("a"), n));
+    (records[2].state, records[3].scope) = (State::Revoked, session("b"));
+    put(world, &records).await;
+    let named = [4, 3, 2, 2, 99].map(id);
+    assert_eq!(world.records.enqueue(&lin(), &named, Job::Facts).await.unwrap(), 2);
+    assert_eq!(waiting(world, Job::Facts).await, [2, 4].map(id));
+    assert_eq!(world.records.enqueue(&session("b"), &named, Job::Graph).await.unwrap(), 1);
+    assert_eq!(world.records.enqueue(&mo(), &named, Job::Graph).await.unwrap(), 0);
+    assert_eq!(world.records.enqueue(&lin(), &[], Job::Graph).await.unwrap(), 0);
+    assert_eq!(waiting(world, Job::Graph).await, [id(4)]);
 }
 
 pub async fn one_backlog_serves_all_tenants(world: &World) {

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 
 use memory_core::{
-    Clock, Done, Error, ErrorKind, Job, MemoryRecordStore, PutMode, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, State, Tombstone, Trust, Write, Written,
+    Basis, Clock, Done, Error, ErrorKind, Failure, Job, Kind, MemoryRecordStore, PutMode, Record, RecordId,
+    RecordStore, Result, ScanQuery, Scope, State, Tombstone, Trust, Write, Written,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -21,9 +21,10 @@ enum Step {
     Bury(Place, Vec<(u8, &'static str)>),
     Requeue(Place, Job),
     Acknowledge(Place, Job, Vec<(u8, u64)>),
+    Fail(Place, Job, Vec<(u8, u64)>, bool),
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Draft {
     session: &'static str,
     number: u8,
@@ -32,6 +33,10 @@ struct Draft {
     trust: Trust,
     state: State,
     mode: PutMode,
+    kind: &'static str,
+    jobs: Vec<Job>,
+    derived_from: Vec<u8>,
+    based_on: Option<(u8, u64)>,
 }
 
 /// A user, and perhaps one session.
@@ -49,15 +54,13 @@ fn draft() -> impl Strategy<Value = Draft> {
     ];
     let state = prop_oneof![4 => Just(State::Active), 1 => select(State::ALL)];
     let session = prop_oneof![5 => Just("a"), 1 => Just("b")];
-    let drawn = (session, NUMBERS, select(&TEXTS[..]), select(&[0.5, 0.6][..]), select(Trust::ALL), state, mode);
-    drawn.prop_map(|(session, number, text, importance, trust, state, mode)| Draft {
-        session,
-        number,
-        text,
-        importance,
-        trust,
-        state,
-        mode,
+    let kind = prop_oneof![3 => Just("turn"), 1 => Just("summary"), 1 => Just("fact"), 1 => Just("ledger/book")];
+    let basis = prop_oneof![6 => Just(None), 1 => (NUMBERS, 1..4_u64).prop_map(Some)];
+    let made = (kind, vec(select(&Job::ALL[..]), 0..3), vec(NUMBERS, 0..3), basis);
+    let drawn = (session, NUMBERS, select(&TEXTS[..]), select(&[0.5, 0.6][..]), select(Trust::ALL), state, mode, made);
+    drawn.prop_map(|(session, number, text, importance, trust, state, mode, made)| {
+        let (kind, jobs, derived_from, based_on) = made;
+        Draft { session, number, text, importance, trust, state, mode, kind, jobs, derived_from, based_on }
     })
 }
 
@@ -71,6 +74,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (place(), job()).prop_map(|(place, job)| Step::Requeue(place, job)),
         2 => (place(), job(), vec((NUMBERS, 1..4_u64), 1..4))
             .prop_map(|(place, job, done)| Step::Acknowledge(place, job, done)),
+        1 => (place(), job(), vec((NUMBERS, 1..4_u64), 1..4), proptest::bool::ANY)
+            .prop_map(|(place, job, failed, for_good)| Step::Fail(place, job, failed, for_good)),
     ]
 }
 
@@ -90,6 +95,10 @@ fn same<T: PartialEq + Debug>(what: &str, world: Result<T>, model: Result<T>) ->
     Ok(())
 }
 
+fn basis(number: u8, revision: u64) -> Basis {
+    Basis { id: id(number), revision }
+}
+
 fn sorted_jobs(mut written: Vec<Written>) -> Vec<Written> {
     written.iter_mut().for_each(|w| w.pending.sort());
     written
@@ -104,7 +113,8 @@ impl Pair<'_> {
     fn record(&self, user: &'static str, draft: &Draft) -> Record {
         let mut record = numbered(&self.scope((user, Some(draft.session))), draft.number);
         (record.text, record.importance) = (draft.text.into(), draft.importance);
-        (record.trust, record.state) = (draft.trust, draft.state);
+        (record.trust, record.state, record.kind) = (draft.trust, draft.state, Kind::new(draft.kind));
+        record.derived_from = draft.derived_from.iter().map(|number| id(*number)).collect();
         record
     }
 
@@ -122,6 +132,7 @@ impl Pair<'_> {
                 content_hash: record.content_hash(),
                 scope: record.scope,
                 deleted_at: self.now,
+                withdrawn: false,
             };
             if !known.contains(&tombstone.id) && tombstones.iter().all(|t| t.id != tombstone.id) {
                 tombstones.push(tombstone);
@@ -134,7 +145,11 @@ impl Pair<'_> {
         let (world, model) = (self.world, &self.model);
         match step {
             Step::Put(place, drafts) => {
-                let write = |d: &Draft| Write { mode: d.mode, ..Write::upsert(self.record(place.0, d)) };
+                let write = |draft: &Draft| Write {
+                    jobs: draft.jobs.clone(),
+                    based_on: draft.based_on.iter().map(|(number, revision)| basis(*number, *revision)).collect(),
+                    ..Write::new(self.record(place.0, draft), draft.mode)
+                };
                 let writes: Vec<Write> = drafts.iter().map(write).collect();
                 let scope = self.scope(*place);
                 let (ours, theirs) = (world.put(&scope, writes.clone()).await, model.put(&scope, writes).await);
@@ -162,6 +177,18 @@ impl Pair<'_> {
                 }
                 same("acknowledge", world.acknowledge(&receipts).await, model.acknowledge(&receipts).await)
             }
+            Step::Fail(place, job, failed, for_good) => {
+                let all = self.scope((place.0, None));
+                let mut failures = Vec::new();
+                for (number, revision) in failed {
+                    let stored = model.get(&all, &[id(*number)]).await?.remove(0);
+                    let scope = stored.map_or(all.clone(), |record| record.scope);
+                    let retry_at = (!for_good).then_some(self.now);
+                    let (id, job, revision, reason) = (id(*number), *job, *revision, "away".to_owned());
+                    failures.push(Failure { id, scope, job, revision, attempts: 1, reason, retry_at });
+                }
+                same("fail", world.fail(&failures).await, model.fail(&failures).await)
+            }
         }
     }
 
@@ -176,12 +203,22 @@ impl Pair<'_> {
             same("scan", world.scan(scope, &query).await, model.scan(scope, &query).await)?;
             same("get", world.get(scope, &ids).await, model.get(scope, &ids).await)?;
             same("adjacent", world.adjacent(scope, &ids).await, model.adjacent(scope, &ids).await)?;
+            for one in &ids {
+                same("derived", world.derived(scope, &[*one]).await, model.derived(scope, &[*one]).await)?;
+            }
+            same("derived", world.derived(scope, &ids).await, model.derived(scope, &ids).await)?;
+            let sorted = |failures: Vec<Failure>| {
+                failures.into_iter().map(|f| (f.job, f.id, f.revision, f.retry_at)).collect::<BTreeSet<_>>()
+            };
+            let theirs = model.failures(scope, MANY).await.map(sorted);
+            same("failures", world.failures(scope, MANY).await.map(sorted), theirs)?;
             let tombstones = model.tombstones(scope, None, MANY).await;
             same("tombstones", world.tombstones(scope, None, MANY).await, tombstones)?;
         }
         for scope in [&lin, &lins_a, &mo, &tenant] {
             let without_zeros = |mut stats: memory_core::Stats| {
                 stats.backlog.retain(|_, n| *n > 0);
+                stats.given_up.retain(|_, n| *n > 0);
                 stats.kinds.retain(|_, n| *n > 0);
                 stats.states.retain(|_, n| *n > 0);
                 stats

@@ -19,7 +19,13 @@ fn saying(number: u8, address: &Scope, text: &str, trust: Trust) -> Record {
 
 fn tombstone(record: &Record, world: &World) -> Tombstone {
     let deleted_at = world.clock.now();
-    Tombstone { id: record.id, scope: record.scope.clone(), content_hash: record.content_hash(), deleted_at }
+    Tombstone {
+        id: record.id,
+        scope: record.scope.clone(),
+        content_hash: record.content_hash(),
+        deleted_at,
+        withdrawn: false,
+    }
 }
 
 async fn tombstones(world: &World, scope: &Scope) -> Vec<Tombstone> {

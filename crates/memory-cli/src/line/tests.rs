@@ -44,6 +44,7 @@ fn a_tombstone_is_read_back() {
         scope: Scope::user("lin").unwrap().with_session("s").unwrap(),
         content_hash: memory_engine::ContentHash::of("x"),
         deleted_at: Timestamp::from_micros(5),
+        withdrawn: true,
     };
     match read(&write_tombstone(&tombstone).to_string()).unwrap().line {
         Line::Tombstone(again) => assert_eq!(again, tombstone),

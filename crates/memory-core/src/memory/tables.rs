@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    Adjacent, Barred, ContentHash, Decision, Done, Job, Neighbor, Outcome, Pending, Record, RecordId, Result, Scope,
-    State, Timestamp, Tombstone, Write, Written,
+    Adjacent, Barred, Basis, ContentHash, Decision, Done, Failure, Job, Kind, Neighbor, Outcome, Pending, Record,
+    RecordId, Result, Scope, State, Timestamp, Tombstone, Write, Written,
 };
 
 /// Where a record is found: by namespace and id.
@@ -24,21 +24,55 @@ const LAST: RecordId = RecordId::from_bytes([255; 16]);
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     records: BTreeMap<Key, Record>,
-    /// The active records of each address in their order.
-    order: BTreeMap<Scope, BTreeSet<(Timestamp, i64, RecordId)>>,
+    /// The active records of each address and kind in their order.
+    order: BTreeMap<(Scope, Kind), BTreeSet<(Timestamp, i64, RecordId)>>,
+    /// What was made from each record, directly.
+    made_from: BTreeSet<(Key, RecordId)>,
     tombstones: BTreeMap<Key, Tombstone>,
-    buried: BTreeSet<(Scope, ContentHash)>,
-    queue: BTreeMap<(Job, u64), (Key, Timestamp)>,
+    /// What was deleted, and whether it was only withdrawn.
+    buried: BTreeMap<(Scope, ContentHash), bool>,
+    queue: BTreeMap<(Job, u64), Item>,
     tickets: BTreeMap<(Job, Key), u64>,
     next_ticket: u64,
 }
+
+/// A place in the queue.
+#[derive(Debug)]
+struct Item {
+    key: Key,
+    /// Until when it is hidden.
+    hidden_until: Timestamp,
+    attempts: u32,
+    reason: Option<String>,
+}
+
+const FREE: Timestamp = Timestamp::from_micros(i64::MIN);
+const GIVEN_UP: Timestamp = Timestamp::from_micros(i64::MAX);
 
 /// A write that has been decided and cannot fail any more.
 pub(super) struct Step {
     id: RecordId,
     outcome: Outcome,
     revision: u64,
-    store: Option<(Record, bool)>,
+    store: Option<Store>,
+}
+
+struct Store {
+    record: Record,
+    reindex: bool,
+    withdraw: bool,
+    jobs: Vec<Job>,
+}
+
+impl Step {
+    pub(super) fn id(&self) -> RecordId {
+        self.id
+    }
+
+    /// The record that will say something else than before.
+    pub(super) fn changed(&self) -> Option<Key> {
+        self.store.as_ref().filter(|store| store.withdraw).map(|store| key(&store.record))
+    }
 }
 
 impl Tables {
@@ -67,9 +101,28 @@ impl Tables {
         self.records.values().find(|record| record.id == id && scope.covers(&record.scope))
     }
 
+    pub(super) fn record(&self, key: &Key) -> Option<&Record> {
+        self.records.get(key)
+    }
+
+    /// What was made from a record, directly or through others.
+    pub(super) fn derived(&self, key: &Key) -> BTreeSet<Key> {
+        let (mut found, mut open) = (BTreeSet::new(), vec![key.clone()]);
+        while let Some(source) = open.pop() {
+            for (_, id) in self.made_from.range((source.clone(), FIRST)..=(source, LAST)) {
+                let made = (key.0.clone(), *id);
+                if made != *key && found.insert(made.clone()) {
+                    open.push(made);
+                }
+            }
+        }
+        found
+    }
+
     pub(super) fn beside(&self, record: &Record) -> Adjacent {
         let place = record.position();
-        let Some(order) = self.order.get(&record.scope) else { return Adjacent::default() };
+        let row = (record.scope.clone(), record.kind.clone());
+        let Some(order) = self.order.get(&row) else { return Adjacent::default() };
         let after = (std::ops::Bound::Excluded(place), std::ops::Bound::Unbounded);
         let namespace = record.scope.namespace();
         let neighbor = |(.., id): &(Timestamp, i64, RecordId)| {
@@ -93,83 +146,139 @@ impl Tables {
     }
 
     fn bars_content(&self, record: &Record) -> bool {
-        let buried = || self.buried.contains(&(record.scope.namespace(), record.content_hash()));
-        Tombstone::bars_content_for(record.trust) && buried()
+        let buried = self.buried.get(&(record.scope.namespace(), record.content_hash()));
+        buried.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, *withdrawn))
     }
 
     /// Decides a write; `decided` holds what earlier writes of the batch will have stored.
     pub(super) fn decide(&self, write: Write, decided: &mut BTreeMap<Key, Record>) -> Result<Step> {
-        let (id, key) = (write.record.id, key(&write.record));
-        let old = decided.get(&key).or_else(|| self.records.get(&key));
+        let (id, key, jobs) = (write.record.id, key(&write.record), write.pending());
+        let stored = |key: &Key| decided.get(key).or_else(|| self.records.get(key));
+        for basis in &write.based_on {
+            let source = stored(&(key.0.clone(), basis.id)).filter(|source| source.is_indexed());
+            Basis::check(*basis, source.map(|source| source.revision))?;
+        }
+        let old = stored(&key);
         let step = match Decision::of(write.mode, write.record, old)? {
             Decision::Keep(revision) => Step { id, outcome: Outcome::Unchanged, revision, store: None },
             Decision::Insert(record) => match self.barred(&record) {
                 Some(barred) => Step { id, outcome: Outcome::Barred(barred), revision: 0, store: None },
-                None => Step { id, outcome: Outcome::Created, revision: 1, store: Some((*record, true)) },
+                None => {
+                    let store = Store { record: *record, reindex: true, withdraw: false, jobs };
+                    Step { id, outcome: Outcome::Created, revision: 1, store: Some(store) }
+                }
             },
-            Decision::Replace { record, reindex: true } if self.bars_content(&record) => {
+            Decision::Replace { record, reindex: true, .. } if self.bars_content(&record) => {
                 let outcome = Outcome::Barred(Barred::Content);
                 Step { id, outcome, revision: record.revision - 1, store: None }
             }
-            Decision::Replace { record, reindex } => {
-                Step { id, outcome: Outcome::Updated, revision: record.revision, store: Some((*record, reindex)) }
+            Decision::Replace { record, reindex, withdraw } => {
+                let revision = record.revision;
+                let store = Store { record: *record, reindex, withdraw, jobs };
+                Step { id, outcome: Outcome::Updated, revision, store: Some(store) }
             }
         };
-        if let Some((record, _)) = &step.store {
+        if let Some(Store { record, .. }) = &step.store {
             decided.insert(key, record.clone());
         }
         Ok(step)
     }
 
     pub(super) fn carry_out(&mut self, step: Step) -> Written {
-        let mut pending = Vec::new();
-        if let Some((record, reindex)) = step.store {
-            let key = key(&record);
-            self.unlink(&key);
-            if record.state == State::Active {
-                self.order.entry(record.scope.clone()).or_default().insert(record.position());
-            }
-            if reindex {
-                self.unqueue(&key);
-                if record.state == State::Active {
-                    pending.extend(Job::ALL);
-                }
-            }
-            for job in &pending {
-                self.enqueue(*job, &key);
-            }
-            self.records.insert(key, record);
+        let mut written = Written::new(step.id, step.outcome, step.revision, Vec::new());
+        let Some(Store { record, reindex, jobs, .. }) = step.store else { return written };
+        let key = key(&record);
+        self.unlink(&key);
+        self.link(&key, &record);
+        if reindex {
+            self.unqueue(&key);
+            jobs.iter().for_each(|job| self.enqueue(*job, &key));
+            written.pending = jobs;
         }
-        Written { id: step.id, outcome: step.outcome, revision: step.revision, pending }
+        self.records.insert(key, record);
+        written
+    }
+
+    fn link(&mut self, key: &Key, record: &Record) {
+        if record.state == State::Active {
+            let row = (record.scope.clone(), record.kind.clone());
+            self.order.entry(row).or_default().insert(record.position());
+        }
+        for source in &record.derived_from {
+            self.made_from.insert(((key.0.clone(), *source), key.1));
+        }
     }
 
     fn unlink(&mut self, key: &Key) {
         let Some(old) = self.records.get(key) else { return };
-        if let Some(order) = self.order.get_mut(&old.scope) {
+        let row = (old.scope.clone(), old.kind.clone());
+        if let Some(order) = self.order.get_mut(&row) {
             order.remove(&old.position());
             if order.is_empty() {
-                self.order.remove(&old.scope);
+                self.order.remove(&row);
             }
+        }
+        for source in &old.derived_from {
+            self.made_from.remove(&((key.0.clone(), *source), key.1));
         }
     }
 
-    /// Removes what the tombstone names and keeps the tombstone, unless its id belongs to a record at another address;
-    /// whether it is new.
-    pub(super) fn bury(&mut self, tombstone: Tombstone) -> bool {
+    /// Removes a record with what was made from it, leaves tombstones, and gives the ids of what was made from it.
+    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, withdrawn: bool) -> Vec<RecordId> {
+        let content_hash = record.content_hash();
+        let gone = self.withdraw(&key(record), &BTreeSet::new(), deleted_at);
+        self.entomb(&Tombstone { id: record.id, scope: record.scope.clone(), content_hash, deleted_at, withdrawn });
+        gone
+    }
+
+    /// Removes what was made from a record, but for `kept`, and queues what else it was made from to be looked at again.
+    pub(super) fn withdraw(&mut self, key: &Key, kept: &BTreeSet<RecordId>, now: Timestamp) -> Vec<RecordId> {
+        let made = self.derived(key).into_iter().filter(|(_, id)| !kept.contains(id));
+        let made: Vec<Record> = made.filter_map(|key| self.records.get(&key)).cloned().collect();
+        for record in &made {
+            let content_hash = record.content_hash();
+            let (id, scope) = (record.id, record.scope.clone());
+            self.entomb(&Tombstone { id, scope, content_hash, deleted_at: now, withdrawn: true });
+        }
+        for record in &made {
+            let Some(job) = Job::making(&record.kind) else { continue };
+            for source in record.derived_from.iter().map(|id| (key.0.clone(), *id)).filter(|source| source != key) {
+                if self.records.get(&source).is_some_and(Record::is_indexed) {
+                    self.enqueue(job, &source);
+                }
+            }
+        }
+        made.into_iter().map(|record| record.id).collect()
+    }
+
+    /// Takes in a tombstone of another store, unless its id belongs to a record at another address; whether it is new.
+    pub(super) fn bury(&mut self, tombstone: &Tombstone) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
         if self.records.get(&key).is_some_and(|record| record.scope != tombstone.scope) {
             return false;
         }
+        self.withdraw(&key, &BTreeSet::new(), tombstone.deleted_at);
+        self.entomb(tombstone)
+    }
+
+    /// Removes what the tombstone names and keeps the tombstone; whether it is new.
+    fn entomb(&mut self, tombstone: &Tombstone) -> bool {
+        let key = (tombstone.scope.namespace(), tombstone.id);
         self.unlink(&key);
         self.unqueue(&key);
         self.records.remove(&key);
-        self.buried.insert((key.0.clone(), tombstone.content_hash));
-        self.tombstones.insert(key, tombstone).is_none()
+        let only_withdrawn = self.buried.entry((key.0.clone(), tombstone.content_hash)).or_insert(true);
+        *only_withdrawn &= tombstone.withdrawn;
+        self.tombstones.insert(key, tombstone.clone()).is_none()
     }
 
-    pub(super) fn waits_for(&self, record: &Record) -> impl Iterator<Item = Job> {
+    /// The jobs that a record waits for, and whether each was given up.
+    pub(super) fn waits_for(&self, record: &Record) -> impl Iterator<Item = (Job, bool)> {
         let key = key(record);
-        Job::ALL.into_iter().filter(move |job| self.tickets.contains_key(&(*job, key.clone())))
+        Job::ALL.into_iter().filter_map(move |job| {
+            let ticket = self.tickets.get(&(job, key.clone()))?;
+            Some((job, self.queue.get(&(job, *ticket))?.hidden_until == GIVEN_UP))
+        })
     }
 
     pub(super) fn enqueue(&mut self, job: Job, key: &Key) {
@@ -177,7 +286,8 @@ impl Tables {
         if let Some(old) = self.tickets.insert((job, key.clone()), self.next_ticket) {
             self.queue.remove(&(job, old));
         }
-        self.queue.insert((job, self.next_ticket), (key.clone(), Timestamp::from_micros(i64::MIN)));
+        let item = Item { key: key.clone(), hidden_until: FREE, attempts: 0, reason: None };
+        self.queue.insert((job, self.next_ticket), item);
     }
 
     fn unqueue(&mut self, key: &Key) {
@@ -189,15 +299,38 @@ impl Tables {
     }
 
     pub(super) fn claim(&mut self, job: Job, limit: usize, lease: Duration, now: Timestamp) -> Vec<Pending> {
-        let free = self.queue.range_mut((job, 0)..=(job, u64::MAX)).filter(|(_, (_, leased))| *leased <= now);
+        let free = self.queue.range_mut((job, 0)..=(job, u64::MAX)).filter(|(_, item)| item.hidden_until <= now);
         let mut pending = Vec::new();
-        for (_, (key, leased_until)) in free.take(limit) {
+        for (_, item) in free.take(limit) {
             if !lease.is_zero() {
-                *leased_until = now.after(lease);
+                item.hidden_until = now.after(lease);
             }
-            pending.extend(self.records.get(key).map(|r| Pending { record: r.clone(), job }));
+            let attempts = item.attempts;
+            pending.extend(self.records.get(&item.key).map(|r| Pending { record: r.clone(), job, attempts }));
         }
         pending
+    }
+
+    pub(super) fn fail(&mut self, failure: &Failure) {
+        let key = (failure.scope.namespace(), failure.id);
+        let current = self.records.get(&key).is_some_and(|r| r.revision == failure.revision);
+        let Some(ticket) = self.tickets.get(&(failure.job, key)).filter(|_| current) else { return };
+        if let Some(item) = self.queue.get_mut(&(failure.job, *ticket)) {
+            item.hidden_until = failure.retry_at.unwrap_or(GIVEN_UP);
+            (item.attempts, item.reason) = (failure.attempts, Some(failure.reason.clone()));
+        }
+    }
+
+    /// What could not be done, the longest waiting first.
+    pub(super) fn failures(&self) -> impl Iterator<Item = Failure> {
+        let mut items: Vec<_> = self.queue.iter().map(|((job, ticket), item)| (*ticket, *job, item)).collect();
+        items.sort_by_key(|(ticket, job, _)| (*ticket, *job));
+        items.into_iter().filter_map(|(_, job, item)| {
+            let (record, reason) = (self.records.get(&item.key)?, item.reason.clone()?);
+            let retry_at = Some(item.hidden_until).filter(|until| *until != GIVEN_UP);
+            let (id, scope, revision) = (record.id, record.scope.clone(), record.revision);
+            Some(Failure { id, scope, job, revision, attempts: item.attempts, reason, retry_at })
+        })
     }
 
     pub(super) fn acknowledge(&mut self, done: &Done) -> bool {

@@ -1,6 +1,6 @@
 //! Writing a record: what may happen, decided in one place for every backend.
 
-use crate::{Error, ErrorKind, Job, Record, RecordId, Result, State, Terms};
+use crate::{Error, ErrorKind, Job, Record, RecordId, Result, Terms};
 
 /// A record to be written.
 #[derive(Debug, Clone)]
@@ -11,12 +11,63 @@ pub struct Write {
     pub mode: PutMode,
     /// Its analyzed terms, for a backend that indexes them in the same transaction.
     pub terms: Option<Terms>,
+    /// What is to be done for it in the background beside [indexing](Job::INDEXING).
+    pub jobs: Vec<Job>,
+    /// What it was made from, as it was read. When one of them has been written again since, or is not active any more, the
+    /// whole batch fails with `Conflict`: nothing is ever made from what has just gone.
+    pub based_on: Vec<Basis>,
 }
 
 impl Write {
-    /// Writes the record whatever was there, without terms.
+    /// Writes the record whatever was there, without terms, to be indexed only.
     pub fn upsert(record: Record) -> Self {
-        Self { record, mode: PutMode::Upsert, terms: None }
+        Self::new(record, PutMode::Upsert)
+    }
+
+    /// Writes the record, without terms, to be indexed only.
+    pub fn new(record: Record, mode: PutMode) -> Self {
+        Self { record, mode, terms: None, jobs: Vec::new(), based_on: Vec::new() }
+    }
+
+    /// The jobs that it is queued for when it is new or says something else now; none when it is not to be indexed. A
+    /// backend that takes the terms in with the record leaves out the job for them.
+    pub fn pending(&self) -> Vec<Job> {
+        if !self.record.is_indexed() {
+            return Vec::new();
+        }
+        let asked = self.jobs.iter().copied().filter(|job| !Job::INDEXING.contains(job));
+        let mut jobs: Vec<Job> = Job::INDEXING.into_iter().chain(asked).collect();
+        jobs.sort();
+        jobs.dedup();
+        jobs
+    }
+}
+
+/// A record as it was read by whoever makes another one from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Basis {
+    /// Which record; it lives in the memory of the same user.
+    pub id: RecordId,
+    /// Its revision.
+    pub revision: u64,
+}
+
+impl Basis {
+    /// This record, as it is.
+    pub fn of(record: &Record) -> Self {
+        Self { id: record.id, revision: record.revision }
+    }
+
+    /// Refuses what is made from a record that is not active any more (`None`) or at another revision.
+    ///
+    /// # Errors
+    /// `Conflict`.
+    pub fn check(self, revision: Option<u64>) -> Result<()> {
+        if revision == Some(self.revision) {
+            return Ok(());
+        }
+        let message = format!("record {}, which this was made from, has changed or gone; make it anew", self.id);
+        Err(Error::new(ErrorKind::Conflict, "put", message))
     }
 }
 
@@ -47,6 +98,15 @@ pub struct Written {
     pub revision: u64,
     /// The jobs that this write has queued for it.
     pub pending: Vec<Job>,
+    /// What had been made from the text that this write has replaced, and is gone with it, by id.
+    pub withdrawn: Vec<RecordId>,
+}
+
+impl Written {
+    /// A write that has withdrawn nothing.
+    pub fn new(id: RecordId, outcome: Outcome, revision: u64, pending: Vec<Job>) -> Self {
+        Self { id, outcome, revision, pending, withdrawn: Vec::new() }
+    }
 }
 
 /// What happened to a record that was to be written.
@@ -82,8 +142,10 @@ pub enum Decision {
     Replace {
         /// The record, with its new revision.
         record: Box<Record>,
-        /// Whether what is derived from it has to be made anew.
+        /// Whether its entries in the indexes have to be made anew.
         reindex: bool,
+        /// Whether it says something else than before, so that what was made from it has to go.
+        withdraw: bool,
     },
 }
 
@@ -118,9 +180,10 @@ impl Decision {
         if old.same_content(&new) {
             return Ok(Self::Keep(old.revision));
         }
-        let indexed = |r: &Record| (r.text.clone(), r.named_speaker().map(str::to_owned), r.state == State::Active);
+        let indexed = |r: &Record| (r.text.clone(), r.named_speaker().map(str::to_owned), r.is_indexed());
         let reindex = indexed(old) != indexed(&new);
+        let withdraw = old.content_hash() != new.content_hash();
         (new.revision, new.recorded_at) = (old.revision + 1, old.recorded_at);
-        Ok(Self::Replace { record: Box::new(new), reindex })
+        Ok(Self::Replace { record: Box::new(new), reindex, withdraw })
     }
 }

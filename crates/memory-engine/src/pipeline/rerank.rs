@@ -4,7 +4,7 @@ use memory_core::{Error, ErrorKind, RecordId, Result, Scope};
 use memory_reranker::Reranker;
 
 use super::{candidate::Candidate, plan::Plan};
-use crate::{MemoryEngine, indexer::indexed_text};
+use crate::{MemoryEngine, background::indexed_text};
 
 /// The best candidates anew. Their scores keep their range; within it the place is a mixture of the place before and of
 /// what the reranker says.

@@ -1,6 +1,6 @@
 //! The last stage: reads the records of the best candidates, lets the boosts have their say, and puts repetitions behind.
 
-use memory_core::{ErrorKind, Record, RecordId, Result, Scope, Score, State};
+use memory_core::{ErrorKind, Record, RecordId, Result, Scope, Score};
 use memory_embedder::Embedder;
 use memory_reranker::Novelty;
 
@@ -63,7 +63,7 @@ pub(crate) async fn hits(
 
 /// A record may have been deleted or revoked since its arm found it, and a neighbour need not pass the filter.
 fn may_be_given(record: &Record, plan: &Plan<'_>) -> bool {
-    record.state == State::Active && plan.filter.as_ref().is_none_or(|filter| filter.matches(record))
+    record.is_indexed() && plan.filter.as_ref().is_none_or(|filter| filter.matches(record))
 }
 
 fn boosted(

@@ -73,7 +73,7 @@ pub(crate) async fn terms_of_every_sort_are_found_as_in_memory(database: &Databa
         for (place, terms) in documents {
             let mut record = Record::new(scope(&tenant, place), Kind::TURN, "text", &SystemClock);
             let terms: Terms = terms.into_iter().collect();
-            let write = Write { record: record.clone(), mode: PutMode::Create, terms: Some(terms.clone()) };
+            let write = Write { terms: Some(terms.clone()), ..Write::new(record.clone(), PutMode::Create) };
             writes.push(write);
             record.revision = 1;
             memory.upsert(&everything, &[KeywordEntry { record: Arc::new(record), terms }]).await.unwrap();
@@ -98,7 +98,7 @@ pub(crate) async fn a_record_of_very_many_terms_is_found_as_in_memory(database: 
     for count in [10, 60_000, 120_000] {
         let mut record = Record::new(lin.clone(), Kind::TURN, "text", &SystemClock);
         let terms: Terms = (0..count).map(|n| format!("term{n}")).chain(["common".to_owned()]).collect();
-        let write = Write { record: record.clone(), mode: PutMode::Create, terms: Some(terms.clone()) };
+        let write = Write { terms: Some(terms.clone()), ..Write::new(record.clone(), PutMode::Create) };
         store.put(&lin, vec![write]).await.unwrap();
         record.revision = 1;
         memory.upsert(&lin, &[KeywordEntry { record: Arc::new(record), terms }]).await.unwrap();

@@ -133,6 +133,12 @@ async fn everything(store: &PostgresStore) {
         store.adjacent(&scope, &[record.id]).await.unwrap();
         store.stats(&scope).await.unwrap();
         store.requeue(&scope, Job::Keywords).await.unwrap();
+        store.enqueue(&scope, &[record.id], Job::Facts).await.unwrap();
+        store.derived(&scope, &[record.id]).await.unwrap();
+        let pending = store.backlog(Job::Facts, 1, std::time::Duration::ZERO).await.unwrap().remove(0);
+        let error = memory_core::Error::new(memory_core::ErrorKind::Timeout, "facts", "late");
+        store.fail(&[pending.failed(&error, None)]).await.unwrap();
+        store.failures(&scope, 9).await.unwrap();
         for lease in [0, 60] {
             let lease = std::time::Duration::from_secs(lease);
             let pending = store.backlog(Job::Keywords, 9, lease).await.unwrap();
@@ -146,7 +152,7 @@ async fn everything(store: &PostgresStore) {
         RecordStore::delete(store, &scope, &[record.id]).await.unwrap();
         let other = Record::new(scope.clone(), Kind::TURN, "buried", &SystemClock);
         let (content_hash, deleted_at) = (other.content_hash(), other.occurred_at);
-        let tombstone = Tombstone { id: other.id, scope: other.scope, content_hash, deleted_at };
+        let tombstone = Tombstone { id: other.id, scope: other.scope, content_hash, deleted_at, withdrawn: false };
         store.bury(&scope, &[tombstone]).await.unwrap();
         store.tombstones(&scope, None, 9).await.unwrap();
         synonyms(store, &scope).await;
@@ -169,8 +175,8 @@ const FOR_ALL: [&str; 2] = [
     // Looking for what has waited longest, and taking it.
     "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, r.scene, \
      r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, r.recorded_at, \
-     r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, r.derived_from, r.metadata FROM \
-     (SELECT b.ns, b.id, b.ticket FROM backlog b WHERE b.job = $1",
+     r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, r.derived_from, r.metadata, \
+     c.attempts FROM (SELECT b.ns, b.id, b.ticket, b.attempts FROM backlog b WHERE b.job = $1",
     "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1",
 ];
 
@@ -178,8 +184,8 @@ const FOR_ALL: [&str; 2] = [
 fn is_bound(sql: &str) -> bool {
     let named = [".ns = $", ".ns = ANY ($", ".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = $", "n.tenant = $"];
     // What is inserted carries its namespace as a value.
-    let inserted = sql.starts_with("INSERT INTO") && (sql.contains("SELECT $1,") || sql.contains("unnest($1::uuid[]"));
-    named.iter().any(|condition| sql.contains(condition)) || inserted || sql.contains("SELECT DISTINCT $1::uuid")
+    let inserted = sql.starts_with("INSERT INTO") && (sql.contains("SELECT $1") || sql.contains("unnest($1::uuid[]"));
+    named.iter().any(|condition| sql.contains(condition)) || inserted
 }
 
 pub(crate) async fn every_statement_names_its_namespace(_: &Database) {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use memory_core::{Embedding, EmbeddingSpace, Kind, PutMode, Record, RecordStore, Scope, SystemClock, Terms, Write};
+use memory_core::{Embedding, EmbeddingSpace, Kind, Record, RecordStore, Scope, SystemClock, Terms, Write};
 use memory_engine_postgres::{PostgresOptions, PostgresStore};
 use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
@@ -102,7 +102,7 @@ pub(crate) fn words(text: &str) -> Terms {
 
 /// A write with the record's own words as its terms.
 pub(crate) fn write(record: &Record) -> Write {
-    Write { record: record.clone(), mode: PutMode::Upsert, terms: Some(words(&record.text)) }
+    Write { terms: Some(words(&record.text)), ..Write::upsert(record.clone()) }
 }
 
 /// Numbers that look like no other ones.

@@ -4,8 +4,8 @@
 use std::{path::Path, sync::Arc};
 
 use memory_core::{
-    Embedding, EmbeddingSpace, Kind, ManualClock, PutMode, Record, RecordId, RecordStore, Role, Scope, Source,
-    SystemClock, Terms, Timestamp, Trust, Write,
+    Embedding, EmbeddingSpace, Kind, ManualClock, Record, RecordId, RecordStore, Role, Scope, Source, SystemClock,
+    Terms, Timestamp, Trust, Write,
 };
 use memory_engine_sqlite::{SqliteOptions, SqliteStore};
 use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
@@ -36,7 +36,7 @@ pub(crate) fn words(text: &str) -> Terms {
 
 /// A write with the record's own words as its terms.
 pub(crate) fn write(record: &Record) -> Write {
-    Write { record: record.clone(), mode: PutMode::Upsert, terms: Some(words(&record.text)) }
+    Write { terms: Some(words(&record.text)), ..Write::upsert(record.clone()) }
 }
 
 /// Numbers that look like no other ones.

@@ -1,0 +1,113 @@
+//! Jobs that were asked for, and those that could not be done.
+
+use std::time::Duration;
+
+use memory_core::{Error, ErrorKind, Failure, Job, Pending, State, Timestamp, Write};
+
+use crate::{
+    World,
+    given::{MANY, id, lin, mo, numbered, session},
+};
+
+const LEASE: Duration = Duration::from_secs(60);
+
+fn trouble() -> Error {
+    Error::new(ErrorKind::Unavailable, "embed", "the service is away")
+}
+
+async fn claim(world: &World, job: Job) -> Vec<Pending> {
+    world.records.backlog(job, MANY, LEASE).await.unwrap()
+}
+
+fn after(world: &World, delay: Duration) -> Timestamp {
+    use memory_core::Clock;
+    world.clock.now().after(delay)
+}
+
+async fn failures(world: &World) -> Vec<Failure> {
+    world.records.failures(&lin(), MANY).await.unwrap()
+}
+
+pub async fn jobs_are_queued_for_what_is_new_or_says_something_else(world: &World) {
+    let mut record = numbered(&lin(), 1);
+    let jobs = vec![Job::Summary, Job::Embedding, Job::Facts, Job::Facts];
+    let put = async |record: &memory_core::Record| {
+        let write = Write { jobs: jobs.clone(), ..Write::upsert(record.clone()) };
+        let mut written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
+        written.pending.sort();
+        written.pending
+    };
+    let all = [Job::Keywords, Job::Embedding, Job::Facts, Job::Summary];
+    assert_eq!(put(&record).await, all);
+    for job in all {
+        let pending = claim(world, job).await;
+        assert_eq!((pending.len(), pending[0].attempts), (1, 0));
+        world.records.acknowledge(&[pending[0].done()]).await.unwrap();
+    }
+    record.importance = 0.9;
+    assert_eq!(put(&record).await, []);
+    record.text.push('!');
+    assert_eq!(put(&record).await, all);
+    record.state = State::Revoked;
+    assert_eq!(put(&record).await, []);
+    for job in Job::ALL {
+        assert!(claim(world, job).await.is_empty());
+    }
+}
+
+pub async fn what_failed_is_left_alone_until_its_time(world: &World) {
+    world.put(&[&numbered(&lin(), 1), &numbered(&lin(), 2)]).await;
+    let pending = claim(world, Job::Embedding).await;
+    let retry_at = after(world, 3 * LEASE);
+    let failure = pending[0].failed(&trouble(), Some(retry_at));
+    world.records.fail(std::slice::from_ref(&failure)).await.unwrap();
+    assert_eq!(failures(world).await, [failure]);
+    world.clock.advance(LEASE);
+    assert_eq!(claim(world, Job::Embedding).await[0].record.id, id(2), "only its lease has run out");
+    world.clock.advance(2 * LEASE);
+    let again = claim(world, Job::Embedding).await;
+    let attempts = again.iter().find(|pending| pending.record.id == id(1)).map(|pending| pending.attempts);
+    assert_eq!(attempts, Some(1));
+    assert_eq!(world.records.stats(&lin()).await.unwrap().backlog.get(&Job::Embedding), Some(&2), "it still waits");
+    world.records.acknowledge(&[again[0].done(), again[1].done()]).await.unwrap();
+    assert_eq!(failures(world).await, []);
+}
+
+pub async fn what_was_given_up_is_told_and_counted_apart(world: &World) {
+    world.put(&[&numbered(&session("a"), 1), &numbered(&lin(), 2)]).await;
+    world.put(&[&numbered(&mo(), 3)]).await;
+    let pending = claim(world, Job::Embedding).await;
+    let failed: Vec<_> = pending.iter().map(|pending| pending.failed(&trouble(), None)).collect();
+    world.records.fail(&failed).await.unwrap();
+    world.clock.advance(1_000 * LEASE);
+    assert!(claim(world, Job::Embedding).await.is_empty());
+    let stats = world.records.stats(&lin()).await.unwrap();
+    assert_eq!((stats.backlog.get(&Job::Embedding), stats.given_up.get(&Job::Embedding)), (None, Some(&2)));
+    assert_eq!(
+        failures(world).await.iter().map(|f| (f.id, f.retry_at)).collect::<Vec<_>>(),
+        [(id(1), None), (id(2), None)]
+    );
+    assert!(failures(world).await[0].reason.contains("the service is away"));
+    assert_eq!(world.records.failures(&session("a"), MANY).await.unwrap().len(), 1);
+    assert_eq!(world.records.failures(&lin(), 1).await.unwrap()[0].id, id(1));
+    assert_eq!(world.records.failures(&session("b"), MANY).await.unwrap(), []);
+
+    assert_eq!(world.records.requeue(&session("a"), Job::Embedding).await.unwrap(), 1);
+    let again = claim(world, Job::Embedding).await;
+    assert_eq!((again.len(), again[0].record.id, again[0].attempts), (1, id(1), 0), "it begins anew");
+    assert_eq!(failures(world).await.len(), 1);
+}
+
+pub async fn a_failure_of_what_has_changed_or_gone_says_nothing(world: &World) {
+    let mut record = numbered(&lin(), 1);
+    world.put(&[&record, &numbered(&lin(), 2)]).await;
+    let pending = claim(world, Job::Embedding).await;
+    record.text.push('!');
+    world.put(&[&record]).await;
+    world.forget(&lin(), &[id(2)]).await;
+    let failed: Vec<_> = pending.iter().map(|pending| pending.failed(&trouble(), None)).collect();
+    world.records.fail(&failed).await.unwrap();
+    world.records.fail(&[]).await.unwrap();
+    assert_eq!(failures(world).await, []);
+    assert_eq!(claim(world, Job::Embedding).await[0].record.text, "message 1!");
+}

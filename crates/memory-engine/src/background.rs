@@ -1,0 +1,147 @@
+//! The background: whatever the write path left to be done.
+
+mod indexing;
+
+use std::{sync::Arc, time::Duration};
+
+use memory_core::{Error, ErrorKind, Failure, Job, Pending, Result, Timestamp};
+
+use crate::{MemoryEngine, engine};
+
+pub(crate) use indexing::indexed_text;
+
+/// How long a claimed item is hidden from other workers. Whoever dies holding one delays it by so much.
+const LEASE: Duration = Duration::from_secs(30);
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+const LAST_RETRY: Duration = Duration::from_secs(60);
+/// How often an item may fail by its own fault before it is given up.
+const ATTEMPTS: u32 = 4;
+
+/// How far the background has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// How many items have been done by this call.
+    pub done: u64,
+    /// How many were waiting when it began.
+    pub total: u64,
+}
+
+/// Does what is waiting, for as long as the engine lives. Woken by every write.
+pub(crate) async fn run(engine: engine::Weak, wake: Arc<tokio::sync::Notify>) {
+    let mut failed = 0;
+    loop {
+        let Some(engine) = engine.upgrade() else { return };
+        let outcome = engine.work_all(|_| {}).await;
+        drop(engine);
+        match outcome {
+            Ok(_) => {
+                failed = 0;
+                // Items that another process claimed and never finished come back after their lease.
+                let _ = tokio::time::timeout(LEASE, wake.notified()).await;
+            }
+            Err(_) => {
+                tokio::time::sleep(delay(failed)).await;
+                failed += 1;
+            }
+        }
+    }
+}
+
+/// How long to wait after so many failures: twice as long each time, up to a minute.
+fn delay(failures: u32) -> Duration {
+    FIRST_RETRY.saturating_mul(2_u32.saturating_pow(failures.min(16))).min(LAST_RETRY)
+}
+
+/// Whether it is the item that is wrong, and not the service or the store behind the job.
+fn is_the_items_fault(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::InvalidInput
+        | ErrorKind::NotFound
+        | ErrorKind::Conflict
+        | ErrorKind::Corrupt
+        | ErrorKind::Internal => true,
+        ErrorKind::DimensionMismatch
+        | ErrorKind::SchemaMismatch
+        | ErrorKind::Unsupported
+        | ErrorKind::Unauthorized
+        | ErrorKind::RateLimited
+        | ErrorKind::Timeout
+        | ErrorKind::Unavailable => false,
+        _ => error.is_transient(),
+    }
+}
+
+impl MemoryEngine {
+    /// Does everything that waits and is free, batch by batch, and counts it. One at a time in this process.
+    ///
+    /// A job whose service is away is left for later, and the others go on. An item that fails by itself is tried again
+    /// later and later, and at last given up; it keeps nobody waiting.
+    ///
+    /// # Errors
+    /// The first one that concerns a whole job.
+    pub(crate) async fn work_all(&self, mut progress: impl FnMut(u64)) -> Result<u64> {
+        let _one_at_a_time = self.working().lock().await;
+        let (mut done, mut failure) = (0, None);
+        for job in self.jobs() {
+            loop {
+                let pending = self.records().backlog(job, self.batch(job), LEASE).await?;
+                if pending.is_empty() {
+                    break;
+                }
+                match self.work(job, &pending).await {
+                    Ok(count) => done += count,
+                    Err(error) => {
+                        failure.get_or_insert(error);
+                        break;
+                    }
+                }
+                progress(done);
+            }
+        }
+        failure.map_or(Ok(done), Err)
+    }
+
+    /// Does a job for a batch; when that fails by the fault of one of them, for one after the other. Counts what was done.
+    async fn work(&self, job: Job, pending: &[Pending]) -> Result<u64> {
+        match self.try_work(job, pending).await {
+            Ok(()) => return Ok(pending.len() as u64),
+            Err(error) if is_the_items_fault(&error) => {}
+            Err(error) => {
+                // Nobody's fault: it does not count, but they wait, so that nobody asks in vain.
+                let retry_at = self.later(pending.iter().map(|p| p.attempts).max().unwrap_or_default(), &error);
+                let wait = |p: &Pending| Failure { attempts: p.attempts, ..p.failed(&error, Some(retry_at)) };
+                self.records().fail(&pending.iter().map(wait).collect::<Vec<_>>()).await?;
+                return Err(error);
+            }
+        }
+        let (mut done, mut failures) = (0, Vec::new());
+        for one in pending {
+            match self.try_work(job, std::slice::from_ref(one)).await {
+                Ok(()) => done += 1,
+                Err(error) if is_the_items_fault(&error) => {
+                    let retry_at = (one.attempts + 1 < ATTEMPTS).then(|| self.later(one.attempts, &error));
+                    failures.push(one.failed(&error, retry_at));
+                }
+                Err(error) => {
+                    self.records().fail(&failures).await?;
+                    return Err(error);
+                }
+            }
+        }
+        self.records().fail(&failures).await?;
+        Ok(done)
+    }
+
+    async fn try_work(&self, job: Job, pending: &[Pending]) -> Result<()> {
+        match job {
+            Job::Keywords => self.index_terms(pending).await?,
+            Job::Embedding => self.index_vectors(pending).await?,
+            Job::Metadata | Job::Facts | Job::Graph | Job::Summary => {}
+        }
+        self.finish(&pending.iter().map(Pending::done).collect::<Vec<_>>()).await
+    }
+
+    fn later(&self, failures: u32, error: &Error) -> Timestamp {
+        self.clock().now().after(error.retry_after().unwrap_or_default().max(delay(failures)))
+    }
+}

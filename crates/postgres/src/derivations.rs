@@ -1,0 +1,82 @@
+//! Which record was made from which, and what goes when one of them does.
+
+use std::collections::BTreeSet;
+
+use memory_core::{Job, Record, RecordId, Scope, Timestamp, Tombstone};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::{
+    backlog::{self, Ticket},
+    delete,
+    failure::Failure,
+    records::{self, selected},
+    scopes::{Reach, uuid, uuids},
+};
+
+const MADE_FROM: &str = concat!(
+    "WITH RECURSIVE made (id) AS (
+        SELECT m.id FROM records m WHERE m.ns = $1 AND m.derived_from <> '{}' AND m.derived_from && $2
+        UNION
+        SELECT m.id FROM made x
+        JOIN records m ON m.ns = $1 AND m.derived_from <> '{}' AND m.derived_from @> ARRAY[x.id]
+     ) ",
+    selected!("made x JOIN records r ON r.ns = $1 AND r.id = x.id"),
+    "WHERE NOT r.id = ANY ($2) ORDER BY r.id"
+);
+
+/// The records of a namespace that were made from these, directly or through others, by id.
+async fn made_from(connection: &mut PgConnection, ns: Uuid, ids: &[RecordId]) -> Result<Vec<Record>, Failure> {
+    let rows = sqlx::query(MADE_FROM).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
+    rows.iter().map(|row| Ok(records::read(row)?.record)).collect()
+}
+
+/// The records within `scope` that were made from these, by id.
+pub(crate) async fn derived(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<RecordId>, Failure> {
+    let mut found = BTreeSet::new();
+    for (ns, sources) in records::keys(connection, &Reach::of(scope), ids).await? {
+        // One by one: a record may have been made from one of them and be another.
+        for source in sources {
+            let made = made_from(connection, ns, &[crate::scopes::record_id(source)]).await?;
+            found.extend(made.into_iter().filter(|record| scope.covers(&record.scope)).map(|record| record.id));
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Removes what was made from records, but for `kept`, leaves tombstones, and gives the ids in order; queues what else it was
+/// made from for the job that makes such records.
+pub(crate) async fn withdraw(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    ids: &[RecordId],
+    kept: &BTreeSet<RecordId>,
+    deleted_at: Timestamp,
+) -> Result<Vec<RecordId>, Failure> {
+    let mut made = made_from(connection, ns, ids).await?;
+    made.retain(|record| !kept.contains(&record.id));
+    if made.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tombstone = |record: &Record| {
+        let (scope, content_hash) = (record.scope.clone(), record.content_hash());
+        Tombstone { id: record.id, scope, content_hash, deleted_at, withdrawn: true }
+    };
+    let tombstones: Vec<Tombstone> = made.iter().map(tombstone).collect();
+    delete::bury_in(connection, ns, &tombstones.iter().collect::<Vec<_>>()).await?;
+    let sources: BTreeSet<RecordId> = made.iter().flat_map(|record| record.derived_from.iter().copied()).collect();
+    let sources: Vec<RecordId> = sources.into_iter().filter(|source| !ids.contains(source)).collect();
+    let there = records::current(connection, ns, &sources).await?;
+    let there: BTreeSet<RecordId> = there.into_iter().filter(|source| source.indexed).map(|source| source.id).collect();
+    for record in &made {
+        let Some(job) = Job::making(&record.kind) else { continue };
+        for source in record.derived_from.iter().filter(|source| there.contains(source)) {
+            backlog::requeue_one(connection, ns, &Ticket::new(job, uuid(*source))).await?;
+        }
+    }
+    Ok(made.into_iter().map(|record| record.id).collect())
+}

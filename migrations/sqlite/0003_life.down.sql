@@ -1,0 +1,10 @@
+ALTER TABLE scopes ADD COLUMN terms INTEGER NOT NULL DEFAULT 0;
+UPDATE scopes SET terms = coalesce((SELECT sum(k.length) FROM keyword_documents k WHERE k.scope = scopes.scope), 0);
+ALTER TABLE barred_contents DROP COLUMN withdrawn;
+ALTER TABLE tombstones DROP COLUMN withdrawn;
+-- Earlier versions know two jobs, and would try without end.
+DELETE FROM backlog WHERE job NOT IN ('keywords', 'embedding');
+UPDATE backlog SET leased_until = -9223372036854775808 WHERE leased_until = 9223372036854775807;
+ALTER TABLE backlog DROP COLUMN reason;
+ALTER TABLE backlog DROP COLUMN attempts;
+DROP TABLE derivations;
