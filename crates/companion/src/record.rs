@@ -19,7 +19,8 @@ const LONGEST_LINE: usize = 40_000;
 pub fn state_record(id: RecordId, scope: &Scope, state: &CompanionState, stages: &Stages, clock: &dyn Clock) -> Record {
     let text = format!("affection {}, {} messages", state.bond.affection, state.total_messages);
     let mut record = Record::new(scope.clone(), Kind::new(COMPANION_STATE), text, clock);
-    (record.id, record.trust) = (id, Trust::Derived);
+    // Books are kept by a tool: two of their lines may well read the same, and nobody said either of them.
+    (record.id, record.trust) = (id, Trust::Tool);
     record.metadata = state.to_metadata(stages);
     record
 }
@@ -29,7 +30,7 @@ pub fn state_record(id: RecordId, scope: &Scope, state: &CompanionState, stages:
 pub fn affection_record(state: RecordId, scope: &Scope, change: &Change, cause: &str, clock: &dyn Clock) -> Record {
     let mut record = Record::new(scope.clone(), Kind::new(AFFECTION_LOG), change.reason.to_string(), clock);
     record.id = RecordId::named(scope, &format!("affection/{state}/{cause}"));
-    record.trust = Trust::Derived;
+    record.trust = Trust::Tool;
     let metadata = json!({
         "delta": change.delta,
         "reason": change.reason.to_string(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Error, ErrorKind, Record, Result, Timestamp};
+use memory_core::{Error, ErrorKind, Record, RecordId, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -19,6 +19,10 @@ pub struct CompanionState {
     /// The key moments that came, each with what is noted of it. One that is here never comes again, even when the messages
     /// that tell of it are deleted.
     pub moments: BTreeMap<String, String>,
+    /// The records of those moments, in the order of time. One that is deleted is named here still.
+    pub key_moments: Vec<RecordId>,
+    /// The record of the latest profile.
+    pub profile: Option<RecordId>,
     /// How many messages there were when the profile was made.
     pub profile_at: u64,
     /// When the user last wrote.
@@ -42,6 +46,10 @@ struct Stored {
     #[serde(default)]
     moments: BTreeMap<String, String>,
     #[serde(default)]
+    key_moments: Vec<RecordId>,
+    #[serde(default)]
+    profile: Option<RecordId>,
+    #[serde(default)]
     profile_at: u64,
 }
 
@@ -62,8 +70,8 @@ impl CompanionState {
             last_active: stored.last_active_day,
             settled: stored.settled_day,
         };
-        let Stored { total_messages, moments, profile_at, last_active_at, .. } = stored;
-        Ok(Self { bond, total_messages, moments, profile_at, last_active_at })
+        let Stored { total_messages, moments, key_moments, profile, profile_at, last_active_at, .. } = stored;
+        Ok(Self { bond, total_messages, moments, key_moments, profile, profile_at, last_active_at })
     }
 
     pub(crate) fn to_metadata(&self, stages: &Stages) -> Map<String, Value> {
@@ -75,6 +83,8 @@ impl CompanionState {
             settled_day: self.bond.settled,
             last_active_at: self.last_active_at,
             moments: self.moments.clone(),
+            key_moments: self.key_moments.clone(),
+            profile: self.profile,
             profile_at: self.profile_at,
         };
         let mut metadata = match serde_json::to_value(stored) {

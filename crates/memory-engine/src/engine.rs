@@ -127,12 +127,18 @@ impl MemoryEngine {
     /// # Errors
     /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
-        records.iter().try_for_each(|record| self.check(record))?;
-        let shared: Vec<Arc<Record>> = records.iter().cloned().map(Arc::new).collect();
+        self.write(scope, records.into_iter().map(|record| Write::new(record, mode)).collect()).await
+    }
+
+    /// The same with a mode for each record; the terms are made here.
+    pub(crate) async fn write(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
+        writes.iter().try_for_each(|write| self.check(&write.record))?;
+        let shared: Vec<Arc<Record>> = writes.iter().map(|write| Arc::new(write.record.clone())).collect();
         let terms = self.analyze_records(shared.clone()).await?;
         let entries: Vec<(Arc<Record>, Terms)> = shared.into_iter().zip(terms.clone()).collect();
-        let writes = records.into_iter().zip(terms);
-        let writes = writes.map(|(record, terms)| Write { terms: Some(terms), ..Write::new(record, mode) }).collect();
+        for (write, terms) in writes.iter_mut().zip(terms) {
+            write.terms = Some(terms);
+        }
         let written = self.records().put(scope, writes).await?;
         self.index_keywords(scope, entries, &written).await?;
         if written.iter().any(|w| !w.pending.is_empty()) {

@@ -2,6 +2,7 @@
 
 mod background;
 mod builder;
+pub mod companion;
 mod database;
 mod dates;
 mod engine;
