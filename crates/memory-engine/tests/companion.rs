@@ -99,7 +99,6 @@ async fn sixty_days_give_the_log_that_was_computed_by_hand() {
     for backend in Backend::all() {
         let model = ScriptedModel::default().when_asked("你好", verdict("first_meet", "认识")).otherwise("嗯。");
         let World { memory, clock, aicy, .. } = world(&backend, model).await;
-        // It begins in the second chapter, so that the floor shows.
         let mut expected: Vec<(i64, String, i64, i64)> = Vec::new();
         let mut at = 0;
         let mut line = |delta: i64, reason: &str| {

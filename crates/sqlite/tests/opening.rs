@@ -293,6 +293,21 @@ async fn a_file_of_schema_three_is_read() {
     assert_eq!((stats.backlog.len(), stats.given_up), (0, [(Job::Embedding, 1)].into()));
 }
 
+/// The file was made by the first version that has the tables of a companion.
+#[tokio::test]
+async fn a_file_of_schema_four_is_read() {
+    let (_directory, path) = place();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-4.sqlite"), &path).unwrap();
+    let conversations = || {
+        let look = Connection::open(&path).unwrap();
+        look.query_row("SELECT count(*) FROM conversations", [], |row| row.get::<_, u32>(0)).unwrap()
+    };
+    assert_eq!(conversations(), 3);
+    let store = open(&path).await;
+    assert_eq!(store.stats(&lin()).await.unwrap().records, 3);
+    assert_eq!(conversations(), 3);
+}
+
 /// Makes the file above. Never again for a schema that was released: `cargo test -- --ignored make_the_golden_file`.
 #[tokio::test]
 #[ignore = "it writes into the source tree"]
