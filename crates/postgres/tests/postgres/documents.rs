@@ -163,7 +163,7 @@ pub(crate) async fn records_are_read_under_the_names_of_the_documents(database: 
     assert_eq!(one(moments).await, "first_meet,2,First,You are my friend,50,completed");
     let profiles =
         "SELECT concat_ws(',', user_id, agent, nickname, affection, current_chapter, personality_summary, recent_topics,
-        total_messages, consecutive_days, last_active_at < now()) FROM user_profiles ORDER BY agent";
+        total_messages, consecutive_days, last_active_at < timestamptz '2026-03-01') FROM user_profiles ORDER BY agent";
     assert_eq!(one(profiles).await, "lin,,Lin,120,1,curious,0,0,f | lin,kai,小明,3500,3,话不多,加班,412,5,t");
     let books = "SELECT count(*)::text FROM memory_events WHERE kind LIKE 'ledger/%'";
     assert_eq!(one(books).await, "0", "books are no events");
