@@ -23,9 +23,11 @@ fn plan() -> ContextPlan {
 
 fn contexts(criterion: &mut Criterion) {
     let plan = plan();
-    let mut counters: Vec<Box<dyn TokenCounter>> = vec![Box::new(EstimatedTokens)];
-    #[cfg(feature = "bpe")]
-    counters.push(Box::new(memory_engine_context::BpeTokens));
+    let counters: Vec<Box<dyn TokenCounter>> = vec![
+        Box::new(EstimatedTokens),
+        #[cfg(feature = "bpe")]
+        Box::new(memory_engine_context::BpeTokens),
+    ];
     for counter in counters {
         let name = format!("10 000 messages, {}", counter.name());
         criterion.bench_function(&name, |bencher| bencher.iter(|| plan.build(&counter)));
