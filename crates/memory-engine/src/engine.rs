@@ -134,13 +134,13 @@ impl MemoryEngine {
     /// # Errors
     /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
-        records.iter().try_for_each(|record| self.check(record))?;
         let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
         self.write(scope, records.into_iter().map(write).collect()).await
     }
 
     /// Writes records with their terms, and has the background do the rest.
     pub(crate) async fn write(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
+        writes.iter().try_for_each(|write| self.check(&write.record))?;
         let shared: Vec<Arc<Record>> = writes.iter().map(|write| Arc::new(write.record.clone())).collect();
         let terms = self.analyze_records(shared.clone()).await?;
         let entries: Vec<(Arc<Record>, Terms)> = shared.into_iter().zip(terms.clone()).collect();

@@ -3,6 +3,7 @@
 mod background;
 mod branches;
 mod builder;
+pub mod companion;
 mod database;
 mod dates;
 mod digest;

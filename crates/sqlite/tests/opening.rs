@@ -303,11 +303,12 @@ async fn going_back_to_schema_two_loses_the_graph_and_nothing_else() {
     assert_eq!(store.entities(&lin(), &["tea"]).await.unwrap().entities.len(), 1);
 }
 
-/// The file was made by the first version that knows what was made from what, and logs changes of terms.
+/// The file was made by the first version that knows what was made from what, logs changes of terms, and has a graph and
+/// the companion's views.
 #[tokio::test]
-async fn a_file_of_schema_three_is_read() {
+async fn a_file_of_schema_six_is_read() {
     let (_directory, path) = place();
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-3.sqlite"), &path).unwrap();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-6.sqlite"), &path).unwrap();
     let store = open(&path).await;
     let expected = given::golden();
     assert_eq!(store.derived(&lin(), &[expected[0].id]).await.unwrap(), [expected[1].id]);
@@ -318,6 +319,12 @@ async fn a_file_of_schema_three_is_read() {
         assert_eq!((found(&store, &lin(), "海鲜").await, found(&store, &lin(), "c++").await), (1, 1));
     }
     assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
+    let named =
+        memory_graph::GraphStore::expand(&store, &lin(), &memory_graph::GraphQuery::of(["Docker"])).await.unwrap();
+    assert_eq!((named.entities.len(), &named.entities[0].evidence), (1, &vec![expected[1].id]));
+    let look = Connection::open(&path).unwrap();
+    let rows = look.query_row("SELECT count(*) FROM conversations", [], |row| row.get::<_, u32>(0)).unwrap();
+    assert_eq!(rows, 3);
 }
 
 /// Makes the file above. Never again for a schema that was released: `cargo test -- --ignored make_the_golden_file`.
@@ -335,6 +342,9 @@ async fn make_the_golden_file() {
             store.acknowledge(&[pending.done()]).await.unwrap();
         }
     }
+    let stored = store.get(&lin(), &[given::golden()[1].id]).await.unwrap().remove(0).unwrap();
+    let says = Extraction { entities: vec![Mention::new("Docker", EntityKind::Concept)], relations: Vec::new() };
+    memory_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(stored, says)]).await.unwrap();
     let gone = turn(&lin(), "to be forgotten");
     RecordStore::put(&store, &lin(), vec![write(&gone)]).await.unwrap();
     RecordStore::delete(&store, &lin(), &[gone.id]).await.unwrap();
