@@ -4,6 +4,9 @@
 //! fail. With `AGREEMENT_DATASET`, a folder with `*.memories.jsonl` and `*.questions.jsonl`, its questions are asked as well.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod forgetting;
+mod rest;
+
 use std::{env, fs, path::Path, sync::Arc};
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -19,6 +22,10 @@ const NOON: i64 = 1_772_000_000_000_000;
 
 fn url() -> Option<String> {
     env::var("DATABASE_URL").ok().filter(|url| !url.is_empty())
+}
+
+fn address() -> Result<String, Failed> {
+    Ok(url().ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?)
 }
 
 fn is_required() -> bool {
@@ -46,7 +53,7 @@ impl Pair {
         schema: &str,
         change: fn(PostgresOptions) -> PostgresOptions,
     ) -> Result<Self, Failed> {
-        let url = url().ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
+        let url = address()?;
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOON)));
         let builder = || MemoryEngine::builder().clock(clock.clone()).background(false);
@@ -234,7 +241,21 @@ fn main() {
             Runtime::new().unwrap().block_on(the_builder_takes_an_address())
         }),
     ];
+    trials.push(Trial::test("a_user_who_is_forgotten_leaves_no_synonyms_in_postgres", || {
+        Runtime::new().unwrap().block_on(with_postgres("forgetting", async |memory| {
+            forgetting::a_user_who_is_forgotten_leaves_no_synonyms(memory).await;
+        }))
+    }));
     trials = trials.into_iter().map(|trial| trial.with_ignored_flag(ignored)).collect();
+    trials.push(Trial::test("a_user_who_is_forgotten_leaves_no_synonyms_in_sqlite", || {
+        let folder = tempfile::tempdir().unwrap();
+        Runtime::new().unwrap().block_on(forgetting::on_sqlite(folder.path()));
+        Ok(())
+    }));
+    let trial = Trial::test("evidence_is_the_same_through_rest_and_directly", || {
+        Runtime::new().unwrap().block_on(rest::evidence_is_the_same_through_rest_and_directly(&address()?))
+    });
+    trials.push(trial.with_ignored_flag(ignored || !rest::is_possible()));
     if dataset.is_some() {
         let corpus = || read(Path::new(&env::var_os("AGREEMENT_DATASET").unwrap()));
         let trial =
@@ -244,8 +265,23 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
+/// An engine on a schema of its own.
+async fn with_postgres(schema: &str, body: impl AsyncFnOnce(&MemoryEngine)) -> Result<(), Failed> {
+    let url = address()?;
+    let schema = format!("{schema}_{}", std::process::id());
+    let space = HashEmbedder::default().space().clone();
+    let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema);
+    let store = Arc::new(PostgresStore::connect(&url, options.clone()).await.unwrap());
+    let builder = MemoryEngine::builder().stores(store.clone(), store.clone(), store.clone());
+    let memory = builder.synonyms(store).background(false).build().await.unwrap();
+    body(&memory).await;
+    drop(memory);
+    migrate_down(&url, &options, 0).await.unwrap();
+    Ok(())
+}
+
 async fn the_builder_takes_an_address() -> Result<(), Failed> {
-    let url = url().ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
+    let url = address()?;
     let schema = format!("builder_{}", std::process::id());
     let space = HashEmbedder::default().space().clone();
     let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema.as_str());

@@ -64,24 +64,14 @@ impl Bm25 {
                 *n += u64::from(*f > 0.0);
             }
         }
-        let documents = documents.max(1) as f64;
-        let rarity: Vec<f64> = holders
-            .iter()
-            .zip(clauses)
-            .map(|(n, clause)| clause.weight * (1.0 + (documents - *n as f64 + 0.5).max(0.0) / (*n as f64 + 0.5)).ln())
-            .collect();
-        let asked = rarity.iter().zip(&holders).zip(clauses).filter(|((_, n), clause)| **n > 0 || clause.weight >= 1.0);
-        let whole = asked.map(|((rarity, _), _)| rarity).sum::<f64>().max(f64::MIN_POSITIVE);
+        let rarity = Rarity::of(documents, clauses, &holders);
         let mut ranked: Vec<(K, Score)> = candidates
             .iter()
             .filter(|candidate| candidate.admitted)
             .map(|candidate| {
-                let norm = self.k1 * (1.0 - self.b + self.b * f64::from(candidate.length) / self.pivot);
-                let gains = candidate.frequencies.iter().zip(&rarity).filter(|(f, _)| **f > 0.0);
-                (
-                    candidate.key,
-                    Score::new(gains.map(|(f, idf)| idf * f * (self.k1 + 1.0) / (f + norm)).sum::<f64>() / whole),
-                )
+                let norm = self.norm(candidate.length);
+                let gains = candidate.frequencies.iter().zip(&rarity.each).filter(|(f, _)| **f > 0.0);
+                (candidate.key, rarity.score(gains.map(|(f, idf)| self.gain(*idf, *f, norm)).sum()))
             })
             .collect();
         let better = |a: &(K, Score), b: &(K, Score)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
@@ -91,6 +81,44 @@ impl Bm25 {
         ranked.truncate(limit);
         ranked.sort_unstable_by(better);
         ranked
+    }
+
+    /// What the length of a record does to its gains.
+    pub(crate) fn norm(&self, length: u32) -> f64 {
+        self.k1 * (1.0 - self.b + self.b * f64::from(length) / self.pivot)
+    }
+
+    /// What a record gains by a clause of this rarity that it holds so often.
+    pub(crate) fn gain(&self, rarity: f64, frequency: f64, norm: f64) -> f64 {
+        rarity * frequency * (self.k1 + 1.0) / (frequency + norm)
+    }
+}
+
+/// How much each clause of a query counts within a scope.
+#[derive(Debug)]
+pub(crate) struct Rarity {
+    /// The clauses' weights, each by how rare it is.
+    pub(crate) each: Vec<f64>,
+    whole: f64,
+}
+
+impl Rarity {
+    /// For clauses that so many of all the documents hold.
+    pub(crate) fn of(documents: u64, clauses: &[Clause], holders: &[u64]) -> Self {
+        let documents = documents.max(1) as f64;
+        let each: Vec<f64> = holders
+            .iter()
+            .zip(clauses)
+            .map(|(n, clause)| clause.weight * (1.0 + (documents - *n as f64 + 0.5).max(0.0) / (*n as f64 + 0.5)).ln())
+            .collect();
+        let asked = each.iter().zip(holders).zip(clauses).filter(|((_, n), clause)| **n > 0 || clause.weight >= 1.0);
+        let whole = asked.map(|((rarity, _), _)| rarity).sum::<f64>().max(f64::MIN_POSITIVE);
+        Self { each, whole }
+    }
+
+    /// A record's gains as a part of what there was to gain.
+    pub(crate) fn score(&self, gains: f64) -> Score {
+        Score::new(gains / self.whole)
     }
 }
 

@@ -4,11 +4,13 @@ mod analyzer;
 mod bm25;
 mod memory;
 pub mod packed;
+mod postings;
 mod store;
 mod wanted;
 
 pub use analyzer::{Analyzer, TextAnalyzer, Word, words};
 pub use bm25::{Bm25, Candidate};
 pub use memory::MemoryKeywordStore;
+pub use postings::{Postings, find};
 pub use store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, WeightedTerm};
 pub use wanted::Wanted;

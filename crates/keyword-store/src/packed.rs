@@ -21,6 +21,14 @@ pub fn words(packed: &str) -> impl Iterator<Item = &str> {
     packed.split(' ').filter(|term| !term.is_empty())
 }
 
+/// The packed terms one by one, each with how often it occurs.
+///
+/// # Errors
+/// `Corrupt` when there are fewer counts than terms.
+pub fn pairs<'p>(packed: &'p str, mut counts: &'p [u8]) -> impl Iterator<Item = Result<(&'p str, u32)>> {
+    words(packed).map(move |term| Ok((term, pull(&mut counts).ok_or_else(mismatch)?)))
+}
+
 /// How often each of the `wanted` terms occurs in a document; whether any does. Both are sorted, and `found` has a
 /// place for each that is wanted.
 ///
@@ -28,15 +36,9 @@ pub fn words(packed: &str) -> impl Iterator<Item = &str> {
 /// `Corrupt` when there are fewer counts than terms.
 pub fn count(packed: &str, counts: &[u8], wanted: &[&str], found: &mut [u32]) -> Result<bool> {
     found.fill(0);
-    let (mut counts, mut next, mut any) = (counts, 0, false);
-    for term in words(packed) {
-        let count = pull(&mut counts).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Corrupt,
-                "read",
-                "stored terms and their counts do not match; `memory reindex` makes them anew",
-            )
-        })?;
+    let (mut next, mut any) = (0, false);
+    for pair in pairs(packed, counts) {
+        let (term, count) = pair?;
         while wanted.get(next).is_some_and(|wanted| *wanted < term) {
             next += 1;
         }
@@ -50,6 +52,11 @@ pub fn count(packed: &str, counts: &[u8], wanted: &[&str], found: &mut [u32]) ->
         }
     }
     Ok(any)
+}
+
+fn mismatch() -> Error {
+    let message = "stored terms and their counts do not match; `memory reindex` makes them anew";
+    Error::new(ErrorKind::Corrupt, "read", message)
 }
 
 fn push(bytes: &mut Vec<u8>, mut number: u32) {
@@ -89,6 +96,8 @@ mod tests {
         ) {
             let terms: Terms = document.into_iter().collect();
             let (packed, counts) = pack(&terms);
+            let pairs: Vec<(&str, u32)> = pairs(&packed, &counts).collect::<Result<_>>().unwrap();
+            prop_assert_eq!(pairs, terms.iter().collect::<Vec<_>>());
             prop_assert_eq!(words(&packed).collect::<Vec<_>>(), terms.iter().map(|(term, _)| term).collect::<Vec<_>>());
             let wanted: BTreeSet<String> = wanted;
             let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();

@@ -3,12 +3,12 @@
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result, Score};
-use memory_embedder::{Embedder, Purpose};
+use memory_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result, Score, text::is_han};
+use memory_embedder::{Embedder, Purpose, Recent};
 use memory_reranker::Reranker;
 use parking_lot::Mutex;
 
-use crate::{Model, ModelError, ModelErrorKind, TokenVectors, recent::Recent, weighted_maxsim, worker::Worker};
+use crate::{Model, ModelError, ModelErrorKind, TokenVectors, weighted_maxsim, worker::Worker};
 
 /// How many tokens of questions are kept: 1.5 kB each at 384 numbers.
 const QUESTION_TOKENS: usize = 4_000;
@@ -98,6 +98,25 @@ pub struct LocalEmbedder {
     space: EmbeddingSpace,
 }
 
+/// What a question and a text without anything in common score in e5-small, by whether each is Chinese: higher within
+/// Chinese than within English, and lower from one to the other. `docs/RETRIEVAL.md` says what it was measured on.
+fn unrelated_e5(question: bool, text: bool) -> f64 {
+    match (question, text) {
+        (true, true) => 0.83,
+        (false, false) => 0.74,
+        (true, false) | (false, true) => 0.7,
+    }
+}
+
+/// Whether most of a text is Chinese. A character of it says about as much as a short English word, and counts as three
+/// letters: names and words in between make no other language of a sentence.
+fn is_chinese(text: &str) -> bool {
+    const LETTERS: usize = 3;
+    let all = text.chars().filter(|c| c.is_alphanumeric());
+    let (han, others) = all.fold((0, 0), |(h, o), c| if is_han(c) { (h + LETTERS, o) } else { (h, o + 1) });
+    han > others
+}
+
 #[async_trait]
 impl Embedder for LocalEmbedder {
     fn space(&self) -> &EmbeddingSpace {
@@ -113,9 +132,17 @@ impl Embedder for LocalEmbedder {
     }
 
     fn score_floor(&self) -> f64 {
-        // Cosines of the e5 family lie in a narrow band: texts that have nothing in common are at .74 (English) to .83
-        // (Chinese), so that only what is far below that is no evidence. Those of others begin near zero.
+        // Cosines of the e5 family lie in a narrow band, so that only what is far below it is no evidence. Those of others
+        // begin near zero.
         if self.model.0.model.is_e5() { 0.7 } else { 0.1 }
+    }
+
+    fn unrelated(&self, question: &str, text: &str) -> f64 {
+        if self.model.0.model.is_e5() {
+            unrelated_e5(is_chinese(question), is_chinese(text))
+        } else {
+            self.score_floor()
+        }
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
@@ -191,5 +218,21 @@ impl Reranker for LateInteractionReranker {
             known.iter().map(score).collect()
         };
         self.model.0.asking.run(judge).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unrelated_lies_where_the_two_languages_put_it() {
+        let between = |question: &str, text: &str| unrelated_e5(is_chinese(question), is_chinese(text));
+        let (chinese, english) = ("我的猫叫什么名字？", "What is my cat called?");
+        assert_eq!(between(chinese, "小橘今年三岁。"), 0.83);
+        assert_eq!(between(chinese, "Lisa: 昨天把 docker 部署好了。"), 0.83, "names and terms do not make it English");
+        assert_eq!(between(english, "I have a cat."), 0.74);
+        assert_eq!((between(chinese, english), between(english, chinese)), (0.7, 0.7));
+        assert_eq!(between("?!", ""), 0.74, "what holds no letters is not Chinese");
     }
 }

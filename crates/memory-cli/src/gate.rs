@@ -64,10 +64,12 @@ async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<
     let recall = engine.recall(&Scope::user(scope)?, query).await?;
     ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);
     let gold: BTreeSet<String> = question.groups().into_iter().flatten().collect();
-    let floor = engine.embedder().score_floor();
     let hits = recall.hits.iter().map(|hit| Hit {
         words: score(hit, Arm::Keyword).unwrap_or_default(),
-        nearness: score(hit, Arm::Vector).map_or(0.0, |score| (score - floor) / (1.0 - floor)),
+        nearness: score(hit, Arm::Vector).map_or(0.0, |score| {
+            let unrelated = engine.embedder().unrelated(&question.question, &hit.record.text);
+            (score - unrelated) / (1.0 - unrelated)
+        }),
         relevant: hit.relevant,
         gold: hit.record.source.message_id.as_ref().is_some_and(|id| gold.contains(id)),
     });

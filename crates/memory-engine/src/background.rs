@@ -1,6 +1,10 @@
 //! The background: whatever the write path left to be done.
 
+mod chunks;
+mod facts;
 mod indexing;
+mod metadata;
+mod summaries;
 
 use std::{sync::Arc, time::Duration};
 
@@ -50,6 +54,13 @@ pub(crate) async fn run(engine: engine::Weak, wake: Arc<tokio::sync::Notify>) {
 /// How long to wait after so many failures: twice as long each time, up to a minute.
 fn delay(failures: u32) -> Duration {
     FIRST_RETRY.saturating_mul(2_u32.saturating_pow(failures.min(16))).min(LAST_RETRY)
+}
+
+/// Tells that a model had no part in what it should have had, and why. The rules have done its work.
+fn told(part: &'static str, degraded: Option<&Error>) {
+    if let Some(error) = degraded {
+        tracing::warn!(part, kind = ?error.kind(), "the model had no part in it: {error}");
+    }
 }
 
 /// Whether it is the item that is wrong, and not the service or the store behind the job.
@@ -133,12 +144,45 @@ impl MemoryEngine {
     }
 
     async fn try_work(&self, job: Job, pending: &[Pending]) -> Result<()> {
+        let digest = self.digest();
+        let mut done: Vec<_> = pending.iter().map(Pending::done).collect();
         match job {
             Job::Keywords => self.index_terms(pending).await?,
             Job::Embedding => self.index_vectors(pending).await?,
-            Job::Metadata | Job::Facts | Job::Graph | Job::Summary => {}
+            Job::Chunks => {
+                if let Some(chunker) = &digest.chunker {
+                    self.cut(chunker, pending).await?;
+                }
+            }
+            Job::Metadata => {
+                if let Some(extractor) = &digest.metadata {
+                    done = self.describe(extractor.as_ref(), pending).await?;
+                }
+            }
+            Job::Facts => {
+                if let Some(extractor) = &digest.facts {
+                    self.note_facts(extractor.as_ref(), pending).await?;
+                }
+            }
+            Job::Summary => {
+                if let Some(summarizer) = &digest.summarizer {
+                    self.summarize(summarizer.as_ref(), pending).await?;
+                }
+            }
+            Job::Graph => self.read_entities(pending).await?,
         }
-        self.finish(&pending.iter().map(Pending::done).collect::<Vec<_>>()).await
+        self.finish(&done).await
+    }
+
+    /// Reads records for entities and relations; one that fails is the whole batch's failure.
+    async fn read_entities(&self, pending: &[Pending]) -> Result<()> {
+        for Pending { record, .. } in pending {
+            let read = self.graph().index(&record.scope, std::slice::from_ref(record)).await?;
+            if let Some((_, error)) = read.failed.into_iter().next() {
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     fn later(&self, failures: u32, error: &Error) -> Timestamp {

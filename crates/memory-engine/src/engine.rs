@@ -15,9 +15,14 @@ use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Enhanced, Enhancement, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn,
+    Builder, Digest, Enhanced, Enhancement, EntityGraph, Explanation, Forget, Progress, Recall, RecallOptions,
+    RecallQuery, Turn,
     background::{self, indexed_text},
-    dates, enhance, pipeline,
+    dates,
+    digest::is_said,
+    enhance,
+    entity_graph::GraphParts,
+    pipeline,
 };
 
 /// How far ahead of the clock a record may have occurred: clocks and zones differ, but not by more than a day.
@@ -57,6 +62,7 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) stores: Stores,
+    pub(crate) graph: GraphParts,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) reranker: Option<Arc<dyn Reranker>>,
     pub(crate) analyzer: Arc<dyn Analyzer>,
@@ -64,6 +70,7 @@ pub(crate) struct Parts {
     pub(crate) options: RecallOptions,
     pub(crate) scene_policy: ScenePolicy,
     pub(crate) thesaurus: SharedThesaurus,
+    pub(crate) digest: Digest,
 }
 
 #[derive(Debug)]
@@ -127,12 +134,13 @@ impl MemoryEngine {
     /// # Errors
     /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
-        self.write(scope, records.into_iter().map(|record| Write::new(record, mode)).collect()).await
+        records.iter().try_for_each(|record| self.check(record))?;
+        let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
+        self.write(scope, records.into_iter().map(write).collect()).await
     }
 
-    /// The same with a mode for each record; the terms are made here.
+    /// Writes records with their terms, and has the background do the rest.
     pub(crate) async fn write(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
-        writes.iter().try_for_each(|write| self.check(&write.record))?;
         let shared: Vec<Arc<Record>> = writes.iter().map(|write| Arc::new(write.record.clone())).collect();
         let terms = self.analyze_records(shared.clone()).await?;
         let entries: Vec<(Arc<Record>, Terms)> = shared.into_iter().zip(terms.clone()).collect();
@@ -141,8 +149,8 @@ impl MemoryEngine {
         }
         let written = self.records().put(scope, writes).await?;
         self.index_keywords(scope, entries, &written).await?;
-        if written.iter().any(|w| !w.pending.is_empty()) {
-            self.inner.wake.notify_one();
+        if written.iter().any(|w| !w.pending.is_empty() || !w.withdrawn.is_empty()) {
+            self.wake();
         }
         Ok(written)
     }
@@ -168,11 +176,10 @@ impl MemoryEngine {
         written: &[Written],
     ) -> Result<()> {
         let inactive = |r: &Record, w: &Written| w.outcome == Outcome::Updated && !r.is_indexed();
-        let gone: Vec<RecordId> =
-            entries.iter().zip(written).filter(|((r, _), w)| inactive(r, w)).map(|(_, w)| w.id).collect();
+        let inactive = entries.iter().zip(written).filter(|((r, _), w)| inactive(r, w)).map(|(_, w)| w.id);
+        let gone: Vec<RecordId> = inactive.chain(written.iter().flat_map(|w| w.withdrawn.iter().copied())).collect();
         if !gone.is_empty() {
-            self.keywords().delete(scope, &gone).await?;
-            self.vectors().delete(scope, &gone).await?;
+            self.unindex(&scope.namespace(), &gone).await?;
         }
         let pending = entries.into_iter().zip(written).filter(|(_, w)| w.pending.contains(&Job::Keywords));
         let (entries, done): (Vec<_>, Vec<_>) = pending
@@ -198,6 +205,7 @@ impl MemoryEngine {
             if self.records().get(&done.scope, &ids).await?.first().is_none_or(Option::is_none) {
                 self.keywords().delete(&done.scope, &ids).await?;
                 self.vectors().delete(&done.scope, &ids).await?;
+                self.graph_parts().store.delete(&done.scope, &ids).await?;
             }
         }
         Ok(())
@@ -238,7 +246,9 @@ impl MemoryEngine {
     /// tombstone, so that it does not come back. Many are removed in several transactions; when one of them fails, those
     /// before it hold, and the call can be repeated.
     pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<u64> {
-        let filter = match what.into() {
+        let what = what.into();
+        let forgets_all = what == Forget::Everything;
+        let filter = match what {
             Forget::Ids(ids) => {
                 let mut count = 0;
                 for ids in ids.chunks(PAGE) {
@@ -253,18 +263,33 @@ impl MemoryEngine {
         loop {
             let page = self.scan(scope, &ScanQuery::oldest(PAGE).with_filter(filter.clone())).await?;
             if page.records.is_empty() {
-                return Ok(count);
+                break;
             }
             let ids: Vec<RecordId> = page.records.iter().map(|r| r.id).collect();
             count += self.forget_page(scope, &ids).await?;
         }
+        if forgets_all && *scope == scope.namespace() {
+            self.synonyms().store().clear(scope).await?;
+            self.synonyms().forget(scope);
+        }
+        Ok(count)
     }
 
     async fn forget_page(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        // A fact may have taken the place of another, which then holds again.
+        let facts = self.are_facts_among(scope, ids).await?;
         let gone = self.records().delete(scope, ids).await?;
         // All that were asked for, not only what was there: an earlier call may have stopped half-way.
-        self.keywords().delete(scope, ids).await?;
-        self.vectors().delete(scope, ids).await?;
+        self.unindex(scope, ids).await?;
+        // What was made from them may live outside this scope, in the memory of the same user.
+        let withdrawn: Vec<RecordId> = gone.iter().filter(|id| !ids.contains(id)).copied().collect();
+        if !withdrawn.is_empty() {
+            self.unindex(&scope.namespace(), &withdrawn).await?;
+            self.wake();
+        }
+        for person in facts {
+            self.settle_facts(&person, &[], &[]).await?;
+        }
         Ok(gone.len() as u64)
     }
 
@@ -301,11 +326,19 @@ impl MemoryEngine {
 
     /// Takes in tombstones of another store: removes what they name, keeps it away from now on, and counts the new ones.
     pub async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        let mut ids: Vec<RecordId> = tombstones.iter().map(|t| t.id).collect();
+        let derived = self.records().derived(&scope.namespace(), &ids).await?;
         let new = self.records().bury(scope, tombstones).await?;
-        let ids: Vec<RecordId> = tombstones.iter().map(|t| t.id).collect();
-        self.keywords().delete(scope, &ids).await?;
-        self.vectors().delete(scope, &ids).await?;
+        ids.extend(derived);
+        self.unindex(&scope.namespace(), &ids).await?;
         Ok(new)
+    }
+
+    /// Takes records out of the indexes, for stores that do not do so in the transaction that removes them.
+    async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        self.keywords().delete(scope, ids).await?;
+        self.vectors().delete(scope, ids).await?;
+        self.graph_parts().store.delete(scope, ids).await
     }
 
     /// Queues every active record within `scope` to be indexed anew, and counts them. [`drain`](Self::drain) waits for it.
@@ -314,7 +347,7 @@ impl MemoryEngine {
         for job in Job::INDEXING {
             count = self.records().requeue(scope, job).await?;
         }
-        self.inner.wake.notify_one();
+        self.wake();
         Ok(count)
     }
 
@@ -371,6 +404,15 @@ impl MemoryEngine {
         &self.inner.parts.thesaurus
     }
 
+    /// What the memories say about entities and relations.
+    pub fn graph(&self) -> EntityGraph {
+        EntityGraph::new(self.clone())
+    }
+
+    pub(crate) fn graph_parts(&self) -> &GraphParts {
+        &self.inner.parts.graph
+    }
+
     pub(crate) fn records(&self) -> &Arc<dyn RecordStore> {
         &self.inner.parts.stores.records
     }
@@ -385,7 +427,25 @@ impl MemoryEngine {
 
     /// What this engine does in the background.
     pub(crate) fn jobs(&self) -> Vec<Job> {
-        Job::INDEXING.to_vec()
+        let graph = self.graph_parts().extractor.as_ref().map(|_| Job::Graph);
+        Job::INDEXING.into_iter().chain(graph).chain(self.digest().jobs()).collect()
+    }
+
+    /// What the background is to do for a record beside indexing it.
+    pub(crate) fn jobs_for(&self, record: &Record) -> Vec<Job> {
+        let mut jobs = self.jobs();
+        jobs.retain(|job| !Job::INDEXING.contains(job));
+        if is_said(record) { jobs } else { Vec::new() }
+    }
+
+    /// What the background makes of turns.
+    pub(crate) fn digest(&self) -> &Digest {
+        &self.inner.parts.digest
+    }
+
+    /// Tells the background that there is something to do.
+    pub(crate) fn wake(&self) {
+        self.inner.wake.notify_one();
     }
 
     /// How many records a job takes at once.
@@ -393,7 +453,11 @@ impl MemoryEngine {
         const BATCH: usize = 256;
         match job {
             Job::Embedding => BATCH.min(self.embedder().max_batch().max(1)),
-            Job::Keywords | Job::Metadata | Job::Facts | Job::Graph | Job::Summary => BATCH,
+            Job::Keywords => BATCH,
+            // What a model may be asked about at once.
+            Job::Chunks | Job::Metadata | Job::Facts | Job::Summary => 32,
+            // Each is a question of its own.
+            Job::Graph => 1,
         }
     }
 

@@ -9,7 +9,9 @@ pub enum Forget {
     Ids(Vec<RecordId>),
     /// The records that match.
     Matching(Filter),
-    /// Everything within the scope.
+    /// Everything within the scope. Of a whole user or tenant the synonyms go too, and what was decided about them. The scene
+    /// that a conversation is in is kept by a [`SceneDetector`](crate::SceneDetector), outside the engine:
+    /// [`forget`](crate::SceneDetector::forget) it there.
     Everything,
 }
 

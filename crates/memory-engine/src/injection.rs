@@ -145,7 +145,7 @@ impl Injector {
         let active = Filter::eq(Field::State, "active");
         let filter = [filter, active].into_iter().chain(seen).reduce(Filter::and);
         let query = filter.map_or_else(|| ScanQuery::newest(limit), |f| ScanQuery::newest(limit).with_filter(f));
-        Ok(self.engine.scan(scope, &query).await?.records)
+        Ok(self.engine.timeline(scope, &query).await?.records)
     }
 
     /// What was said lately in the same feeling: what is labelled with it, and what holds its words.

@@ -1,35 +1,45 @@
 #![doc = include_str!("../README.md")]
 
 mod background;
+mod branches;
 mod builder;
 pub mod companion;
 mod database;
 mod dates;
+mod digest;
 mod engine;
 mod enhance;
+mod entity_graph;
 pub mod evidence;
 mod explanation;
 mod forget;
 mod injection;
+mod mode;
 mod options;
 mod pipeline;
 mod query;
 mod recall;
+mod retraction;
 mod turn;
 pub mod upkeep;
 
 pub use background::Progress;
+pub use branches::{Fork, Inherits};
 pub use builder::{Builder, Mismatch};
 pub use database::Database;
 pub use dates::index_fingerprint;
+pub use digest::Digest;
 pub use engine::MemoryEngine;
 pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
+pub use entity_graph::{Citation, EntityGraph, Extracted, FactQuery, GraphFacts, KeyEntity, KeyRelation};
 pub use explanation::{Explanation, Verdict};
 pub use forget::Forget;
 pub use injection::{Injection, Injector};
+pub use mode::MemoryMode;
 pub use options::RecallOptions;
 pub use query::{Arms, RecallQuery};
 pub use recall::{Arm, Boost, Degraded, Found, Recall, RecallHit, StageTime};
+pub use retraction::{Retraction, Rewind};
 pub use turn::Turn;
 
 pub use memory_context as context;
@@ -41,6 +51,8 @@ pub use memory_core::{
     Value, Waiting, Written,
 };
 pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
+pub use memory_graph as graph;
+pub use memory_graph::{ChatExtractor, GraphExtractor, GraphStore, MemoryGraphStore, RuleExtractor};
 #[cfg(feature = "http-models")]
 pub use memory_http_models as http_models;
 pub use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
@@ -52,6 +64,7 @@ pub use memory_postgres as postgres;
 pub use memory_reranker::{LexicalReranker, Method, Reranker};
 pub use memory_scene as scene;
 pub use memory_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};
+pub use memory_summarizer as summarizer;
 pub use memory_synonyms as synonyms;
 pub use memory_synonyms::{SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt};
 pub use memory_vector_store::{MemoryVectorStore, VectorStore};

@@ -22,6 +22,11 @@ pub struct RecallOptions {
     /// How much the vector arm counts at least: an embedder that knows nothing about meaning breaks ties, and finds
     /// misspellings when no word fits.
     pub spelling_weight: f64,
+    /// How much the graph arm counts beside the other two together; nothing, with 0. It takes part in an engine that was
+    /// built with [`Builder::graph`](crate::Builder::graph).
+    pub graph_weight: f64,
+    /// How many relations far the graph arm goes from the entities of the question.
+    pub graph_hops: u32,
     /// Whether synonyms of the question's words are looked for, too.
     pub synonyms: bool,
     /// How much a stretch of time that the question names counts beside its words; nothing, with 0.
@@ -47,8 +52,12 @@ pub struct RecallOptions {
     /// From which keyword score on a hit answers the question, and is not only the best there is: about the part of the
     /// question's words that it holds, the rare ones counting more; see [`Bm25`](memory_keyword_store::Bm25).
     pub relevant_words: f64,
-    /// From which part of the way between an unrelated text and the same text on (0 to 1) a vector does.
+    /// From which part of the way between an [unrelated](crate::Embedder::unrelated) text and the same text on (0 to 1) a
+    /// vector does.
     pub relevant_nearness: f64,
+    /// What words count for beside a vector that knows about meaning, 0 to 1: with both, the parts that they hold of what
+    /// each would need by itself add up, that of the words multiplied by this. A day of the week or a name is soon shared.
+    pub words_beside_nearness: f64,
     /// From which similarity on (0 to 1) a hit only repeats a better one and goes behind all others.
     pub near_duplicate: f64,
 }
@@ -62,6 +71,8 @@ impl Default for RecallOptions {
             fusion: Method::Scores,
             vector_weight: 0.4,
             spelling_weight: 0.01,
+            graph_weight: 0.3,
+            graph_hops: 1,
             synonyms: true,
             date_weight: 1.0,
             reranked: 20,
@@ -73,7 +84,8 @@ impl Default for RecallOptions {
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
             speaker_boost: 1.2,
             relevant_words: 0.35,
-            relevant_nearness: 0.55,
+            relevant_nearness: 0.4,
+            words_beside_nearness: 0.25,
             near_duplicate: 0.8,
         }
     }
@@ -91,6 +103,13 @@ impl RecallOptions {
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Has the graph arm count so much, and go so far.
+    #[must_use]
+    pub fn with_graph(mut self, weight: f64, hops: u32) -> Self {
+        (self.graph_weight, self.graph_hops) = (weight, hops);
         self
     }
 

@@ -12,6 +12,8 @@ pub struct Turn {
     text: String,
     id: Option<RecordId>,
     message_id: Option<String>,
+    sequence: Option<i64>,
+    round: Option<u32>,
     kind: Kind,
     role: Option<Role>,
     speaker: Option<String>,
@@ -44,6 +46,8 @@ impl Turn {
             text,
             id: None,
             message_id: None,
+            sequence: None,
+            round: None,
             kind: Kind::TURN,
             role: Some(role),
             speaker: None,
@@ -65,6 +69,18 @@ impl Turn {
     /// Gives it the id of the message that it is. The same message again is the same record.
     pub fn with_message_id(mut self, message_id: impl Into<String>) -> Self {
         self.message_id = Some(message_id.into());
+        self
+    }
+
+    /// Its number within its conversation: it orders messages of one time, and forks and rewinds go by it.
+    pub fn with_sequence(mut self, sequence: i64) -> Self {
+        self.sequence = Some(sequence);
+        self
+    }
+
+    /// The round of the conversation that it belongs to, counted from 1.
+    pub fn with_round(mut self, round: u32) -> Self {
+        self.round = Some(round);
         self
     }
 
@@ -128,6 +144,7 @@ impl Turn {
         }
         record.id = self.id.unwrap_or(record.id);
         record.source.message_id = self.message_id;
+        (record.source.sequence, record.source.round) = (self.sequence, self.round);
         record.role = self.role;
         record.speaker = self.speaker;
         record.occurred_at = self.occurred_at.unwrap_or(record.occurred_at);

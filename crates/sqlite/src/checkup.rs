@@ -111,6 +111,13 @@ fn examine(connection: &Connection, path: &Path) -> Result<Checkup, Failure> {
     if schema >= 2 {
         checkup.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);
     }
+    if schema >= 3 {
+        let mentions = count("SELECT count(*) FROM graph_entities")?;
+        checkup.counts.insert("mentions of entities".to_owned(), mentions);
+        let stale =
+            "SELECT count(*) FROM graph_entities g JOIN records r ON r.record = g.record WHERE r.state <> 'active'";
+        checkup.blame(count(stale)?, "records that are not active are in the graph; run `memory reindex`");
+    }
     for job in Job::ALL {
         let sql =
             "SELECT count(*), min(r.recorded_at) FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";

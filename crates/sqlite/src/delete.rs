@@ -6,13 +6,12 @@ use memory_core::{ContentHash, RecordId, Timestamp, Tombstone};
 use rusqlite::{Connection, params};
 
 use crate::{
-    derivations,
+    changes, derivations,
     failure::Failure,
     put::remove_derived,
     records,
     scopes::{self, Reach},
     statement::Statement,
-    vectors,
 };
 
 /// Deletes the records of these ids within reach, and gives those that were there, and then what was made from them.
@@ -47,7 +46,7 @@ pub(crate) fn delete(
         }
     }
     gone.extend(withdrawn.difference(&seen));
-    vectors::forget_old_changes(connection)?;
+    changes::forget_old(connection)?;
     Ok(gone)
 }
 
@@ -63,7 +62,7 @@ pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone]) -> Result<
         derivations::withdraw(connection, place.namespace, tombstone.id, &BTreeSet::new(), tombstone.deleted_at)?;
         new += u64::from(entomb(connection, tombstone)?);
     }
-    vectors::forget_old_changes(connection)?;
+    changes::forget_old(connection)?;
     Ok(new)
 }
 

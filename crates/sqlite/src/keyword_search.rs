@@ -4,15 +4,25 @@ use memory_core::{Hit, RecordId, Scope};
 use memory_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
 use rusqlite::{Connection, types::Value};
 
-use crate::{failure::Failure, filter_sql, keywords::Owner, scopes::Reach, statement::Statement};
+use crate::{
+    failure::Failure, filter_sql, keyword_index::KeywordIndex, keywords::Owner, scopes::Reach, statement::Statement,
+};
 
 /// The records within `scope` that hold a term of the query, ranked by the statistics of that scope.
-pub(crate) fn search(connection: &Connection, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>, Failure> {
+pub(crate) fn search(
+    connection: &Connection,
+    index: &KeywordIndex,
+    scope: &Scope,
+    query: &KeywordQuery,
+) -> Result<Vec<Hit>, Failure> {
     let wanted = Wanted::of(&query.clauses);
     if wanted.terms().is_empty() || query.limit == 0 {
         return Ok(Vec::new());
     }
     let Some(reach) = Reach::of(connection, scope)? else { return Ok(Vec::new()) };
+    if index.is_asked_again(&reach) {
+        return index.search(connection, &reach, query);
+    }
     let candidates = candidates(connection, &reach, query, &wanted)?;
     let documents = documents(connection, &reach)?;
     let ranked = Bm25::default().rank(documents, &query.clauses, &candidates, query.limit);

@@ -10,10 +10,11 @@ use std::fmt::Write;
 
 use memory_core::{RecordId, Scope, Terms};
 use memory_keyword_store::{KeywordEntry, packed};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Rows, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
+    changes,
     failure::Failure,
     records,
     scopes::{self, Place, Reach},
@@ -91,7 +92,8 @@ pub(crate) fn insert(
     connection
         .prepare_cached("INSERT INTO keyword_tokens (rowid, tokens) VALUES (?1, ?2)")?
         .execute(params![row, tokens(place, scope, packed::words(&words))])?;
-    count(connection, place, 1)
+    count(connection, place, 1)?;
+    changes::note(connection, row)
 }
 
 /// Removes the terms of a record; whether it had any.
@@ -107,6 +109,7 @@ pub(crate) fn remove(connection: &Connection, row: i64, place: Place, scope: &Sc
         .execute(params![row, tokens(place, scope, packed::words(&words))])?;
     connection.prepare_cached("DELETE FROM keyword_documents WHERE record = ?1")?.execute([row])?;
     count(connection, place, -1)?;
+    changes::note(connection, row)?;
     Ok(true)
 }
 
@@ -127,7 +130,7 @@ pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Resul
             insert(connection, current.row, record.id, place, &record.scope, terms)?;
         }
     }
-    Ok(())
+    changes::forget_old(connection)
 }
 
 /// Removes the terms of these records within reach; whether there were any.
@@ -138,7 +141,58 @@ pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -
             any |= remove(connection, stored.row, stored.place, &stored.record.scope)?;
         }
     }
+    changes::forget_old(connection)?;
     Ok(any)
+}
+
+/// The terms of a record, as they are stored.
+pub(crate) struct StoredTerms<'r> {
+    pub(crate) row: i64,
+    pub(crate) id: RecordId,
+    pub(crate) scope: i64,
+    pub(crate) length: u32,
+    pub(crate) terms: &'r str,
+    pub(crate) counts: &'r [u8],
+}
+
+/// Gives the terms of every record of a namespace.
+pub(crate) fn all(
+    connection: &Connection,
+    namespace: i64,
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
+        FROM records r INDEXED BY records_by_namespace CROSS JOIN keyword_documents d ON d.record = r.record
+        WHERE r.namespace = ?1";
+    each(connection.prepare_cached(sql)?.query([namespace])?, take)
+}
+
+/// Gives the terms of the namespace's records that have changed after `change` and still have any.
+pub(crate) fn since(
+    connection: &Connection,
+    namespace: i64,
+    change: i64,
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
+        FROM (SELECT DISTINCT record FROM changes WHERE change > ?2) c
+        CROSS JOIN keyword_documents d ON d.record = c.record CROSS JOIN scopes s ON s.scope = d.scope
+        WHERE s.namespace = ?1";
+    each(connection.prepare_cached(sql)?.query([namespace, change])?, take)
+}
+
+fn each(mut rows: Rows<'_>, mut take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
+    while let Some(row) = rows.next()? {
+        take(StoredTerms {
+            row: row.get(0)?,
+            id: RecordId::from_bytes(row.get(1)?),
+            scope: row.get(2)?,
+            length: row.get(3)?,
+            terms: row.get_ref(4)?.as_str().map_err(rusqlite::Error::from)?,
+            counts: row.get_ref(5)?.as_blob().map_err(rusqlite::Error::from)?,
+        })?;
+    }
+    Ok(())
 }
 
 /// Removes all terms of all records.
@@ -148,5 +202,5 @@ pub(crate) fn clear(connection: &Connection) -> Result<(), Failure> {
          DELETE FROM keyword_documents;
          UPDATE scopes SET documents = 0;",
     )?;
-    Ok(())
+    changes::note_all(connection)
 }

@@ -1,12 +1,16 @@
 #![doc = include_str!("../README.md")]
 
 mod backlog;
+mod changes;
 mod checkup;
 mod connection;
 mod delete;
 mod derivations;
 mod failure;
 mod filter_sql;
+mod graph;
+mod graph_walk;
+mod keyword_index;
 mod keyword_search;
 mod keywords;
 mod migration;

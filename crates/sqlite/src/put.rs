@@ -9,9 +9,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    backlog, derivations,
+    backlog, changes, derivations,
     failure::Failure,
-    keywords, records,
+    graph, keywords, records,
     scopes::{self, Place},
     vectors,
 };
@@ -43,7 +43,7 @@ pub(crate) fn put(
     for (i, namespace) in changed {
         written[i].withdrawn = derivations::withdraw(connection, namespace, written[i].id, &batch, now)?;
     }
-    vectors::forget_old_changes(connection)?;
+    changes::forget_old(connection)?;
     Ok((written, replaced))
 }
 
@@ -150,5 +150,6 @@ fn index(
 pub(crate) fn remove_derived(connection: &Connection, row: i64, place: Place, scope: &Scope) -> Result<(), Failure> {
     keywords::remove(connection, row, place, scope)?;
     vectors::remove(connection, row)?;
+    graph::remove(connection, row)?;
     Ok(backlog::unqueue(connection, row)?)
 }

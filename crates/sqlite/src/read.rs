@@ -1,7 +1,7 @@
 //! Reading records by id, their neighbours, and counting them.
 
-use memory_core::{Adjacent, Neighbor, Record, RecordId, Role, Scope, Stats, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use memory_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
+use rusqlite::{Connection, Row};
 
 use crate::{backlog, failure::Failure, records, scopes::Reach, statement::Statement};
 
@@ -15,25 +15,35 @@ pub(crate) fn get(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> R
 /// For each id, the active records of its kind beside it at the very same address.
 pub(crate) fn adjacent(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>, Failure> {
     let Some(reach) = Reach::of(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
-    let beside = |sql: &'static str, stored: &records::Stored| -> Result<Option<Neighbor>, Failure> {
-        let (occurred_at, sequence, id) = stored.record.position();
-        let role = stored.record.role.as_ref().map(Role::as_str);
-        let speaker = stored.record.speaker.as_deref();
-        let kind = stored.record.kind.as_str();
-        let at = params![stored.place.scope, occurred_at.as_micros(), sequence, id.as_bytes(), role, speaker, kind];
-        let neighbor =
-            |row: &Row<'_>| Ok(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice: row.get(1)? });
-        Ok(connection.prepare_cached(sql)?.query_row(at, neighbor).optional()?)
+    let mut statement = Statement::new(
+        "SELECT p.id, p.role IS NOT r.role OR p.speaker IS NOT r.speaker,
+                n.id, n.role IS NOT r.role OR n.speaker IS NOT r.speaker
+         FROM records r CROSS JOIN scopes s ON s.scope = r.scope
+         LEFT JOIN records p ON p.record = (
+             SELECT b.record FROM records b INDEXED BY records_by_scope WHERE b.scope = r.scope AND b.state = 'active' AND b.kind = r.kind
+             AND (b.occurred_at, b.place, b.id) < (r.occurred_at, r.place, r.id)
+             ORDER BY b.occurred_at DESC, b.place DESC, b.id DESC LIMIT 1)
+         LEFT JOIN records n ON n.record = (
+             SELECT b.record FROM records b INDEXED BY records_by_scope WHERE b.scope = r.scope AND b.state = 'active' AND b.kind = r.kind
+             AND (b.occurred_at, b.place, b.id) > (r.occurred_at, r.place, r.id)
+             ORDER BY b.occurred_at, b.place, b.id LIMIT 1)
+         WHERE ",
+    );
+    reach.scopes(&mut statement);
+    // The first by user, when several of a tenant's users have one of this id, as everywhere.
+    statement.push(" AND r.id = ? ORDER BY (SELECT u.user FROM namespaces u WHERE u.namespace = s.namespace) LIMIT 1");
+    let neighbor = |row: &Row<'_>, column: usize| -> rusqlite::Result<Option<Neighbor>> {
+        let Some(id) = row.get::<_, Option<[u8; 16]>>(column)? else { return Ok(None) };
+        Ok(Some(Neighbor { id: RecordId::from_bytes(id), another_voice: row.get(column + 1)? }))
     };
-    let one = |id: &RecordId| {
-        let Some(stored) = records::find(connection, &reach, *id)? else { return Ok(Adjacent::default()) };
-        let previous = "SELECT id, role IS NOT ?5 OR speaker IS NOT ?6 FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active' AND kind = ?7
-            AND (occurred_at, place, id) < (?2, ?3, ?4) ORDER BY occurred_at DESC, place DESC, id DESC LIMIT 1";
-        let next = "SELECT id, role IS NOT ?5 OR speaker IS NOT ?6 FROM records INDEXED BY records_by_scope WHERE scope = ?1 AND state = 'active' AND kind = ?7
-            AND (occurred_at, place, id) > (?2, ?3, ?4) ORDER BY occurred_at, place, id LIMIT 1";
-        Ok(Adjacent { previous: beside(previous, &stored)?, next: beside(next, &stored)? })
+    let (mut prepared, last) = statement.prepare_for_each(connection)?;
+    let mut one = |id: &RecordId| {
+        prepared.raw_bind_parameter(last, id.as_bytes())?;
+        let mut rows = prepared.raw_query();
+        let Some(row) = rows.next()? else { return Ok(Adjacent::default()) };
+        Ok(Adjacent { previous: neighbor(row, 0)?, next: neighbor(row, 2)? })
     };
-    ids.iter().map(one).collect()
+    ids.iter().map(&mut one).collect()
 }
 
 /// Counts what is within `scope`.

@@ -143,4 +143,24 @@ impl Reach {
             statement.bind(Value::Text(name.clone()));
         }
     }
+
+    /// The numbers of the addresses within reach.
+    pub(crate) fn covered(&self, connection: &Connection) -> Result<Vec<i64>, Failure> {
+        let mut statement = Statement::new("SELECT s.scope FROM scopes s WHERE ");
+        self.scopes(&mut statement);
+        let (mut prepared, values) = statement.prepare(connection)?;
+        let scopes = prepared.query_map(values, |row| row.get(0))?;
+        Ok(scopes.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The numbers of the namespaces that it touches, in their order.
+    pub(crate) fn touched(&self, connection: &Connection) -> Result<Vec<i64>, Failure> {
+        if let Some(namespace) = self.namespace {
+            return Ok(vec![namespace]);
+        }
+        let sql = "SELECT namespace FROM namespaces WHERE tenant = ?1 ORDER BY namespace";
+        let mut prepared = connection.prepare_cached(sql)?;
+        let namespaces = prepared.query_map([self.tenant], |row| row.get(0))?;
+        Ok(namespaces.collect::<rusqlite::Result<_>>()?)
+    }
 }

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     connection,
     failure::Failure,
+    keyword_index::KeywordIndex,
     migration,
     options::SqliteOptions,
     origin::Origin,
@@ -24,8 +25,8 @@ use crate::{
 };
 
 /// Every store of memory-engine over one SQLite file: [`RecordStore`](memory_core::RecordStore),
-/// [`KeywordStore`](memory_keyword_store::KeywordStore), [`VectorStore`](memory_vector_store::VectorStore) and
-/// [`SynonymStore`](memory_synonyms::SynonymStore).
+/// [`KeywordStore`](memory_keyword_store::KeywordStore), [`VectorStore`](memory_vector_store::VectorStore),
+/// [`GraphStore`](memory_graph::GraphStore) and [`SynonymStore`](memory_synonyms::SynonymStore).
 ///
 /// One thread writes and a few read; no call blocks the runtime that awaits it. Several stores, also of several
 /// processes, can have one file open: each sees what the others have written. What was acknowledged is on the disk.
@@ -37,6 +38,7 @@ pub struct SqliteStore {
     space: EmbeddingSpace,
     clock: Arc<dyn Clock>,
     origin: Origin,
+    keywords: Arc<KeywordIndex>,
     vectors: Arc<VectorIndex>,
     queues: Mutex<Option<Queues>>,
     threads: Mutex<Threads>,
@@ -95,6 +97,7 @@ impl SqliteStore {
         first_failure(&mut readiness).await?;
         Ok(Self {
             path,
+            keywords: Arc::default(),
             vectors: Arc::new(VectorIndex::new(options.space.clone())),
             space: options.space,
             clock: options.clock,
@@ -141,6 +144,10 @@ impl SqliteStore {
 
     pub(crate) fn origin(&self) -> Origin {
         self.origin.clone()
+    }
+
+    pub(crate) fn keywords(&self) -> Arc<KeywordIndex> {
+        Arc::clone(&self.keywords)
     }
 
     pub(crate) fn vectors(&self) -> Arc<VectorIndex> {

@@ -6,7 +6,14 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rusqlite::Connection;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::{failure::Failure, filter_sql, scopes::Reach, statement::Statement, vectors};
+use crate::{
+    changes::{self, News},
+    failure::Failure,
+    filter_sql,
+    scopes::Reach,
+    statement::Statement,
+    vectors,
+};
 
 /// A vector's name: the id, by which equal ones are ordered, and the row, since two users may have the same id.
 type Key = (RecordId, i64);
@@ -63,7 +70,7 @@ impl VectorIndex {
         if query.limit == 0 {
             return Ok(Vec::new());
         }
-        let groups = covered(connection, &reach)?;
+        let groups = reach.covered(connection)?;
         let admitted = match &query.filter {
             None => None,
             Some(_) => Some(admitted(connection, &reach, query)?),
@@ -78,23 +85,23 @@ impl VectorIndex {
 
     /// The vectors as this transaction sees them, or later: another search may have seen more already.
     fn current(&self, connection: &Connection) -> Result<RwLockReadGuard<'_, Loaded>, Failure> {
-        let (first, last) = vectors::changes(connection)?.unwrap_or_default();
         let loaded = self.loaded.read();
-        if loaded.seen.is_some_and(|seen| seen >= last) {
+        if changes::news(connection, loaded.seen)? == News::None {
             return Ok(loaded);
         }
         drop(loaded);
         let mut loaded = self.loaded.write();
-        match loaded.seen {
-            Some(seen) if seen >= last => {}
-            Some(seen) if seen + 1 >= first => {
-                for row in vectors::changed(connection, seen)? {
+        match changes::news(connection, loaded.seen)? {
+            News::None => {}
+            News::Until(last) => {
+                let seen = loaded.seen.unwrap_or_default();
+                for row in changes::since(connection, seen)? {
                     loaded.forget(row);
                 }
                 vectors::since(connection, seen, |vector| loaded.take(vector))?;
                 loaded.seen = Some(last);
             }
-            Some(_) | None => {
+            News::Everything(last) => {
                 *loaded = Loaded::empty(&self.space);
                 vectors::all(connection, |vector| loaded.take(vector))?;
                 loaded.seen = Some(last);
@@ -102,15 +109,6 @@ impl VectorIndex {
         }
         Ok(RwLockWriteGuard::downgrade(loaded))
     }
-}
-
-/// The numbers of the addresses within reach.
-fn covered(connection: &Connection, reach: &Reach) -> Result<Vec<i64>, Failure> {
-    let mut statement = Statement::new("SELECT s.scope FROM scopes s WHERE ");
-    reach.scopes(&mut statement);
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let scopes = prepared.query_map(values, |row| row.get(0))?;
-    Ok(scopes.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The vectors within reach whose records the filter lets pass.

@@ -1,17 +1,15 @@
-//! The vectors of the records, and the log of their changes.
+//! The vectors of the records.
 
 use memory_core::{Embedding, RecordId};
 use memory_vector_store::VectorEntry;
 use rusqlite::{Connection, params};
 
 use crate::{
+    changes,
     failure::Failure,
     records,
     scopes::{self, Place, Reach},
 };
-
-/// How many changes the log keeps. A process that has missed more reads all vectors anew.
-const KEPT_CHANGES: i64 = 20_000;
 
 /// Keeps the vectors of the records that are still as the entries have them.
 pub(crate) fn upsert(connection: &Connection, entries: &[VectorEntry]) -> Result<(), Failure> {
@@ -22,7 +20,7 @@ pub(crate) fn upsert(connection: &Connection, entries: &[VectorEntry]) -> Result
             insert(connection, current.row, record.id, place, embedding)?;
         }
     }
-    forget_old_changes(connection)
+    changes::forget_old(connection)
 }
 
 fn insert(connection: &Connection, row: i64, id: RecordId, place: Place, embedding: &Embedding) -> Result<(), Failure> {
@@ -30,7 +28,7 @@ fn insert(connection: &Connection, row: i64, id: RecordId, place: Place, embeddi
     connection
         .prepare_cached("INSERT OR REPLACE INTO vectors (record, id, scope, vector) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![row, id.as_bytes(), place.scope, vector])?;
-    note(connection, row)
+    changes::note(connection, row)
 }
 
 /// Removes the vector of a record; whether it had one.
@@ -39,7 +37,7 @@ pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure>
     if removed == 0 {
         return Ok(false);
     }
-    note(connection, row)?;
+    changes::note(connection, row)?;
     Ok(true)
 }
 
@@ -51,39 +49,14 @@ pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -
             any |= remove(connection, stored.row)?;
         }
     }
-    forget_old_changes(connection)?;
+    changes::forget_old(connection)?;
     Ok(any)
 }
 
 /// Removes all vectors, and has everyone who keeps them read them anew.
 pub(crate) fn clear(connection: &Connection) -> Result<(), Failure> {
-    connection.execute_batch(
-        "DELETE FROM vectors;
-         INSERT INTO vector_changes (change, record) SELECT coalesce(max(change), 0) + 2, 0 FROM vector_changes;
-         DELETE FROM vector_changes WHERE change < (SELECT max(change) FROM vector_changes);",
-    )?;
-    Ok(())
-}
-
-fn note(connection: &Connection, row: i64) -> Result<(), Failure> {
-    connection.prepare_cached("INSERT INTO vector_changes (record) VALUES (?1)")?.execute([row])?;
-    Ok(())
-}
-
-/// Shortens the log.
-pub(crate) fn forget_old_changes(connection: &Connection) -> Result<(), Failure> {
-    connection
-        .prepare_cached("DELETE FROM vector_changes WHERE change <= (SELECT max(change) FROM vector_changes) - ?1")?
-        .execute([KEPT_CHANGES])?;
-    Ok(())
-}
-
-/// The first and the last change that the log holds.
-pub(crate) fn changes(connection: &Connection) -> Result<Option<(i64, i64)>, Failure> {
-    let sql = "SELECT (SELECT min(change) FROM vector_changes), (SELECT max(change) FROM vector_changes)";
-    let (first, last): (Option<i64>, Option<i64>) =
-        connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(first.zip(last))
+    connection.execute("DELETE FROM vectors", [])?;
+    changes::note_all(connection)
 }
 
 /// A vector with its numbers.
@@ -99,17 +72,10 @@ pub(crate) fn all(connection: &Connection, take: impl FnMut(StoredVector)) -> Re
     each(connection, "SELECT record, id, scope, vector FROM vectors", 0, take)
 }
 
-/// The rows whose vectors have changed after `change`.
-pub(crate) fn changed(connection: &Connection, change: i64) -> Result<Vec<i64>, Failure> {
-    let mut prepared = connection.prepare_cached("SELECT DISTINCT record FROM vector_changes WHERE change > ?1")?;
-    let rows = prepared.query_map([change], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
 /// Gives the vectors that have changed after `change` and are still there.
 pub(crate) fn since(connection: &Connection, change: i64, take: impl FnMut(StoredVector)) -> Result<(), Failure> {
     let sql = "SELECT v.record, v.id, v.scope, v.vector
-        FROM (SELECT DISTINCT record FROM vector_changes WHERE change > ?1) c CROSS JOIN vectors v ON v.record = c.record";
+        FROM (SELECT DISTINCT record FROM changes WHERE change > ?1) c CROSS JOIN vectors v ON v.record = c.record";
     each(connection, sql, change, take)
 }
 

@@ -68,24 +68,41 @@ fn any_terms_in_any_scope_score_as_they_do_in_memory() {
     for_all(60, (documents, queries), async |store, tenant, (documents, queries)| {
         let memory = MemoryKeywordStore::new();
         let everything = Scope::tenant_wide(&tenant).unwrap();
-        for (place, terms) in documents {
+        let queries: Vec<(Scope, KeywordQuery)> = queries
+            .into_iter()
+            .map(|(place, clauses, limit)| {
+                let filter = (limit % 3 == 0).then_some(Filter::Exists(Field::Session));
+                (scope(&tenant, place), KeywordQuery::new(clauses, limit).with_filter(filter))
+            })
+            .collect();
+        // The first question about a user goes to the file; the next ones to memory, brought up to date with each write.
+        let agree = async || {
+            for (scope, query) in &queries {
+                let wanted: Vec<Hit> = memory.search(scope, query).await.unwrap();
+                let found = KeywordStore::search(store, scope, query).await.unwrap();
+                assert_eq!(found, wanted, "{scope}: {query:?}");
+            }
+        };
+        for (n, (place, terms)) in documents.into_iter().enumerate() {
             let mut record = Record::new(scope(&tenant, place), Kind::TURN, "text", &SystemClock);
             let terms: Terms = terms.into_iter().collect();
             let mut write = write(&record);
             write.terms = Some(terms.clone());
             store.put(&everything, vec![write]).await.unwrap();
             record.revision = 1;
+            let (scope, id) = (record.scope.clone(), record.id);
             let entry = KeywordEntry { record: Arc::new(record), terms };
             memory.upsert(&everything, &[entry]).await.unwrap();
+            if n % 7 == 3 {
+                RecordStore::delete(store, &scope, &[id]).await.unwrap();
+                KeywordStore::delete(&memory, &scope, &[id]).await.unwrap();
+            }
+            if n % 5 == 4 {
+                agree().await;
+            }
         }
-        for (place, clauses, limit) in queries {
-            let scope = scope(&tenant, place);
-            let filter = (limit % 3 == 0).then_some(Filter::Exists(Field::Session));
-            let query = KeywordQuery::new(clauses, limit).with_filter(filter);
-            let wanted: Vec<Hit> = memory.search(&scope, &query).await.unwrap();
-            let found = KeywordStore::search(store, &scope, &query).await.unwrap();
-            assert_eq!(found, wanted, "{scope}: {query:?}");
-        }
+        agree().await;
+        agree().await;
     });
 }
 

@@ -8,6 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use given::{embed, found, lin, near, open, options, turn, vector, write};
 use memory_core::{EmbeddingSpace, Error, ErrorKind, Job, Record, RecordStore};
 use memory_engine_sqlite::{Mismatch, SCHEMA, SqliteOptions, SqliteStore, migrate_down};
+use memory_graph::{EntityKind, Extraction, GraphEntry, GraphStoreExt, Mention};
 use memory_synonyms::{SynonymGroup, SynonymStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -278,9 +279,31 @@ async fn a_file_of_schema_two_is_read() {
     assert_eq!(everything, expected);
     assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), given::golden_groups());
     assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
+    let docker = Extraction { entities: vec![Mention::new("Docker", EntityKind::Other)], relations: Vec::new() };
+    memory_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(everything[1].clone(), docker)]).await.unwrap();
+    let found = store.entities(&lin(), &["docker"]).await.unwrap();
+    assert_eq!(found.entities[0].evidence, [everything[1].id], "it was brought to the latest schema");
 }
 
-/// The file was made by the first version that knows what was made from what.
+#[tokio::test]
+async fn going_back_to_schema_two_loses_the_graph_and_nothing_else() {
+    let (_directory, path) = place();
+    let store = open(&path).await;
+    let record = fill(&store).await;
+    let stored = RecordStore::get(&store, &lin(), &[record.id]).await.unwrap().remove(0).unwrap();
+    let tea = Extraction { entities: vec![Mention::new("Tea", EntityKind::Concept)], relations: Vec::new() };
+    let entry = GraphEntry::new(stored, tea);
+    memory_graph::GraphStore::upsert(&store, &lin(), std::slice::from_ref(&entry)).await.unwrap();
+    drop(store);
+    migrate_down(&path, 2).unwrap();
+    let store = open(&path).await;
+    assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (1, 2));
+    assert!(store.entities(&lin(), &["tea"]).await.unwrap().is_empty());
+    memory_graph::GraphStore::upsert(&store, &lin(), &[entry]).await.unwrap();
+    assert_eq!(store.entities(&lin(), &["tea"]).await.unwrap().entities.len(), 1);
+}
+
+/// The file was made by the first version that knows what was made from what, and logs changes of terms.
 #[tokio::test]
 async fn a_file_of_schema_three_is_read() {
     let (_directory, path) = place();
@@ -291,13 +314,17 @@ async fn a_file_of_schema_three_is_read() {
     let (failures, stats) = (store.failures(&lin(), 9).await.unwrap(), store.stats(&lin()).await.unwrap());
     assert_eq!((failures.len(), failures[0].id, failures[0].retry_at), (1, expected[2].id, None));
     assert_eq!((stats.backlog.len(), stats.given_up), (0, [(Job::Embedding, 1)].into()));
+    for _ in 0..2 {
+        assert_eq!((found(&store, &lin(), "海鲜").await, found(&store, &lin(), "c++").await), (1, 1));
+    }
+    assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
 }
 
 /// The file was made by the first version that has the tables of a companion.
 #[tokio::test]
-async fn a_file_of_schema_four_is_read() {
+async fn a_file_of_schema_six_is_read() {
     let (_directory, path) = place();
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-4.sqlite"), &path).unwrap();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-6.sqlite"), &path).unwrap();
     let conversations = || {
         let look = Connection::open(&path).unwrap();
         look.query_row("SELECT count(*) FROM conversations", [], |row| row.get::<_, u32>(0)).unwrap()

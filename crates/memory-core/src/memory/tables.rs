@@ -13,6 +13,9 @@ use crate::{
 /// Where a record is found: by namespace and id.
 pub(super) type Key = (Scope, RecordId);
 
+/// A record's place in the order of things.
+type Position = (Timestamp, i64, RecordId);
+
 /// The key of a record.
 pub(super) fn key(record: &Record) -> Key {
     (record.scope.namespace(), record.id)
@@ -25,7 +28,7 @@ const LAST: RecordId = RecordId::from_bytes([255; 16]);
 pub(super) struct Tables {
     records: BTreeMap<Key, Record>,
     /// The active records of each address and kind in their order.
-    order: BTreeMap<(Scope, Kind), BTreeSet<(Timestamp, i64, RecordId)>>,
+    order: BTreeMap<(Scope, Kind), BTreeSet<Position>>,
     /// What was made from each record, directly.
     made_from: BTreeSet<(Key, RecordId)>,
     tombstones: BTreeMap<Key, Tombstone>,

@@ -11,7 +11,9 @@ pub(crate) async fn explain(
     query: &RecallQuery,
     id: RecordId,
 ) -> Result<Explanation> {
-    let mut plan = Plan::new(engine, query)?;
+    let view = engine.view(scope).await?;
+    let mut plan = Plan::new(engine, query, view.filter)?;
+    let scope = &view.scope;
     let mut trace = Trace::new(plan.options.deadline);
     if let Some(verdict) = left_out(engine, scope, &plan, id).await? {
         return Ok(Explanation { verdict, hit: None, degraded: Vec::new() });

@@ -30,7 +30,7 @@ pub(crate) fn bring_in(gains: Vec<Hit>, candidates: &mut Vec<Candidate>) {
             }
             None => {
                 let (score, found_by) = (gain.score.value(), vec![found]);
-                candidates.push(Candidate { id: gain.id, score, found_by, reranked: None, words: None });
+                candidates.push(Candidate { id: gain.id, score, found_by, reranked: None, words: None, near: None });
             }
         }
     }

@@ -18,9 +18,11 @@ pub(crate) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// `visible` is what the asking scope sees of the one that is searched.
+    ///
     /// # Errors
     /// `InvalidInput` for an empty question or a senseless filter.
-    pub(crate) fn new(engine: &MemoryEngine, query: &'a RecallQuery) -> Result<Self> {
+    pub(crate) fn new(engine: &MemoryEngine, query: &'a RecallQuery, visible: Option<Filter>) -> Result<Self> {
         if query.text.trim().is_empty() {
             return Err(Error::invalid("recall", "the question is empty; ask with at least one word"));
         }
@@ -31,7 +33,7 @@ impl<'a> Plan<'a> {
         let asked_at = query.asked_at.unwrap_or_else(|| engine.clock().now());
         let seen = query.scene.as_ref().and_then(|scene| engine.scene_policy().filter(scene));
         let then = if query.only_then { named_time(query, asked_at) } else { None };
-        let filter = [query.filter.clone(), seen, then].into_iter().flatten().reduce(Filter::and);
+        let filter = [visible, query.filter.clone(), seen, then].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
         Ok(Self { query, options, asked_at, limit, pool: options.pool.max(limit), filter })
     }

@@ -1,6 +1,6 @@
 //! The last stage: reads the records of the best candidates, lets the boosts have their say, and puts repetitions behind.
 
-use memory_core::{ErrorKind, Record, RecordId, Result, Scope, Score};
+use memory_core::{ErrorKind, Kind, Record, RecordId, Result, Scope, Score};
 use memory_embedder::Embedder;
 use memory_reranker::Novelty;
 
@@ -10,7 +10,7 @@ use super::{
     policy::Policy,
     trace::{Stage, Trace},
 };
-use crate::{Arm, Found, MemoryEngine, RecallHit};
+use crate::{Arm, MemoryEngine, RecallHit, RecallOptions};
 
 /// How many more records than hits are read at once, since boosts may bring later ones forward.
 const READ: usize = 2;
@@ -73,26 +73,35 @@ fn boosted(
     embedder: &dyn Embedder,
     plan: &Plan<'_>,
 ) -> RecallHit {
-    let words = candidate.words;
-    let relevant = candidate.found_by.iter().any(|found| fits(found, words, embedder, plan));
+    let relevant = fits(&candidate, &record, embedder, plan);
     let Candidate { score, found_by, reranked, .. } = candidate;
     let boosts = policy.boosts(&record);
     let score = boosts.iter().fold(score, |score, boost| score * boost.factor);
     RecallHit { record, score: Score::new(score), reranked, relevant, boosts, found_by, repeats: None }
 }
 
-/// Whether what an arm found fits the question by itself. The words have to: a day that it names is no subject. Nearness by an embedder that knows nothing about meaning proves
-/// nothing, and neither does a neighbour.
-fn fits(found: &Found, words: Option<f64>, embedder: &dyn Embedder, plan: &Plan<'_>) -> bool {
-    let score = found.score.value();
-    match found.arm {
-        Arm::Keyword => words.unwrap_or(score) >= plan.options.relevant_words,
-        Arm::Vector => {
-            let floor = embedder.score_floor();
-            embedder.semantic_weight() > 0.0 && score >= floor + (1.0 - floor) * plan.options.relevant_nearness
-        }
-        Arm::Neighbor => false,
+/// Whether a record fits the question by itself. The words have to: a day that the question names is no subject. Nearness
+/// by an embedder that knows nothing about meaning proves nothing, and neither does a neighbour.
+fn fits(candidate: &Candidate, record: &Record, embedder: &dyn Embedder, plan: &Plan<'_>) -> bool {
+    let by = |arm| candidate.found_by.iter().find(|found| found.arm == arm);
+    let words = by(Arm::Keyword).map(|found| candidate.words.unwrap_or(found.score.value()));
+    if words.is_none() && by(Arm::Vector).is_none() {
+        return false;
     }
+    let near = candidate.near.filter(|_| embedder.semantic_weight() > 0.0).map(|score| {
+        let unrelated = embedder.unrelated(&plan.query.text, &record.text);
+        (score - unrelated) / (1.0 - unrelated).max(f64::EPSILON)
+    });
+    is_evidence(words.unwrap_or(0.0), near, &plan.options)
+}
+
+/// Whether so large a part of the question in words, and so large a part of the way from unrelated to the same, are enough.
+fn is_evidence(words: f64, near: Option<f64>, options: &RecallOptions) -> bool {
+    let Some(near) = near else { return words >= options.relevant_words };
+    // words / relevant_words · share + near / relevant_nearness ≥ 1, without a division by what may be zero.
+    let (words, near) = (words * options.words_beside_nearness, near.max(0.0));
+    words * options.relevant_nearness + near * options.relevant_words
+        >= options.relevant_words * options.relevant_nearness
 }
 
 /// Marks the hits that repeat a better one, until enough others are found, and counts those.
@@ -100,12 +109,44 @@ fn told_apart(hits: &mut [RecallHit], plan: &Plan<'_>) -> usize {
     let mut novelty = Novelty::new(plan.options.near_duplicate);
     let (mut seen, mut fresh) = (Vec::new(), 0);
     for hit in hits {
-        hit.repeats = novelty.repeats(&hit.record.text).map(|n: usize| seen[n]);
-        seen.push(hit.record.id);
+        // A part repeats its whole, and the whole each of its parts.
+        let related = seen.iter().find(|(id, whole)| is_part(&hit.record, *id) || *whole == Some(hit.record.id));
+        let repeated = novelty.repeats(&hit.record.text).map(|n: usize| seen[n].0);
+        hit.repeats = related.map(|(id, _)| *id).or(repeated);
+        seen.push((hit.record.id, whole(&hit.record)));
         fresh += usize::from(hit.repeats.is_none());
         if fresh == plan.limit {
             break;
         }
     }
     fresh
+}
+
+/// What a part of a long turn is a part of.
+fn whole(record: &Record) -> Option<RecordId> {
+    record.derived_from.first().copied().filter(|_| record.kind == Kind::CHUNK)
+}
+
+fn is_part(record: &Record, of: RecordId) -> bool {
+    whole(record) == Some(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_nearness_add_up_and_words_alone_decide_where_nearness_says_nothing() {
+        let options = RecallOptions::default();
+        let (words, near) = (options.relevant_words, options.relevant_nearness);
+        let is = |words: f64, near: Option<f64>| is_evidence(words, near, &options);
+        assert!(is(words, None) && !is(words - 0.01, None));
+        assert!(is(0.0, Some(near)) && !is(0.0, Some(near - 0.01)));
+        assert!(!is(words, Some(0.0)), "a word in common is little, when the meaning is another one");
+        assert!(is(words, Some(near * 0.76)) && !is(words, Some(near * 0.74)));
+        assert!(
+            !is(words, Some(-3.0)) && is(4.0 * words, Some(-3.0)),
+            "farther than unrelated is no worse than unrelated"
+        );
+    }
 }

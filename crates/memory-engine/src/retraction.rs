@@ -1,0 +1,236 @@
+//! Taking back what should not have been remembered, so that it can be brought back.
+
+use std::collections::BTreeMap;
+
+use memory_core::{
+    Error, ErrorKind, Field, Filter, Job, Kind, Op, PutMode, Record, RecordId, Result, ScanQuery, Scope, State,
+    Timestamp, Trust, Write,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::MemoryEngine;
+
+/// How often it is tried anew when somebody else writes at the same time.
+const TRIES: usize = 5;
+/// How many records one entry of the ledger names.
+const PER_ENTRY: usize = 3000;
+const PAGE: usize = 500;
+
+/// How far a conversation is taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rewind {
+    /// Its last so many turns.
+    Last(usize),
+    /// Everything after this sequence number.
+    To(i64),
+}
+
+/// Records that were taken back together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Retraction {
+    /// What [`restore`](MemoryEngine::restore) asks for.
+    pub id: RecordId,
+    /// Why, as the caller had it.
+    pub reason: String,
+    /// When.
+    pub at: Timestamp,
+    /// Which records: those that were meant, and what had been made from them.
+    pub records: Vec<RecordId>,
+}
+
+/// One of them, as the ledger has it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Taken {
+    id: RecordId,
+    /// What it was before.
+    state: State,
+    /// Its revision afterwards.
+    revision: u64,
+}
+
+impl MemoryEngine {
+    /// Takes a conversation back: what comes after, and everything that was made from it, is no longer recalled from the
+    /// moment when this returns. `scope` is an address (session and branch, where there are some). Nothing to take back
+    /// gives a retraction of no records.
+    ///
+    /// # Errors
+    /// The store's; `Conflict` when others keep writing to the same records.
+    pub async fn rewind(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
+        let here = |record: &Record| record.scope == *scope && !record.kind.is_ledger();
+        let (query, most) = match rewind {
+            Rewind::Last(count) => (Filter::eq(Field::Kind, Kind::TURN.as_str()), count),
+            Rewind::To(sequence) => (Filter::compare(Field::Sequence, Op::Gt, sequence as f64), usize::MAX),
+        };
+        let query = query.and(Filter::eq(Field::State, State::Active.as_str()));
+        let mut ids = Vec::new();
+        let mut scan = ScanQuery::newest(PAGE).with_filter(query);
+        while ids.len() < most {
+            let page = self.scan(scope, &scan).await?;
+            ids.extend(page.records.iter().filter(|record| here(record)).map(|record| record.id));
+            match page.next {
+                Some(next) => scan = scan.with_after(Some(next)),
+                None => break,
+            }
+        }
+        ids.truncate(most);
+        self.retract(scope, &ids, "rewind").await
+    }
+
+    /// Takes back records within `scope` that are wrong, and everything that was made from them: they stay stored, as
+    /// [`State::Revoked`], and are no longer recalled. What is not there, or not active, is passed over.
+    ///
+    /// # Errors
+    /// The store's; `Conflict` when others keep writing to the same records.
+    pub async fn retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
+        let mut tries = 0;
+        loop {
+            match self.try_retract(scope, ids, reason).await {
+                Err(error) if error.kind() == ErrorKind::Conflict && tries < TRIES => tries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
+        let at = self.clock().now();
+        let mut retraction = Retraction { id: RecordId::new(), reason: reason.to_owned(), at, records: Vec::new() };
+        let mut meant: Vec<RecordId> = Vec::new();
+        for record in self.get_all(scope, ids).await?.into_iter().flatten().filter(takes_part) {
+            if !meant.contains(&record.id) {
+                meant.push(record.id);
+            }
+        }
+        if meant.is_empty() {
+            return Ok(retraction);
+        }
+        // What was made from them may live elsewhere in the memory of the same user.
+        let user = scope.namespace();
+        let derived = self.records().derived(&user, &meant).await?;
+        let all: Vec<RecordId> =
+            meant.iter().copied().chain(derived.into_iter().filter(|id| !meant.contains(id))).collect();
+        let records: Vec<Record> = self.get_all(&user, &all).await?.into_iter().flatten().filter(takes_part).collect();
+        let mut writes = Vec::new();
+        let mut taken = Vec::new();
+        let mut sources: BTreeMap<Job, Vec<RecordId>> = BTreeMap::new();
+        for mut record in records {
+            if let Some(job) = Job::making(&record.kind) {
+                sources.entry(job).or_default().extend(record.derived_from.iter().filter(|id| !all.contains(id)));
+            }
+            let (id, state, revision) = (record.id, record.state, record.revision);
+            taken.push(Taken { id, state, revision: revision + 1 });
+            record.state = State::Revoked;
+            writes.push(Write::new(record, PutMode::Update { revision }));
+        }
+        retraction.records = taken.iter().map(|taken| taken.id).collect();
+        for taken in taken.chunks(PER_ENTRY) {
+            let mut entry =
+                Record::new(scope.clone(), Kind::ledger("retraction"), "records were taken back", self.clock());
+            entry.trust = Trust::Tool;
+            entry.metadata.insert("retraction".into(), json!(retraction.id));
+            entry.metadata.insert("reason".into(), json!(reason));
+            entry.metadata.insert("records".into(), json!(taken));
+            writes.push(Write::new(entry, PutMode::Create));
+        }
+        self.write(&user, writes).await?;
+        for person in self.are_facts_among(scope, &retraction.records).await? {
+            self.settle_facts(&person, &[], &[]).await?;
+        }
+        for (job, sources) in sources {
+            if self.jobs().contains(&job) {
+                self.records().enqueue(&user, &sources, job).await?;
+            }
+        }
+        self.wake();
+        Ok(retraction)
+    }
+
+    /// Brings back what was taken back, and counts it: what nobody has changed since. Summaries that the engine makes by
+    /// itself are made anew instead.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such retraction within `scope`; the store's.
+    pub async fn restore(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
+        let entries = self.entries(scope, Some(retraction)).await?;
+        if entries.is_empty() {
+            let message = format!("there is no retraction {retraction} here; `retractions` lists them");
+            return Err(Error::new(ErrorKind::NotFound, "restore", message));
+        }
+        let taken: Vec<Taken> = entries.iter().flat_map(read).collect();
+        let user = scope.namespace();
+        let ids: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
+        let found = self.get_all(&user, &ids).await?;
+        let mut writes = Vec::new();
+        for (record, taken) in found.into_iter().zip(&taken) {
+            let Some(mut record) = record.filter(|r| r.state == State::Revoked && r.revision == taken.revision) else {
+                continue;
+            };
+            // Summaries are made anew: others may cover by now what they covered.
+            if record.kind == Kind::SUMMARY && record.trust == Trust::Derived && self.jobs().contains(&Job::Summary) {
+                continue;
+            }
+            let mode = PutMode::Update { revision: record.revision };
+            record.state = taken.state;
+            writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
+        }
+        let count = writes.len() as u64;
+        self.write(&user, writes).await?;
+        for person in self.are_facts_among(scope, &ids).await? {
+            self.settle_facts(&person, &[], &[]).await?;
+        }
+        let entries: Vec<RecordId> = entries.iter().map(|entry| entry.id).collect();
+        self.records().delete(&user, &entries).await?;
+        Ok(count)
+    }
+
+    /// What was taken back within `scope` and can be brought back, the latest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
+        let mut found: Vec<Retraction> = Vec::new();
+        for entry in self.entries(scope, None).await? {
+            let Some(id) = entry.metadata.get("retraction").and_then(|id| serde_json::from_value(id.clone()).ok())
+            else {
+                continue;
+            };
+            let records = read(&entry).into_iter().map(|taken| taken.id);
+            match found.iter_mut().find(|retraction| retraction.id == id) {
+                Some(retraction) => retraction.records.extend(records),
+                None => {
+                    let reason = entry.metadata.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
+                    found.push(Retraction { id, reason, at: entry.occurred_at, records: records.collect() });
+                }
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    async fn entries(&self, scope: &Scope, retraction: Option<RecordId>) -> Result<Vec<Record>> {
+        let mut filter = Filter::eq(Field::Kind, Kind::ledger("retraction").as_str());
+        if let Some(id) = retraction {
+            filter = filter.and(Filter::eq(Field::Metadata("retraction".into()), id.to_string().as_str()));
+        }
+        let mut scan = ScanQuery::newest(PAGE).with_filter(filter);
+        let mut entries = Vec::new();
+        loop {
+            let page = self.scan(scope, &scan).await?;
+            entries.extend(page.records);
+            match page.next {
+                Some(next) => scan = scan.with_after(Some(next)),
+                None => return Ok(entries),
+            }
+        }
+    }
+}
+
+fn takes_part(record: &Record) -> bool {
+    matches!(record.state, State::Active | State::Superseded) && !record.kind.is_ledger()
+}
+
+fn read(entry: &Record) -> Vec<Taken> {
+    let records = entry.metadata.get("records").cloned().unwrap_or_default();
+    serde_json::from_value(records).unwrap_or_default()
+}

@@ -1,0 +1,180 @@
+//! Long texts in parts that an embedder can take.
+
+use std::ops::Range;
+
+use memory_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::sentences;
+
+/// The version of the way in which texts are cut: vectors of chunks belong to it.
+pub const CHUNKER: &str = "sentences-1";
+
+/// Cuts a text at the ends of its sentences into parts of a certain size.
+///
+/// A part is a range of the text's bytes, so that what is cited is exactly what was said.
+///
+/// ```
+/// use memory_engine_summarizer::Chunker;
+///
+/// let text = "我对海鲜过敏。下周三面试。Wish me luck!";
+/// let chunks = Chunker::default().with_max_chars(14).with_overlap(0).chunks(text)?;
+/// let parts: Vec<&str> = chunks.into_iter().map(|range| &text[range]).collect();
+/// assert_eq!(parts, ["我对海鲜过敏。下周三面试。", "Wish me luck!"]);
+/// # Ok::<(), memory_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Chunker {
+    /// How many characters a part may have.
+    pub max_chars: usize,
+    /// How many sentences of a part the next one begins with, as far as they fit.
+    pub overlap: usize,
+    /// How many parts there are at the most; the rest of the text is in none.
+    pub max_chunks: usize,
+}
+
+impl Default for Chunker {
+    fn default() -> Self {
+        Self { max_chars: 600, overlap: 1, max_chunks: 32 }
+    }
+}
+
+impl Chunker {
+    /// Another size.
+    #[must_use]
+    pub fn with_max_chars(mut self, max_chars: usize) -> Self {
+        self.max_chars = max_chars;
+        self
+    }
+
+    /// Another overlap.
+    #[must_use]
+    pub fn with_overlap(mut self, sentences: usize) -> Self {
+        self.overlap = sentences;
+        self
+    }
+
+    /// Another most.
+    #[must_use]
+    pub fn with_max_chunks(mut self, max_chunks: usize) -> Self {
+        self.max_chunks = max_chunks;
+        self
+    }
+
+    /// The parts of a text, in order; a blank one has none. No part is longer than `max_chars`: a sentence that is goes
+    /// into several, cut at the end of a line, before a word, or between two characters where there is neither.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a size or a most of 0.
+    pub fn chunks(&self, text: &str) -> Result<Vec<Range<usize>>> {
+        if self.max_chars == 0 || self.max_chunks == 0 {
+            return Err(Error::invalid(
+                "chunk",
+                "a text cannot be cut into nothing; max_chars and max_chunks are at least 1",
+            ));
+        }
+        let units: Vec<Range<usize>> =
+            sentences(text).into_iter().flat_map(|range| self.fitting(text, range)).collect();
+        let fits = |range: Range<usize>| text[range].chars().nth(self.max_chars).is_none();
+        let (mut parts, mut first) = (Vec::new(), 0);
+        // Where the part before ended: a part has to go beyond it.
+        let mut done = 0;
+        while done < units.len() && parts.len() < self.max_chunks {
+            let mut end = done + 1;
+            while !fits(units[first].start..units[end - 1].end) {
+                first += 1;
+            }
+            while end < units.len() && fits(units[first].start..units[end].end) {
+                end += 1;
+            }
+            parts.push(units[first].start..units[end - 1].end);
+            (done, first) = (end, end.saturating_sub(self.overlap).max(first + 1).min(end));
+        }
+        Ok(parts)
+    }
+
+    /// A sentence in pieces that fit.
+    fn fitting(&self, text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+        let (mut pieces, mut start) = (Vec::new(), range.start);
+        while let Some((over, _)) = text[start..range.end].char_indices().nth(self.max_chars) {
+            let window = &text[start..start + over];
+            let line = window.rfind('\n').map(|at| at + 1);
+            let word = || window.char_indices().rev().find(|(_, c)| c.is_whitespace()).map(|(at, c)| at + c.len_utf8());
+            let cut = line.or_else(word).filter(|at| !window[..*at].trim().is_empty()).unwrap_or(over);
+            push(text, start..start + cut, &mut pieces);
+            start += cut;
+        }
+        push(text, start..range.end, &mut pieces);
+        pieces
+    }
+}
+
+fn push(text: &str, range: Range<usize>, pieces: &mut Vec<Range<usize>>) {
+    let part = &text[range.clone()];
+    let (begin, end) = (range.end - part.trim_start().len(), range.start + part.trim_end().len());
+    if begin < end {
+        pieces.push(begin..end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parts(chunker: Chunker, text: &str) -> Vec<&str> {
+        chunker.chunks(text).unwrap().into_iter().map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn sentences_are_kept_whole_and_repeated_where_parts_meet() {
+        let chunker = Chunker::default().with_max_chars(12);
+        assert_eq!(parts(chunker, "一二三四。五六七八。九十。"), ["一二三四。五六七八。", "五六七八。九十。"]);
+        assert_eq!(parts(chunker.with_overlap(0), "One two. Three. Four."), ["One two.", "Three. Four."]);
+    }
+
+    #[test]
+    fn a_long_sentence_is_cut_before_a_word_or_between_characters() {
+        let chunker = Chunker::default().with_max_chars(8).with_overlap(0);
+        assert_eq!(parts(chunker, "seven words and more"), ["seven", "words", "and more"]);
+        assert_eq!(parts(chunker, "一二三四五六七八九十"), ["一二三四五六七八", "九十"]);
+    }
+
+    #[test]
+    fn code_stays_together_where_it_fits() {
+        let text = "See:\n```\na. b\nc; d\n```\nDone.";
+        let chunker = Chunker::default().with_max_chars(17).with_overlap(0);
+        assert_eq!(parts(chunker, text), ["See:", "```\na. b\nc; d\n```", "Done."]);
+    }
+
+    #[test]
+    fn sizes_of_nothing_are_refused() {
+        assert!(Chunker::default().with_max_chars(0).chunks("x").unwrap_err().message().contains("at least 1"));
+        assert!(Chunker::default().chunks(" \n").unwrap().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_in_order_within_their_size_and_cover_the_text(
+            text in "(\\PC|[。！？.!?\n ]|words |中文){0,120}", size in 1_usize..40, overlap in 0_usize..3, most in 1_usize..20,
+        ) {
+            let chunker = Chunker { max_chars: size, overlap, max_chunks: most };
+            let parts = chunker.chunks(&text).unwrap();
+            prop_assert!(parts.len() <= most);
+            let mut covered = 0;
+            for part in &parts {
+                let said = &text[part.clone()];
+                prop_assert!(!said.trim().is_empty() && said.chars().count() <= size);
+                prop_assert!(part.end > covered && text.get(covered..part.start.max(covered)).is_some_and(|gap| gap.trim().is_empty()));
+                covered = part.end;
+            }
+            prop_assert!(parts.windows(2).all(|pair| pair[0].start < pair[1].start));
+            if parts.len() < most {
+                prop_assert!(text[covered..].trim().is_empty());
+            }
+        }
+    }
+}

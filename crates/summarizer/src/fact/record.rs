@@ -1,0 +1,149 @@
+//! Facts as records, and back.
+
+use jiff::tz::TimeZone;
+use memory_core::{Kind, Record, RecordId, Scope, State, Timestamp, Trust};
+use serde_json::{Value, json};
+
+use crate::{
+    Cardinality, Evidence, Fact, FactKind, Language, Polarity,
+    fact::{
+        slot::{Slots, family},
+        value::one_line,
+    },
+};
+
+/// The keys of a fact's record within its metadata.
+pub mod fact_keys {
+    /// Whom it is about.
+    pub const SUBJECT: &str = "subject";
+    /// Which question it answers.
+    pub const SLOT: &str = "slot";
+    /// The answer.
+    pub const VALUE: &str = "value";
+    /// `positive` or `negative`.
+    pub const POLARITY: &str = "polarity";
+    /// `single` or `many`.
+    pub const CARDINALITY: &str = "cardinality";
+    /// `preference`, `fact` or `state`.
+    pub const TYPE: &str = "type";
+    /// The words that say so, a list beside `derived_from`.
+    pub const QUOTES: &str = "quotes";
+    /// Until when it was said to hold; `valid_until` of the record may be earlier, when something newer took its place.
+    pub const STATED_UNTIL: &str = "stated_until";
+    /// The fact that says the same and stands for it.
+    pub const MERGED_INTO: &str = "merged_into";
+    /// The newer fact that took its place.
+    pub const SUPERSEDED_BY: &str = "superseded_by";
+    /// The facts that say the same, a list of ids.
+    pub const CONFIRMED_BY: &str = "confirmed_by";
+}
+
+use fact_keys as keys;
+
+impl Fact {
+    /// The fact as a record at the address `scope`, which is usually wider than that of its turn: what is known of a person
+    /// outlives the session. The id follows from scope, subject, slot, value, polarity and the first evidence, so that what
+    /// is found twice in one turn is one record.
+    ///
+    /// A fact without evidence gets an id of its value alone.
+    pub fn to_record(&self, scope: &Scope, recorded_at: Timestamp) -> Record {
+        let mut record =
+            Record::new(scope.clone(), Kind::FACT, self.text.clone(), &memory_core::ManualClock::new(recorded_at));
+        record.id = self.id(scope);
+        record.trust = Trust::Derived;
+        record.confidence = self.confidence;
+        record.derived_from = self.evidence.iter().map(|evidence| evidence.record).collect();
+        record.occurred_at = self.said_at;
+        record.source.sequence = self.sequence;
+        (record.valid_from, record.valid_until) = (self.valid_from, self.valid_until);
+        let quotes: Vec<&str> = self.evidence.iter().map(|evidence| evidence.quote.as_str()).collect();
+        let entries = [
+            (keys::SUBJECT, json!(self.subject)),
+            (keys::SLOT, json!(self.slot)),
+            (keys::VALUE, json!(self.value)),
+            (keys::POLARITY, json!(self.polarity)),
+            (keys::CARDINALITY, json!(self.cardinality)),
+            (keys::TYPE, json!(self.kind)),
+            (keys::QUOTES, json!(quotes)),
+        ];
+        record.metadata.extend(entries.map(|(key, value)| (key.to_owned(), value)));
+        if let Some(until) = self.valid_until {
+            record.metadata.insert(keys::STATED_UNTIL.into(), json!(until));
+        }
+        record
+    }
+
+    /// The id of its record at an address.
+    pub fn id(&self, scope: &Scope) -> RecordId {
+        let first = self.evidence.first().map(|evidence| evidence.record.to_string()).unwrap_or_default();
+        let polarity = if self.polarity == Polarity::Positive { "+" } else { "-" };
+        let parts = ["fact", &self.subject, &self.slot, polarity, &self.value_key(), &first];
+        RecordId::named(scope, &parts.join("\u{1f}"))
+    }
+
+    /// The fact that a record holds; nothing when it holds none that this crate wrote.
+    pub fn from_record(record: &Record) -> Option<Self> {
+        if record.kind != Kind::FACT {
+            return None;
+        }
+        let text = |key: &str| record.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
+        let quotes = record.metadata.get(keys::QUOTES).and_then(Value::as_array);
+        let quote =
+            |n: usize| quotes.and_then(|quotes| quotes.get(n)).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let evidence = record.derived_from.iter().enumerate();
+        Some(Self {
+            subject: text(keys::SUBJECT)?,
+            slot: text(keys::SLOT)?,
+            value: text(keys::VALUE)?,
+            polarity: read(record, keys::POLARITY)?,
+            cardinality: read(record, keys::CARDINALITY)?,
+            kind: read::<FactKind>(record, keys::TYPE)?,
+            valid_from: record.valid_from,
+            valid_until: read(record, keys::STATED_UNTIL),
+            said_at: record.occurred_at,
+            sequence: record.source.sequence,
+            evidence: evidence.map(|(n, id)| Evidence { record: *id, quote: quote(n) }).collect(),
+            text: record.text.clone(),
+            confidence: record.confidence,
+        })
+    }
+
+    /// When it begins to hold.
+    pub(crate) fn begins(&self) -> Timestamp {
+        // A plan is made before it comes true.
+        match family(&self.slot) {
+            "plan" => self.said_at,
+            _ => self.valid_from.unwrap_or(self.said_at),
+        }
+    }
+
+    pub(crate) fn is_single(&self) -> bool {
+        self.cardinality == Cardinality::Single
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(record: &Record, key: &str) -> Option<T> {
+    serde_json::from_value(record.metadata.get(key)?.clone()).ok()
+}
+
+/// A fact's record as a sentence to show: as it stands while it holds, and with its dates when it no longer does, such as
+/// `The user lived in Shanghai until 2024-05-01.` or `用户曾住在上海，直到2024-05-01。`. A record that holds no fact is shown by its
+/// text.
+///
+/// It no longer holds when it was superseded, or when its time ended before `now`.
+pub fn render(record: &Record, now: Timestamp, zone: &TimeZone) -> String {
+    let over = record.valid_until.filter(|until| record.state == State::Superseded || *until <= now);
+    let merged = record.metadata.contains_key(keys::MERGED_INTO);
+    let (Some(fact), Some(until), false) = (Fact::from_record(record), over, merged) else {
+        return one_line(&record.text);
+    };
+    let language = Language::of(&record.text);
+    let until = until.in_zone(zone).date();
+    let told = Slots::built_in(&fact.slot).map(|slot| slot.tell_past(&fact, language));
+    match (told, language) {
+        (Some(told), Language::Chinese) => format!("{told}，直到{until}。"),
+        (Some(told), Language::English) => format!("{told} until {until}."),
+        (None, Language::Chinese) => format!("曾经（直到{until}）：{}", one_line(&record.text)),
+        (None, Language::English) => format!("Was so until {until}: {}", one_line(&record.text)),
+    }
+}

@@ -1,0 +1,57 @@
+//! Which language a text is in.
+
+use memory_core::text::is_han;
+use serde::{Deserialize, Serialize};
+
+/// A language that rules are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// Chinese.
+    Chinese,
+    /// English; also what stands for every other language.
+    English,
+}
+
+impl Language {
+    /// The language that most of a text is in: a Chinese character weighs as much as a word of letters. A text without
+    /// either is English.
+    pub fn of(text: &str) -> Self {
+        let (mut han, mut words, mut inside) = (0_usize, 0_usize, false);
+        let begins = text.chars().find(|c| c.is_alphabetic()).is_some_and(is_han);
+        for c in text.chars() {
+            let letter = c.is_alphabetic() && !is_han(c);
+            words += usize::from(letter && !inside);
+            han += usize::from(is_han(c));
+            inside = letter || (inside && matches!(c, '\'' | '’' | '-'));
+        }
+        if han > words || (han == words && begins) { Self::Chinese } else { Self::English }
+    }
+
+    /// One of two texts.
+    pub(crate) fn pick<T>(self, chinese: T, english: T) -> T {
+        match self {
+            Self::Chinese => chinese,
+            Self::English => english,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_is_that_of_most_words() {
+        for (text, language) in [
+            ("我用 Rust 写代码", Language::Chinese),
+            ("I'm learning 中文", Language::English),
+            ("今天 nice", Language::Chinese),
+            ("", Language::English),
+            ("123 !", Language::English),
+            ("👍 好", Language::Chinese),
+        ] {
+            assert_eq!(Language::of(text), language, "{text}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+
+mod chunk;
+mod drift;
+mod echo;
+mod fact;
+mod language;
+mod metadata;
+mod sentence;
+mod spoken;
+mod summary;
+mod supersede;
+mod terms;
+mod window;
+
+pub use chunk::{CHUNKER, Chunker};
+pub use drift::TopicDrift;
+pub use echo::{is_echo, without_injected};
+pub use fact::{
+    Cardinality, ChatFacts, Evidence, Fact, FactExtractor, FactKind, FactPatterns, Facts, Polarity, RuleFacts,
+    fact_keys, render,
+};
+pub use language::Language;
+pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
+pub use sentence::sentences;
+pub use summary::{ChatSummarizer, ExtractiveSummarizer, SUMMARY_PROMPT, Summarizer, Summary, SummaryRequest};
+pub use supersede::{Change, What, reconcile};
+pub use window::{Reason, RollingWindow, SummaryTrigger, Window};

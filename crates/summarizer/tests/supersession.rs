@@ -1,0 +1,296 @@
+//! Which fact follows which: contradictions as people say them, and what is true of every set of facts.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::{collections::BTreeMap, time::Duration};
+
+use jiff::tz::TimeZone;
+use memory_core::{Kind, ManualClock, Record, RecordId, Role, Scope, State, Timestamp};
+use memory_engine_summarizer::{Change, Fact, RuleFacts, What, fact_keys, reconcile, render};
+use proptest::prelude::*;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn day(n: u32) -> Timestamp {
+    "2024-05-01T10:00:00Z".parse::<Timestamp>().unwrap().after(DAY * n)
+}
+
+fn scope() -> Scope {
+    Scope::user("lin").unwrap()
+}
+
+thread_local! {
+    static RULES: RuleFacts = RuleFacts::built_in().unwrap();
+}
+
+/// The facts of one sentence, said on a day.
+fn said(n: u32, text: &str) -> Vec<Record> {
+    let mut turn = Record::new(scope(), Kind::TURN, text, &ManualClock::new(day(n)));
+    turn.id = RecordId::named(&scope(), &format!("{n} {text}"));
+    turn.role = Some(Role::USER);
+    let facts = RULES.with(|rules| rules.facts(&[turn]));
+    assert!(!facts.is_empty(), "{text}");
+    facts.iter().map(|fact| fact.to_record(&scope(), day(n))).collect()
+}
+
+fn learn(records: &mut Vec<Record>, new: &[Record]) -> Vec<Change> {
+    let changes = reconcile(new, records);
+    for change in &changes {
+        change.apply(records);
+    }
+    changes
+}
+
+/// What stands in the end: the facts that hold, and those that held, as they are shown.
+fn shown(records: &[Record], n: u32) -> (Vec<String>, Vec<String>) {
+    let merged = |record: &&Record| !record.metadata.contains_key(fact_keys::MERGED_INTO);
+    let mut sorted: Vec<&Record> = records.iter().filter(merged).collect();
+    sorted.sort_by_key(|record| record.position());
+    let told = |record: &&&Record| render(record, day(n), &TimeZone::UTC);
+    let holds = |record: &&&Record| record.state == State::Active;
+    (
+        sorted.iter().filter(holds).map(|r| told(&r)).collect(),
+        sorted.iter().filter(|r| !holds(r)).map(|r| told(&r)).collect(),
+    )
+}
+
+#[test]
+fn contradictions_end_in_what_was_said_last() {
+    // What was said, day after day; what holds then; what held.
+    type Case = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
+    let table: &[Case] = &[
+        // Replacement.
+        (
+            &["I live in Boston", "I just moved to Denver"],
+            &["The user lives in Denver."],
+            &["The user lived in Boston until 2024-05-02."],
+        ),
+        (&["我住在上海", "我搬到深圳了"], &["用户住在深圳。"], &["用户曾住在上海，直到2024-05-02。"]),
+        (&["叫我小雨吧", "以后叫我阿泽"], &["用户希望被称呼为阿泽。"], &["用户曾希望被称呼为小雨，直到2024-05-02。"]),
+        // Polarity.
+        (
+            &["I love coffee", "I don't like coffee anymore"],
+            &["The user does not like coffee."],
+            &["The user liked coffee until 2024-05-02."],
+        ),
+        (&["我不喜欢咖啡", "我喜欢咖啡"], &["用户喜欢咖啡。"], &["用户不喜欢咖啡，直到2024-05-02。"]),
+        // Retraction of one value; the others stay.
+        (
+            &["我喜欢爬山和游泳", "我不再喜欢爬山了"],
+            &["用户喜欢游泳。", "用户不喜欢爬山。"],
+            &["用户曾喜欢爬山，直到2024-05-02。"],
+        ),
+        (
+            &["I'm allergic to nuts and cats", "I'm not allergic to cats"],
+            &["The user is allergic to nuts.", "The user is not allergic to cats."],
+            &["The user was held to be allergic to cats until 2024-05-02."],
+        ),
+        // Retraction of whatever there was, and a new beginning.
+        (
+            &["I work at Google", "I quit my job", "I work at Tesla"],
+            &["The user has left the job.", "The user works at Tesla."],
+            &["The user worked at Google until 2024-05-02.", "The user has left the workplace until 2024-05-03."],
+        ),
+        // Partial change: the home goes, the rest stays.
+        (
+            &["I live in Boston", "I work as a nurse", "I just moved to Denver"],
+            &["The user works as nurse.", "The user lives in Denver."],
+            &["The user lived in Boston until 2024-05-03."],
+        ),
+        // More exact takes the place, less exact does not.
+        (&["我住在上海", "我住在上海浦东"], &["用户住在上海浦东。"], &["用户曾住在上海，直到2024-05-02。"]),
+        (&["我住在上海浦东", "我住在上海"], &["用户住在上海浦东。"], &[]),
+        // The same again is one.
+        (&["I'm allergic to peanuts", "I'm allergic to the peanut"], &["The user is allergic to peanuts."], &[]),
+        // Plans are moved and called off; two of a kind stand side by side.
+        (
+            &["我明天面试", "面试改到周五了"],
+            &["用户2024-05-03有面试。"],
+            &["用户曾安排2024-05-02面试，直到2024-05-02。", "用户原定的面试取消或改期了。"],
+        ),
+        (&["我周五面试", "我下周三面试"], &["用户2024-05-03有面试。", "用户2024-05-08有面试。"], &[]),
+    ];
+    for (texts, holds, held) in table {
+        let mut records = Vec::new();
+        for (text, n) in texts.iter().zip(0..) {
+            learn(&mut records, &said(n, text));
+        }
+        let (now, before) = shown(&records, 0);
+        assert_eq!(now, *holds, "{texts:?}");
+        let before: Vec<&str> =
+            before.iter().map(String::as_str).filter(|told| !told.contains("取消或改期了，直到")).collect();
+        let held: Vec<&str> = held.iter().copied().filter(|told| !told.contains("取消或改期")).collect();
+        assert_eq!(before, held, "{texts:?}");
+    }
+}
+
+#[test]
+fn a_bounded_exception_leaves_the_rule() {
+    let mut records = Vec::new();
+    learn(&mut records, &said(0, "我住在上海"));
+    learn(&mut records, &said(1, "我这周在北京出差"));
+    assert!(records.iter().all(|record| record.state == State::Active));
+    let stay = records.iter().find(|record| record.metadata[fact_keys::SLOT] == "staying").unwrap();
+    assert_eq!(render(stay, day(2), &TimeZone::UTC), "用户正在北京。");
+    assert!(render(stay, day(9), &TimeZone::UTC).starts_with("用户曾在北京，直到2024-05-0"));
+}
+
+#[test]
+fn an_older_fact_that_arrives_late_is_stored_with_its_interval() {
+    let mut records = Vec::new();
+    learn(&mut records, &said(5, "I live in Denver"));
+    let changes = learn(&mut records, &said(1, "I live in Boston"));
+    assert_eq!(changes.len(), 1);
+    assert!(matches!(changes[0].what, What::Supersede { valid_until, .. } if valid_until == day(5)));
+    assert!(changes[0].before.is_none());
+    assert_eq!(shown(&records, 5).0, ["The user lives in Denver."]);
+}
+
+#[test]
+fn every_change_can_be_taken_back() {
+    let mut records = Vec::new();
+    learn(&mut records, &said(0, "I love coffee"));
+    let before = records.clone();
+    let changes = learn(&mut records, &said(1, "I don't like coffee anymore"));
+    assert_eq!(changes.len(), 2);
+    for change in changes.iter().rev() {
+        change.undo().apply(&mut records);
+    }
+    assert_eq!(records, before);
+}
+
+#[test]
+fn what_a_deleted_fact_had_ended_holds_again() {
+    let mut records = Vec::new();
+    learn(&mut records, &said(0, "I live in Boston"));
+    let newer = said(1, "I live in Denver");
+    learn(&mut records, &newer);
+    records.retain(|record| record.id != newer[0].id);
+    let changes = learn(&mut records, &[]);
+    assert_eq!(changes[0].what, What::Reopen);
+    assert_eq!(shown(&records, 1).0, ["The user lives in Boston."]);
+}
+
+#[test]
+fn a_revoked_fact_is_never_brought_back_and_ends_nothing() {
+    let mut records = said(0, "I live in Boston");
+    let mut wrong = said(1, "I live in Denver").remove(0);
+    wrong.state = State::Revoked;
+    records.push(wrong.clone());
+    assert!(learn(&mut records, &said(1, "I live in Denver")).is_empty());
+    assert_eq!(records[1], wrong);
+}
+
+#[test]
+fn facts_of_other_agents_and_branches_do_not_meet() {
+    let mut records = said(0, "I live in Boston");
+    let mut other = said(1, "I live in Denver").remove(0);
+    other.scope = scope().with_agent("aicy").unwrap();
+    let changes = learn(&mut records, &[other]);
+    assert_eq!((changes.len(), changes[0].what.clone()), (1, What::Add));
+    let mut session = said(2, "I live in Rome").remove(0);
+    session.scope = scope().with_session("s2").unwrap();
+    assert!(learn(&mut records, &[session]).iter().any(|change| matches!(change.what, What::Supersede { .. })));
+}
+
+/// What may be said, in slots of one and of many values.
+const SENTENCES: &[&str] = &[
+    "I live in Boston",
+    "I live in Denver",
+    "I no longer live in Boston",
+    "我住在上海",
+    "我住在上海浦东",
+    "I love coffee",
+    "I hate coffee",
+    "I love tea",
+    "我喜欢爬山",
+    "我不再喜欢爬山了",
+    "I work at Google",
+    "I quit my job",
+    "I work as a nurse",
+    "I'm allergic to nuts",
+    "I'm not allergic to nuts",
+    "我明天面试",
+    "面试改到周五了",
+    "面试取消了",
+    "叫我小雨吧",
+    "My name is Sam",
+    "我这周在北京出差",
+];
+
+fn utterances() -> impl Strategy<Value = Vec<(u32, usize)>> {
+    proptest::collection::vec((0_u32..20, 0..SENTENCES.len()), 1..14)
+}
+
+fn records_of(said_on: &[(u32, usize)]) -> Vec<Vec<Record>> {
+    said_on.iter().map(|(n, sentence)| said(*n, SENTENCES[*sentence])).collect()
+}
+
+fn by_id(records: &[Record]) -> BTreeMap<RecordId, Record> {
+    records.iter().map(|record| (record.id, record.clone())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn the_order_of_arrival_does_not_matter_and_a_second_time_changes_nothing(
+        said_on in utterances(), seed in any::<u64>(),
+    ) {
+        let groups = records_of(&said_on);
+        let mut one = Vec::new();
+        for group in &groups {
+            learn(&mut one, group);
+        }
+        let mut shuffled = groups.clone();
+        shuffled.sort_by_key(|group| group[0].id.as_bytes().iter().fold(seed, |hash, byte| hash.wrapping_mul(31) ^ u64::from(*byte)));
+        let mut other = Vec::new();
+        for group in &shuffled {
+            learn(&mut other, group);
+        }
+        let mut at_once = Vec::new();
+        let all: Vec<Record> = groups.iter().flatten().cloned().collect();
+        learn(&mut at_once, &all);
+        prop_assert_eq!(by_id(&one), by_id(&other));
+        prop_assert_eq!(by_id(&one), by_id(&at_once));
+        prop_assert!(reconcile(&all, &one).is_empty());
+        prop_assert!(one.iter().all(|record| record.validate().is_ok()));
+    }
+
+    #[test]
+    fn facts_of_other_slots_and_subjects_are_never_retired(said_on in utterances(), last in (20_u32..30, 0..SENTENCES.len())) {
+        let mut records = Vec::new();
+        for mut group in records_of(&said_on) {
+            if group[0].id.as_bytes()[0] % 3 == 0 {
+                for record in &mut group {
+                    record.metadata.insert(fact_keys::SUBJECT.into(), "Mo".into());
+                }
+            }
+            learn(&mut records, &group);
+        }
+        let before = by_id(&records);
+        let new = said(last.0, SENTENCES[last.1]);
+        let key = |record: &Record| Fact::from_record(record).map(|fact| (fact.subject, fact.slot)).unwrap();
+        let touched: Vec<_> = new.iter().map(key).collect();
+        for change in learn(&mut records, &new) {
+            prop_assert!(touched.contains(&key(change.after.as_ref().unwrap())));
+        }
+        for (id, record) in before {
+            let after = records.iter().find(|after| after.id == id).unwrap();
+            prop_assert!(touched.contains(&key(&record)) || *after == record);
+            // Nothing is overwritten: what was said and when stays.
+            prop_assert_eq!((&after.text, &after.derived_from, after.occurred_at), (&record.text, &record.derived_from, record.occurred_at));
+        }
+    }
+
+    #[test]
+    fn a_slot_of_one_value_holds_one_value(said_on in utterances()) {
+        let mut records = Vec::new();
+        for group in records_of(&said_on) {
+            learn(&mut records, &group);
+        }
+        let homes = records.iter().filter(|record| {
+            record.state == State::Active && record.metadata[fact_keys::SLOT] == "home" && record.metadata[fact_keys::POLARITY] == "positive"
+        });
+        prop_assert!(homes.count() <= 1);
+    }
+}

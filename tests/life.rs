@@ -1,0 +1,54 @@
+//! The life of a memory, on each backend: branches, what is taken back, what is deleted.
+//!
+//! Without the variable `DATABASE_URL` the tests on Postgres are listed as ignored; where `CONFORMANCE_REQUIRE` names
+//! `postgres`, they fail.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "life/branches.rs"]
+mod branches;
+#[path = "life/deletion.rs"]
+mod deletion;
+#[path = "life/digest.rs"]
+mod digest;
+#[path = "life/given.rs"]
+mod given;
+#[path = "life/retraction.rs"]
+mod retraction;
+
+use given::{Place, trials};
+use libtest_mimic::Arguments;
+
+/// A test: its name, and what it does in a place where nothing is yet.
+type Test = (&'static str, Play);
+type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
+
+macro_rules! tests {
+    ($($module:ident :: $name:ident,)*) => {
+        vec![$((concat!(stringify!($module), "::", stringify!($name)), (|place| Box::pin($module::$name(place))) as Play)),*]
+    };
+}
+
+fn main() {
+    let tests: Vec<Test> = tests! {
+        branches::r10_a_branch_sees_its_parent_up_to_the_fork_or_nothing,
+        branches::r10_what_branches_see_is_what_a_plain_tree_says,
+        branches::r10_a_fork_that_makes_no_sense_is_refused,
+        deletion::r9_what_was_deleted_stays_deleted_through_everything_that_could_bring_it_back,
+        deletion::a_user_who_leaves_leaves_nothing_behind,
+        deletion::a_revoked_memory_is_kept_and_says_so,
+        digest::r6_a_long_turn_is_found_by_its_parts_which_cite_it,
+        digest::r8_entities_are_read_in_the_background_and_their_records_found,
+        digest::m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_until_when_it_held,
+        digest::m10_facts_follow_their_message_when_it_is_edited_taken_back_and_brought_back,
+        digest::k10_turns_get_topic_entities_and_emotion_in_the_background,
+        digest::k11_a_summary_follows_every_five_rounds_and_covers_them_exactly,
+        digest::r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew,
+        digest::r15_a_model_that_fails_leaves_the_rules_and_nothing_waits,
+        digest::r15_what_fails_by_itself_is_given_up_and_told_and_the_others_go_on,
+        retraction::r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back,
+        retraction::r9_the_last_turn_goes_with_what_was_made_from_it,
+        retraction::r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it,
+        retraction::r9_what_was_changed_after_it_was_taken_back_stays_as_it_is,
+    };
+    libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
+}

@@ -1,0 +1,259 @@
+//! What the background makes of turns (K10, K11, R5, M10), and what becomes of it.
+
+use std::sync::Arc;
+
+use memory_engine::{
+    Digest, Job, Kind, MemoryEngine, Record, State, Timestamp, Trust, Turn,
+    llm::{ChatModel, ScriptedModel},
+    summarizer::{self, SummaryTrigger},
+};
+
+use crate::given::{NOON, Place, lin, recalled, story};
+
+async fn by_rules(place: &Place) -> MemoryEngine {
+    place.open_with(|builder| builder.digest(Digest::by_rules().unwrap())).await
+}
+
+fn said(hour: i64, text: &str) -> Turn {
+    Turn::user(text).at(Timestamp::from_micros(NOON - 100 * 3_600_000_000 + hour * 3_600_000_000))
+}
+
+fn answered(hour: i64, text: &str) -> Turn {
+    Turn::assistant(text).at(Timestamp::from_micros(NOON - 100 * 3_600_000_000 + hour * 3_600_000_000 + 1))
+}
+
+/// What is known, as it is shown: what holds, and what held until when.
+async fn known(memory: &MemoryEngine) -> Vec<String> {
+    let zone = jiff::tz::TimeZone::UTC;
+    let facts = memory.fact_history(&lin()).await.unwrap();
+    facts.iter().map(|fact| summarizer::render(fact, Timestamp::from_micros(NOON), &zone)).collect()
+}
+
+async fn drain(memory: &MemoryEngine) {
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    assert_eq!(memory.failures(&lin(), 9).await.unwrap(), []);
+}
+
+async fn of_kind(memory: &MemoryEngine, kind: Kind) -> Vec<Record> {
+    let filter = memory_engine::Filter::eq(memory_engine::Field::Kind, kind.as_str());
+    let page = memory.scan(&lin(), &memory_engine::ScanQuery::oldest(999).with_filter(filter)).await.unwrap();
+    page.records.into_iter().filter(|record| record.state == State::Active).collect()
+}
+
+pub(crate) async fn m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_until_when_it_held(place: Place) {
+    let memory = by_rules(&place).await;
+    memory.remember(&story(None), said(1, "I live in Porto.")).await.unwrap();
+    memory.remember(&story(None), said(2, "我对海鲜过敏")).await.unwrap();
+    drain(&memory).await;
+    let monday = lin().with_session("monday").unwrap();
+    let moved = memory.remember(&monday, said(30, "I live in Lisbon now.")).await.unwrap();
+    drain(&memory).await;
+    let shown = known(&memory).await;
+    assert_eq!(shown.len(), 3, "{shown:?}");
+    assert!(shown.iter().any(|fact| fact.contains("Porto") && fact.contains("until")), "{shown:?}");
+    assert!(shown.iter().any(|fact| fact.contains("Lisbon") && !fact.contains("until")), "{shown:?}");
+    assert!(shown.iter().any(|fact| fact.contains("海鲜")), "another slot is left alone: {shown:?}");
+    for fact in of_kind(&memory, Kind::FACT).await {
+        assert_eq!((fact.trust, fact.derived_from.len()), (Trust::Derived, 1));
+    }
+    assert!(recalled(&memory, &lin(), "过敏").await.iter().any(|text| text.contains("海鲜")));
+
+    // It was a mistake: what it had replaced holds again.
+    memory.forget(&lin(), moved).await.unwrap();
+    let shown = known(&memory).await;
+    assert!(shown.iter().any(|fact| fact.contains("Porto") && !fact.contains("until")), "{shown:?}");
+    assert!(!shown.iter().any(|fact| fact.contains("Lisbon")), "{shown:?}");
+}
+
+pub(crate) async fn m10_facts_follow_their_message_when_it_is_edited_taken_back_and_brought_back(place: Place) {
+    let memory = by_rules(&place).await;
+    let message = |text: &str| said(1, text).with_message_id("m1");
+    let facts = async || {
+        drain(&memory).await;
+        memory.facts(&lin()).await.unwrap().iter().map(|fact| fact.text.clone()).collect::<Vec<_>>()
+    };
+    let id = memory.remember(&story(None), message("I'm allergic to peanuts.")).await.unwrap();
+    assert!(facts().await.join(" ").contains("peanuts"));
+    memory.remember(&story(None), message("I'm allergic to walnuts.")).await.unwrap();
+    let edited = facts().await.join(" ");
+    assert!(edited.contains("walnuts") && !edited.contains("peanuts"), "{edited}");
+    memory.remember(&story(None), message("I'm allergic to peanuts.")).await.unwrap();
+    let back = facts().await.join(" ");
+    assert!(back.contains("peanuts") && !back.contains("walnuts"), "swiped back: {back}");
+
+    let retraction = memory.retract(&lin(), &[id], "not said by Lin").await.unwrap();
+    assert_eq!(facts().await, [""; 0]);
+    memory.restore(&lin(), retraction.id).await.unwrap();
+    assert!(facts().await.join(" ").contains("peanuts"), "found anew");
+
+    let fact = memory.facts(&lin()).await.unwrap().remove(0);
+    memory.forget(&lin(), fact.id).await.unwrap();
+    memory.reindex(&lin()).await.unwrap();
+    memory.remember(&story(None), message("I'm allergic to peanuts. Very much so.")).await.unwrap();
+    assert_eq!(facts().await, [""; 0], "a fact that was deleted is not derived again");
+}
+
+pub(crate) async fn k10_turns_get_topic_entities_and_emotion_in_the_background(place: Place) {
+    let memory = by_rules(&place).await;
+    let id = memory.remember(&story(None), said(1, "今天不太开心，在虹桥火车站等小王")).await.unwrap();
+    let before = memory.get(&lin(), id).await.unwrap().unwrap();
+    assert_eq!((before.emotion, before.entities.len()), (None, 0), "the write did not wait for it");
+    drain(&memory).await;
+    let after = memory.get(&lin(), id).await.unwrap().unwrap();
+    assert_eq!(after.emotion.as_deref(), Some("难过"));
+    assert_eq!(after.entities, ["虹桥火车站", "小王"]);
+    assert!(after.topic.is_some());
+}
+
+async fn talk(memory: &MemoryEngine, rounds: std::ops::RangeInclusive<i64>) {
+    for round in rounds {
+        let question = format!("我想聊聊第{round}次去黄山徒步的计划，天气和装备怎么准备？");
+        memory.remember(&story(None), said(round, &question).with_message_id(format!("q{round}"))).await.unwrap();
+        let answer = format!("第{round}次去黄山要带雨衣和登山杖，山上风大。");
+        memory.remember(&story(None), answered(round, &answer).with_message_id(format!("a{round}"))).await.unwrap();
+    }
+    drain(memory).await;
+}
+
+pub(crate) async fn k11_a_summary_follows_every_five_rounds_and_covers_them_exactly(place: Place) {
+    let memory = by_rules(&place).await;
+    talk(&memory, 1..=4).await;
+    assert_eq!(of_kind(&memory, Kind::SUMMARY).await, []);
+    talk(&memory, 5..=11).await;
+    let summaries = of_kind(&memory, Kind::SUMMARY).await;
+    let covered: Vec<usize> = summaries.iter().map(|summary| summary.derived_from.len()).collect();
+    assert_eq!(covered, [10, 10]);
+    let all: std::collections::BTreeSet<_> =
+        summaries.iter().flat_map(|summary| summary.derived_from.clone()).collect();
+    assert_eq!(all.len(), 20, "no turn is covered twice");
+    assert_eq!(memory.summarize_now(&story(None)).await.unwrap(), 1, "the rest, when it is asked for");
+    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 3);
+    assert_eq!(memory.summarize_now(&story(None)).await.unwrap(), 0);
+    assert_eq!(memory.summarize_now(&story(Some("empty"))).await.unwrap(), 0);
+}
+
+pub(crate) async fn r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew(place: Place) {
+    let memory = by_rules(&place).await;
+    talk(&memory, 1..=10).await;
+    let first = of_kind(&memory, Kind::SUMMARY).await.remove(0);
+    let gone = first.derived_from[2];
+    memory.forget(&lin(), gone).await.unwrap();
+    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 1, "it goes with the turn, at once");
+    drop(memory);
+    let memory = by_rules(&place).await;
+    drain(&memory).await;
+    let again = of_kind(&memory, Kind::SUMMARY).await;
+    assert_eq!(again.iter().map(|summary| summary.derived_from.len()).collect::<Vec<_>>(), [9, 10]);
+    assert!(!again[0].derived_from.contains(&gone));
+
+    let edited =
+        Turn::user("我想聊聊去泰山看日出").with_message_id("q7").at(Timestamp::from_micros(NOON - 93 * 3_600_000_000));
+    memory.remember(&story(None), edited).await.unwrap();
+    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 1);
+    drain(&memory).await;
+    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 2);
+}
+
+pub(crate) async fn r15_a_model_that_fails_leaves_the_rules_and_nothing_waits(place: Place) {
+    let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::default());
+    let digest = Digest::by_model(&model).unwrap().with_trigger(SummaryTrigger::every_turns(2));
+    let memory = place.open_with(|builder| builder.digest(digest)).await;
+    memory.remember(&story(None), said(1, "我对海鲜过敏，今天很难过")).await.unwrap();
+    memory.remember(&story(None), answered(1, "记住了，以后不点海鲜。")).await.unwrap();
+    drain(&memory).await;
+    let facts = memory.facts(&lin()).await.unwrap();
+    assert_eq!(facts.len(), 1, "{facts:?}");
+    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 1);
+    let stats = memory.stats(&lin()).await.unwrap();
+    assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0));
+}
+
+pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others_go_on(place: Place) {
+    #[derive(Debug)]
+    struct Choking;
+    #[async_trait::async_trait]
+    impl summarizer::FactExtractor for Choking {
+        async fn extract(&self, turns: &[Record]) -> memory_engine::Result<summarizer::Facts> {
+            match turns.iter().any(|turn| turn.text.contains("poison")) {
+                true => {
+                    Err(memory_engine::Error::new(memory_engine::ErrorKind::Internal, "facts", "it cannot be read"))
+                }
+                false => Ok(summarizer::Facts::default()),
+            }
+        }
+    }
+    let digest = Digest::default().with_facts(Arc::new(Choking));
+    let memory = place.open_with(|builder| builder.digest(digest)).await;
+    let elsewhere = lin().with_session("elsewhere").unwrap();
+    let poison = memory.remember(&elsewhere, "this is poison").await.unwrap();
+    for text in ["one", "two", "three"] {
+        memory.remember(&story(None), text).await.unwrap();
+    }
+    let mut attempts = 0;
+    while memory.stats(&lin()).await.unwrap().backlog.values().sum::<u64>() > 0 {
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(700), memory.drain(&lin(), |_| ())).await;
+        place.clock.advance(std::time::Duration::from_secs(100));
+        attempts += 1;
+        assert!(attempts < 20, "it never ends");
+    }
+    let failures = memory.failures(&lin(), 9).await.unwrap();
+    assert_eq!((failures.len(), failures[0].id, failures[0].job, failures[0].attempts), (1, poison, Job::Facts, 4));
+    assert_eq!(failures[0].retry_at, None);
+    assert!(!failures[0].reason.contains("poison"), "no text in what is told: {}", failures[0].reason);
+    assert_eq!(memory.stats(&lin()).await.unwrap().given_up, [(Job::Facts, 1)].into());
+}
+
+pub(crate) async fn r6_a_long_turn_is_found_by_its_parts_which_cite_it(place: Place) {
+    let memory = by_rules(&place).await;
+    let filler =
+        |n: usize| format!("On day {n} we walked along the river, talked about the weather and had soup for dinner. ");
+    let mut page: String = (0..30).map(filler).collect();
+    page.push_str("The password of the lighthouse is marmalade. ");
+    page.extend((30..60).map(filler));
+    let turn = said(1, &page).with_message_id("page").with_sequence(7);
+    let whole = memory.remember(&story(None), turn).await.unwrap();
+    memory.remember(&story(None), said(2, "A short one.")).await.unwrap();
+    drain(&memory).await;
+    let parts = of_kind(&memory, Kind::CHUNK).await;
+    assert!(parts.len() > 5, "{} parts", parts.len());
+    for part in &parts {
+        assert!(page.contains(&part.text) && part.text.chars().count() <= 600);
+        assert_eq!((part.derived_from.clone(), part.source.sequence), (vec![whole], Some(7)));
+        assert_eq!(part.source.message_id.as_deref(), Some("page"));
+    }
+    let recall = memory.recall(&lin(), "password of the lighthouse").await.unwrap();
+    let first = &recall.hits[0].record;
+    assert!(first.kind == Kind::CHUNK && first.text.contains("marmalade"), "{}", first.text);
+    let again = recall.hits.iter().find(|hit| hit.record.id == whole).and_then(|hit| hit.repeats);
+    assert!(again.is_none_or(|id| id == first.id), "the page as a whole is a repetition");
+    let edited = said(1, "Never mind.").with_message_id("page").with_sequence(7);
+    memory.remember(&story(None), edited).await.unwrap();
+    drain(&memory).await;
+    assert_eq!(of_kind(&memory, Kind::CHUNK).await, []);
+}
+
+pub(crate) async fn r8_entities_are_read_in_the_background_and_their_records_found(place: Place) {
+    use memory_engine::{FactQuery, Fork, RuleExtractor};
+    let memory = place.open_with(|builder| builder.graph(Arc::new(RuleExtractor::default()))).await;
+    let tell = async |branch: Option<&str>, sequence: i64, text: &str| {
+        memory.remember(&story(branch), crate::given::message(sequence, text)).await.unwrap()
+    };
+    tell(None, 1, "Captain Holt sailed the Sea Hawk into the fog.").await;
+    let second = tell(None, 2, "It was known that Captain Holt had once loved Anna Reed.").await;
+    memory.fork(&story(Some("b")), Fork::at(1)).await.unwrap();
+    tell(Some("b"), 2, "Captain Holt met Mary Shelley in the harbour.").await;
+    drain(&memory).await;
+    let around = async |branch: Option<&str>, name: &str| {
+        let found = memory.graph().facts(&story(branch), &FactQuery::about([name])).await.unwrap();
+        let mut names: Vec<String> = found.entities.iter().map(|entity| entity.name.clone()).collect();
+        assert!(found.entities.iter().all(|entity| entity.citation.sequence.is_some()));
+        names.sort();
+        names
+    };
+    assert!(around(None, "Anna Reed").await.iter().any(|name| name.contains("Holt")));
+    assert_eq!(around(Some("b"), "Anna Reed").await, [""; 0], "what comes after the fork is not seen");
+    let seen = around(Some("b"), "Captain Holt").await.join(", ");
+    assert!(seen.contains("Sea Hawk") && seen.contains("Mary Shelley") && !seen.contains("Anna"), "{seen}");
+    memory.forget(&lin(), second).await.unwrap();
+    assert_eq!(around(None, "Anna Reed").await, [""; 0]);
+}

@@ -1,0 +1,168 @@
+//! Where the tests take place.
+
+use std::{
+    env,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use libtest_mimic::Trial;
+use memory_engine::{
+    Builder, Embedder, HashEmbedder, Kind, ManualClock, MemoryEngine, Record, RecordId, Scope, TextAnalyzer, Timestamp,
+    Turn, index_fingerprint,
+};
+use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
+use sqlx::Connection;
+
+use crate::{Play, Test};
+
+/// Noon of a day in February 2026.
+pub(crate) const NOON: i64 = 1_772_000_000_000_000;
+
+/// A database with nothing in it. It can be opened several times, one after the other or at once.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) clock: Arc<ManualClock>,
+    home: Home,
+}
+
+#[derive(Clone)]
+enum Home {
+    Sqlite(Arc<tempfile::TempDir>),
+    Postgres(String, PostgresOptions, String),
+}
+
+impl Place {
+    fn new(home: Home) -> Self {
+        Self { clock: Arc::new(ManualClock::new(Timestamp::from_micros(NOON))), home }
+    }
+
+    /// Opens it, without a task in the background: `drain` does what is waiting.
+    pub(crate) async fn open(&self) -> MemoryEngine {
+        self.open_with(|builder| builder).await
+    }
+
+    pub(crate) async fn open_with(&self, change: impl FnOnce(Builder) -> Builder) -> MemoryEngine {
+        let builder = change(MemoryEngine::builder().clock(self.clock.clone()).background(false));
+        match &self.home {
+            Home::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await.unwrap(),
+            Home::Postgres(url, options, _) => {
+                let options = options.clone().with_clock(self.clock.clone());
+                let store = Arc::new(PostgresStore::connect(url, options).await.unwrap());
+                builder.stores(store.clone(), store.clone(), store).build().await.unwrap()
+            }
+        }
+    }
+
+    /// That no file (SQLite) or table (Postgres) holds these letters, in whatever case.
+    pub(crate) async fn no_byte_of(&self, word: &str) {
+        let word = word.to_lowercase();
+        match &self.home {
+            Home::Sqlite(folder) => {
+                let mut files = 0;
+                for file in std::fs::read_dir(folder.path()).unwrap() {
+                    let path = file.unwrap().path();
+                    let bytes = std::fs::read(&path).unwrap().to_ascii_lowercase();
+                    let found = bytes.windows(word.len()).any(|window| window == word.as_bytes());
+                    assert!(!found, "{} holds it", path.display());
+                    files += 1;
+                }
+                assert!(files > 0, "there is a file to look at");
+            }
+            Home::Postgres(url, _, schema) => {
+                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+                let tables = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = $1
+                              AND table_type = 'BASE TABLE'";
+                let tables: Vec<String> =
+                    sqlx::query_scalar(tables).bind(schema).fetch_all(&mut connection).await.unwrap();
+                assert!(tables.len() > 8, "{tables:?}");
+                let hex: String = word.bytes().map(|byte| format!("{byte:02x}")).collect();
+                for table in tables {
+                    let count = format!(
+                        "SELECT count(*) FROM \"{schema}\".\"{table}\" x WHERE lower(x::text) LIKE $1 OR x::text LIKE $2"
+                    );
+                    let count = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(count));
+                    let count = count.bind(format!("%{word}%")).bind(format!("%{hex}%"));
+                    assert_eq!(count.fetch_one(&mut connection).await.unwrap(), 0, "{table} holds it");
+                }
+            }
+        }
+    }
+
+    async fn leave(self) {
+        if let Home::Postgres(url, options, _) = self.home {
+            migrate_down(&url, &options, 0).await.unwrap();
+        }
+    }
+}
+
+/// Every test in every place.
+pub(crate) fn trials(tests: &[Test]) -> Vec<Trial> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let url = env::var("DATABASE_URL").ok().filter(|url| !url.is_empty());
+    let required = env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
+    let required = required.split(',').any(|name| name.trim() == "postgres");
+    let mut trials = Vec::new();
+    for (name, test) in tests {
+        let test = *test;
+        trials.push(Trial::test(format!("sqlite::{name}"), move || {
+            run(test, Place::new(Home::Sqlite(Arc::new(tempfile::tempdir().unwrap()))));
+            Ok(())
+        }));
+        let there = url.clone();
+        let ignored = there.is_none() && !required;
+        let on_postgres = move || {
+            let url = there.ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
+            let schema = format!("life_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+            let space = HashEmbedder::default().space().clone();
+            let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema.clone());
+            run(test, Place::new(Home::Postgres(url, options, schema)));
+            Ok(())
+        };
+        trials.push(Trial::test(format!("postgres::{name}"), on_postgres).with_ignored_flag(ignored));
+    }
+    trials
+}
+
+fn run(test: Play, place: Place) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        test(place.clone()).await;
+        place.leave().await;
+    });
+}
+
+pub(crate) fn lin() -> Scope {
+    Scope::user("lin").unwrap()
+}
+
+/// A conversation of Lin's, perhaps on a branch.
+pub(crate) fn story(branch: Option<&str>) -> Scope {
+    let story = lin().with_session("story").unwrap();
+    branch.map_or(story.clone(), |branch| story.with_branch(branch).unwrap())
+}
+
+/// A message of a story, a second after the one before it.
+pub(crate) fn message(sequence: i64, text: &str) -> Turn {
+    let at = Timestamp::from_micros(NOON - 1_000_000_000 + sequence * 1_000_000);
+    Turn::user(text).with_message_id(format!("m{sequence}")).with_sequence(sequence).at(at)
+}
+
+/// A record that was made from others.
+pub(crate) fn made_from(address: &Scope, kind: Kind, text: &str, from: &[RecordId]) -> Record {
+    let clock = ManualClock::new(Timestamp::from_micros(NOON));
+    let mut record = Record::new(address.clone(), kind, text, &clock);
+    (record.derived_from, record.trust) = (from.to_vec(), memory_engine::Trust::Derived);
+    record
+}
+
+/// The texts of what is recalled, sorted.
+pub(crate) async fn recalled(memory: &MemoryEngine, scope: &Scope, question: &str) -> Vec<String> {
+    let query = memory_engine::RecallQuery::new(question).with_limit(100);
+    let recall = memory.recall(scope, query).await.unwrap();
+    let mut texts: Vec<String> = recall.hits.into_iter().map(|hit| hit.record.text).collect();
+    texts.sort();
+    texts
+}
