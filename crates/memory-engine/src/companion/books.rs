@@ -1,7 +1,7 @@
 //! The books: the state and the log of affection.
 
 use memory_companion::{Change, CompanionState, Reason, affection_record, state_record};
-use memory_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write};
+use memory_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write, Written};
 
 use super::Companion;
 
@@ -43,7 +43,7 @@ impl Companion {
                 let id = beginning(scope, n);
                 let state = CompanionState::default();
                 let record = state_record(id, scope, &state, &self.pack.stages, self.engine.clock());
-                match self.engine.write(scope, vec![Write::new(record, PutMode::Create)]).await {
+                match self.commit(scope, vec![Write::new(record, PutMode::Create)]).await {
                     Ok(written) if written.iter().any(|w| matches!(w.outcome, Outcome::Barred(_))) => {}
                     // Made, by us or by another: it is read as it is now.
                     Ok(_) => break,
@@ -61,6 +61,14 @@ impl Companion {
         let before = before.map(|n| RecordId::from_bytes(n.to_be_bytes()));
         let next = self.engine.tombstones(scope, before, 1).await?;
         Ok(next.first().is_some_and(|tombstone| tombstone.id == id))
+    }
+
+    /// Writes all or none; what is said in it waits for the same jobs as any other turn.
+    pub(super) async fn commit(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
+        for write in &mut writes {
+            write.jobs = self.engine.jobs_for(&write.record);
+        }
+        self.engine.write(scope, writes).await
     }
 
     /// The write of a state that was read at this revision.
@@ -95,7 +103,7 @@ impl Companion {
             let today = self.engine.clock().now().in_zone(&self.zone).date();
             let changes = state.bond.settle(today, &self.pack.affection, &self.pack.stages);
             let writes = [self.keep(&record, &state)].into_iter().chain(self.log(&record, &changes, "")).collect();
-            match self.engine.write(scope, writes).await {
+            match self.commit(scope, writes).await {
                 Ok(_) => return Ok(changes),
                 Err(e) if e.kind() == ErrorKind::Conflict => tokio::task::yield_now().await,
                 Err(e) => return Err(e),

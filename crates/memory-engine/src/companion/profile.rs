@@ -57,7 +57,7 @@ impl Companion {
                 writes.push(Write::new(old, PutMode::Update { revision: before.revision }));
             }
             writes.push(self.keep(&read, &state));
-            match self.engine.write(scope, writes).await {
+            match self.commit(scope, writes).await {
                 Ok(_) => return Ok(state),
                 Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
                     // When only the state has moved on, what was made still holds.

@@ -103,7 +103,7 @@ impl Companion {
             message.metadata.insert("affection_delta".into(), json!(delta));
             let mut writes = vec![Write::new(message.clone(), PutMode::Create), self.keep(&read, &state)];
             writes.extend(self.log(&read, &changes, &id.to_string()));
-            match self.engine.write(scope, writes).await {
+            match self.commit(scope, writes).await {
                 Ok(_) => {
                     message.revision = 1;
                     return Ok(Begun { scope: scope.clone(), message, state, changes, answered: None });
@@ -230,7 +230,7 @@ impl Companion {
             }
             writes.push(self.keep(&read, &state));
             (given.reply, given.state) = (Some(id), state);
-            match self.engine.write(scope, writes).await {
+            match self.commit(scope, writes).await {
                 Ok(_) => return Ok(given),
                 Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
                     tokio::task::yield_now().await;
