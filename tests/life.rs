@@ -41,6 +41,8 @@ fn main() {
         digest::m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_until_when_it_held,
         digest::m10_facts_follow_their_message_when_it_is_edited_taken_back_and_brought_back,
         digest::k10_turns_get_topic_entities_and_emotion_in_the_background,
+        digest::k10_a_model_does_what_the_rules_would_and_is_asked_once_for_each_batch,
+        digest::m10_contradictions_end_as_people_mean_them,
         digest::k11_a_summary_follows_every_five_rounds_and_covers_them_exactly,
         digest::r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew,
         digest::r15_a_model_that_fails_leaves_the_rules_and_nothing_waits,

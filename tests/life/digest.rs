@@ -257,3 +257,70 @@ pub(crate) async fn r8_entities_are_read_in_the_background_and_their_records_fou
     memory.forget(&lin(), second).await.unwrap();
     assert_eq!(around(None, "Anna Reed").await, [""; 0]);
 }
+
+pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_each_batch(place: Place) {
+    let model = Arc::new(ScriptedModel::replying([
+        r#"{"turns": [{"n": 1, "topic": "食物过敏", "entities": ["海鲜"], "emotion": "难过"},
+                      {"n": 2, "topic": "点菜", "entities": [], "emotion": null}]}"#,
+        r#"{"facts": [{"n": 1, "subject": "user", "slot": "allergy", "value": "海鲜", "polarity": "positive",
+                       "cardinality": "many", "type": "fact", "text": "用户对海鲜过敏。"}]}"#,
+        "用户说自己对海鲜过敏，助手答应以后不点海鲜。",
+    ]));
+    let chat: Arc<dyn ChatModel> = model.clone();
+    let digest = Digest::by_model(&chat).unwrap().with_trigger(SummaryTrigger::every_turns(2));
+    let memory = place.open_with(|builder| builder.digest(digest)).await;
+    let said = memory.remember(&story(None), said(1, "我对海鲜过敏，今天很难过")).await.unwrap();
+    memory.remember(&story(None), answered(1, "记住了，以后不点海鲜。")).await.unwrap();
+    assert_eq!(model.requests().len(), 0, "a write waits for no model");
+    drain(&memory).await;
+    assert_eq!(model.requests().len(), 3);
+    let turn = memory.get(&lin(), said).await.unwrap().unwrap();
+    assert_eq!((turn.topic.as_deref(), turn.emotion.as_deref()), (Some("食物过敏"), Some("难过")));
+    let facts = memory.facts(&lin()).await.unwrap();
+    assert_eq!(facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["用户对海鲜过敏。"]);
+    let summaries = of_kind(&memory, Kind::SUMMARY).await;
+    assert_eq!(summaries[0].text, "用户说自己对海鲜过敏，助手答应以后不点海鲜。");
+    assert_eq!(summaries[0].derived_from.len(), 2);
+    memory.reindex(&lin()).await.unwrap();
+    drain(&memory).await;
+    assert_eq!(model.requests().len(), 3, "indexing anew asks no model");
+}
+
+/// What people say one after the other, and what is known of it in the end: what holds, and what held.
+pub(crate) async fn m10_contradictions_end_as_people_mean_them(place: Place) {
+    type Case = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+    const CASES: [Case; 6] = [
+        ("replacement", &["I live in Porto.", "I live in Lisbon now."], &["Lisbon"], &["Porto"]),
+        ("polarity", &["I like coffee.", "I like tea.", "I don't like coffee anymore."], &["tea"], &["coffee"]),
+        ("retraction", &["我对海鲜过敏", "我不再对海鲜过敏了"], &[], &["海鲜"]),
+        ("two slots", &["My name is Lena.", "I live in Bonn."], &["Lena", "Bonn"], &[]),
+        ("the same again", &["我住在上海", "我住在上海"], &["上海"], &[]),
+        ("replacement, Chinese", &["我住在上海", "我搬到杭州了"], &["杭州"], &["上海"]),
+    ];
+    let memory = by_rules(&place).await;
+    for (name, said_one_after_the_other, holds, held) in CASES {
+        let who = memory_engine::Scope::user(name).unwrap();
+        for (hour, text) in (1..).zip(said_one_after_the_other) {
+            memory.remember(&who, said(hour, text)).await.unwrap();
+            memory.drain(&who, |_| ()).await.unwrap();
+        }
+        let history = memory.fact_history(&who).await.unwrap();
+        let of = |state: State, word: &str| {
+            history.iter().filter(|fact| fact.state == state && fact.text.contains(word)).count()
+        };
+        for word in holds {
+            assert_eq!(of(State::Active, word), 1, "{name}: {word} holds, {history:?}");
+            let found = recalled(&memory, &who, word).await;
+            assert!(found.iter().any(|text| text.contains(word)), "{name}: {found:?}");
+        }
+        for word in held {
+            assert!(of(State::Superseded, word) >= 1, "{name}: {word} held once, {history:?}");
+        }
+        let now = Timestamp::from_micros(NOON);
+        let shown = |fact: &Record| summarizer::render(fact, now, &jiff::tz::TimeZone::UTC);
+        let past = history.iter().filter(|fact| fact.state == State::Superseded).map(shown);
+        for text in past {
+            assert!(text.contains("until") || text.contains("直到"), "{name}: {text}");
+        }
+    }
+}
