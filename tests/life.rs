@@ -50,6 +50,8 @@ fn main() {
         retraction::r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back,
         retraction::r9_the_last_turn_goes_with_what_was_made_from_it,
         retraction::r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it,
+        retraction::r11_a_message_that_is_sent_again_keeps_what_was_found_out_and_stays_taken_back,
+        retraction::r9_what_reads_like_something_deleted_can_be_taken_back,
         retraction::r9_what_was_changed_after_it_was_taken_back_stays_as_it_is,
     };
     libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();

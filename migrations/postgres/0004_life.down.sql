@@ -2,6 +2,8 @@ ALTER TABLE addresses ADD COLUMN terms bigint NOT NULL DEFAULT 0;
 UPDATE addresses a SET terms = coalesce(
     (SELECT sum(k.length) FROM keyword_documents k WHERE k.ns = a.ns AND k.address = a.address), 0);
 DROP INDEX records_by_source;
+-- Earlier versions would keep away for ever what was only withdrawn.
+DELETE FROM barred_contents WHERE withdrawn;
 ALTER TABLE barred_contents DROP COLUMN withdrawn;
 ALTER TABLE tombstones DROP COLUMN withdrawn;
 -- Earlier versions know two jobs, and would try without end.

@@ -1,5 +1,7 @@
 ALTER TABLE scopes ADD COLUMN terms INTEGER NOT NULL DEFAULT 0;
 UPDATE scopes SET terms = coalesce((SELECT sum(k.length) FROM keyword_documents k WHERE k.scope = scopes.scope), 0);
+-- Earlier versions would keep away for ever what was only withdrawn.
+DELETE FROM barred_contents WHERE withdrawn;
 ALTER TABLE barred_contents DROP COLUMN withdrawn;
 ALTER TABLE tombstones DROP COLUMN withdrawn;
 -- Earlier versions know two jobs, and would try without end.

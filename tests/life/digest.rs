@@ -197,7 +197,7 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
         assert!(attempts < 20, "it never ends");
     }
     let failures = memory.failures(&lin(), 9).await.unwrap();
-    assert_eq!((failures.len(), failures[0].id, failures[0].job, failures[0].attempts), (1, poison, Job::Facts, 4));
+    assert_eq!((failures.len(), failures[0].id, failures[0].job, failures[0].attempts), (1, poison, Job::Facts, 5));
     assert_eq!(failures[0].retry_at, None);
     assert!(!failures[0].reason.contains("poison"), "no text in what is told: {}", failures[0].reason);
     assert_eq!(memory.stats(&lin()).await.unwrap().given_up, [(Job::Facts, 1)].into());

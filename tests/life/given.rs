@@ -31,7 +31,7 @@ pub(crate) struct Place {
 #[derive(Clone)]
 enum Home {
     Sqlite(Arc<tempfile::TempDir>),
-    Postgres(String, PostgresOptions, String),
+    Postgres(String, Box<PostgresOptions>, String),
 }
 
 impl Place {
@@ -49,7 +49,7 @@ impl Place {
         match &self.home {
             Home::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await.unwrap(),
             Home::Postgres(url, options, _) => {
-                let options = options.clone().with_clock(self.clock.clone());
+                let options = PostgresOptions::clone(options).with_clock(self.clock.clone());
                 let store = Arc::new(PostgresStore::connect(url, options).await.unwrap());
                 builder.stores(store.clone(), store.clone(), store).build().await.unwrap()
             }
@@ -118,7 +118,7 @@ pub(crate) fn trials(tests: &[Test]) -> Vec<Trial> {
             let schema = format!("life_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
             let space = HashEmbedder::default().space().clone();
             let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema.clone());
-            run(test, Place::new(Home::Postgres(url, options, schema)));
+            run(test, Place::new(Home::Postgres(url, Box::new(options), schema)));
             Ok(())
         };
         trials.push(Trial::test(format!("postgres::{name}"), on_postgres).with_ignored_flag(ignored));

@@ -82,3 +82,33 @@ pub(crate) async fn r9_what_was_changed_after_it_was_taken_back_stays_as_it_is(p
     assert_eq!(recalled(&memory, &lin(), "door").await, ["a green door", "no door at all"]);
     assert_eq!(memory.get(&lin(), gone).await.unwrap(), None, "what was deleted does not come back");
 }
+
+pub(crate) async fn r11_a_message_that_is_sent_again_keeps_what_was_found_out_and_stays_taken_back(place: Place) {
+    let digest = memory_engine::Digest::by_rules().unwrap();
+    let memory = place.open_with(|builder| builder.digest(digest)).await;
+    let send = async || memory.remember(&story(None), message(1, "今天不太开心，在虹桥火车站等小王")).await.unwrap();
+    let id = send().await;
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    let known = memory.get(&lin(), id).await.unwrap().unwrap();
+    assert!(known.emotion.is_some());
+    assert_eq!(send().await, id);
+    let again = memory.get(&lin(), id).await.unwrap().unwrap();
+    assert_eq!((again.emotion, again.entities), (known.emotion, known.entities));
+    memory.retract(&lin(), &[id], "not Lin's").await.unwrap();
+    assert_eq!(send().await, id);
+    assert_eq!(memory.get(&lin(), id).await.unwrap().unwrap().state, State::Revoked);
+}
+
+pub(crate) async fn r9_what_reads_like_something_deleted_can_be_taken_back(place: Place) {
+    let memory = place.open().await;
+    let mut ids = Vec::new();
+    for session in ["a", "b"] {
+        let mut record = made_from(&lin().with_session(session).unwrap(), Kind::TURN, "a plain yes", &[]);
+        record.trust = memory_engine::Trust::Import;
+        ids.push(record.id);
+        memory.store(&lin(), vec![record], PutMode::Create).await.unwrap();
+    }
+    memory.forget(&lin(), ids[0]).await.unwrap();
+    memory.retract(&lin(), &ids[1..], "neither").await.unwrap();
+    assert_eq!(recalled(&memory, &lin(), "a plain yes").await, [""; 0]);
+}

@@ -121,6 +121,7 @@ macro_rules! each_scenario {
                 a_change_of_metadata_does_not_queue_what_is_done,
                 a_record_that_is_no_longer_active_leaves_the_queue_and_comes_back_with_its_state,
                 requeueing_queues_every_active_record_within_the_scope_for_one_job,
+                what_is_queued_anew_while_it_is_done_stays_queued,
                 enqueueing_queues_those_that_are_named_and_within_the_scope,
                 one_backlog_serves_all_tenants,
             }

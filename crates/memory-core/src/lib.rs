@@ -28,7 +28,7 @@ pub use scope::Scope;
 pub use score::{Hit, Score};
 pub use store::{
     Adjacent, Barred, Basis, Cursor, Decision, Done, Failure, Index, Job, Neighbor, Order, Outcome, Page, Pending,
-    PutMode, RecordStore, ScanQuery, Stats, Tombstone, Write, Written,
+    PutMode, RecordStore, ScanQuery, Stats, Ticket, Tombstone, Write, Written,
 };
 pub use terms::Terms;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};

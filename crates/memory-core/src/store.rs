@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-pub use job::{Done, Failure, Index, Job, Pending};
+pub use job::{Done, Failure, Index, Job, Pending, Ticket};
 pub use put::{Barred, Basis, Decision, Outcome, PutMode, Write, Written};
 
 use crate::{ContentHash, Filter, Record, RecordId, Result, Scope, Timestamp, Trust};
@@ -95,7 +95,8 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>>;
 
     /// Takes items off the backlog. `false` marks one that is stale: the record has been deleted or written again since,
-    /// so that whoever indexed it elsewhere has to take it out there, or will be given it again.
+    /// so that whoever indexed it elsewhere has to take it out there, or will be given it again. What was queued anew while it
+    /// was being done stays queued.
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>>;
 
     /// Notes that a job could not be done, and until when each item is left alone. What is stale is passed over.

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_core::{Error, ErrorKind, Failure, Job, Pending, Result, Timestamp};
 
-use crate::{MemoryEngine, engine};
+use crate::{MemoryEngine, digest::is_said, engine};
 
 pub(crate) use indexing::indexed_text;
 
@@ -19,7 +19,11 @@ const LEASE: Duration = Duration::from_secs(30);
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LAST_RETRY: Duration = Duration::from_secs(60);
 /// How often an item may fail by its own fault before it is given up.
-const ATTEMPTS: u32 = 4;
+const ATTEMPTS: u32 = 5;
+/// After how many failures that are nobody's fault a batch is done one by one: one of them may be what chokes the service.
+const SUSPECT: u32 = 3;
+/// How many such failures in a row say that the service is away.
+const AWAY: usize = 3;
 
 /// How far the background has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,7 +48,8 @@ pub(crate) async fn run(engine: engine::Weak, wake: Arc<tokio::sync::Notify>) {
                 let _ = tokio::time::timeout(LEASE, wake.notified()).await;
             }
             Err(_) => {
-                tokio::time::sleep(delay(failed)).await;
+                // The jobs that do work go on with what comes in.
+                let _ = tokio::time::timeout(delay(failed), wake.notified()).await;
                 failed += 1;
             }
         }
@@ -117,35 +122,61 @@ impl MemoryEngine {
         match self.try_work(job, pending).await {
             Ok(()) => return Ok(pending.len() as u64),
             Err(error) if is_the_items_fault(&error) => {}
+            Err(_) if pending.len() > 1 && pending.iter().any(|one| one.attempts >= SUSPECT) => {}
             Err(error) => {
-                // Nobody's fault: it does not count, but they wait, so that nobody asks in vain.
-                let retry_at = self.later(pending.iter().map(|p| p.attempts).max().unwrap_or_default(), &error);
-                let wait = |p: &Pending| Failure { attempts: p.attempts, ..p.failed(&error, Some(retry_at)) };
-                self.records().fail(&pending.iter().map(wait).collect::<Vec<_>>()).await?;
+                self.wait(pending, &error).await?;
                 return Err(error);
             }
         }
-        let (mut done, mut failures) = (0, Vec::new());
-        for one in pending {
-            match self.try_work(job, std::slice::from_ref(one)).await {
-                Ok(()) => done += 1,
-                Err(error) if is_the_items_fault(&error) => {
-                    let retry_at = (one.attempts + 1 < ATTEMPTS).then(|| self.later(one.attempts, &error));
-                    failures.push(one.failed(&error, retry_at));
-                }
-                Err(error) => {
-                    self.records().fail(&failures).await?;
-                    return Err(error);
-                }
+        let (mut done, mut failures, mut away) = (0, Vec::new(), 0);
+        for (n, one) in pending.iter().enumerate() {
+            // Another job may have written it meanwhile.
+            let Some(record) = self.get(&one.record.scope, one.record.id).await? else { continue };
+            let one = Pending { record, ..one.clone() };
+            let Err(error) = self.try_work(job, std::slice::from_ref(&one)).await else {
+                (done, away) = (done + 1, 0);
+                continue;
+            };
+            if is_the_items_fault(&error) {
+                let retry_at = (one.attempts + 1 < ATTEMPTS).then(|| self.later(one.attempts, &error));
+                failures.push(one.failed(&error, retry_at));
+                continue;
+            }
+            failures.push(self.waiting(&one, &error));
+            away += 1;
+            if away == AWAY {
+                self.records().fail(&failures).await?;
+                self.wait(&pending[n + 1..], &error).await?;
+                return Err(error);
             }
         }
         self.records().fail(&failures).await?;
         Ok(done)
     }
 
+    /// Has items wait for a service that is away. It never makes one be given up, but each time they wait longer, so that
+    /// nobody asks in vain.
+    async fn wait(&self, pending: &[Pending], error: &Error) -> Result<()> {
+        self.records().fail(&pending.iter().map(|one| self.waiting(one, error)).collect::<Vec<_>>()).await
+    }
+
+    /// The note that an item waits by no fault of its own.
+    fn waiting(&self, one: &Pending, error: &Error) -> Failure {
+        let failure = one.failed(error, Some(self.later(one.attempts, error)));
+        Failure { attempts: failure.attempts.min(SUSPECT), ..failure }
+    }
+
     async fn try_work(&self, job: Job, pending: &[Pending]) -> Result<()> {
         let digest = self.digest();
         let mut done: Vec<_> = pending.iter().map(Pending::done).collect();
+        // What was queued with everything else and is nothing that was said is done with.
+        let said: Vec<Pending>;
+        let pending = if Job::INDEXING.contains(&job) {
+            pending
+        } else {
+            said = pending.iter().filter(|one| is_said(&one.record)).cloned().collect();
+            &said[..]
+        };
         match job {
             Job::Keywords => self.index_terms(pending).await?,
             Job::Embedding => self.index_vectors(pending).await?,
@@ -156,7 +187,9 @@ impl MemoryEngine {
             }
             Job::Metadata => {
                 if let Some(extractor) = &digest.metadata {
-                    done = self.describe(extractor.as_ref(), pending).await?;
+                    let described = self.describe(extractor.as_ref(), pending).await?;
+                    done.retain(|done| described.iter().all(|described| described.id != done.id));
+                    done.extend(described);
                 }
             }
             Job::Facts => {

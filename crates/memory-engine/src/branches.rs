@@ -1,7 +1,8 @@
 //! Branches of a conversation that share what came before they parted.
 
 use memory_core::{
-    Error, ErrorKind, Field, Filter, Kind, Op, Page, PutMode, Record, RecordId, Result, ScanQuery, Scope, Trust,
+    Error, ErrorKind, Field, Filter, Kind, Op, Outcome, Page, PutMode, Record, RecordId, Result, ScanQuery, Scope,
+    Trust,
 };
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,8 @@ const DEEPEST: usize = 1000;
 /// Where a branch leaves another one, and what it sees of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fork {
-    /// The branch that it leaves; `None` is the one without a name.
+    /// The branch that it leaves; `None` is the one without a name. A scope that names no branch sees that one *and* all
+    /// branches, as scopes do: give the main line a name of its own where it has to be read alone.
     pub parent: Option<String>,
     /// The last [sequence number](memory_core::Source::sequence) that both have in common.
     pub at: i64,
@@ -69,7 +71,7 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// `InvalidInput` when `scope` names no user, session and branch, or the branch would be its own ancestor; `Conflict`
-    /// when the branch was forked before.
+    /// when the branch was forked before, or forgotten.
     pub async fn fork(&self, scope: &Scope, fork: Fork) -> Result<()> {
         let wrong = |message: &str| Err(Error::invalid("fork", message.to_owned()));
         let (Some(_), Some(_), Some(branch)) = (scope.user_name(), scope.session(), scope.branch()) else {
@@ -88,6 +90,10 @@ impl MemoryEngine {
         match self.store(scope, vec![record], PutMode::Create).await {
             Err(error) if error.kind() == ErrorKind::Conflict => {
                 Err(Error::new(ErrorKind::Conflict, "fork", format!("there is a branch {branch:?} already")))
+            }
+            Ok(written) if matches!(written.first().map(|written| written.outcome), Some(Outcome::Barred(_))) => {
+                let message = format!("a branch {branch:?} was forgotten, and stays away; choose another name");
+                Err(Error::new(ErrorKind::Conflict, "fork", message))
             }
             outcome => outcome.map(drop),
         }

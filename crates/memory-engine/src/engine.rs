@@ -1,10 +1,10 @@
 //! The engine: remember, recall, forget.
 
-use std::{fmt, sync, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync, sync::Arc, time::Duration};
 
 use memory_core::{
     Clock, Done, Embedding, Error, ErrorKind, Failure, Filter, Job, Outcome, Page, PutMode, Record, RecordId,
-    RecordStore, Result, ScanQuery, Scope, Stats, Terms, Tombstone, Write, Written,
+    RecordStore, Result, ScanQuery, Scope, State, Stats, Terms, Tombstone, Write, Written,
 };
 use memory_embedder::{Embedder, Purpose};
 use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
@@ -110,14 +110,30 @@ impl MemoryEngine {
     /// Remembers one thing at the address `scope`, and gives its id.
     ///
     /// When it returns, the record is durable and found by its words; its vector follows in the background. A turn whose
-    /// id is there already takes the old one's place.
+    /// id is there already takes the old one's place; one that says the same again, as when a client sends it twice, keeps
+    /// what was found out about it meanwhile, and does not bring back what was [taken back](Self::retract).
     ///
     /// # Errors
     /// `InvalidInput` for an empty text and whatever else [`Record::validate`] refuses, or a time more than a day ahead;
     /// `Conflict` when a record of this id was forgotten before, or lives at another address; `Unavailable` when the
     /// store cannot be written.
     pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
-        let record = turn.into().into_record(scope, self.clock());
+        let turn = turn.into();
+        let named = turn.is_named();
+        let mut record = turn.into_record(scope, self.clock());
+        if named
+            && let Some(old) = self.get(scope, record.id).await?
+            && old.content_hash() == record.content_hash()
+        {
+            if old.state == State::Revoked {
+                return Ok(old.id);
+            }
+            record.topic = record.topic.or(old.topic);
+            record.emotion = record.emotion.or(old.emotion);
+            if record.entities.is_empty() {
+                record.entities = old.entities;
+            }
+        }
         let written = self.store(scope, vec![record], PutMode::Upsert).await?;
         match written.first() {
             Some(Written { id, outcome: Outcome::Created | Outcome::Updated | Outcome::Unchanged, .. }) => Ok(*id),
@@ -176,16 +192,20 @@ impl MemoryEngine {
         written: &[Written],
     ) -> Result<()> {
         let inactive = |r: &Record, w: &Written| w.outcome == Outcome::Updated && !r.is_indexed();
-        let inactive = entries.iter().zip(written).filter(|((r, _), w)| inactive(r, w)).map(|(_, w)| w.id);
-        let gone: Vec<RecordId> = inactive.chain(written.iter().flat_map(|w| w.withdrawn.iter().copied())).collect();
-        if !gone.is_empty() {
-            self.unindex(&scope.namespace(), &gone).await?;
+        let mut gone: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
+        for ((record, _), written) in entries.iter().zip(written) {
+            let own = inactive(record, written).then_some(written.id);
+            let all = own.into_iter().chain(written.withdrawn.iter().copied());
+            gone.entry(record.scope.namespace()).or_default().extend(all);
+        }
+        for (user, gone) in gone.iter().filter(|(_, gone)| !gone.is_empty()) {
+            self.unindex(user, gone).await?;
         }
         let pending = entries.into_iter().zip(written).filter(|(_, w)| w.pending.contains(&Job::Keywords));
         let (entries, done): (Vec<_>, Vec<_>) = pending
             .map(|((record, terms), written)| {
                 let (id, scope) = (record.id, record.scope.clone());
-                let done = Done { id, scope, job: Job::Keywords, revision: written.revision };
+                let done = Done { id, scope, job: Job::Keywords, revision: written.revision, ticket: None };
                 (KeywordEntry { record, terms }, done)
             })
             .unzip();
@@ -202,7 +222,13 @@ impl MemoryEngine {
         let current = self.records().acknowledge(done).await?;
         for (done, _) in done.iter().zip(current).filter(|(_, current)| !current) {
             let ids = [done.id];
-            if self.records().get(&done.scope, &ids).await?.first().is_none_or(Option::is_none) {
+            if self
+                .records()
+                .get(&done.scope, &ids)
+                .await?
+                .first()
+                .is_none_or(|r| !r.as_ref().is_some_and(Record::is_indexed))
+            {
                 self.keywords().delete(&done.scope, &ids).await?;
                 self.vectors().delete(&done.scope, &ids).await?;
                 self.graph_parts().store.delete(&done.scope, &ids).await?;
@@ -326,19 +352,35 @@ impl MemoryEngine {
 
     /// Takes in tombstones of another store: removes what they name, keeps it away from now on, and counts the new ones.
     pub async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        let mut ids: Vec<RecordId> = tombstones.iter().map(|t| t.id).collect();
-        let derived = self.records().derived(&scope.namespace(), &ids).await?;
+        let mut named: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
+        for tombstone in tombstones {
+            named.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);
+        }
+        let mut people = Vec::new();
+        for (user, ids) in &mut named {
+            people.extend(self.are_facts_among(user, ids).await?);
+            ids.extend(self.records().derived(user, ids).await?);
+        }
         let new = self.records().bury(scope, tombstones).await?;
-        ids.extend(derived);
-        self.unindex(&scope.namespace(), &ids).await?;
+        for (user, ids) in &named {
+            self.unindex(user, ids).await?;
+        }
+        for person in people {
+            self.settle_facts(&person, &[], &[]).await?;
+        }
+        self.wake();
         Ok(new)
     }
 
-    /// Takes records out of the indexes, for stores that do not do so in the transaction that removes them.
+    /// Takes records that are gone or not to be indexed any more out of the indexes, for stores that do not do so in the
+    /// transaction that removes them.
     async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
-        self.keywords().delete(scope, ids).await?;
-        self.vectors().delete(scope, ids).await?;
-        self.graph_parts().store.delete(scope, ids).await
+        let now = self.get_all(scope, ids).await?;
+        let gone = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
+        let ids: Vec<RecordId> = ids.iter().zip(&now).filter(|(_, now)| gone(now)).map(|(id, _)| *id).collect();
+        self.keywords().delete(scope, &ids).await?;
+        self.vectors().delete(scope, &ids).await?;
+        self.graph_parts().store.delete(scope, &ids).await
     }
 
     /// Queues every active record within `scope` to be indexed anew, and counts them. [`drain`](Self::drain) waits for it.
@@ -355,7 +397,7 @@ impl MemoryEngine {
     /// there was to do.
     ///
     /// What another process has claimed is waited for; if that process is gone, its claim ends after half a minute. What
-    /// failed by itself is tried four times, and then [told](Self::failures).
+    /// failed by itself is tried five times, and then [told](Self::failures).
     ///
     /// # Errors
     /// The embedder's or the store's; what was indexed before stays.
@@ -367,9 +409,16 @@ impl MemoryEngine {
         };
         let total = waiting().await?;
         progress(Progress { done: 0, total });
+        if total == 0 {
+            return Ok(0);
+        }
         loop {
-            self.work_all(|done| progress(Progress { done: done.min(total), total })).await?;
+            let worked = self.work_all(|done| progress(Progress { done: done.min(total), total })).await;
             let left = waiting().await?;
+            // What concerns others only is not told here.
+            if left > 0 {
+                worked?;
+            }
             progress(Progress { done: total.saturating_sub(left), total });
             if left == 0 {
                 return Ok(total);
@@ -454,8 +503,9 @@ impl MemoryEngine {
         match job {
             Job::Embedding => BATCH.min(self.embedder().max_batch().max(1)),
             Job::Keywords => BATCH,
-            // What a model may be asked about at once.
-            Job::Chunks | Job::Metadata | Job::Facts | Job::Summary => 32,
+            Job::Chunks => 32,
+            // What a model may be asked about before the lease runs out.
+            Job::Metadata | Job::Facts | Job::Summary => 16,
             // Each is a question of its own.
             Job::Graph => 1,
         }

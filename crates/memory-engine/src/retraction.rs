@@ -1,6 +1,6 @@
 //! Taking back what should not have been remembered, so that it can be brought back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
     Error, ErrorKind, Field, Filter, Job, Kind, Op, PutMode, Record, RecordId, Result, ScanQuery, Scope, State,
@@ -84,26 +84,55 @@ impl MemoryEngine {
     /// # Errors
     /// The store's; `Conflict` when others keep writing to the same records.
     pub async fn retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
+        let mut retraction =
+            Retraction { id: RecordId::new(), reason: reason.to_owned(), at: self.clock().now(), records: Vec::new() };
+        let (user, mut meant) = (scope.namespace(), ids.to_vec());
+        self.retract_some(scope, scope, &meant, &mut retraction).await?;
+        // What was being made from them meanwhile; nothing more is made from what is not active.
+        for _ in 0..TRIES {
+            meant.clone_from(&retraction.records);
+            let late = self.records().derived(&user, &meant).await?;
+            let late: Vec<RecordId> = late.into_iter().filter(|id| !meant.contains(id)).collect();
+            if late.is_empty() || !self.retract_some(scope, &user, &late, &mut retraction).await? {
+                break;
+            }
+        }
+        self.wake();
+        Ok(retraction)
+    }
+
+    /// Takes back what of these lies within `reach`, notes it at `scope`, and tells whether there was any.
+    async fn retract_some(
+        &self,
+        scope: &Scope,
+        reach: &Scope,
+        ids: &[RecordId],
+        retraction: &mut Retraction,
+    ) -> Result<bool> {
         let mut tries = 0;
         loop {
-            match self.try_retract(scope, ids, reason).await {
+            match self.try_retract(scope, reach, ids, retraction).await {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < TRIES => tries += 1,
                 outcome => return outcome,
             }
         }
     }
 
-    async fn try_retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
-        let at = self.clock().now();
-        let mut retraction = Retraction { id: RecordId::new(), reason: reason.to_owned(), at, records: Vec::new() };
+    async fn try_retract(
+        &self,
+        scope: &Scope,
+        reach: &Scope,
+        ids: &[RecordId],
+        retraction: &mut Retraction,
+    ) -> Result<bool> {
         let mut meant: Vec<RecordId> = Vec::new();
-        for record in self.get_all(scope, ids).await?.into_iter().flatten().filter(takes_part) {
+        for record in self.get_all(reach, ids).await?.into_iter().flatten().filter(takes_part) {
             if !meant.contains(&record.id) {
                 meant.push(record.id);
             }
         }
         if meant.is_empty() {
-            return Ok(retraction);
+            return Ok(false);
         }
         // What was made from them may live elsewhere in the memory of the same user.
         let user = scope.namespace();
@@ -113,7 +142,7 @@ impl MemoryEngine {
         let records: Vec<Record> = self.get_all(&user, &all).await?.into_iter().flatten().filter(takes_part).collect();
         let mut writes = Vec::new();
         let mut taken = Vec::new();
-        let mut sources: BTreeMap<Job, Vec<RecordId>> = BTreeMap::new();
+        let mut sources: BTreeMap<Job, BTreeSet<RecordId>> = BTreeMap::new();
         for mut record in records {
             if let Some(job) = Job::making(&record.kind) {
                 sources.entry(job).or_default().extend(record.derived_from.iter().filter(|id| !all.contains(id)));
@@ -123,27 +152,27 @@ impl MemoryEngine {
             record.state = State::Revoked;
             writes.push(Write::new(record, PutMode::Update { revision }));
         }
-        retraction.records = taken.iter().map(|taken| taken.id).collect();
         for taken in taken.chunks(PER_ENTRY) {
             let mut entry =
                 Record::new(scope.clone(), Kind::ledger("retraction"), "records were taken back", self.clock());
             entry.trust = Trust::Tool;
             entry.metadata.insert("retraction".into(), json!(retraction.id));
-            entry.metadata.insert("reason".into(), json!(reason));
+            entry.metadata.insert("reason".into(), json!(retraction.reason));
             entry.metadata.insert("records".into(), json!(taken));
             writes.push(Write::new(entry, PutMode::Create));
         }
         self.write(&user, writes).await?;
-        for person in self.are_facts_among(scope, &retraction.records).await? {
+        let now: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
+        for person in self.are_facts_among(scope, &now).await? {
             self.settle_facts(&person, &[], &[]).await?;
         }
-        for (job, sources) in sources {
-            if self.jobs().contains(&job) {
-                self.records().enqueue(&user, &sources, job).await?;
+        for (job, sources) in sources.into_iter().filter(|(job, _)| self.jobs().contains(job)) {
+            for page in sources.into_iter().collect::<Vec<_>>().chunks(PAGE) {
+                self.records().enqueue(&user, page, job).await?;
             }
         }
-        self.wake();
-        Ok(retraction)
+        retraction.records.extend(now);
+        Ok(true)
     }
 
     /// Brings back what was taken back, and counts it: what nobody has changed since. Summaries that the engine makes by

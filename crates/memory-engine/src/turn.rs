@@ -137,6 +137,11 @@ impl Turn {
         self
     }
 
+    /// Whether its id follows from what the caller said, so that it may be there already.
+    pub(crate) fn is_named(&self) -> bool {
+        self.id.is_some() || self.message_id.is_some()
+    }
+
     pub(crate) fn into_record(self, scope: &Scope, clock: &dyn Clock) -> Record {
         let mut record = Record::new(scope.clone(), self.kind, self.text, clock);
         if let Some(name) = &self.message_id {

@@ -113,7 +113,7 @@ const LOOK: &str = concat!(
     selected!(
         "(SELECT b.ns, b.id, b.ticket, b.attempts FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
           ORDER BY b.ticket, b.ns, b.id LIMIT $3) c JOIN records r ON r.ns = c.ns AND r.id = c.id",
-        ", c.attempts"
+        ", c.attempts, c.ticket"
     ),
     "ORDER BY c.ticket, c.ns, c.id"
 );
@@ -127,7 +127,7 @@ const CLAIM: &str = concat!(
         UPDATE backlog b SET leased_until = $4 FROM free f WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
         RETURNING b.ns, b.id, b.ticket, b.attempts
      ) ",
-    selected!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id", ", c.attempts"),
+    selected!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id", ", c.attempts, c.ticket"),
     "ORDER BY c.ticket, c.ns, c.id"
 );
 
@@ -147,7 +147,8 @@ pub(crate) async fn claim(
     let rows = query.fetch_all(connection).await?;
     let pending = |row: &PgRow| {
         let attempts = u32::try_from(row.try_get::<i64, _>(30)?).unwrap_or(u32::MAX);
-        Ok(Pending { record: records::read(row)?.record, job, attempts })
+        let ticket = memory_core::Ticket(row.try_get::<Uuid, _>(31)?.as_u128());
+        Ok(Pending { ticket, record: records::read(row)?.record, job, attempts })
     };
     rows.iter().map(pending).collect()
 }
@@ -167,12 +168,13 @@ pub(crate) async fn acknowledge(connection: &mut PgConnection, done: &[Done]) ->
         revisions.extend(current.into_iter().map(|current| ((ns, current.id), current.revision)));
         let fresh: Vec<_> = done.iter().filter(|one| revisions.get(&(ns, one.id)) == Some(&one.revision)).collect();
         sqlx::query(
-            "DELETE FROM backlog b USING unnest($2::uuid[], $3::text[]) x (id, job)
-             WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job",
+            "DELETE FROM backlog b USING unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
+             WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job AND (x.ticket IS NULL OR x.ticket = b.ticket)",
         )
         .bind(ns)
         .bind(fresh.iter().map(|one| scopes::uuid(one.id)).collect::<Vec<_>>())
         .bind(fresh.iter().map(|one| one.job.as_str()).collect::<Vec<_>>())
+        .bind(fresh.iter().map(|one| one.ticket.map(|ticket| Uuid::from_u128(ticket.0))).collect::<Vec<_>>())
         .execute(&mut *connection)
         .await?;
     }

@@ -132,7 +132,7 @@ fn decide(write: &Write, known: &mut Known, changes: &mut BTreeMap<Key, Change>)
             Decision::Insert(record) if barred(&record) => {
                 return Ok(written(Outcome::Barred(Barred::Content), 0, Vec::new()));
             }
-            Decision::Replace { record, reindex: true, .. } if barred(&record) => {
+            Decision::Replace { record, reindex: true, .. } if record.is_indexed() && barred(&record) => {
                 return Ok(written(Outcome::Barred(Barred::Content), record.revision - 1, Vec::new()));
             }
             Decision::Insert(record) => (Outcome::Created, record, true, false),

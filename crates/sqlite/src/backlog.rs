@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Done, Failure as Setback, Job, Pending, RecordId, Stats, Timestamp};
+use memory_core::{Done, Failure as Setback, Job, Pending, RecordId, Stats, Ticket, Timestamp};
 use rusqlite::{Connection, params, types::Value};
 
 use crate::{
@@ -67,7 +67,7 @@ pub(crate) fn claim(
         selected!(
             "(SELECT ticket, record, attempts FROM backlog WHERE job = ?1 AND leased_until <= ?2 ORDER BY ticket LIMIT ?3) b
              CROSS JOIN ",
-            ", b.attempts"
+            ", b.attempts, b.ticket"
         ),
         "WHERE r.record = b.record ORDER BY b.ticket"
     );
@@ -79,7 +79,8 @@ pub(crate) fn claim(
     while let Some(row) = rows.next()? {
         let stored = records::read(row)?;
         claimed.push(stored.row);
-        pending.push(Pending { record: stored.record, job, attempts: row.get(33)? });
+        let ticket = Ticket(u128::from(row.get::<_, u64>(34)?));
+        pending.push(Pending { ticket, record: stored.record, job, attempts: row.get(33)? });
     }
     if !lease.is_zero() {
         for row in claimed {
@@ -91,14 +92,16 @@ pub(crate) fn claim(
 
 /// Takes what was done off the queue; `false` for each that is stale.
 pub(crate) fn acknowledge(connection: &Connection, done: &[Done]) -> Result<Vec<bool>, Failure> {
-    let mut delete = connection.prepare_cached("DELETE FROM backlog WHERE record = ?1 AND job = ?2")?;
+    let mut delete = connection
+        .prepare_cached("DELETE FROM backlog WHERE record = ?1 AND job = ?2 AND (?3 IS NULL OR ticket = ?3)")?;
     let one = |done: &Done| {
         let Some(namespace) = scopes::namespace(connection, &done.scope)? else { return Ok(false) };
         let Some(current) = records::current(connection, namespace, done.id)? else { return Ok(false) };
         if current.revision != done.revision {
             return Ok(false);
         }
-        delete.execute(params![current.row, done.job.as_str()])?;
+        let ticket = done.ticket.map(|ticket| u64::try_from(ticket.0).unwrap_or(u64::MAX));
+        delete.execute(params![current.row, done.job.as_str(), ticket])?;
         Ok(true)
     };
     done.iter().map(one).collect()

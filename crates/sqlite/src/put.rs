@@ -73,7 +73,9 @@ fn put_one(
                 written(Outcome::Created, record.revision, pending)
             }
         },
-        Decision::Replace { record, reindex: true, .. } if bars_content(connection, place, &record)? => {
+        Decision::Replace { record, reindex: true, .. }
+            if record.is_indexed() && bars_content(connection, place, &record)? =>
+        {
             written(Outcome::Barred(Barred::Content), record.revision - 1, Vec::new())
         }
         Decision::Replace { record, reindex, withdraw } => {

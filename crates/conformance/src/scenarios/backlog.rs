@@ -176,6 +176,18 @@ pub async fn requeueing_queues_every_active_record_within_the_scope_for_one_job(
     assert_eq!(world.records.requeue(&Scope::tenant_wide("other").unwrap(), Job::Keywords).await.unwrap(), 0);
 }
 
+pub async fn what_is_queued_anew_while_it_is_done_stays_queued(world: &World) {
+    put(world, &[1, 2].map(|n| numbered(&lin(), n))).await;
+    let pending = claim(world, Job::Embedding, 9, LEASE).await;
+    world.records.enqueue(&lin(), &[id(1)], Job::Embedding).await.unwrap();
+    let done: Vec<_> = pending.iter().map(Pending::done).collect();
+    assert_eq!(world.records.acknowledge(&done).await.unwrap(), [true, true], "both are as they were");
+    assert_eq!(waiting(world, Job::Embedding).await, [id(1)], "it is to be done again");
+    let whatever = memory_core::Done { ticket: None, ..done[0].clone() };
+    world.records.acknowledge(&[whatever]).await.unwrap();
+    assert_eq!(waiting(world, Job::Embedding).await, []);
+}
+
 pub async fn enqueueing_queues_those_that_are_named_and_within_the_scope(world: &World) {
     let mut records = [1, 2, 3, 4].map(|n| numbered(&session("a"), n));
     (records[2].state, records[3].scope) = (State::Revoked, session("b"));

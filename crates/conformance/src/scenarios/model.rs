@@ -173,7 +173,7 @@ impl Pair<'_> {
                 for (number, revision) in done {
                     let stored = model.get(&all, &[id(*number)]).await?.remove(0);
                     let scope = stored.map_or(all.clone(), |record| record.scope);
-                    receipts.push(Done { id: id(*number), scope, job: *job, revision: *revision });
+                    receipts.push(Done { id: id(*number), scope, job: *job, revision: *revision, ticket: None });
                 }
                 same("acknowledge", world.acknowledge(&receipts).await, model.acknowledge(&receipts).await)
             }

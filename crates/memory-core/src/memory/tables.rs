@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     Adjacent, Barred, Basis, ContentHash, Decision, Done, Failure, Job, Kind, Neighbor, Outcome, Pending, Record,
-    RecordId, Result, Scope, State, Timestamp, Tombstone, Write, Written,
+    RecordId, Result, Scope, State, Ticket, Timestamp, Tombstone, Write, Written,
 };
 
 /// Where a record is found: by namespace and id.
@@ -171,7 +171,7 @@ impl Tables {
                     Step { id, outcome: Outcome::Created, revision: 1, store: Some(store) }
                 }
             },
-            Decision::Replace { record, reindex: true, .. } if self.bars_content(&record) => {
+            Decision::Replace { record, reindex: true, .. } if record.is_indexed() && self.bars_content(&record) => {
                 let outcome = Outcome::Barred(Barred::Content);
                 Step { id, outcome, revision: record.revision - 1, store: None }
             }
@@ -304,12 +304,14 @@ impl Tables {
     pub(super) fn claim(&mut self, job: Job, limit: usize, lease: Duration, now: Timestamp) -> Vec<Pending> {
         let free = self.queue.range_mut((job, 0)..=(job, u64::MAX)).filter(|(_, item)| item.hidden_until <= now);
         let mut pending = Vec::new();
-        for (_, item) in free.take(limit) {
+        for ((_, ticket), item) in free.take(limit) {
             if !lease.is_zero() {
                 item.hidden_until = now.after(lease);
             }
             let attempts = item.attempts;
-            pending.extend(self.records.get(&item.key).map(|r| Pending { record: r.clone(), job, attempts }));
+            let ticket = Ticket(u128::from(*ticket));
+            let record = self.records.get(&item.key).cloned();
+            pending.extend(record.map(|record| Pending { ticket, record, job, attempts }));
         }
         pending
     }
@@ -339,7 +341,10 @@ impl Tables {
     pub(super) fn acknowledge(&mut self, done: &Done) -> bool {
         let key = (done.scope.namespace(), done.id);
         let current = self.records.get(&key).is_some_and(|r| r.revision == done.revision);
-        if current && let Some(ticket) = self.tickets.remove(&(done.job, key)) {
+        let place = (done.job, key);
+        let own = |ticket: &&u64| done.ticket.is_none_or(|own| own == Ticket(u128::from(**ticket)));
+        if current && let Some(ticket) = self.tickets.get(&place).filter(own).copied() {
+            self.tickets.remove(&place);
             self.queue.remove(&(done.job, ticket));
         }
         current

@@ -90,9 +90,15 @@ impl Index {
     }
 }
 
+/// A place in the queue. Who is queued again has another one, so that what was done before does not take it away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u128);
+
 /// A record that waits for a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
+    /// Its place in the queue.
+    pub ticket: Ticket,
     /// The record as it is now.
     pub record: Record,
     /// The job.
@@ -104,12 +110,13 @@ pub struct Pending {
 impl Pending {
     /// The receipt to acknowledge it with.
     pub fn done(&self) -> Done {
-        Done { id: self.record.id, scope: self.record.scope.clone(), job: self.job, revision: self.record.revision }
+        let (id, scope, revision) = (self.record.id, self.record.scope.clone(), self.record.revision);
+        Done { id, scope, job: self.job, revision, ticket: Some(self.ticket) }
     }
 
     /// The note that the job has failed for it once more, and when it is to be tried again; never, for `None`.
     pub fn failed(&self, error: &Error, retry_at: Option<Timestamp>) -> Failure {
-        let Done { id, scope, job, revision } = self.done();
+        let Done { id, scope, job, revision, .. } = self.done();
         Failure { id, scope, job, revision, attempts: self.attempts + 1, reason: error.to_string(), retry_at }
     }
 }
@@ -125,6 +132,9 @@ pub struct Done {
     pub job: Job,
     /// The revision it was done for.
     pub revision: u64,
+    /// The place in the queue that it gives up: if the record has another one by now, that one stays. `None` gives up
+    /// whatever place the record has.
+    pub ticket: Option<Ticket>,
 }
 
 /// A job that could not be done for a record as it was at a revision.

@@ -10,7 +10,7 @@ impl MemoryEngine {
     pub(super) async fn cut(&self, chunker: &Chunker, pending: &[Pending]) -> Result<()> {
         for Pending { record: turn, .. } in pending {
             let parts = chunker.chunks(&turn.text)?;
-            if parts.len() < 2 {
+            if parts.len() < 2 || self.is_cut(turn).await? {
                 continue;
             }
             let write = |(number, range): (usize, std::ops::Range<usize>)| {
@@ -20,6 +20,15 @@ impl MemoryEngine {
             self.write(&turn.scope, parts.into_iter().enumerate().map(write).collect()).await?;
         }
         Ok(())
+    }
+}
+
+impl MemoryEngine {
+    /// Whether a turn has its parts already. Those of an earlier text are gone with it.
+    async fn is_cut(&self, turn: &Record) -> Result<bool> {
+        let made = self.records().derived(&turn.scope, &[turn.id]).await?;
+        let made = self.get_all(&turn.scope, &made).await?.into_iter().flatten();
+        Ok(made.into_iter().any(|part| part.kind == Kind::CHUNK && part.is_indexed()))
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use memory_core::{
-    Basis, ErrorKind, Field, Filter, Kind, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope, State, Write,
+    Basis, ErrorKind, Field, Filter, Kind, Outcome, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope,
+    State, Write,
 };
 use memory_summarizer::{Change, Fact, FactExtractor, reconcile};
 
@@ -49,7 +50,7 @@ impl MemoryEngine {
     /// changes any more. With none it puts right what has become of the others.
     pub(crate) async fn settle_facts(&self, address: &Scope, facts: &[Fact], turns: &[Record]) -> Result<()> {
         let person = person(address)?;
-        let mut tries = 0;
+        let (mut tries, mut barred) = (0, Vec::new());
         loop {
             let known = self.all_facts(&person).await?;
             let new: Vec<Record> = facts
@@ -57,6 +58,7 @@ impl MemoryEngine {
                 .filter(|fact| !is_known(fact, address, &known))
                 .map(|fact| self.as_record(fact, address, turns))
                 .collect();
+            let new: Vec<Record> = new.into_iter().filter(|fact| !barred.contains(&fact.id)).collect();
             let changes = reconcile(&new, &known);
             if changes.is_empty() {
                 return Ok(());
@@ -66,6 +68,11 @@ impl MemoryEngine {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < TRIES => {}
                 Err(error) => return Err(error),
                 // Once more: somebody else may have found other facts at the same time.
+                // What was deleted stays away, and takes no other's place.
+                Ok(written) if written.iter().any(|w| matches!(w.outcome, Outcome::Barred(_))) && tries < TRIES => {
+                    let away = written.iter().filter(|w| matches!(w.outcome, Outcome::Barred(_)));
+                    barred.extend(away.map(|written| written.id));
+                }
                 Ok(written) if written.iter().all(|written| written.pending.is_empty()) || tries >= TRIES => {
                     return Ok(());
                 }

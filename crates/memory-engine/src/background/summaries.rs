@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    Basis, Field, Filter, Kind, Op, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope, State, Write,
+    Basis, Cursor, Field, Filter, Kind, Op, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope, State, Write,
 };
 use memory_embedder::Purpose;
 use memory_summarizer::{RollingWindow, Summarizer, Window};
@@ -12,6 +12,10 @@ use super::{indexing::indexed_text, told};
 use crate::MemoryEngine;
 
 const PAGE: usize = 100;
+/// How many turns before one may wait with it for a summary: no window is longer.
+const BEFORE: usize = 200;
+/// How many turns after it are looked at: the others come with their own place in the queue.
+const AFTER: usize = 400;
 /// From which weight on an embedder's vectors tell topics apart.
 const TELLS_TOPICS: f64 = 0.1;
 
@@ -34,41 +38,33 @@ impl MemoryEngine {
         Ok(())
     }
 
-    /// The turns of a conversation from the end of the last summary before `oldest` on, and those that are covered by one.
+    /// The turns of a conversation around `oldest`: from the end of the last summary before it on, and so many after it as
+    /// are looked at together; and those that are covered by a summary.
     async fn since(&self, address: &Scope, oldest: &Record) -> Result<(Vec<Record>, BTreeSet<RecordId>)> {
-        let here = |record: &Record| record.scope == *address && record.state == State::Active;
-        let kind = |kind: Kind| Filter::eq(Field::Kind, kind.as_str());
-        let mut covered = BTreeSet::new();
-        let mut scan = ScanQuery::newest(PAGE).with_filter(kind(Kind::SUMMARY));
-        'summaries: loop {
-            let page = self.scan(address, &scan).await?;
-            for summary in page.records.iter().filter(|record| here(record)) {
-                covered.extend(summary.derived_from.iter().copied());
-                if summary.position() < oldest.position() {
-                    break 'summaries;
-                }
-            }
-            match page.next {
-                Some(next) => scan = scan.with_after(Some(next)),
-                None => break,
-            }
-        }
-        let mut turns = Vec::new();
-        let mut scan = ScanQuery::newest(PAGE).with_filter(kind(Kind::TURN));
-        'turns: loop {
-            let page = self.scan(address, &scan).await?;
-            for turn in page.records.into_iter().filter(here) {
-                if turn.position() < oldest.position() && covered.contains(&turn.id) {
-                    break 'turns;
-                }
-                turns.push(turn);
-            }
-            match page.next {
-                Some(next) => scan = scan.with_after(Some(next)),
-                None => break,
-            }
-        }
+        let turns_here = at_exactly(address).and(Filter::eq(Field::Kind, Kind::TURN.as_str()));
+        let before = ScanQuery::newest(BEFORE).with_filter(turns_here.clone()).with_after(Some(Cursor::at(oldest)));
+        let mut turns = self.scan(address, &before).await?.records;
         turns.reverse();
+        let start = turns.first().map_or(oldest.occurred_at, |turn| turn.occurred_at);
+        let after = ScanQuery::oldest(AFTER).with_filter(turns_here).with_after(turns.last().map(Cursor::at));
+        turns.extend(self.scan(address, &after).await?.records);
+        // A summary is as old as the last turn that it covers: none of these turns is covered by an earlier one.
+        let summaries_here = at_exactly(address).and(Filter::eq(Field::Kind, Kind::SUMMARY.as_str()));
+        let from = Filter::compare(Field::OccurredAt, Op::Ge, start);
+        let mut scan = ScanQuery::oldest(PAGE).with_filter(summaries_here.and(from));
+        let (mut covered, last) = (BTreeSet::new(), turns.last().map(|turn| turn.occurred_at));
+        loop {
+            let page = self.scan(address, &scan).await?;
+            covered.extend(page.records.iter().flat_map(|summary| summary.derived_from.iter().copied()));
+            // One that begins within these turns ends not much later.
+            let beyond = page.records.iter().filter(|summary| Some(summary.occurred_at) > last).count() > 1;
+            match page.next.filter(|_| !beyond) {
+                Some(next) => scan = scan.with_after(Some(next)),
+                None => break,
+            }
+        }
+        let done = turns.iter().rposition(|turn| turn.position() < oldest.position() && covered.contains(&turn.id));
+        turns.drain(..done.map_or(0, |last| last + 1));
         Ok((turns, covered))
     }
 
@@ -124,7 +120,8 @@ impl MemoryEngine {
         self.write(address, vec![write]).await.map(drop)
     }
 
-    /// Summarizes what waits for a summary in a conversation now, as at its end, and counts the summaries.
+    /// Summarizes what waits for a summary at the end of a conversation now, and counts the summaries. What the background has
+    /// not come to yet, farther back, is left to it.
     ///
     /// # Errors
     /// `Unsupported` when the engine makes no summaries; the store's.
@@ -133,14 +130,10 @@ impl MemoryEngine {
         let summarizer = self.digest().summarizer.clone();
         let summarizer = summarizer
             .ok_or_else(|| memory_core::Error::new(memory_core::ErrorKind::Unsupported, "summarize", unsupported))?;
-        let first = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::compare(
-            Field::State,
-            Op::Eq,
-            State::Active.as_str(),
-        ));
-        let oldest = self.scan(address, &ScanQuery::oldest(1).with_filter(first)).await?.records.pop();
-        let Some(oldest) = oldest else { return Ok(0) };
-        let (turns, covered) = self.since(address, &oldest).await?;
+        let turns_here = at_exactly(address).and(Filter::eq(Field::Kind, Kind::TURN.as_str()));
+        let newest = self.scan(address, &ScanQuery::newest(1).with_filter(turns_here)).await?.records.pop();
+        let Some(newest) = newest else { return Ok(0) };
+        let (turns, covered) = self.since(address, &newest).await?;
         let mut window = RollingWindow::new(self.digest().trigger.clone());
         let mut due = Vec::new();
         for turn in &turns {
@@ -155,4 +148,13 @@ impl MemoryEngine {
         }
         Ok(due.len())
     }
+}
+
+/// Active records at this very address, and none below it.
+fn at_exactly(address: &Scope) -> Filter {
+    let active = Filter::eq(Field::State, State::Active.as_str());
+    let below =
+        [(Field::Agent, address.agent()), (Field::Session, address.session()), (Field::Branch, address.branch())];
+    let unset = below.into_iter().filter(|(_, name)| name.is_none());
+    unset.fold(active, |filter, (field, _)| filter.and(Filter::Not(Box::new(Filter::Exists(field)))))
 }
