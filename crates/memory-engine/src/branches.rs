@@ -1,7 +1,8 @@
 //! Branches of a conversation that share what came before they parted.
 
 use memory_core::{
-    Error, ErrorKind, Field, Filter, Kind, Op, Page, PutMode, Record, RecordId, Result, ScanQuery, Scope, Trust,
+    Error, ErrorKind, Field, Filter, Kind, Op, Outcome, Page, PutMode, Record, RecordId, Result, ScanQuery, Scope,
+    Trust,
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +70,7 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// `InvalidInput` when `scope` names no user, session and branch, or the branch would be its own ancestor; `Conflict`
-    /// when the branch was forked before.
+    /// when the branch was forked before, or forgotten.
     pub async fn fork(&self, scope: &Scope, fork: Fork) -> Result<()> {
         let wrong = |message: &str| Err(Error::invalid("fork", message.to_owned()));
         let (Some(_), Some(_), Some(branch)) = (scope.user_name(), scope.session(), scope.branch()) else {
@@ -85,9 +86,13 @@ impl MemoryEngine {
         if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(&fork) {
             record.metadata = fields;
         }
+        let conflict = |message: String| Err(Error::new(ErrorKind::Conflict, "fork", message));
         match self.store(scope, vec![record], PutMode::Create).await {
             Err(error) if error.kind() == ErrorKind::Conflict => {
-                Err(Error::new(ErrorKind::Conflict, "fork", format!("there is a branch {branch:?} already")))
+                conflict(format!("there is a branch {branch:?} already"))
+            }
+            Ok(written) if written.iter().any(|written| matches!(written.outcome, Outcome::Barred(_))) => {
+                conflict(format!("a branch {branch:?} was forgotten and stays away; give the new one another name"))
             }
             outcome => outcome.map(drop),
         }
