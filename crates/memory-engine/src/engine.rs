@@ -1,6 +1,6 @@
 //! The engine: remember, recall, forget.
 
-use std::{fmt, sync, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync, sync::Arc, time::Duration};
 
 use memory_core::{
     Clock, Done, Embedding, Error, ErrorKind, Failure, Field, Filter, Job, Kind, Outcome, Page, PutMode, Record,
@@ -358,12 +358,17 @@ impl MemoryEngine {
         let (mut count, mut scan) = (0, ScanQuery::oldest(PAGE).with_filter(turns));
         loop {
             let page = self.scan(scope, &scan).await?;
-            let said = page.records.iter().filter(|record| !self.jobs_for(record).is_empty());
-            let ids: Vec<RecordId> = said.map(|record| record.id).collect();
-            for job in &jobs {
-                self.records().enqueue(scope, &ids, *job).await?;
+            // Conversation by conversation: what is digested together then belongs together.
+            let mut conversations: BTreeMap<&Scope, Vec<RecordId>> = BTreeMap::new();
+            for record in page.records.iter().filter(|record| !self.jobs_for(record).is_empty()) {
+                conversations.entry(&record.scope).or_default().push(record.id);
             }
-            count += ids.len() as u64;
+            for (address, ids) in conversations {
+                for job in &jobs {
+                    self.records().enqueue(address, &ids, *job).await?;
+                }
+                count += ids.len() as u64;
+            }
             match page.next {
                 Some(next) => scan = scan.with_after(Some(next)),
                 None => break,
