@@ -224,6 +224,7 @@ fn an_export_brings_forks_retractions_facts_and_summaries_along_in_any_order() {
     let facts: Value = serde_json::from_str(&run(&["facts", "--json"])).unwrap();
     let pollen = facts.as_array().unwrap().iter().find(|f| f["shown"].as_str().unwrap().contains("pollen")).unwrap();
     run(&["forget", pollen["id"].as_str().unwrap(), "--yes"]);
+    run(&["summarize", "--session", "a", "--digest", "rules"]);
 
     let all = exported(&desk);
     let holds = |part: &str| all.iter().any(|line| line.contains(part));
