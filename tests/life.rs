@@ -33,6 +33,7 @@ fn main() {
         branches::r10_a_fork_that_makes_no_sense_is_refused,
         digest::m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_until_when_it_held,
         digest::m10_facts_follow_their_message_when_it_is_edited_taken_back_and_brought_back,
+        digest::k10_what_was_stored_without_a_digest_is_digested_afterwards_and_only_once,
         digest::k10_turns_get_topic_entities_and_emotion_in_the_background,
         digest::k11_a_summary_follows_every_five_rounds_and_covers_them_exactly,
         digest::r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew,

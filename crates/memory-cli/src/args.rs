@@ -169,20 +169,22 @@ impl ScopeArgs {
     }
 }
 
-/// Where the newest record within a scope lies, when none lies at the scope itself.
-pub(crate) async fn elsewhere(engine: &MemoryEngine, scope: &Scope) -> Result<Option<Scope>> {
-    let (mut found, mut after) = (None, None);
+/// Refuses a scope that has records within it and none at the scope itself: whoever named it has left something out.
+pub(crate) async fn must_be_whole(engine: &MemoryEngine, scope: &Scope) -> Result<()> {
+    let (mut newest, mut after) = (None, None);
     loop {
         let page = engine.scan(scope, &ScanQuery::newest(MOST_OF_ONE_NAME).with_after(after)).await?;
         if page.records.iter().any(|record| record.scope == *scope) {
-            return Ok(None);
+            return Ok(());
         }
-        found = found.or_else(|| page.records.first().map(|record| record.scope.clone()));
+        newest = newest.or_else(|| page.records.first().map(|record| record.scope.clone()));
         after = page.next;
         if after.is_none() {
-            return Ok(found);
+            break;
         }
     }
+    let Some(address) = newest else { return Ok(()) };
+    bail!("nothing is at {scope} itself; what is within it is at {address}, so name its --agent or --branch");
 }
 
 /// The records within a scope that go by this name: by a record's id, or by the id that a message had in its file.

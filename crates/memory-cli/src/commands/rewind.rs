@@ -51,11 +51,7 @@ impl Rewind {
         let engine = self.store.open_with(self.digest.digest()?).await?;
         let retraction = engine.rewind(&scope, how).await?;
         if retraction.records.is_empty() {
-            if let Some(address) = args::elsewhere(&engine, &scope).await? {
-                bail!(
-                    "nothing is at {scope} itself; what is within it is at {address}, so name its --agent or --branch"
-                );
-            }
+            args::must_be_whole(&engine, &scope).await?;
             bail!("there is nothing to take back at {scope}; --to takes back what has a greater sequence number");
         }
         output::settle(&engine, &scope.namespace()).await?;

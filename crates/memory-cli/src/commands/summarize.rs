@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use memory_engine::{Field, Filter, Kind, ScanQuery, State};
 
@@ -32,10 +32,8 @@ impl Summarize {
         let digest = self.digest.need()?;
         let engine = self.store.open_with(digest).await?;
         let count = engine.summarize_now(&scope).await?;
-        if count == 0
-            && let Some(address) = args::elsewhere(&engine, &scope).await?
-        {
-            bail!("nothing is at {scope} itself; what is within it is at {address}, so name its --agent or --branch");
+        if count == 0 {
+            args::must_be_whole(&engine, &scope).await?;
         }
         output::settle(&engine, &scope.namespace()).await?;
         let summaries =
