@@ -6,6 +6,8 @@
 
 #[path = "life/branches.rs"]
 mod branches;
+#[path = "life/deletion.rs"]
+mod deletion;
 #[path = "life/digest.rs"]
 mod digest;
 #[path = "life/given.rs"]
@@ -31,10 +33,17 @@ fn main() {
         branches::r10_a_branch_sees_its_parent_up_to_the_fork_or_nothing,
         branches::r10_what_branches_see_is_what_a_plain_tree_says,
         branches::r10_a_fork_that_makes_no_sense_is_refused,
+        deletion::r9_what_was_deleted_stays_deleted_through_everything_that_could_bring_it_back,
+        deletion::a_user_who_leaves_leaves_nothing_behind,
+        deletion::a_revoked_memory_is_kept_and_says_so,
+        digest::r6_a_long_turn_is_found_by_its_parts_which_cite_it,
+        digest::r8_entities_are_read_in_the_background_and_their_records_found,
         digest::m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_until_when_it_held,
         digest::m10_facts_follow_their_message_when_it_is_edited_taken_back_and_brought_back,
         digest::k10_what_was_stored_without_a_digest_is_digested_afterwards_and_only_once,
         digest::k10_turns_get_topic_entities_and_emotion_in_the_background,
+        digest::k10_a_model_does_what_the_rules_would_and_is_asked_once_for_each_batch,
+        digest::m10_contradictions_end_as_people_mean_them,
         digest::k11_a_summary_follows_every_five_rounds_and_covers_them_exactly,
         digest::r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew,
         digest::r15_a_model_that_fails_leaves_the_rules_and_nothing_waits,

@@ -227,3 +227,125 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
     assert!(!failures[0].reason.contains("poison"), "no text in what is told: {}", failures[0].reason);
     assert_eq!(memory.stats(&lin()).await.unwrap().given_up, [(Job::Facts, 1)].into());
 }
+
+pub(crate) async fn r6_a_long_turn_is_found_by_its_parts_which_cite_it(place: Place) {
+    let memory = by_rules(&place).await;
+    let filler =
+        |n: usize| format!("On day {n} we walked along the river, talked about the weather and had soup for dinner. ");
+    let mut page: String = (0..30).map(filler).collect();
+    page.push_str("The password of the lighthouse is marmalade. ");
+    page.extend((30..60).map(filler));
+    let turn = said(1, &page).with_message_id("page").with_sequence(7);
+    let whole = memory.remember(&story(None), turn).await.unwrap();
+    memory.remember(&story(None), said(2, "A short one.")).await.unwrap();
+    drain(&memory).await;
+    let parts = of_kind(&memory, Kind::CHUNK).await;
+    assert!(parts.len() > 5, "{} parts", parts.len());
+    for part in &parts {
+        assert!(page.contains(&part.text) && part.text.chars().count() <= 600);
+        assert_eq!((part.derived_from.clone(), part.source.sequence), (vec![whole], Some(7)));
+        assert_eq!(part.source.message_id.as_deref(), Some("page"));
+    }
+    let recall = memory.recall(&lin(), "password of the lighthouse").await.unwrap();
+    let first = &recall.hits[0].record;
+    assert!(first.kind == Kind::CHUNK && first.text.contains("marmalade"), "{}", first.text);
+    let again = recall.hits.iter().find(|hit| hit.record.id == whole).and_then(|hit| hit.repeats);
+    assert!(again.is_none_or(|id| id == first.id), "the page as a whole is a repetition");
+    let edited = said(1, "Never mind.").with_message_id("page").with_sequence(7);
+    memory.remember(&story(None), edited).await.unwrap();
+    drain(&memory).await;
+    assert_eq!(of_kind(&memory, Kind::CHUNK).await, []);
+}
+
+pub(crate) async fn r8_entities_are_read_in_the_background_and_their_records_found(place: Place) {
+    use memory_engine::{FactQuery, Fork, RuleExtractor};
+    let memory = place.open_with(|builder| builder.graph(Arc::new(RuleExtractor::default()))).await;
+    let tell = async |branch: Option<&str>, sequence: i64, text: &str| {
+        memory.remember(&story(branch), crate::given::message(sequence, text)).await.unwrap()
+    };
+    tell(None, 1, "Captain Holt sailed the Sea Hawk into the fog.").await;
+    let second = tell(None, 2, "It was known that Captain Holt had once loved Anna Reed.").await;
+    memory.fork(&story(Some("b")), Fork::at(1)).await.unwrap();
+    tell(Some("b"), 2, "Captain Holt met Mary Shelley in the harbour.").await;
+    drain(&memory).await;
+    let around = async |branch: Option<&str>, name: &str| {
+        let found = memory.graph().facts(&story(branch), &FactQuery::about([name])).await.unwrap();
+        let mut names: Vec<String> = found.entities.iter().map(|entity| entity.name.clone()).collect();
+        assert!(found.entities.iter().all(|entity| entity.citation.sequence.is_some()));
+        names.sort();
+        names
+    };
+    assert!(around(None, "Anna Reed").await.iter().any(|name| name.contains("Holt")));
+    assert_eq!(around(Some("b"), "Anna Reed").await, [""; 0], "what comes after the fork is not seen");
+    let seen = around(Some("b"), "Captain Holt").await.join(", ");
+    assert!(seen.contains("Sea Hawk") && seen.contains("Mary Shelley") && !seen.contains("Anna"), "{seen}");
+    memory.forget(&lin(), second).await.unwrap();
+    assert_eq!(around(None, "Anna Reed").await, [""; 0]);
+}
+
+pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_each_batch(place: Place) {
+    let model = Arc::new(ScriptedModel::replying([
+        r#"{"turns": [{"n": 1, "topic": "食物过敏", "entities": ["海鲜"], "emotion": "难过"},
+                      {"n": 2, "topic": "点菜", "entities": [], "emotion": null}]}"#,
+        r#"{"facts": [{"n": 1, "subject": "user", "slot": "allergy", "value": "海鲜", "polarity": "positive",
+                       "cardinality": "many", "type": "fact", "text": "用户对海鲜过敏。"}]}"#,
+        "用户说自己对海鲜过敏，助手答应以后不点海鲜。",
+    ]));
+    let chat: Arc<dyn ChatModel> = model.clone();
+    let digest = Digest::by_model(&chat).unwrap().with_trigger(SummaryTrigger::every_turns(2));
+    let memory = place.open_with(|builder| builder.digest(digest)).await;
+    let said = memory.remember(&story(None), said(1, "我对海鲜过敏，今天很难过")).await.unwrap();
+    memory.remember(&story(None), answered(1, "记住了，以后不点海鲜。")).await.unwrap();
+    assert_eq!(model.requests().len(), 0, "a write waits for no model");
+    drain(&memory).await;
+    assert_eq!(model.requests().len(), 3);
+    let turn = memory.get(&lin(), said).await.unwrap().unwrap();
+    assert_eq!((turn.topic.as_deref(), turn.emotion.as_deref()), (Some("食物过敏"), Some("难过")));
+    let facts = memory.facts(&lin()).await.unwrap();
+    assert_eq!(facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["用户对海鲜过敏。"]);
+    let summaries = of_kind(&memory, Kind::SUMMARY).await;
+    assert_eq!(summaries[0].text, "用户说自己对海鲜过敏，助手答应以后不点海鲜。");
+    assert_eq!(summaries[0].derived_from.len(), 2);
+    memory.reindex(&lin()).await.unwrap();
+    drain(&memory).await;
+    assert_eq!(model.requests().len(), 3, "indexing anew asks no model");
+}
+
+/// What people say one after the other, and what is known of it in the end: what holds, and what held.
+pub(crate) async fn m10_contradictions_end_as_people_mean_them(place: Place) {
+    type Case = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+    const CASES: [Case; 6] = [
+        ("replacement", &["I live in Porto.", "I live in Lisbon now."], &["Lisbon"], &["Porto"]),
+        ("polarity", &["I like coffee.", "I like tea.", "I don't like coffee anymore."], &["tea"], &["coffee"]),
+        ("retraction", &["我对海鲜过敏", "我不再对海鲜过敏了"], &[], &["海鲜"]),
+        ("two slots", &["My name is Lena.", "I live in Bonn."], &["Lena", "Bonn"], &[]),
+        ("the same again", &["我住在上海", "我住在上海"], &["上海"], &[]),
+        ("replacement, Chinese", &["我住在上海", "我搬到杭州了"], &["杭州"], &["上海"]),
+    ];
+    let memory = by_rules(&place).await;
+    for (name, said_one_after_the_other, holds, held) in CASES {
+        let who = memory_engine::Scope::user(name).unwrap();
+        for (hour, text) in (1..).zip(said_one_after_the_other) {
+            memory.remember(&who, said(hour, text)).await.unwrap();
+            memory.drain(&who, |_| ()).await.unwrap();
+        }
+        let history = memory.fact_history(&who).await.unwrap();
+        let of = |state: State, word: &str| {
+            history.iter().filter(|fact| fact.state == state && fact.text.contains(word)).count()
+        };
+        for word in holds {
+            assert_eq!(of(State::Active, word), 1, "{name}: {word} holds, {history:?}");
+            let found = recalled(&memory, &who, word).await;
+            assert!(found.iter().any(|text| text.contains(word)), "{name}: {found:?}");
+        }
+        for word in held {
+            assert!(of(State::Superseded, word) >= 1, "{name}: {word} held once, {history:?}");
+        }
+        let now = Timestamp::from_micros(NOON);
+        let shown = |fact: &Record| summarizer::render(fact, now, &jiff::tz::TimeZone::UTC);
+        let past = history.iter().filter(|fact| fact.state == State::Superseded).map(shown);
+        for text in past {
+            assert!(text.contains("until") || text.contains("直到"), "{name}: {text}");
+        }
+    }
+}

@@ -14,6 +14,7 @@ use memory_engine::{
     Turn, index_fingerprint,
 };
 use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
+use sqlx::Connection;
 
 use crate::{Play, Test};
 
@@ -30,7 +31,7 @@ pub(crate) struct Place {
 #[derive(Clone)]
 enum Home {
     Sqlite(Arc<tempfile::TempDir>),
-    Postgres(String, PostgresOptions),
+    Postgres(String, PostgresOptions, String),
 }
 
 impl Place {
@@ -47,7 +48,7 @@ impl Place {
         let builder = change(MemoryEngine::builder().clock(self.clock.clone()).background(false));
         match &self.home {
             Home::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await.unwrap(),
-            Home::Postgres(url, options) => {
+            Home::Postgres(url, options, _) => {
                 let options = options.clone().with_clock(self.clock.clone());
                 let store = Arc::new(PostgresStore::connect(url, options).await.unwrap());
                 builder.stores(store.clone(), store.clone(), store).build().await.unwrap()
@@ -55,8 +56,43 @@ impl Place {
         }
     }
 
+    /// That no file (SQLite) or table (Postgres) holds these letters, in whatever case.
+    pub(crate) async fn no_byte_of(&self, word: &str) {
+        let word = word.to_lowercase();
+        match &self.home {
+            Home::Sqlite(folder) => {
+                let mut files = 0;
+                for file in std::fs::read_dir(folder.path()).unwrap() {
+                    let path = file.unwrap().path();
+                    let bytes = std::fs::read(&path).unwrap().to_ascii_lowercase();
+                    let found = bytes.windows(word.len()).any(|window| window == word.as_bytes());
+                    assert!(!found, "{} holds it", path.display());
+                    files += 1;
+                }
+                assert!(files > 0, "there is a file to look at");
+            }
+            Home::Postgres(url, _, schema) => {
+                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+                let tables = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = $1
+                              AND table_type = 'BASE TABLE'";
+                let tables: Vec<String> =
+                    sqlx::query_scalar(tables).bind(schema).fetch_all(&mut connection).await.unwrap();
+                assert!(tables.len() > 8, "{tables:?}");
+                let hex: String = word.bytes().map(|byte| format!("{byte:02x}")).collect();
+                for table in tables {
+                    let count = format!(
+                        "SELECT count(*) FROM \"{schema}\".\"{table}\" x WHERE lower(x::text) LIKE $1 OR x::text LIKE $2"
+                    );
+                    let count = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(count));
+                    let count = count.bind(format!("%{word}%")).bind(format!("%{hex}%"));
+                    assert_eq!(count.fetch_one(&mut connection).await.unwrap(), 0, "{table} holds it");
+                }
+            }
+        }
+    }
+
     async fn leave(self) {
-        if let Home::Postgres(url, options) = self.home {
+        if let Home::Postgres(url, options, _) = self.home {
             migrate_down(&url, &options, 0).await.unwrap();
         }
     }
@@ -81,8 +117,8 @@ pub(crate) fn trials(tests: &[Test]) -> Vec<Trial> {
             let url = there.ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
             let schema = format!("life_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
             let space = HashEmbedder::default().space().clone();
-            let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema);
-            run(test, Place::new(Home::Postgres(url, options)));
+            let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema.clone());
+            run(test, Place::new(Home::Postgres(url, options, schema)));
             Ok(())
         };
         trials.push(Trial::test(format!("postgres::{name}"), on_postgres).with_ignored_flag(ignored));

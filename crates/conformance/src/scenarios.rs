@@ -8,6 +8,7 @@ pub mod derivations;
 pub mod failures;
 pub mod filter;
 pub mod forwarding;
+pub mod graph;
 pub mod isolation;
 pub mod keyword_scores;
 pub mod keywords;
@@ -198,6 +199,25 @@ macro_rules! each_scenario {
             ledger {
                 entries_are_kept_and_wait_for_no_index,
                 a_record_that_becomes_an_entry_leaves_the_indexes_and_the_queue,
+            }
+            graph {
+                what_a_record_says_is_found_with_the_record_as_evidence,
+                the_same_again_changes_nothing_and_something_else_takes_its_place,
+                an_edge_goes_with_its_last_evidence_and_an_entity_too,
+                a_reader_sees_what_the_records_within_the_scope_say,
+                users_of_one_tenant_stay_apart_when_all_are_looked_at,
+                a_filter_shows_an_inherited_branch_up_to_the_fork,
+                other_names_of_one_are_put_together,
+                a_name_that_several_are_called_by_means_each_and_makes_them_not_one,
+                a_walk_goes_as_far_as_it_is_told,
+                limits_keep_what_most_records_say,
+                relations_hold_while_they_are_valid,
+                a_bad_entry_keeps_its_whole_batch_away,
+                odd_names_come_back,
+                clearing_takes_what_the_records_within_the_scope_say,
+                in_one_database_it_goes_with_its_record_and_does_not_come_back,
+                a_boxed_graph_is_kept_walked_and_cleared,
+                walks_find_what_a_plain_model_finds,
             }
             one_database {
                 deleting_a_record_takes_its_terms_and_its_vector_along,

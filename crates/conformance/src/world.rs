@@ -3,6 +3,7 @@
 use std::{any::Any, env, sync::Arc};
 
 use memory_core::{EmbeddingSpace, ManualClock, RecordStore, Timestamp};
+use memory_graph::GraphStore;
 use memory_keyword_store::KeywordStore;
 use memory_synonyms::SynonymStore;
 use memory_vector_store::VectorStore;
@@ -18,6 +19,8 @@ pub struct World {
     pub vectors: Arc<dyn VectorStore>,
     /// Where the synonyms are, if the backend keeps any; without it their scenarios assert nothing.
     pub synonyms: Option<Arc<dyn SynonymStore>>,
+    /// Where the graph is, if the backend keeps one; without it its scenarios assert nothing.
+    pub graph: Option<Arc<dyn GraphStore>>,
     /// The clock that the record store was opened with.
     pub clock: Arc<ManualClock>,
     /// Whether they all live in one database, so that what the contracts ask of such a backend is asked of it.
@@ -33,7 +36,7 @@ impl World {
         vectors: Arc<dyn VectorStore>,
         clock: Arc<ManualClock>,
     ) -> Self {
-        Self { records, keywords, vectors, synonyms: None, clock, one_database: false, guard: None }
+        Self { records, keywords, vectors, synonyms: None, graph: None, clock, one_database: false, guard: None }
     }
 
     /// A world whose stores share a database, and write and delete in one transaction what belongs together.
@@ -47,6 +50,13 @@ impl World {
     #[must_use]
     pub fn with_synonyms(mut self, synonyms: Arc<dyn SynonymStore>) -> Self {
         self.synonyms = Some(synonyms);
+        self
+    }
+
+    /// Tests a graph store, too.
+    #[must_use]
+    pub fn with_graph(mut self, graph: Arc<dyn GraphStore>) -> Self {
+        self.graph = Some(graph);
         self
     }
 
@@ -67,8 +77,13 @@ impl World {
             let synonyms: Box<dyn SynonymStore> = Box::new(Arc::clone(synonyms));
             Arc::new(synonyms) as Arc<dyn SynonymStore>
         });
+        let graph = self.graph.as_ref().map(|graph| {
+            let graph: Box<dyn GraphStore> = Box::new(Arc::clone(graph));
+            Arc::new(graph) as Arc<dyn GraphStore>
+        });
         Self {
             synonyms,
+            graph,
             one_database: self.one_database,
             ..Self::new(Arc::new(records), Arc::new(keywords), Arc::new(vectors), Arc::clone(&self.clock))
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memory_core::MemoryRecordStore;
 use memory_engine_conformance::{World, clock, space};
+use memory_graph::MemoryGraphStore;
 use memory_keyword_store::MemoryKeywordStore;
 use memory_synonyms::MemorySynonymStore;
 use memory_vector_store::MemoryVectorStore;
@@ -14,6 +15,7 @@ fn memory() -> World {
     let (keywords, vectors) = (MemoryKeywordStore::new(), MemoryVectorStore::new(space()));
     World::new(Arc::new(records), Arc::new(keywords), Arc::new(vectors), clock)
         .with_synonyms(Arc::new(MemorySynonymStore::new()))
+        .with_graph(Arc::new(MemoryGraphStore::new()))
 }
 
 memory_engine_conformance::suite!(block_on = futures::executor::block_on, world = memory);

@@ -1,23 +1,37 @@
 #![doc = include_str!("../README.md")]
 
 mod block;
+mod built;
+mod filling;
 mod gateway;
 mod injection;
+mod layer;
 mod line;
 mod list;
+mod plan;
 mod question;
 mod rewrite;
+mod story;
 mod system;
+mod tokens;
 
 pub use block::{MemoryBlock, Rendered};
+pub use built::{BuiltContext, LayerReport, LeftOut, Reason};
 pub use gateway::GatewayBlock;
 pub use injection::{
     Action, ColdStartRule, Decision, EmotionRule, EmotionWords, InjectionRules, Message, PlotRecallRule, RecallRule,
     Rule,
 };
+pub use layer::{Item, Layer, Overflow};
+pub use line::quoted;
 pub use list::MemoryList;
+pub use plan::ContextPlan;
 pub use question::weak_question;
 pub use rewrite::{
     MAX_CONTEXT_CHARS, REWRITE_PROMPT, RewriteRequest, contextual_query, parse_rewrite, recent_conversation,
 };
+pub use story::{Relation, StoryEntity, StorySections};
 pub use system::{append_to_system, appended};
+#[cfg(feature = "bpe")]
+pub use tokens::BpeTokens;
+pub use tokens::{Characters, EstimatedTokens, TokenCounter};

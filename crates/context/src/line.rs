@@ -20,18 +20,68 @@ pub(crate) fn whole_sentences(text: &str, max_chars: usize) -> String {
         return folded;
     }
     let kept: Vec<char> = folded.chars().take(max_chars).collect();
-    let ends = |n: &usize| match kept[*n] {
-        '。' | '！' | '？' | '!' | '?' | '；' | '…' => true,
-        // A dot inside a number or a name ends nothing.
-        '.' => kept.get(n + 1).is_none_or(|c| c.is_whitespace()) && *n > 0,
-        _ => false,
-    };
+    let ends = |n: &usize| ends_sentence(kept[*n], kept.get(n + 1).copied(), *n);
     match (0..kept.len()).rev().find(ends) {
         // A sentence that is a small part of what fits says less than the beginning of the long one.
         Some(last) if last * 4 >= max_chars => kept[..=last].iter().collect(),
         _ if max_chars > 1 => kept[..max_chars - 1].iter().chain(&['…']).collect(),
         _ => String::new(),
     }
+}
+
+/// Whether a sentence ends with the character at this place.
+fn ends_sentence(c: char, next: Option<char>, place: usize) -> bool {
+    match c {
+        '。' | '！' | '？' | '!' | '?' | '；' | '…' => true,
+        // A dot inside a number or a name ends nothing.
+        '.' => next.is_none_or(char::is_whitespace) && place > 0,
+        _ => false,
+    }
+}
+
+/// Where the last sentence, or the last line, that is whole within a text ends, in bytes; `None` where none is.
+pub(crate) fn sentence_end(text: &str) -> Option<usize> {
+    let mut next = None;
+    for (at, c) in text.char_indices().rev() {
+        if (c == '\n' && at > 0) || ends_sentence(c, next, at) {
+            return Some(at + c.len_utf8());
+        }
+        next = Some(c);
+    }
+    None
+}
+
+/// The first `limit` sentences of a text on one line.
+pub(crate) fn first_sentences(text: &str, limit: usize) -> String {
+    let folded = folded(text);
+    let letters: Vec<char> = folded.chars().collect();
+    let ends = |n: &usize| {
+        // Several marks in a row end one sentence.
+        let next = letters.get(n + 1).copied();
+        ends_sentence(letters[*n], next, *n) && !next.is_some_and(|c| ends_sentence(c, None, 1))
+    };
+    match (0..letters.len()).filter(ends).nth(limit.saturating_sub(1)) {
+        Some(end) if limit > 0 => letters[..=end].iter().collect(),
+        Some(_) => String::new(),
+        None => folded,
+    }
+}
+
+/// What somebody said, word for word, made safe to stand among other lines: what cannot be seen is left out, every further
+/// line is indented, so that none of them can pass for a line of somebody else, and the names of `marks` lose the brackets
+/// that would make headings of them.
+pub fn quoted(text: &str, marks: &[&str]) -> String {
+    let mut lines = Vec::new();
+    for line in
+        text.trim().split(|c: char| c == '\n' || (c.is_control() && c != '\t') || c == '\u{2028}' || c == '\u{2029}')
+    {
+        let shown: String = line.chars().filter(|c| !is_hidden(*c)).collect();
+        let shown = shown.trim_end();
+        if !shown.is_empty() {
+            lines.push(neutralized(shown, marks, &[]));
+        }
+    }
+    lines.join("\n  ")
 }
 
 /// White space folded, without what could not be seen: control characters, marks of direction and of no width.

@@ -40,7 +40,6 @@ mod model;
 #[cfg(feature = "onnx")]
 mod onnx;
 mod options;
-mod recent;
 mod source;
 mod tokenizer;
 mod weights;

@@ -4,11 +4,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use memory_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result, Score, text::is_han};
-use memory_embedder::{Embedder, Purpose};
+use memory_embedder::{Embedder, Purpose, Recent};
 use memory_reranker::Reranker;
 use parking_lot::Mutex;
 
-use crate::{Model, ModelError, ModelErrorKind, TokenVectors, recent::Recent, weighted_maxsim, worker::Worker};
+use crate::{Model, ModelError, ModelErrorKind, TokenVectors, weighted_maxsim, worker::Worker};
 
 /// How many tokens of questions are kept: 1.5 kB each at 384 numbers.
 const QUESTION_TOKENS: usize = 4_000;

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod add;
+pub(crate) mod context;
 pub(crate) mod copy;
 pub(crate) mod demo;
 pub(crate) mod digest;

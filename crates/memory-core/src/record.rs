@@ -245,6 +245,8 @@ label! {
     Kind {
         /// Something said in a conversation.
         TURN = "turn";
+        /// A part of a long turn, beside the turn itself.
+        CHUNK = "chunk";
         /// A summary of several turns.
         SUMMARY = "summary";
         /// A fact, a preference or a state of affairs.

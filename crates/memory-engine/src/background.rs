@@ -1,5 +1,6 @@
 //! The background: whatever the write path left to be done.
 
+mod chunks;
 mod facts;
 mod indexing;
 mod metadata;
@@ -148,6 +149,11 @@ impl MemoryEngine {
         match job {
             Job::Keywords => self.index_terms(pending).await?,
             Job::Embedding => self.index_vectors(pending).await?,
+            Job::Chunks => {
+                if let Some(chunker) = &digest.chunker {
+                    self.cut(chunker, pending).await?;
+                }
+            }
             Job::Metadata => {
                 if let Some(extractor) = &digest.metadata {
                     done = self.describe(extractor.as_ref(), pending).await?;
@@ -163,9 +169,20 @@ impl MemoryEngine {
                     self.summarize(summarizer.as_ref(), pending).await?;
                 }
             }
-            Job::Graph => {}
+            Job::Graph => self.read_entities(pending).await?,
         }
         self.finish(&done).await
+    }
+
+    /// Reads records for entities and relations; one that fails is the whole batch's failure.
+    async fn read_entities(&self, pending: &[Pending]) -> Result<()> {
+        for Pending { record, .. } in pending {
+            let read = self.graph().index(&record.scope, std::slice::from_ref(record)).await?;
+            if let Some((_, error)) = read.failed.into_iter().next() {
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     fn later(&self, failures: u32, error: &Error) -> Timestamp {

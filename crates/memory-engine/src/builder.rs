@@ -3,7 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use memory_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
-use memory_embedder::{Embedder, HashEmbedder};
+use memory_embedder::{CachedEmbedder, Embedder, HashEmbedder};
+use memory_graph::{GraphExtractor, GraphStore, MemoryGraphStore};
 use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
 use memory_reranker::Reranker;
 use memory_scene::ScenePolicy;
@@ -15,7 +16,11 @@ use crate::{
     database::{Address, Place},
     dates::index_fingerprint,
     engine::{Parts, Stores},
+    entity_graph::GraphParts,
 };
+
+/// From which weight on an embedder is so dear that its vectors are worth keeping.
+const WORTH_KEEPING: f64 = 0.1;
 
 /// Puts a [`MemoryEngine`] together. Without a word about stores it keeps everything in memory.
 #[derive(Debug)]
@@ -29,8 +34,11 @@ pub struct Builder {
     options: RecallOptions,
     scene_policy: ScenePolicy,
     synonyms: Option<Arc<dyn SynonymStore>>,
+    graph_store: Option<Arc<dyn GraphStore>>,
+    graph_extractor: Option<Arc<dyn GraphExtractor>>,
     mismatch: Mismatch,
     background: bool,
+    embedding_cache: usize,
     digest: Digest,
 }
 
@@ -74,8 +82,11 @@ impl Default for Builder {
             options: RecallOptions::default(),
             scene_policy: ScenePolicy::default(),
             synonyms: None,
+            graph_store: None,
+            graph_extractor: None,
             mismatch: Mismatch::default(),
             background: true,
+            embedding_cache: 16 << 20,
             digest: Digest::default(),
         }
     }
@@ -110,8 +121,8 @@ impl Builder {
         self
     }
 
-    /// Keeps everything in stores of the caller's own. The vector store's space has to be the embedder's. Synonyms stay in
-    /// memory, unless [`synonyms`](Self::synonyms) names a store for them.
+    /// Keeps everything in stores of the caller's own. The vector store's space has to be the embedder's. Synonyms and the
+    /// graph stay in memory, unless [`synonyms`](Self::synonyms) and [`graph_store`](Self::graph_store) name stores for them.
     pub fn stores(
         mut self,
         records: Arc<dyn RecordStore>,
@@ -170,6 +181,19 @@ impl Builder {
         self
     }
 
+    /// Has this find out what records say about entities and relations, and recalls go by it, too. Without it there is no
+    /// graph. [`EntityGraph::index`](crate::EntityGraph::index) has records read.
+    pub fn graph(mut self, extractor: Arc<dyn GraphExtractor>) -> Self {
+        self.graph_extractor = Some(extractor);
+        self
+    }
+
+    /// Keeps the graph there; beside the records, unless told otherwise.
+    pub fn graph_store(mut self, store: Arc<dyn GraphStore>) -> Self {
+        self.graph_store = Some(store);
+        self
+    }
+
     /// What to do about a store whose indexes were made otherwise.
     pub fn on_mismatch(mut self, mismatch: Mismatch) -> Self {
         self.mismatch = mismatch;
@@ -179,6 +203,13 @@ impl Builder {
     /// Whether a task in the background indexes what is written; without it [`MemoryEngine::drain`] does.
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
+        self
+    }
+
+    /// How many bytes of vectors are kept in memory, so that a text that was embedded lately is not embedded again: 16 MiB,
+    /// unless told otherwise; 0 for none. The hash embedder needs none and has none.
+    pub fn embedding_cache(mut self, max_bytes: usize) -> Self {
+        self.embedding_cache = max_bytes;
         self
     }
 
@@ -197,17 +228,25 @@ impl Builder {
         let outside = |_| Error::new(ErrorKind::Unsupported, "build", "call it within a tokio runtime");
         let runtime = tokio::runtime::Handle::try_current().map_err(outside)?;
         let space = self.embedder.space().clone();
+        // What is cheaper to make than to look up is not kept.
+        let embedder = match self.embedding_cache {
+            bytes if bytes > 0 && self.embedder.semantic_weight() >= WORTH_KEEPING => {
+                Arc::new(CachedEmbedder::new(self.embedder, bytes))
+            }
+            _ => self.embedder,
+        };
         let analyzed_by = index_fingerprint(self.analyzer.as_ref());
         let in_memory = || -> Arc<dyn SynonymStore> { Arc::new(MemorySynonymStore::new()) };
-        let (stores, synonyms) = match self.backend {
-            Backend::Stores(stores) => (stores, in_memory()),
+        let graph_in_memory = || -> Arc<dyn GraphStore> { Arc::new(MemoryGraphStore::new()) };
+        let (stores, synonyms, graph) = match self.backend {
+            Backend::Stores(stores) => (stores, in_memory(), graph_in_memory()),
             Backend::Memory => {
                 let stores = Stores {
                     records: Arc::new(MemoryRecordStore::with_clock(Arc::clone(&self.clock))),
                     keywords: Arc::new(MemoryKeywordStore::new()),
                     vectors: Arc::new(MemoryVectorStore::new(space.clone())),
                 };
-                (stores, in_memory())
+                (stores, in_memory(), graph_in_memory())
             }
             #[cfg(feature = "sqlite")]
             Backend::Sqlite(path) => {
@@ -221,7 +260,7 @@ impl Builder {
                     });
                 let store = Arc::new(SqliteStore::open(path, options).await?);
                 let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
-                (stores, store as Arc<dyn SynonymStore>)
+                (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
             }
             #[cfg(feature = "postgres")]
             Backend::Postgres(Address(url)) => {
@@ -235,7 +274,7 @@ impl Builder {
                     });
                 let store = Arc::new(PostgresStore::connect(&url, options).await?);
                 let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
-                (stores, store as Arc<dyn SynonymStore>)
+                (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
             }
             #[cfg(not(feature = "postgres"))]
             Backend::Postgres(_) => {
@@ -252,11 +291,13 @@ impl Builder {
         }
         let synonyms = self.synonyms.unwrap_or(synonyms);
         let thesaurus = SharedThesaurus::new(synonyms, Arc::clone(&self.analyzer), Arc::clone(&self.clock));
+        let graph = GraphParts { store: self.graph_store.unwrap_or(graph), extractor: self.graph_extractor };
         let parts = Parts {
             stores,
+            graph,
             thesaurus,
             scene_policy: self.scene_policy,
-            embedder: self.embedder,
+            embedder,
             reranker: self.reranker,
             analyzer: self.analyzer,
             clock: self.clock,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use memory_core::{Job, Kind, Record, Result, Role, Trust};
 use memory_llm::ChatModel;
 use memory_summarizer::{
-    ChatFacts, ChatMetadata, ChatSummarizer, ExtractiveSummarizer, FactExtractor, MetadataExtractor, RuleFacts,
-    RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
+    ChatFacts, ChatMetadata, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor, MetadataExtractor,
+    RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
 };
 
 /// What the background makes of turns beside indexing them: nothing, unless told otherwise.
@@ -30,6 +30,7 @@ use memory_summarizer::{
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Digest {
+    pub(crate) chunker: Option<Chunker>,
     pub(crate) metadata: Option<Arc<dyn MetadataExtractor>>,
     pub(crate) facts: Option<Arc<dyn FactExtractor>>,
     pub(crate) summarizer: Option<Arc<dyn Summarizer>>,
@@ -38,12 +39,13 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Topic, entities and emotion of each turn, facts, and summaries: all by rules.
+    /// Long turns in parts, topic, entities and emotion of each turn, facts, and summaries: all by rules.
     ///
     /// # Errors
     /// `Internal` when the built-in patterns cannot be read.
     pub fn by_rules() -> Result<Self> {
         Ok(Self::default()
+            .with_chunks(Chunker::default())
             .with_metadata(Arc::new(RuleMetadata::default()))
             .with_facts(Arc::new(RuleFacts::built_in()?))
             .with_summaries(Arc::new(ExtractiveSummarizer::default())))
@@ -55,9 +57,17 @@ impl Digest {
     /// `Internal` when the built-in patterns cannot be read.
     pub fn by_model(model: &Arc<dyn ChatModel>) -> Result<Self> {
         Ok(Self::default()
+            .with_chunks(Chunker::default())
             .with_metadata(Arc::new(ChatMetadata::new(Arc::clone(model), RuleMetadata::default())))
             .with_facts(Arc::new(ChatFacts::new(Arc::clone(model), RuleFacts::built_in()?)))
             .with_summaries(Arc::new(ChatSummarizer::new(Arc::clone(model)))))
+    }
+
+    /// Cuts long turns into parts, each a record of the kind [`Kind::CHUNK`] that is found by itself and cites the turn: what
+    /// a page says in one sentence is near to a question, and the page as a whole is not.
+    pub fn with_chunks(mut self, chunker: Chunker) -> Self {
+        self.chunker = Some(chunker);
+        self
     }
 
     /// Finds topic, entities and emotion of turns with this.
@@ -93,18 +103,18 @@ impl Digest {
     /// The jobs that this is.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = Job> {
         let jobs = [
+            self.chunker.is_some().then_some(Job::Chunks),
             self.metadata.is_some().then_some(Job::Metadata),
             self.facts.is_some().then_some(Job::Facts),
             self.summarizer.is_some().then_some(Job::Summary),
         ];
         jobs.into_iter().flatten()
     }
+}
 
-    /// What is to be done for a record: only what somebody said is digested.
-    pub(crate) fn jobs_for(&self, record: &Record) -> Vec<Job> {
-        let instructs =
-            matches!(record.role.as_ref().map(Role::as_str), Some("system" | "tool" | "developer" | "function"));
-        let said = record.kind == Kind::TURN && !instructs && !matches!(record.trust, Trust::Derived | Trust::Tool);
-        if said { self.jobs().collect() } else { Vec::new() }
-    }
+/// Whether a record is something that was said: only that is digested, no instructions, no tool's answer, nothing derived.
+pub(crate) fn is_said(record: &Record) -> bool {
+    let role = record.role.as_ref().map(Role::as_str);
+    let instructs = matches!(role, Some("system" | "tool" | "developer" | "function"));
+    record.kind == Kind::TURN && !instructs && !matches!(record.trust, Trust::Derived | Trust::Tool)
 }

@@ -15,9 +15,14 @@ use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Digest, Enhanced, Enhancement, Explanation, Forget, Progress, Recall, RecallOptions, RecallQuery, Turn,
+    Builder, Digest, Enhanced, Enhancement, EntityGraph, Explanation, Forget, Progress, Recall, RecallOptions,
+    RecallQuery, Turn,
     background::{self, indexed_text},
-    dates, enhance, pipeline,
+    dates,
+    digest::is_said,
+    enhance,
+    entity_graph::GraphParts,
+    pipeline,
 };
 
 /// How far ahead of the clock a record may have occurred: clocks and zones differ, but not by more than a day.
@@ -57,6 +62,7 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) stores: Stores,
+    pub(crate) graph: GraphParts,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) reranker: Option<Arc<dyn Reranker>>,
     pub(crate) analyzer: Arc<dyn Analyzer>,
@@ -128,13 +134,13 @@ impl MemoryEngine {
     /// # Errors
     /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
-        records.iter().try_for_each(|record| self.check(record))?;
         let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
         self.write(scope, records.into_iter().map(write).collect()).await
     }
 
     /// Writes records with their terms, and has the background do the rest.
     pub(crate) async fn write(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
+        writes.iter().try_for_each(|write| self.check(&write.record))?;
         let shared: Vec<Arc<Record>> = writes.iter().map(|write| Arc::new(write.record.clone())).collect();
         let terms = self.analyze_records(shared.clone()).await?;
         let entries: Vec<(Arc<Record>, Terms)> = shared.into_iter().zip(terms.clone()).collect();
@@ -199,6 +205,7 @@ impl MemoryEngine {
             if self.records().get(&done.scope, &ids).await?.first().is_none_or(Option::is_none) {
                 self.keywords().delete(&done.scope, &ids).await?;
                 self.vectors().delete(&done.scope, &ids).await?;
+                self.graph_parts().store.delete(&done.scope, &ids).await?;
             }
         }
         Ok(())
@@ -330,7 +337,8 @@ impl MemoryEngine {
     /// Takes records out of the indexes, for stores that do not do so in the transaction that removes them.
     async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
         self.keywords().delete(scope, ids).await?;
-        self.vectors().delete(scope, ids).await
+        self.vectors().delete(scope, ids).await?;
+        self.graph_parts().store.delete(scope, ids).await
     }
 
     /// Queues every active record within `scope` to be indexed anew, and counts them. [`drain`](Self::drain) waits for it.
@@ -431,6 +439,15 @@ impl MemoryEngine {
         &self.inner.parts.thesaurus
     }
 
+    /// What the memories say about entities and relations.
+    pub fn graph(&self) -> EntityGraph {
+        EntityGraph::new(self.clone())
+    }
+
+    pub(crate) fn graph_parts(&self) -> &GraphParts {
+        &self.inner.parts.graph
+    }
+
     pub(crate) fn records(&self) -> &Arc<dyn RecordStore> {
         &self.inner.parts.stores.records
     }
@@ -445,12 +462,15 @@ impl MemoryEngine {
 
     /// What this engine does in the background.
     pub(crate) fn jobs(&self) -> Vec<Job> {
-        Job::INDEXING.into_iter().chain(self.digest().jobs()).collect()
+        let graph = self.graph_parts().extractor.as_ref().map(|_| Job::Graph);
+        Job::INDEXING.into_iter().chain(graph).chain(self.digest().jobs()).collect()
     }
 
     /// What the background is to do for a record beside indexing it.
     pub(crate) fn jobs_for(&self, record: &Record) -> Vec<Job> {
-        self.digest().jobs_for(record)
+        let mut jobs = self.jobs();
+        jobs.retain(|job| !Job::INDEXING.contains(job));
+        if is_said(record) { jobs } else { Vec::new() }
     }
 
     /// What the background makes of turns.
@@ -470,7 +490,9 @@ impl MemoryEngine {
             Job::Embedding => BATCH.min(self.embedder().max_batch().max(1)),
             Job::Keywords => BATCH,
             // What a model may be asked about at once.
-            Job::Metadata | Job::Facts | Job::Graph | Job::Summary => 32,
+            Job::Chunks | Job::Metadata | Job::Facts | Job::Summary => 32,
+            // Each is a question of its own.
+            Job::Graph => 1,
         }
     }
 

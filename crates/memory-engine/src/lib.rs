@@ -3,15 +3,18 @@
 mod background;
 mod branches;
 mod builder;
+pub mod companion;
 mod database;
 mod dates;
 mod digest;
 mod engine;
 mod enhance;
+mod entity_graph;
 pub mod evidence;
 mod explanation;
 mod forget;
 mod injection;
+mod mode;
 mod options;
 mod pipeline;
 mod query;
@@ -28,9 +31,11 @@ pub use dates::index_fingerprint;
 pub use digest::Digest;
 pub use engine::MemoryEngine;
 pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
+pub use entity_graph::{Citation, EntityGraph, Extracted, FactQuery, GraphFacts, KeyEntity, KeyRelation};
 pub use explanation::{Explanation, Verdict};
 pub use forget::Forget;
 pub use injection::{Injection, Injector};
+pub use mode::MemoryMode;
 pub use options::RecallOptions;
 pub use query::{Arms, RecallQuery};
 pub use recall::{Arm, Boost, Degraded, Found, Recall, RecallHit, StageTime};
@@ -46,6 +51,8 @@ pub use memory_core::{
     Value, Waiting, Written,
 };
 pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
+pub use memory_graph as graph;
+pub use memory_graph::{ChatExtractor, GraphExtractor, GraphStore, MemoryGraphStore, RuleExtractor};
 #[cfg(feature = "http-models")]
 pub use memory_http_models as http_models;
 pub use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};

@@ -22,6 +22,11 @@ pub struct RecallOptions {
     /// How much the vector arm counts at least: an embedder that knows nothing about meaning breaks ties, and finds
     /// misspellings when no word fits.
     pub spelling_weight: f64,
+    /// How much the graph arm counts beside the other two together; nothing, with 0. It takes part in an engine that was
+    /// built with [`Builder::graph`](crate::Builder::graph).
+    pub graph_weight: f64,
+    /// How many relations far the graph arm goes from the entities of the question.
+    pub graph_hops: u32,
     /// Whether synonyms of the question's words are looked for, too.
     pub synonyms: bool,
     /// How much a stretch of time that the question names counts beside its words; nothing, with 0.
@@ -66,6 +71,8 @@ impl Default for RecallOptions {
             fusion: Method::Scores,
             vector_weight: 0.4,
             spelling_weight: 0.01,
+            graph_weight: 0.3,
+            graph_hops: 1,
             synonyms: true,
             date_weight: 1.0,
             reranked: 20,
@@ -96,6 +103,13 @@ impl RecallOptions {
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Has the graph arm count so much, and go so far.
+    #[must_use]
+    pub fn with_graph(mut self, weight: f64, hops: u32) -> Self {
+        (self.graph_weight, self.graph_hops) = (weight, hops);
         self
     }
 

@@ -1,9 +1,10 @@
-//! A recall, step by step: two arms at once, their union fused, the best judged once more, neighbours brought in, boosts
+//! A recall, step by step: the arms at once, their union fused, the best judged once more, neighbours brought in, boosts
 //! applied, repetitions moved back, the best given. One deadline for all.
 
 mod arms;
 mod candidate;
 mod explain;
+mod graph;
 mod neighbors;
 mod plan;
 mod policy;
@@ -51,8 +52,11 @@ async fn candidates(
         let words = trace.limit(Stage::Keyword, arms::keyword(engine, scope, plan, known)).await;
         (thesaurus, words)
     };
-    let ((thesaurus, keyword), vector) =
-        tokio::join!(words, trace.limit(Stage::Vector, arms::vector(engine, scope, plan)));
+    let ((thesaurus, keyword), vector, graph) = tokio::join!(
+        words,
+        trace.limit(Stage::Vector, arms::vector(engine, scope, plan)),
+        trace.limit(Stage::Graph, graph::search(engine, scope, plan)),
+    );
     trace.or_nothing(Stage::Synonyms, thesaurus);
     trace.took("arms", started);
     let late = |e: &memory_core::Error| e.kind() == ErrorKind::Timeout;
@@ -63,7 +67,8 @@ async fn candidates(
         (_, keyword, vector) => (keyword, vector),
     };
     let (keyword, vector) = (trace.or_nothing(Stage::Keyword, keyword), trace.or_nothing(Stage::Vector, vector));
-    let mut candidates = arms::fused(engine, plan, keyword, vector);
+    let graph = trace.or_nothing(Stage::Graph, graph);
+    let mut candidates = arms::fused(engine, plan, keyword, vector, graph);
     if plan.query.arms != Arms::All || candidates.is_empty() {
         return Ok(candidates);
     }

@@ -16,6 +16,8 @@ pub struct RecallQuery {
     pub filter: Option<Filter>,
     /// How many hits at the most; the engine's options say when it is not set.
     pub limit: Option<usize>,
+    /// What was said right before it: the graph arm also looks around the entities that are named there.
+    pub context: Vec<String>,
     /// Which arms take part.
     pub arms: Arms,
     /// The scene that the conversation is in: what is recalled is what may be seen from there. Everything, when not set.
@@ -39,6 +41,7 @@ impl RecallQuery {
             text: text.into(),
             filter: None,
             limit: None,
+            context: Vec::new(),
             arms: Arms::default(),
             scene: None,
             speaker: None,
@@ -72,6 +75,12 @@ impl RecallQuery {
     /// Only what occurred before that time.
     pub fn until(self, time: Timestamp) -> Self {
         self.with_filter(Filter::compare(Field::OccurredAt, Op::Lt, time))
+    }
+
+    /// Asks after this was said: who is named there is what the question is about, too.
+    pub fn after<T: Into<String>>(mut self, context: impl IntoIterator<Item = T>) -> Self {
+        self.context.extend(context.into_iter().map(Into::into));
+        self
     }
 
     /// Only these arms take part: for measuring what each of them finds.

@@ -63,6 +63,8 @@ pub enum Arm {
     Keyword,
     /// By its vector.
     Vector,
+    /// By the entities and relations around those that the question names.
+    Graph,
     /// By what was said right before or after it.
     Neighbor,
 }
@@ -73,6 +75,7 @@ impl Arm {
         match self {
             Self::Keyword => "keyword",
             Self::Vector => "vector",
+            Self::Graph => "graph",
             Self::Neighbor => "neighbor",
         }
     }

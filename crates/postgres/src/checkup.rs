@@ -124,6 +124,14 @@ async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
         let groups = count(connection, "SELECT count(*) FROM synonym_map").await?;
         checkup.counts.insert("synonym groups".to_owned(), groups);
     }
+    if schema >= 4 {
+        let mentions = count(connection, "SELECT count(*) FROM graph_entities").await?;
+        checkup.counts.insert("mentions of entities".to_owned(), mentions);
+        let stale = "SELECT count(*) FROM graph_entities g JOIN records r ON r.ns = g.ns AND r.id = g.id
+                     WHERE r.state <> 'active'";
+        let stale = count(connection, stale).await?;
+        checkup.blame(stale, "records that are not active are in the graph; run `memory reindex`");
+    }
     let waiting = "SELECT count(*) FILTER (WHERE b.leased_until <> $2),
                           min(r.recorded_at) FILTER (WHERE b.leased_until <> $2),
                           count(*) FILTER (WHERE b.leased_until = $2)

@@ -9,6 +9,8 @@ mod explain;
 mod failure;
 mod filter_sql;
 mod fuzzy;
+mod graph;
+mod graph_walk;
 mod keyword_search;
 mod keywords;
 mod lexeme;

@@ -13,6 +13,7 @@ use crate::{
     backlog::{self, Ticket},
     derivations,
     failure::Failure,
+    graph,
     keywords::{self, Document},
     namespaces, records,
     scopes::{self, uuid},
@@ -183,5 +184,6 @@ async fn carry_out(connection: &mut PgConnection, ns: Uuid, changes: &[(&Record,
 /// Takes records out of the indexes.
 pub(crate) async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
     keywords::remove(connection, ns, ids).await?;
-    vectors::remove(connection, ns, ids).await
+    vectors::remove(connection, ns, ids).await?;
+    graph::remove(connection, ns, ids).await
 }

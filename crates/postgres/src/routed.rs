@@ -10,6 +10,7 @@ use memory_core::{
     Adjacent, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId, RecordStore,
     Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
+use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
@@ -116,11 +117,11 @@ impl RecordStore for RoutedStore {
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
         if scope.user_name().is_some() {
-            return self.shard(scope)?.stats(scope).await;
+            return RecordStore::stats(self.shard(scope)?, scope).await;
         }
         let mut all = Stats::default();
         for shard in &self.shards {
-            let some = shard.stats(scope).await?;
+            let some = RecordStore::stats(shard, scope).await?;
             (all.records, all.addresses) = (all.records + some.records, all.addresses + some.addresses);
             all.tombstones += some.tombstones;
             some.kinds.into_iter().for_each(|(kind, count)| *all.kinds.entry(kind).or_default() += count);
@@ -241,5 +242,32 @@ impl VectorStore for RoutedStore {
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
         VectorStore::search(self.shard(scope)?, scope, query).await
+    }
+}
+
+#[async_trait]
+impl GraphStore for RoutedStore {
+    async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
+        entries.iter().try_for_each(|entry| scope.authorize("graph upsert", &entry.record.scope))?;
+        for (shard, own) in self.homes(entries, |entry| &entry.record.scope) {
+            GraphStore::upsert(shard, scope, &own).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        GraphStore::delete(self.shard(scope)?, scope, ids).await
+    }
+
+    async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
+        self.shard(scope)?.expand(scope, query).await
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
+        GraphStore::stats(self.shard(scope)?, scope).await
+    }
+
+    async fn clear(&self, scope: &Scope) -> Result<()> {
+        GraphStore::clear(self.shard(scope)?, scope).await
     }
 }

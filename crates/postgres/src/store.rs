@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// Every store of memory-engine over one Postgres database: [`RecordStore`](memory_core::RecordStore),
-/// [`KeywordStore`](memory_keyword_store::KeywordStore), [`VectorStore`](memory_vector_store::VectorStore) and
-/// [`SynonymStore`](memory_synonyms::SynonymStore).
+/// [`KeywordStore`](memory_keyword_store::KeywordStore), [`VectorStore`](memory_vector_store::VectorStore),
+/// [`GraphStore`](memory_graph::GraphStore) and [`SynonymStore`](memory_synonyms::SynonymStore).
 ///
 /// Any number of stores, in any number of processes, can have one database open. The writes of one user come one after
 /// the other; those of different users do not wait for each other.

@@ -116,6 +116,13 @@ fn examine(connection: &Connection, path: &Path) -> Result<Checkup, Failure> {
     if schema >= 2 {
         checkup.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);
     }
+    if schema >= 3 {
+        let mentions = count("SELECT count(*) FROM graph_entities")?;
+        checkup.counts.insert("mentions of entities".to_owned(), mentions);
+        let stale =
+            "SELECT count(*) FROM graph_entities g JOIN records r ON r.record = g.record WHERE r.state <> 'active'";
+        checkup.blame(count(stale)?, "records that are not active are in the graph; run `memory reindex`");
+    }
     for job in Job::ALL {
         let waiting = connection.query_row(WAITING, params![job.as_str(), GIVEN_UP], |row| {
             let oldest = row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros);

@@ -8,6 +8,8 @@ mod delete;
 mod derivations;
 mod failure;
 mod filter_sql;
+mod graph;
+mod graph_walk;
 mod keyword_index;
 mod keyword_search;
 mod keywords;

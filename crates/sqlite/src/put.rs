@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     backlog, changes, derivations,
     failure::Failure,
-    keywords, records,
+    graph, keywords, records,
     scopes::{self, Place},
     vectors,
 };
@@ -150,5 +150,6 @@ fn index(
 pub(crate) fn remove_derived(connection: &Connection, row: i64, place: Place, scope: &Scope) -> Result<(), Failure> {
     keywords::remove(connection, row, place, scope)?;
     vectors::remove(connection, row)?;
+    graph::remove(connection, row)?;
     Ok(backlog::unqueue(connection, row)?)
 }

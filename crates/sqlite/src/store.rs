@@ -25,8 +25,8 @@ use crate::{
 };
 
 /// Every store of memory-engine over one SQLite file: [`RecordStore`](memory_core::RecordStore),
-/// [`KeywordStore`](memory_keyword_store::KeywordStore), [`VectorStore`](memory_vector_store::VectorStore) and
-/// [`SynonymStore`](memory_synonyms::SynonymStore).
+/// [`KeywordStore`](memory_keyword_store::KeywordStore), [`VectorStore`](memory_vector_store::VectorStore),
+/// [`GraphStore`](memory_graph::GraphStore) and [`SynonymStore`](memory_synonyms::SynonymStore).
 ///
 /// One thread writes and a few read; no call blocks the runtime that awaits it. Several stores, also of several
 /// processes, can have one file open: each sees what the others have written. What was acknowledged is on the disk.

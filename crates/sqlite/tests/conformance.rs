@@ -19,7 +19,8 @@ fn world() -> World {
     let options = SqliteOptions::new(space(), "conformance").with_clock(clock.clone());
     let store = Arc::new(block_on(SqliteStore::open(directory.path().join("memory.db"), options)).unwrap());
     World::new(store.clone(), store.clone(), store.clone(), clock)
-        .with_synonyms(store)
+        .with_synonyms(store.clone())
+        .with_graph(store)
         .in_one_database()
         .guarded_by(directory)
 }

@@ -8,6 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use given::{embed, lin, open, turn, vector, write};
 use memory_core::{Embedding, Record, RecordStore};
 use memory_engine_sqlite::SqliteStore;
+use memory_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation};
 use memory_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
 use rustc_hash::FxHashSet;
 
@@ -153,4 +154,50 @@ async fn synonyms_that_were_removed_leave_no_bytes() {
     assert!(!holds(&path, words[0].as_bytes()) && holds(&path, words[1].as_bytes()));
     store.clear(&lin()).await.unwrap();
     assert!(words.iter().all(|word| !holds(&path, word.as_bytes())));
+}
+
+/// What a record says: names, other names and relations that occur nowhere else.
+fn statement(number: u64) -> (Extraction, [String; 3]) {
+    let [name, alias, relation] = [1, 2, 3].map(|n| format!("graph{}", secret(number * 10 + n + 90_000)));
+    let mention = Mention::new(&name, EntityKind::Person).with_alias(&alias);
+    let relations = vec![Relation::new(&name, &relation, "the mill")];
+    let entities = vec![mention, Mention::new("the mill", EntityKind::Place)];
+    (Extraction { entities, relations }, [name, alias, relation])
+}
+
+async fn say(store: &SqliteStore, record: &Record, number: u64) -> [String; 3] {
+    let stored = store.get(&record.scope, &[record.id]).await.unwrap().remove(0).unwrap();
+    let (extraction, words) = statement(number);
+    memory_graph::GraphStore::upsert(store, &lin(), &[GraphEntry::new(stored, extraction)]).await.unwrap();
+    words
+}
+
+#[tokio::test]
+async fn what_a_deleted_record_said_of_entities_leaves_no_bytes() {
+    const COUNT: u64 = 300;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    let records = fill(&store, COUNT).await;
+    let mut said = Vec::new();
+    for (record, number) in records.iter().zip(0..) {
+        said.push(say(&store, record, number).await);
+    }
+    assert!(said[7].iter().all(|word| holds(&path, word.as_bytes())));
+    let (gone, kept) = records.split_at(200);
+    for some in gone.chunks(23) {
+        let ids: Vec<_> = some.iter().map(|record| record.id).collect();
+        RecordStore::delete(&store, &lin(), &ids).await.unwrap();
+    }
+    // Of one of those that stay only the graph goes.
+    memory_graph::GraphStore::delete(&store, &lin(), &[kept[0].id]).await.unwrap();
+    let file = [fs::read(&path).unwrap(), fs::read(format!("{}-wal", path.display())).unwrap_or_default()].concat();
+    let windows: FxHashSet<&[u8]> = file.windows(16).collect();
+    // The last sixteen bytes of a word are its secret.
+    let left =
+        |words: &[String; 3]| words.iter().filter(|word| windows.contains(&word.as_bytes()[word.len() - 16..])).count();
+    assert_eq!(said[..201].iter().map(left).sum::<usize>(), 0, "of what was deleted");
+    assert!(said[201..].iter().all(|words| left(words) == 3));
+    let around = memory_graph::GraphStore::expand(&store, &lin(), &GraphQuery::of(["the mill"])).await.unwrap();
+    assert_eq!((around.entities.len(), around.entities[0].mentions), (32, 99));
 }

@@ -8,6 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use given::{embed, found, lin, near, open, options, turn, vector, write};
 use memory_core::{EmbeddingSpace, Error, ErrorKind, Job, Record, RecordStore};
 use memory_engine_sqlite::{Mismatch, SCHEMA, SqliteOptions, SqliteStore, migrate_down};
+use memory_graph::{EntityKind, Extraction, GraphEntry, GraphStoreExt, Mention};
 use memory_synonyms::{SynonymGroup, SynonymStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -278,13 +279,36 @@ async fn a_file_of_schema_two_is_read() {
     assert_eq!(everything, expected);
     assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), given::golden_groups());
     assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
+    let docker = Extraction { entities: vec![Mention::new("Docker", EntityKind::Other)], relations: Vec::new() };
+    memory_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(everything[1].clone(), docker)]).await.unwrap();
+    let found = store.entities(&lin(), &["docker"]).await.unwrap();
+    assert_eq!(found.entities[0].evidence, [everything[1].id], "it was brought to the latest schema");
 }
 
-/// The file was made by the first version that knows what was made from what, and logs changes of terms.
 #[tokio::test]
-async fn a_file_of_schema_three_is_read() {
+async fn going_back_to_schema_two_loses_the_graph_and_nothing_else() {
     let (_directory, path) = place();
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-3.sqlite"), &path).unwrap();
+    let store = open(&path).await;
+    let record = fill(&store).await;
+    let stored = RecordStore::get(&store, &lin(), &[record.id]).await.unwrap().remove(0).unwrap();
+    let tea = Extraction { entities: vec![Mention::new("Tea", EntityKind::Concept)], relations: Vec::new() };
+    let entry = GraphEntry::new(stored, tea);
+    memory_graph::GraphStore::upsert(&store, &lin(), std::slice::from_ref(&entry)).await.unwrap();
+    drop(store);
+    migrate_down(&path, 2).unwrap();
+    let store = open(&path).await;
+    assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (1, 2));
+    assert!(store.entities(&lin(), &["tea"]).await.unwrap().is_empty());
+    memory_graph::GraphStore::upsert(&store, &lin(), &[entry]).await.unwrap();
+    assert_eq!(store.entities(&lin(), &["tea"]).await.unwrap().entities.len(), 1);
+}
+
+/// The file was made by the first version that knows what was made from what, logs changes of terms, and has a graph and
+/// the companion's views.
+#[tokio::test]
+async fn a_file_of_schema_six_is_read() {
+    let (_directory, path) = place();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-6.sqlite"), &path).unwrap();
     let store = open(&path).await;
     let expected = given::golden();
     assert_eq!(store.derived(&lin(), &[expected[0].id]).await.unwrap(), [expected[1].id]);
@@ -295,6 +319,12 @@ async fn a_file_of_schema_three_is_read() {
         assert_eq!((found(&store, &lin(), "海鲜").await, found(&store, &lin(), "c++").await), (1, 1));
     }
     assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
+    let named =
+        memory_graph::GraphStore::expand(&store, &lin(), &memory_graph::GraphQuery::of(["Docker"])).await.unwrap();
+    assert_eq!((named.entities.len(), &named.entities[0].evidence), (1, &vec![expected[1].id]));
+    let look = Connection::open(&path).unwrap();
+    let rows = look.query_row("SELECT count(*) FROM conversations", [], |row| row.get::<_, u32>(0)).unwrap();
+    assert_eq!(rows, 3);
 }
 
 /// Makes the file above. Never again for a schema that was released: `cargo test -- --ignored make_the_golden_file`.
@@ -312,6 +342,9 @@ async fn make_the_golden_file() {
             store.acknowledge(&[pending.done()]).await.unwrap();
         }
     }
+    let stored = store.get(&lin(), &[given::golden()[1].id]).await.unwrap().remove(0).unwrap();
+    let says = Extraction { entities: vec![Mention::new("Docker", EntityKind::Concept)], relations: Vec::new() };
+    memory_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(stored, says)]).await.unwrap();
     let gone = turn(&lin(), "to be forgotten");
     RecordStore::put(&store, &lin(), vec![write(&gone)]).await.unwrap();
     RecordStore::delete(&store, &lin(), &[gone.id]).await.unwrap();

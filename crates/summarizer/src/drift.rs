@@ -67,11 +67,13 @@ impl TopicDrift {
         let vectors: Vec<&[f32]> = settled().filter_map(|seen| seen.embedding.as_deref()).collect();
         match next.embedding.as_deref().and_then(|vector| cosine_to_mean(vector, &vectors)) {
             Some(cosine) => between(cosine, self.far, self.near, drifting),
-            // Too few words tell nothing: "haha" goes on with whatever was there.
-            None if next.terms.iter().collect::<BTreeSet<_>>().len() < 3 => drifting,
             None => {
                 let known: BTreeSet<&String> = settled().flat_map(|seen| &seen.terms).collect();
                 let words: BTreeSet<&String> = next.terms.iter().collect();
+                // Too few words tell nothing: "haha" goes on with whatever was there.
+                if words.len() < LEAST_WORDS || known.len() < LEAST_KNOWN {
+                    return drifting;
+                }
                 let shared = words.intersection(&known).count() as f64 / words.len().max(1) as f64;
                 between(shared, self.far_words, self.near_words, drifting)
             }
@@ -81,8 +83,22 @@ impl TopicDrift {
     /// The place of the first turn of a new topic, once that is clear.
     pub(crate) fn changed(&self, window: &[Seen]) -> Option<usize> {
         let run = window.iter().rev().take_while(|seen| seen.drifting).count();
-        (run >= self.patience.max(1)).then(|| window.len() - run).filter(|first| *first > 0)
+        let first = (run >= self.patience.max(1)).then(|| window.len() - run).filter(|first| *first > 0)?;
+        let of_words = window[first..].iter().all(|seen| seen.embedding.is_none());
+        (!of_words || hangs_together(&window[first..])).then_some(first)
     }
+}
+
+/// A turn of fewer words says nothing of its topic, nor does a window of fewer.
+const LEAST_WORDS: usize = 5;
+const LEAST_KNOWN: usize = 25;
+
+/// Whether turns talk of one thing, in that some of their words come again: chat that wanders has no new topic.
+fn hangs_together(turns: &[Seen]) -> bool {
+    let sets: Vec<BTreeSet<&String>> = turns.iter().map(|seen| seen.terms.iter().collect()).collect();
+    let again = |word: &&&String| sets.iter().filter(|set| set.contains(**word)).count() > 1;
+    let all: BTreeSet<&String> = sets.iter().flatten().copied().collect();
+    turns.len() < 2 || all.iter().filter(again).count() >= 2
 }
 
 fn between(value: f64, far: f64, near: f64, before: bool) -> bool {

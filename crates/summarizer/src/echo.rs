@@ -116,12 +116,10 @@ fn units(text: &str) -> Vec<BTreeSet<String>> {
 pub(crate) fn features(folded: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut word = String::new();
-    let mut before = None;
+    let mut before: Option<char> = None;
     for c in folded.chars().chain([' ']) {
-        if is_han(c) {
-            if let Some(before) = before {
-                found.insert([before, c].iter().collect());
-            }
+        if let Some(before) = before.filter(|_| is_han(c)) {
+            found.insert([before, c].iter().collect());
         }
         before = is_han(c).then_some(c);
         if c.is_alphanumeric() && !is_han(c) {

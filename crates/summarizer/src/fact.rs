@@ -6,6 +6,7 @@ mod guard;
 mod patterns;
 mod plan;
 mod record;
+mod relatives;
 mod rules;
 mod slot;
 mod value;
@@ -28,7 +29,7 @@ pub use rules::RuleFacts;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Fact {
-    /// Whom it is about: [`Fact::USER`], or a name.
+    /// Whom it is about: [`Fact::USER`], or a name; a relative of theirs behind a dot, as in `user.sister`.
     pub subject: String,
     /// Which question it answers.
     pub slot: String,

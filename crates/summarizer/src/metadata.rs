@@ -7,7 +7,7 @@ mod entities;
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Error, Record, Result};
+use memory_core::{Error, Record, Result, text::normalize};
 use serde::{Deserialize, Serialize};
 
 pub use chat::ChatMetadata;
@@ -119,10 +119,17 @@ impl RuleMetadata {
         let own = without_injected(text);
         let own: String = own.chars().take(LONGEST).collect();
         let separator = Language::of(&own).pick("、", ", ");
-        let topic = key_phrases(&own, 2).join(separator);
+        let entities = entities::entities(&own, &self.known);
+        // Who is addressed is not what is talked of; where nothing else is said, it is.
+        let named = |phrase: &String| entities.iter().any(|name| normalize(name) == *phrase);
+        let phrases = key_phrases(&own, 4);
+        let (names, mut about): (Vec<String>, Vec<String>) = phrases.into_iter().partition(named);
+        about.extend(names);
+        about.truncate(2);
+        let topic = about.join(separator);
         TurnMetadata {
             topic: (!topic.is_empty()).then_some(topic),
-            entities: entities::entities(&own, &self.known),
+            entities,
             emotion: self.emotions.of(&own).map(str::to_owned),
         }
     }

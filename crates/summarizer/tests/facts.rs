@@ -4,7 +4,7 @@
 mod tables;
 
 use memory_core::{Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
-use memory_engine_summarizer::{Fact, Polarity, RuleFacts};
+use memory_engine_summarizer::{Cardinality, Fact, Polarity, RuleFacts};
 use tables::{CHINESE, CHINESE_NOTHING, ENGLISH, ENGLISH_NOTHING};
 
 /// A Wednesday.
@@ -163,4 +163,35 @@ fn a_subject_by_name_is_told_by_name() {
     said.speaker = Some("Joanna".into());
     let fact = RuleFacts::built_in().unwrap().facts(&[said]).remove(0);
     assert_eq!((fact.subject.as_str(), fact.text.as_str()), ("Joanna", "Joanna is allergic to cats."));
+}
+
+#[test]
+fn several_may_be_a_colleague_and_one_a_mother() {
+    let holds = |text: &str| found(text)[0].cardinality;
+    assert_eq!(holds("我同事今年29岁"), Cardinality::Many);
+    assert_eq!(holds("我妈妈今年52岁"), Cardinality::Single);
+    assert_eq!(holds("我今年29岁"), Cardinality::Single);
+}
+
+#[test]
+fn what_is_said_of_a_relative_is_theirs() {
+    for (text, subject, fact, told) in [
+        ("我女儿今年5岁", "user.女儿", "+age=5", "用户的女儿5岁。"),
+        ("我舅妈平时喜欢编程呢。", "user.舅妈", "+like=编程", "用户的舅妈喜欢编程。"),
+        ("我表姐在广州上班", "user.表姐", "+workplace=广州", "用户的表姐在广州工作。"),
+        ("My brother lives in Boston.", "user.brother", "+home=Boston", "The user's brother lives in Boston."),
+        (
+            "My mom is allergic to shellfish",
+            "user.mother",
+            "+allergy=shellfish",
+            "The user's mother is allergic to shellfish.",
+        ),
+    ] {
+        let facts = found(text);
+        assert_eq!(
+            facts.iter().map(|f| (f.subject.as_str(), short(f), f.text.as_str())).collect::<Vec<_>>(),
+            [(subject, fact.to_owned(), told)],
+            "{text}"
+        );
+    }
 }

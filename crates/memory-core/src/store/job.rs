@@ -14,6 +14,8 @@ pub enum Job {
     Keywords,
     /// Put its vector into the vector store.
     Embedding,
+    /// Cut it into parts, where it is long.
+    Chunks,
     /// Find out its topic, what it names and the feeling it shows.
     Metadata,
     /// Find the facts in it.
@@ -26,8 +28,8 @@ pub enum Job {
 
 impl Job {
     /// All of them, in the order in which they are best done.
-    pub const ALL: [Self; 6] =
-        [Self::Keywords, Self::Embedding, Self::Metadata, Self::Facts, Self::Graph, Self::Summary];
+    pub const ALL: [Self; 7] =
+        [Self::Keywords, Self::Embedding, Self::Chunks, Self::Metadata, Self::Facts, Self::Graph, Self::Summary];
 
     /// Those that every record waits for.
     pub const INDEXING: [Self; 2] = [Self::Keywords, Self::Embedding];
@@ -37,6 +39,7 @@ impl Job {
         match self {
             Self::Keywords => "keywords",
             Self::Embedding => "embedding",
+            Self::Chunks => "chunks",
             Self::Metadata => "metadata",
             Self::Facts => "facts",
             Self::Graph => "graph",

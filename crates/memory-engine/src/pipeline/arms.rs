@@ -77,7 +77,13 @@ pub(crate) async fn vector(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_>
 }
 
 /// The union of what the arms found, best first.
-pub(crate) fn fused(engine: &MemoryEngine, plan: &Plan<'_>, keyword: Words, vector: Vec<Hit>) -> Vec<Candidate> {
+pub(crate) fn fused(
+    engine: &MemoryEngine,
+    plan: &Plan<'_>,
+    keyword: Words,
+    vector: Vec<Hit>,
+    graph: Vec<Hit>,
+) -> Vec<Candidate> {
     let options = &plan.options;
     let semantic = engine.embedder().semantic_weight().clamp(0.0, 1.0);
     let weight = (options.vector_weight * semantic).max(options.spelling_weight).clamp(0.0, 1.0);
@@ -85,6 +91,8 @@ pub(crate) fn fused(engine: &MemoryEngine, plan: &Plan<'_>, keyword: Words, vect
     let rankings = [
         Ranking { weight: 1.0 - weight, hits: keyword.hits, zero: Some(Score::new(0.0)) },
         Ranking { weight, hits: vector, zero: None },
+        // It only ever adds: without a graph the weights of the others are what they were.
+        Ranking { weight: options.graph_weight.max(0.0), hits: graph, zero: Some(Score::new(0.0)) },
     ];
     let fusion = Fusion { method: options.fusion, candidates: plan.pool.saturating_mul(2) };
     let alone = |id: &RecordId| keyword.by_words_alone.as_ref().map(|words| words.get(id).copied().unwrap_or(0.0));

@@ -23,7 +23,7 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     pub(crate) fn of(fused: Fused) -> Self {
-        let places = [Arm::Keyword, Arm::Vector].into_iter().zip(&fused.places);
+        let places = [Arm::Keyword, Arm::Vector, Arm::Graph].into_iter().zip(&fused.places);
         let found = |(arm, place): (Arm, &Option<Place>)| {
             place.map(|place| Found { arm, rank: place.rank, score: place.score })
         };

@@ -1,6 +1,6 @@
 //! The last stage: reads the records of the best candidates, lets the boosts have their say, and puts repetitions behind.
 
-use memory_core::{ErrorKind, Record, RecordId, Result, Scope, Score};
+use memory_core::{ErrorKind, Kind, Record, RecordId, Result, Scope, Score};
 use memory_embedder::Embedder;
 use memory_reranker::Novelty;
 
@@ -109,14 +109,26 @@ fn told_apart(hits: &mut [RecallHit], plan: &Plan<'_>) -> usize {
     let mut novelty = Novelty::new(plan.options.near_duplicate);
     let (mut seen, mut fresh) = (Vec::new(), 0);
     for hit in hits {
-        hit.repeats = novelty.repeats(&hit.record.text).map(|n: usize| seen[n]);
-        seen.push(hit.record.id);
+        // A part repeats its whole, and the whole each of its parts.
+        let related = seen.iter().find(|(id, whole)| is_part(&hit.record, *id) || *whole == Some(hit.record.id));
+        let repeated = novelty.repeats(&hit.record.text).map(|n: usize| seen[n].0);
+        hit.repeats = related.map(|(id, _)| *id).or(repeated);
+        seen.push((hit.record.id, whole(&hit.record)));
         fresh += usize::from(hit.repeats.is_none());
         if fresh == plan.limit {
             break;
         }
     }
     fresh
+}
+
+/// What a part of a long turn is a part of.
+fn whole(record: &Record) -> Option<RecordId> {
+    record.derived_from.first().copied().filter(|_| record.kind == Kind::CHUNK)
+}
+
+fn is_part(record: &Record, of: RecordId) -> bool {
+    whole(record) == Some(of)
 }
 
 #[cfg(test)]

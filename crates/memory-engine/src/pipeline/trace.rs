@@ -28,6 +28,7 @@ pub(crate) enum Stage {
     Synonyms,
     Keyword,
     Vector,
+    Graph,
     Rerank,
     Neighbors,
     Fetch,
@@ -39,6 +40,7 @@ impl Stage {
             Self::Synonyms => "synonyms",
             Self::Keyword => "keyword",
             Self::Vector => "vector",
+            Self::Graph => "graph",
             Self::Rerank => "rerank",
             Self::Neighbors => "neighbors",
             Self::Fetch => "fetch",
@@ -48,7 +50,7 @@ impl Stage {
     const fn share(self) -> f64 {
         match self {
             Self::Synonyms => SYNONYMS,
-            Self::Keyword | Self::Vector => ARMS,
+            Self::Keyword | Self::Vector | Self::Graph => ARMS,
             Self::Rerank => RERANK,
             Self::Neighbors => NEIGHBORS,
             Self::Fetch => 1.0,

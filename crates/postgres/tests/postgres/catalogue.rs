@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memory_core::{Embedding, Field, Filter, Job, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Tombstone};
 use memory_engine_postgres::{Lookup, Mismatch, PostgresOptions, PostgresStore};
+use memory_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation, Seeds};
 use memory_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
 use memory_synonyms::{SynonymGroup, Verdict, WordPair};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
@@ -147,6 +148,7 @@ async fn everything(store: &PostgresStore) {
         if store.is_fuzzy() {
             store.fuzzy(&scope, "wrods", 9).await.unwrap();
         }
+        graph(store, &scope, &record).await;
         KeywordStore::delete(store, &scope, &[record.id]).await.unwrap();
         VectorStore::delete(store, &scope, &[record.id]).await.unwrap();
         RecordStore::delete(store, &scope, &[record.id]).await.unwrap();
@@ -156,6 +158,25 @@ async fn everything(store: &PostgresStore) {
         store.bury(&scope, &[tombstone]).await.unwrap();
         store.tombstones(&scope, None, 9).await.unwrap();
         synonyms(store, &scope).await;
+    }
+}
+
+async fn graph(store: &PostgresStore, scope: &Scope, record: &Record) {
+    let stored = store.get(scope, &[record.id]).await.unwrap().remove(0).unwrap();
+    let entities =
+        vec![Mention::new("Anna", EntityKind::Person).with_alias("Red"), Mention::new("Bob", EntityKind::Person)];
+    let extraction = Extraction { entities, relations: vec![Relation::new("Anna", "knows", "Bob")] };
+    let entry = GraphEntry::new(stored, extraction);
+    for filter in [None, Some(Filter::eq(Field::Metadata("mood".into()), "glad"))] {
+        memory_graph::GraphStore::upsert(store, scope, std::slice::from_ref(&entry)).await.unwrap();
+        for from in [Seeds::Names(vec!["red".into()]), Seeds::MostMentioned] {
+            let query = GraphQuery::new(from).with_hops(2).with_filter(filter.clone());
+            let found = memory_graph::GraphStore::expand(store, scope, &query).await.unwrap();
+            assert_eq!(found.edges.is_empty(), filter.is_some());
+        }
+        memory_graph::GraphStore::stats(store, scope).await.unwrap();
+        memory_graph::GraphStore::delete(store, scope, &[record.id]).await.unwrap();
+        memory_graph::GraphStore::clear(store, scope).await.unwrap();
     }
 }
 
@@ -212,6 +233,7 @@ pub(crate) async fn every_statement_names_its_namespace(_: &Database) {
             "keyword_doc",
             "vectors",
             "synonym_",
+            "graph_",
         ];
         if tables.iter().any(|table| sql.contains(table)) {
             seen += 1;

@@ -27,5 +27,8 @@ fn world(database: &Database, change: Change) -> World {
     let clock = clock();
     let options = change(database.with(space(), "conformance").with_clock(clock.clone()));
     let store = Arc::new(block_on(database.connect(options)));
-    World::new(store.clone(), store.clone(), store.clone(), clock).in_one_database().with_synonyms(store)
+    World::new(store.clone(), store.clone(), store.clone(), clock)
+        .in_one_database()
+        .with_synonyms(store.clone())
+        .with_graph(store)
 }

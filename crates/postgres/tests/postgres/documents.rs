@@ -124,9 +124,23 @@ pub(crate) async fn records_are_read_under_the_names_of_the_documents(database: 
         json!({"chapter": 2, "moment_name": "First", "affection_gained": 50}).as_object().unwrap().clone();
     let mut profile = Record::new(lin(), Kind::PROFILE, "curious", &SystemClock);
     profile.metadata = json!({"nickname": "Lin", "affection": 120, "odd": "x"}).as_object().unwrap().clone();
-    let mut log = Record::new(lin(), Kind::new("affection"), "a message", &SystemClock);
+    let mut log = Record::new(lin(), Kind::ledger("affection"), "a message", &SystemClock);
     log.metadata = json!({"delta": 1, "before_value": 119, "after_value": 120}).as_object().unwrap().clone();
-    let records = [&said, &reply, &summary, &moment, &profile, &log];
+    // Another companion of the same user, whose state is a ledger.
+    let kai = lin().with_agent("kai").unwrap();
+    let mut state = Record::new(kai.clone(), Kind::ledger("companion"), "affection 3500", &SystemClock);
+    state.metadata = json!({"affection": 3500, "current_chapter": 3, "total_messages": 412, "consecutive_days": 5,
+        "last_active_micros": 1_772_000_000_123_456_i64})
+    .as_object()
+    .unwrap()
+    .clone();
+    let mut of_kai = Record::new(kai, Kind::PROFILE, "称呼：小明", &SystemClock);
+    of_kai.metadata = json!({"nickname": "小明", "personality_summary": "话不多", "affection": 3490,
+        "recent_topics": "加班"})
+    .as_object()
+    .unwrap()
+    .clone();
+    let records = [&said, &reply, &summary, &moment, &profile, &log, &state, &of_kai];
     store.put(&lin(), records.into_iter().map(write).collect()).await.unwrap();
     let mut look = database.look().await;
     let mut one = async |sql: &'static str| -> String {
@@ -148,8 +162,11 @@ pub(crate) async fn records_are_read_under_the_names_of_the_documents(database: 
         "SELECT concat_ws(',', id, chapter, moment_name, user_response, affection_gained, status) FROM key_moments";
     assert_eq!(one(moments).await, "first_meet,2,First,You are my friend,50,completed");
     let profiles =
-        "SELECT concat_ws(',', user_id, nickname, affection, current_chapter, personality_summary) FROM user_profiles";
-    assert_eq!(one(profiles).await, "lin,Lin,120,1,curious");
+        "SELECT concat_ws(',', user_id, agent, nickname, affection, current_chapter, personality_summary, recent_topics,
+        total_messages, consecutive_days, last_active_at < timestamptz '2026-03-01') FROM user_profiles ORDER BY agent";
+    assert_eq!(one(profiles).await, "lin,,Lin,120,1,curious,0,0,f | lin,kai,小明,3500,3,话不多,加班,412,5,t");
+    let books = "SELECT count(*)::text FROM memory_events WHERE kind LIKE 'ledger/%'";
+    assert_eq!(one(books).await, "0", "books are no events");
     let logs = "SELECT concat_ws(',', user_id, delta, reason, before_value, after_value) FROM affection_logs";
     assert_eq!(one(logs).await, "lin,1,a message,119,120");
     let times = "SELECT concat_ws(',', memory_time(1772000000123456), memory_time(-1), memory_time(9223372036854775807) > now(),

@@ -52,7 +52,7 @@ pub(crate) fn readied(masked: &str) -> String {
             '’' | '‘' | '＇' => plain.push('\''),
             MASK if plain.ends_with(MASK) => {}
             '"' | '“' | '”' | '「' | '」' | '『' | '』' | '*' | '_' => {}
-            '\u{ff01}'..='\u{ff5e}' if c.is_alphanumeric() => plain.extend(normalize(&c.to_string()).chars()),
+            '\u{ff01}'..='\u{ff5e}' if c.is_alphanumeric() => plain.push_str(&normalize(&c.to_string())),
             _ => plain.push(c),
         }
     }
@@ -73,7 +73,7 @@ pub(crate) fn is_serious(sentence: &str) -> bool {
 /// Whether what stands before a match lets it be the speaker's own statement, and what stands behind it keeps it one.
 pub(crate) fn is_stated(sentence: &str, found: Range<usize>) -> bool {
     let (before, after) = (&sentence[..found.start], &sentence[found.end..]);
-    let clause = before.rfind(|c| is_clause_end(c)).map_or(before, |at| {
+    let clause = before.rfind(is_clause_end).map_or(before, |at| {
         let c = before[at..].chars().next().map_or(1, char::len_utf8);
         &before[at + c..]
     });

@@ -63,10 +63,10 @@ static WEEKDAY: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn plans(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<Plan> {
     let mut found = Vec::new();
     for (pattern, language) in [(&ZH_OFF, Language::Chinese), (&OFF, Language::English)] {
-        if let Some((event, range)) = event(pattern, sentence) {
-            if guard::is_stated(sentence, subject(sentence, &range)..range.end) {
-                found.push(Plan { event, when: None, changed: true, language });
-            }
+        let stated =
+            |(_, range): &(String, Range<usize>)| guard::is_stated(sentence, subject(sentence, range)..range.end);
+        if let Some((event, _)) = event(pattern, sentence).filter(stated) {
+            found.push(Plan { event, when: None, changed: true, language });
         }
     }
     for (range, when) in dates(sentence, said, zone) {

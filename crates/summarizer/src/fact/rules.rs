@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::{
     Cardinality, Evidence, Fact, FactExtractor, FactKind, FactPatterns, Facts, Language, Polarity,
     echo::without_injected,
-    fact::{guard, patterns::Pattern, plan::plans},
+    fact::{guard, patterns::Pattern, plan::plans, relatives, slot::family},
     sentences,
     spoken::{self, FICTION},
 };
@@ -155,12 +155,32 @@ impl RuleFacts {
     }
 
     fn sentence(&self, sentence: &str, quote: &str, said: &Said<'_>, found: &mut Vec<Fact>) {
+        self.statement(sentence, quote, said, found);
+        if let Some((relative, turned)) = relatives::turned(sentence) {
+            let subject = format!("{}.{relative}", said.subject);
+            let of_relative = Said { subject: &subject, evidence: said.evidence.clone(), ..*said };
+            let mut theirs = Vec::new();
+            self.statement(&turned, quote, &of_relative, &mut theirs);
+            // What they are called is known already, as a fact of the speaker.
+            theirs.retain(|fact| !["name", "nickname", "family"].contains(&family(&fact.slot)));
+            // Nobody can tell which of several sisters is meant: what is said of one must not end what was said of another.
+            if !relatives::is_only_one(&relative) {
+                theirs.iter_mut().for_each(|fact| fact.cardinality = Cardinality::Many);
+            }
+            found.extend(theirs);
+        }
+    }
+
+    fn statement(&self, sentence: &str, quote: &str, said: &Said<'_>, found: &mut Vec<Fact>) {
         if !guard::is_serious(sentence) {
             return;
         }
         let mut add = |fact: Fact| {
             let same = |known: &Fact| {
-                known.slot == fact.slot && known.polarity == fact.polarity && known.value_key() == fact.value_key()
+                known.subject == fact.subject
+                    && known.slot == fact.slot
+                    && known.polarity == fact.polarity
+                    && known.value_key() == fact.value_key()
             };
             if !found.iter().any(same) {
                 found.push(fact);
@@ -248,15 +268,14 @@ fn read(pattern: &Pattern, sentence: &str) -> Vec<(String, String, Language)> {
         let Some(whole) = captures.get(0) else { continue };
         let (mut end, mut value) = (whole.end(), captures.name("v").map(|value| value.as_str()));
         // Before a question only what stands before its comma is stated.
-        if let (true, Some(named)) = (asked, captures.name("v")) {
-            if let Some(comma) = named.as_str().find([',', '，']) {
-                (end, value) = (named.start() + comma, Some(&named.as_str()[..comma]));
-            }
+        let named = captures.name("v").filter(|_| asked);
+        if let Some((named, comma)) = named.and_then(|named| Some((named, named.as_str().find([',', '，'])?))) {
+            (end, value) = (named.start() + comma, Some(&named.as_str()[..comma]));
         }
         if !guard::is_stated(sentence, whole.start()..end) {
             continue;
         }
-        let which = captures.name("r").map(|which| kin(&which.as_str().to_lowercase()).to_owned());
+        let which = captures.name("r").map(|which| relatives::one_name(&which.as_str().to_lowercase()).to_owned());
         if which.as_deref().is_some_and(|which| !is_category(which)) {
             continue;
         }
@@ -273,28 +292,6 @@ fn read(pattern: &Pattern, sentence: &str) -> Vec<(String, String, Language)> {
         }
     }
     found
-}
-
-/// One name for each relative.
-fn kin(word: &str) -> &str {
-    match word {
-        "mom" | "mum" => "mother",
-        "dad" => "father",
-        "grandma" => "grandmother",
-        "grandpa" => "grandfather",
-        "puppy" => "dog",
-        "kitten" => "cat",
-        "flatmate" => "roommate",
-        "母亲" | "老妈" => "妈妈",
-        "父亲" | "老爸" => "爸爸",
-        "丈夫" => "老公",
-        "妻子" => "老婆",
-        "男友" => "男朋友",
-        "女友" => "女朋友",
-        "狗狗" | "小狗" => "狗",
-        "猫咪" | "小猫" => "猫",
-        other => other,
-    }
 }
 
 /// Whether a favourite can be of that sort: a part or a moment of something is no lasting one.

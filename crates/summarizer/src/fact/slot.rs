@@ -97,9 +97,16 @@ impl Slot {
 }
 
 fn filled(form: &str, fact: &Fact, language: Language) -> String {
-    let subject = match fact.subject.as_str() {
+    let (whose, relative) =
+        fact.subject.split_once('.').map_or((fact.subject.as_str(), None), |(whose, kin)| (whose, Some(kin)));
+    let whose = match whose {
         Fact::USER => language.pick("用户", "The user").to_owned(),
+        _ if relative.is_none_or(|kin| kin.contains(' ') || kin.is_empty()) => one_line(&fact.subject),
         name => one_line(name),
+    };
+    let subject = match relative.filter(|kin| !kin.is_empty() && !kin.contains(' ')) {
+        Some(kin) => language.pick(format!("{whose}的{kin}"), format!("{whose}'s {kin}")),
+        None => whose,
     };
     let rest = fact.slot.split_once('.').map_or("", |(_, rest)| rest);
     let value = if fact.value == Fact::ANY { language.pick("任何", "any") } else { fact.value.as_str() };

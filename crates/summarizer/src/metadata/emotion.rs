@@ -1,16 +1,13 @@
 //! Feelings by their words.
 
-use memory_core::{phrases::stands_alone, text::normalize};
-use serde::{Deserialize, Serialize};
-
 use crate::sentences;
+use memory_core::{phrases::stands_alone, text::normalize};
 
 /// Words for feelings, by the names of the feelings.
 ///
 /// A denied joy is sadness ("不开心", "not very happy"); any other feeling that is denied is none ("don't worry", "别难过"), nor is
 /// one that is wished, asked for, or somebody else's ("生日快乐", "你开心吗", "she is angry").
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emotions(Vec<(String, Vec<String>)>);
 
 const MISSING: &str = "想念";
@@ -250,7 +247,7 @@ const WISHES: &[&str] = &[
 
 impl Default for Emotions {
     fn default() -> Self {
-        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let owned = |words: &[&str]| words.iter().map(|word| normalize(word)).collect();
         Self(WORDS.iter().map(|(name, words)| ((*name).to_owned(), owned(words))).collect())
     }
 }
@@ -259,7 +256,7 @@ impl Emotions {
     /// More words for a feeling, or a feeling of the caller's own.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let (name, words) = (name.into(), words.into_iter().map(Into::into));
+        let (name, words) = (name.into(), words.into_iter().map(|word| normalize(&word.into())));
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => known.extend(words),
             None => self.0.push((name, words.collect())),
@@ -299,8 +296,10 @@ impl Emotions {
         let mut shown = Vec::new();
         for (name, words) in &self.0 {
             let found = words.iter().find_map(|word| {
-                let word = normalize(word);
-                clause.match_indices(&word).map(|(at, _)| at).find(|at| stands_alone(clause, *at, at + word.len()))
+                clause
+                    .match_indices(word.as_str())
+                    .map(|(at, _)| at)
+                    .find(|at| stands_alone(clause, *at, at + word.len()))
             });
             let Some(at) = found else { continue };
             let before = clause[..at].trim_end();

@@ -17,7 +17,7 @@ const CHINESE: &str = concat!(
     "|(?:叫做?|名叫|是叫|名字是)(?P<called>[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文]\\p{Han}{1,2})(?:$|[^\\p{Han}]|的|了|是|，)",
     "|(?P<person>[小老阿][王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯董程曹袁邓许沈曾彭吕苏卢蒋蔡贾丁魏薛叶余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊陆孔崔康毛邱秦顾侯邵孟龙段雷钱汤尹黎易乔贺龚明红雨美丽芳强伟军])",
     "|(?P<titled>[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯董程曹袁邓许沈曾彭吕苏卢蒋蔡贾丁魏薛叶余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊陆孔崔康毛邱秦顾侯邵孟龙段雷钱汤尹黎易乔贺龚](?:先生|女士|老师|医生|经理|主任|教授|律师|师傅|阿姨|叔叔|总监|护士|警官|同学|小姐))",
-    "|(?P<place>(?:北京|上海|天津|重庆|广州|深圳|东莞|佛山|珠海|杭州|宁波|温州|绍兴|南京|苏州|无锡|常州|徐州|扬州|福州|厦门|泉州|济南|青岛|烟台|威海|石家庄|郑州|洛阳|武汉|长沙|成都|西安|太原|沈阳|大连|长春|哈尔滨|合肥|南昌|南宁|桂林|贵阳|昆明|大理|丽江|海口|三亚|兰州|西宁|银川|乌鲁木齐|拉萨|呼和浩特|香港|澳门|台湾|台北|高雄|美国|英国|法国|德国|日本|东京|大阪|京都|韩国|首尔|新加坡|马来西亚|泰国|曼谷|越南|印度|俄罗斯|加拿大|多伦多|温哥华|澳大利亚|悉尼|墨尔本|新西兰|意大利|西班牙|葡萄牙|荷兰|瑞士|瑞典|挪威|纽约|伦敦|巴黎|柏林|洛杉矶|旧金山|广东|浙江|江苏|福建|山东|河北|河南|湖北|湖南|四川|陕西|山西|辽宁|吉林|黑龙江|安徽|江西|广西|贵州|云南|海南|甘肃|青海|宁夏|新疆|西藏|内蒙古)(?:省|市)?)(?:$|[^大学院公银])",
+    "|(?P<place>(?:北京|上海|天津|重庆|广州|深圳|东莞|佛山|珠海|杭州|宁波|温州|绍兴|南京|苏州|无锡|常州|徐州|扬州|福州|厦门|泉州|济南|青岛|烟台|威海|石家庄|郑州|洛阳|武汉|长沙|成都|西安|太原|沈阳|大连|长春|哈尔滨|合肥|南昌|南宁|桂林|贵阳|昆明|大理|丽江|海口|三亚|兰州|西宁|银川|乌鲁木齐|拉萨|呼和浩特|香港|澳门|台湾|台北|高雄|美国|英国|法国|德国|日本|东京|大阪|京都|韩国|首尔|新加坡|马来西亚|泰国|曼谷|越南|印度|俄罗斯|加拿大|多伦多|温哥华|澳大利亚|悉尼|墨尔本|新西兰|意大利|西班牙|葡萄牙|荷兰|瑞士|瑞典|挪威|纽约|伦敦|巴黎|柏林|洛杉矶|旧金山|广东|浙江|江苏|福建|山东|河北|河南|湖北|湖南|四川|陕西|山西|辽宁|吉林|黑龙江|安徽|江西|广西|贵州|云南|海南|甘肃|青海|宁夏|新疆|西藏|内蒙古)(?:省|市)?)",
 );
 /// What an institution or a place is called by at its end.
 static ENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -46,6 +46,7 @@ const CAPITALS: &[&str] = &[
     "november",
     "december",
     "btw",
+    "bye",
     "omg",
     "ok",
     "lol",
@@ -123,7 +124,7 @@ pub(super) fn entities(text: &str, known: &[String]) -> Vec<String> {
     }
     chinese(text, &mut found);
     western(text, &mut found);
-    found.sort_by_key(|(at, _)| *at);
+    found.sort_by_key(|(at, name)| (*at, std::cmp::Reverse(name.len())));
     let mut names: Vec<String> = Vec::new();
     for (_, name) in found {
         if !names
@@ -153,7 +154,7 @@ fn chinese(text: &str, found: &mut Vec<(usize, String)>) {
         let mut start = end.start();
         for (at, c) in before.char_indices().rev().take(8) {
             let inside = c == '和' && before[..at].ends_with('协');
-            if !inside && (!is_han(c) && !c.is_ascii_alphanumeric() || "的在去到了和跟与我你他她是从把被这那个家所座有们吗呢吧想要会来回过找给开逛让对叫进往离就都也还很不没又再及或由向".contains(c)) {
+            if !inside && (!is_han(c) || "的在去到了和跟与我你他她是从把被这那个家所座有们吗呢吧想要会来回过找给开逛让对叫进往离就都也还很不没又再及或由向".contains(c)) {
                 break;
             }
             start = at;
@@ -203,10 +204,8 @@ fn western(text: &str, found: &mut Vec<(usize, String)>) {
             let plain = is_stop(&lower) || CAPITALS.contains(&lower.as_str()) || lower.contains('\'');
             // Behind a capital comes more of the name, or the name is by itself.
             let next = sentence[end..].trim_start().chars().next().is_some_and(char::is_uppercase);
-            let opens = first
-                && !next
-                && !sentence[..at].chars().any(is_han)
-                && sentence[end..].chars().any(char::is_alphabetic);
+            let opens =
+                first && !next && !sentence.chars().any(is_han) && sentence[end..].chars().any(char::is_alphabetic);
             let owns = sentence[at..end].ends_with("'s") || sentence[at..end].ends_with("’s");
             let common = opens && !owns && lower.chars().count() > 1 && !sentence[end..].starts_with(',');
             if capital && !plain && !common && !shouted {

@@ -77,6 +77,8 @@ impl Summarizer for ExtractiveSummarizer {
 
 fn candidates(turns: &[&Record], said: &[String], request: &SummaryRequest, language: Language) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
+    // Who is spoken to is in every other sentence, and makes none of them central.
+    let names: BTreeSet<String> = turns.iter().filter_map(|turn| turn.named_speaker()).flat_map(terms).collect();
     let mut asked: Option<String> = None;
     for (turn, text) in turns.iter().zip(said) {
         let assistant = spoken::is_assistant(turn);
@@ -89,7 +91,7 @@ fn candidates(turns: &[&Record], said: &[String], request: &SummaryRequest, lang
         let last = ranges.len().saturating_sub(1);
         let mut question = None;
         for (n, range) in ranges.into_iter().enumerate() {
-            let sentence = one_line(text[range].trim_start_matches(['-', '*', '#', '>', ' ', '•']));
+            let sentence = plain(&text[range]);
             let length = sentence.chars().count();
             let asks = sentence.ends_with(['?', '？']) || sentence.ends_with('吗');
             if n == last && asks && length <= 60 {
@@ -100,9 +102,13 @@ fn candidates(turns: &[&Record], said: &[String], request: &SummaryRequest, lang
                 Some(question) => format!("{question} {sentence}"),
                 None => sentence,
             };
-            let terms: BTreeSet<String> = terms(&told).into_iter().collect();
-            let plain = !told.starts_with("```") && !told.contains("://") && told.chars().count() <= LONGEST;
-            if terms.len() < 2 || !plain {
+            let mut terms: BTreeSet<String> = terms(&told).into_iter().collect();
+            terms.retain(|term| !names.contains(term));
+            let tellable = !told.starts_with("```")
+                && !told.starts_with('[')
+                && !told.contains("://")
+                && told.chars().count() <= LONGEST;
+            if terms.len() < 2 || !tellable {
                 continue;
             }
             let mut weight = if assistant { 0.6 } else { 1.0 };
@@ -110,6 +116,8 @@ fn candidates(turns: &[&Record], said: &[String], request: &SummaryRequest, lang
             // A number or a date is what one looks for later; the first sentence of a turn says what it is about.
             weight *= if told.chars().any(|c| c.is_ascii_digit()) { 1.15 } else { 1.0 };
             weight *= if n == 0 { 1.1 } else { 1.0 };
+            // What is said to please the other tells little.
+            weight *= if is_courtesy(&told) { 0.4 } else { 1.0 };
             weight *= if told.contains('我') || told.contains("I ") || told.contains("I'") || told.contains("my ") {
                 1.25
             } else {
@@ -123,6 +131,65 @@ fn candidates(turns: &[&Record], said: &[String], request: &SummaryRequest, lang
     let over = found.len().saturating_sub(MOST_SENTENCES);
     found.drain(..over);
     found
+}
+
+/// A sentence on one line, without the marks and the numbers of lists.
+fn plain(sentence: &str) -> String {
+    let bare = sentence.trim_start_matches(['-', '*', '#', '>', ' ', '•']).replace("**", "");
+    let digits = bare.len() - bare.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let rest = &bare[digits..];
+    let numbered =
+        digits > 0 && digits < 3 && (rest.starts_with(". ") || rest.starts_with(") ") || rest.starts_with('、'));
+    one_line(if numbered { rest.trim_start_matches(['.', ')', '、', ' ']) } else { &bare })
+}
+
+/// Whether a sentence thanks, wishes, praises or greets.
+fn is_courtesy(sentence: &str) -> bool {
+    const OPENINGS: &[&str] = &[
+        "wow",
+        "thanks",
+        "thank you",
+        "congrat",
+        "glad ",
+        "great to hear",
+        "hey",
+        "hi ",
+        "hi,",
+        "hello",
+        "good luck",
+        "that's great",
+        "that's awesome",
+        "sounds",
+        "awesome",
+        "you're ",
+        "you've ",
+        "bye",
+        "aww",
+        "cool",
+        "nice",
+        "absolutely",
+        "i'd be happy to",
+        "feel free",
+        "let me know",
+        "if you have any",
+        "remember,",
+        "谢谢",
+        "恭喜",
+        "加油",
+        "祝",
+        "不客气",
+        "你好",
+        "再见",
+        "晚安",
+        "太棒了",
+        "好的",
+        "没问题",
+        "如果你",
+        "希望你",
+        "哈哈",
+    ];
+    let folded = sentence.to_lowercase();
+    OPENINGS.iter().any(|opening| folded.starts_with(opening))
 }
 
 /// How central each sentence is, by a walk over those it shares words with.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// Keeps the values of the keys that were used last, up to what they may cost together.
 #[derive(Debug)]
-pub(crate) struct Recent<K, V> {
+pub struct Recent<K, V> {
     most: usize,
     cost: usize,
     clock: u64,
@@ -22,12 +22,12 @@ struct Kept<V> {
 
 impl<K: Hash + Eq, V: Clone> Recent<K, V> {
     /// Room for values that cost `most` together.
-    pub(crate) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Self { most, cost: 0, clock: 0, values: FxHashMap::default() }
     }
 
     /// The value of a key, if it is still there.
-    pub(crate) fn get<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    pub fn get<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: std::borrow::Borrow<Q>,
     {
@@ -39,7 +39,7 @@ impl<K: Hash + Eq, V: Clone> Recent<K, V> {
 
     /// Keeps a value, in place of an earlier one. When there is no room for it, the half of the others that was not used
     /// for longest goes, and again, until there is. One that costs more than there is room for is not kept.
-    pub(crate) fn put(&mut self, key: K, value: V, cost: usize) {
+    pub fn put(&mut self, key: K, value: V, cost: usize) {
         if cost > self.most {
             return;
         }

@@ -1,0 +1,182 @@
+//! Who the companion is: a pack of TOML and Markdown.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use memory_core::{Error, ErrorKind, Result};
+use serde::Deserialize;
+
+use crate::{AffectionRules, Budgets, Language, MOST_AFFECTION, MomentRule, Stage, Stages};
+
+/// Everything that is particular to one companion: its name, its persona, its stages, its key moments, and the numbers.
+///
+/// A pack is a folder with a `pack.toml`; texts stand in it, or in Markdown files beside it that it names.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Pack {
+    /// What the companion is called.
+    pub name: String,
+    /// The language of headings and labels.
+    pub language: Language,
+    /// Who it is: what the model is always told.
+    pub persona: String,
+    /// How it is, stage by stage.
+    pub stages: Stages,
+    /// The moments that are kept for ever.
+    pub moments: Vec<MomentRule>,
+    /// What profiles have besides the usual lines.
+    pub profile_details: Vec<String>,
+    /// How affection grows and fades.
+    pub affection: AffectionRules,
+    /// The budgets of the context.
+    pub budgets: Budgets,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    #[serde(default)]
+    language: Language,
+    persona: String,
+    stages: Vec<StageEntry>,
+    #[serde(default)]
+    moments: Vec<MomentRule>,
+    #[serde(default)]
+    profile_details: Vec<String>,
+    #[serde(default)]
+    affection: AffectionRules,
+    #[serde(default)]
+    budgets: Budgets,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StageEntry {
+    name: String,
+    from: i32,
+    #[serde(default)]
+    keywords: Vec<String>,
+    text: String,
+}
+
+fn wrong(message: String) -> Error {
+    Error::invalid("companion pack", message)
+}
+
+impl Pack {
+    /// The example that comes with the crate, in Chinese: Aicy, who came from far away to learn what people are like.
+    ///
+    /// # Errors
+    /// None; a test reads it.
+    pub fn example() -> Result<Self> {
+        let texts = [
+            ("persona.md", include_str!("../pack/persona.md")),
+            ("stages/1-observer.md", include_str!("../pack/stages/1-observer.md")),
+            ("stages/2-puzzled.md", include_str!("../pack/stages/2-puzzled.md")),
+            ("stages/3-learner.md", include_str!("../pack/stages/3-learner.md")),
+            ("stages/4-feeling.md", include_str!("../pack/stages/4-feeling.md")),
+            ("stages/5-choosing.md", include_str!("../pack/stages/5-choosing.md")),
+            ("stages/6-farewell.md", include_str!("../pack/stages/6-farewell.md")),
+        ];
+        let missing = |name: &str| wrong(format!("the example has no file {name}"));
+        Self::from_toml(include_str!("../pack/pack.toml"), |name| {
+            texts
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, text)| (*text).to_owned())
+                .ok_or_else(|| missing(name))
+        })
+    }
+
+    /// Reads the pack in a folder.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no `pack.toml` or a file that it names; `Unavailable` when one cannot be read; as
+    /// [`from_toml`](Self::from_toml).
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
+        let folder = folder.as_ref();
+        let read = |name: &str| {
+            fs::read_to_string(folder.join(name)).map_err(|e| {
+                let missing = e.kind() == std::io::ErrorKind::NotFound;
+                let kind = if missing { ErrorKind::NotFound } else { ErrorKind::Unavailable };
+                let message = format!("{} cannot be read", folder.join(name).display());
+                Error::new(kind, "companion pack", message).with_source(e)
+            })
+        };
+        Self::from_toml(&read("pack.toml")?, read)
+    }
+
+    /// Reads a pack. A persona or a stage's text that ends with `.md` and has one line is the name of a file: `read` gives what
+    /// is in it. Names that lead out of the folder are refused.
+    ///
+    /// # Errors
+    /// `InvalidInput` with line and column for what is no TOML or no field of ours, for stages that are out of order, and for
+    /// key moments that could never come or that two have the id of; whatever `read` fails with.
+    pub fn from_toml(text: &str, read: impl Fn(&str) -> Result<String>) -> Result<Self> {
+        let file: File = toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
+        let text_of = |text: String| {
+            if !text.ends_with(".md") || text.contains('\n') {
+                return Ok(text);
+            }
+            let plain = |part: &str| !part.is_empty() && part != ".." && !part.contains(['\\', ':']);
+            if !text.split('/').all(plain) {
+                return Err(wrong(format!("'{text}' leads out of the pack; name a file in it")));
+            }
+            read(&text)
+        };
+        let name = file.name.trim().to_owned();
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err(wrong("the companion has no name; write name = \"…\"".into()));
+        }
+        let persona = text_of(file.persona)?;
+        if persona.trim().is_empty() {
+            return Err(wrong("the persona is empty; say who the companion is".into()));
+        }
+        let stage = |entry: StageEntry| {
+            let StageEntry { name, from, keywords, text } = entry;
+            Ok(Stage { name, from, keywords, text: text_of(text)? })
+        };
+        let stages = Stages::new(file.stages.into_iter().map(stage).collect::<Result<_>>()?)?;
+        let pack = Self {
+            name,
+            language: file.language,
+            persona,
+            stages,
+            moments: file.moments,
+            profile_details: file.profile_details,
+            affection: file.affection,
+            budgets: file.budgets,
+        };
+        pack.check_moments()?;
+        Ok(pack)
+    }
+
+    fn check_moments(&self) -> Result<()> {
+        let mut ids = BTreeSet::new();
+        for rule in &self.moments {
+            let id = &rule.id;
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            if id.is_empty() || id.len() > 64 || !id.chars().all(plain) {
+                return Err(wrong(format!(
+                    "'{id}' is no id of a key moment; write letters, digits and '_', 64 at the most"
+                )));
+            }
+            if !ids.insert(id) {
+                return Err(wrong(format!("two key moments have the id '{id}'; each needs its own")));
+            }
+            if rule.from > rule.until || rule.until < 0 || rule.from > MOST_AFFECTION {
+                return Err(wrong(format!(
+                    "'{id}' could never come: it needs affection from {} to {}",
+                    rule.from, rule.until
+                )));
+            }
+            if rule.outcomes.is_empty() || rule.outcomes.iter().any(|outcome| outcome.name.trim().is_empty()) {
+                return Err(wrong(format!("'{id}' has no outcome, or one without a name; write [[moments.outcomes]]")));
+            }
+            if rule.words.iter().any(|word| memory_core::phrases::fold(word).is_empty()) {
+                return Err(wrong(format!("a word of '{id}' is empty; it would fit every message")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! Key moments, from the coarse filter to the verdict.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeSet;
+
+use memory_engine_companion::{Language, MomentRule, Pack, ReplyFilter, Verdict};
+use proptest::prelude::*;
+
+fn rule(id: &str) -> MomentRule {
+    Pack::example().unwrap().moments.into_iter().find(|rule| rule.id == id).unwrap()
+}
+
+#[test]
+fn a_message_may_bring_about_what_fits_its_affection_and_words_and_is_not_there_yet() {
+    let rules = Pack::example().unwrap().moments;
+    let candidate = |affection, there: &[&str], text| {
+        let there: BTreeSet<String> = there.iter().map(|&id| id.to_owned()).collect();
+        MomentRule::candidate(&rules, affection, &there, text).map(|rule| rule.id.clone())
+    };
+    assert_eq!(candidate(0, &[], "你好呀").as_deref(), Some("first_meet"));
+    assert_eq!(candidate(0, &[], "ＨＥＬＬＯ").as_deref(), Some("first_meet"));
+    assert_eq!(candidate(0, &[], "this is nothing"), None, "hi within a word is no greeting");
+    assert_eq!(candidate(0, &["first_meet"], "你好呀"), None);
+    assert_eq!(candidate(3500, &[], "你的分析错了").as_deref(), Some("first_mistake"));
+    assert_eq!(candidate(3500, &[], "Your analysis was WRONG").as_deref(), Some("first_mistake"));
+    for affection in [999, 5000] {
+        assert_eq!(candidate(affection, &[], "你的分析错了"), None);
+    }
+}
+
+#[test]
+fn the_section_begins_as_the_document_has_it() {
+    let section = rule("first_mistake").section(Language::Chinese);
+    let document = "【可能触发的关键时刻】\n当前可能触发：#4 第一次犯错\n\n触发条件：用户对 Aicy 的错误分析做出回应\n\
+                    如果用户表现出包容/原谅，触发该时刻，并在回复中体现 Aicy 的成长。\n";
+    assert!(section.starts_with(document), "{section}");
+    insta::assert_snapshot!(section);
+    insta::assert_snapshot!(rule("first_meet").section(Language::English));
+}
+
+#[test]
+fn a_verdict_is_read_as_it_was_asked_for_and_as_models_vary_it() {
+    let rule = rule("first_mistake");
+    let read = |text: &str| match rule.verdict(Some(text)) {
+        Verdict::Came(outcome) => outcome.name.clone(),
+        Verdict::DidNot => "none".into(),
+        Verdict::Unclear => "unclear".into(),
+    };
+    for (text, expected) in [
+        (r#"{"moment":"first_mistake","outcome":"原谅"}"#, "原谅"),
+        (r#"{"moment":"first_mistake","outcome":"責備"}"#, "责备"),
+        ("```json\n{'moment': 4, outcome}\n```", "unclear"),
+        ("```json\n{\"moment\": 4, \"outcome\": \"原谅\",}\n```", "原谅"),
+        (r#"{"moment":"first_mistake","outcome":"none"}"#, "none"),
+        (r#"{"moment":"first_mistake","triggered":false}"#, "none"),
+        (r#"{"moment":"first_mistake","triggered":true}"#, "原谅"),
+        (r#"{"moment":"first_mistake","outcome":"原谅","triggered":"no"}"#, "none"),
+        (r#"{"moment":"confession","outcome":"认真"}"#, "none"),
+        (r#"{"outcome":"用户原谅了她"}"#, "原谅"),
+        ("first_mistake: 原谅", "原谅"),
+        ("first_mistake：责备", "责备"),
+        ("触发", "原谅"),
+        ("未触发", "none"),
+        ("yes", "原谅"),
+        ("No.", "none"),
+        ("", "unclear"),
+        ("{}", "unclear"),
+        ("原谅还是责备", "unclear"),
+        ("嗯", "unclear"),
+    ] {
+        assert_eq!(read(text), expected, "{text}");
+    }
+    assert_eq!(rule.verdict(None), Verdict::Unclear);
+}
+
+#[test]
+fn the_user_does_not_see_the_verdict_nor_a_thought() {
+    for (reply, seen, verdict) in [
+        ("好呀～\n<verdict>{\"outcome\":\"x\"}</verdict>", "好呀～", Some("{\"outcome\":\"x\"}")),
+        ("好呀～", "好呀～", None),
+        ("好呀～ <VERDICT id='1'> yes </Verdict >\n", "好呀～", Some("yes")),
+        ("好呀～＜verdict＞是＜／verdict＞", "好呀～", Some("是")),
+        ("a\n<verdict>no</verdict>\nb", "a\n\nb", Some("no")),
+        ("a <verdict>{\"outcome\":\"x\"}\n再见", "a \n再见", Some("{\"outcome\":\"x\"}")),
+        ("a <verdict>yes", "a", Some("yes")),
+        ("<think>他原谅我了吗</think>\n\n没事。", "没事。", None),
+        ("<think>cut off", "", None),
+        ("1 < 2, <verdicts> and <b>", "1 < 2, <verdicts> and <b>", None),
+        ("a<verdict>1</verdict><verdict>2</verdict>", "a", Some("1")),
+        ("  hi  there  ", "hi  there", None),
+    ] {
+        assert_eq!(ReplyFilter::read(reply), (seen.to_owned(), verdict.map(str::to_owned)), "{reply}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_reply_in_pieces_gives_what_the_whole_gives(
+        reply in "([a-c你好 \n<＜>/]|<verdict>|</verdict>|<verd|<think>|</think>|\\{|\\}){0,24}",
+        sizes in prop::collection::vec(1_usize..5, 1..12),
+    ) {
+        let whole = ReplyFilter::read(&reply);
+        let letters: Vec<char> = reply.chars().collect();
+        let (mut filter, mut seen, mut from) = (ReplyFilter::default(), String::new(), 0);
+        for size in sizes.iter().cycle() {
+            if from >= letters.len() {
+                break;
+            }
+            let piece: String = letters[from..].iter().take(*size).collect();
+            seen.push_str(&filter.push(&piece));
+            from += size;
+        }
+        let told = filter.finish();
+        seen.push_str(&told.rest);
+        prop_assert_eq!((seen, told.verdict), whole);
+    }
+
+    #[test]
+    fn what_is_no_tag_is_seen_whole(reply in "[a-zA-Z你好。<>＜ \n]{0,40}") {
+        prop_assume!(!reply.to_lowercase().contains("verdict") && !reply.contains("think"));
+        prop_assert_eq!(ReplyFilter::read(&reply).0, reply.trim());
+    }
+}

@@ -1,0 +1,139 @@
+//! A vector store and a graph store of one's own, each over a plain list behind a lock: what a program has to write to plug in
+//! another database. Run it to have the suite played on them; `tests/own_stores.rs` does so each time.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use memory_core::{Embedding, EmbeddingSpace, Filter, Hit, MemoryRecordStore, RecordId, Result, Scope, Score};
+use memory_engine_conformance::{SCENARIOS, World, clock, space};
+use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
+use memory_keyword_store::MemoryKeywordStore;
+use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use parking_lot::Mutex;
+
+/// Vectors in a list.
+#[derive(Debug)]
+pub(crate) struct ListedVectors(EmbeddingSpace, Mutex<Vec<VectorEntry>>);
+
+#[async_trait]
+impl VectorStore for ListedVectors {
+    fn space(&self) -> &EmbeddingSpace {
+        &self.0
+    }
+
+    async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
+        for entry in entries {
+            scope.authorize("vector upsert", &entry.record.scope)?;
+            self.0.check("vector upsert", &entry.embedding)?;
+        }
+        let mut list = self.1.lock();
+        for new in entries {
+            list.retain(|old| (old.record.id, &old.record.scope) != (new.record.id, &new.record.scope));
+            list.push(new.clone());
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        self.1.lock().retain(|entry| !(ids.contains(&entry.record.id) && scope.covers(&entry.record.scope)));
+        Ok(())
+    }
+
+    async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
+        self.0.check("vector search", &query.embedding)?;
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let list = self.1.lock();
+        let within = list.iter().filter(|entry| scope.covers(&entry.record.scope));
+        let wanted = within.filter(|entry| query.filter.as_ref().is_none_or(|filter| filter.matches(&entry.record)));
+        let hit = |entry: &VectorEntry| Hit { id: entry.record.id, score: cosine(&entry.embedding, &query.embedding) };
+        let mut hits: Vec<Hit> = wanted.map(hit).collect();
+        hits.sort_by(Hit::best_first);
+        hits.truncate(query.limit);
+        Ok(hits)
+    }
+}
+
+fn cosine(a: &Embedding, b: &Embedding) -> Score {
+    let dot = |a: &Embedding, b: &Embedding| -> f64 {
+        a.values().iter().zip(b.values()).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum()
+    };
+    Score::new(dot(a, b) / (dot(a, a) * dot(b, b)).sqrt())
+}
+
+/// What records say, in a list. The walk is the same for every store.
+#[derive(Debug, Default)]
+pub(crate) struct ListedGraph(Mutex<Vec<GraphEntry>>);
+
+#[async_trait]
+impl GraphStore for ListedGraph {
+    async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
+        for entry in entries {
+            scope.authorize("graph upsert", &entry.record.scope)?;
+            entry.extraction.validate()?;
+        }
+        let mut list = self.0.lock();
+        for new in entries {
+            list.retain(|old| (old.record.id, &old.record.scope) != (new.record.id, &new.record.scope));
+            if !new.extraction.is_empty() {
+                list.push(new.clone());
+            }
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        self.0.lock().retain(|entry| !(ids.contains(&entry.record.id) && scope.covers(&entry.record.scope)));
+        Ok(())
+    }
+
+    async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
+        query.validate()?;
+        let list = self.0.lock();
+        let wanted = |entry: &&GraphEntry| query.filter.as_ref().is_none_or(|filter| filter.matches(&entry.record));
+        let seen: Vec<&GraphEntry> = list.iter().filter(|e| scope.covers(&e.record.scope)).filter(wanted).collect();
+        let mut owners: Vec<Scope> = seen.iter().map(|entry| entry.record.scope.namespace()).collect();
+        owners.sort();
+        owners.dedup();
+        let parts = owners.iter().map(|owner| {
+            let own = seen.iter().filter(|entry| entry.record.scope.namespace() == *owner);
+            let rows: Vec<Rows> = own.map(|entry| Rows::whole(entry)).collect();
+            Walk::over(owner, query, &rows.iter().collect::<Vec<_>>())
+        });
+        Ok(Subgraph::merged(parts, query.entities, query.edges))
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
+        let list = self.0.lock();
+        let rows: Vec<Rows> = list.iter().filter(|e| scope.covers(&e.record.scope)).map(Rows::of).collect();
+        let mut names: Vec<_> = rows.iter().flat_map(|rows| &rows.mentions).map(|row| row.entity).collect();
+        let edges = rows.iter().flat_map(|rows| &rows.edges);
+        let mut edges: Vec<_> = edges.map(|row| (row.source, &row.relation, row.target)).collect();
+        names.sort();
+        names.dedup();
+        edges.sort();
+        edges.dedup();
+        Ok(GraphStats::new(names.len() as u64, edges.len() as u64, rows.len() as u64))
+    }
+
+    async fn clear(&self, scope: &Scope) -> Result<()> {
+        self.0.lock().retain(|entry| !scope.covers(&entry.record.scope));
+        Ok(())
+    }
+}
+
+/// A world with both of them.
+pub(crate) fn world() -> World {
+    let clock = clock();
+    let records = MemoryRecordStore::with_clock(clock.clone());
+    let vectors = ListedVectors(space(), Mutex::default());
+    World::new(Arc::new(records), Arc::new(MemoryKeywordStore::new()), Arc::new(vectors), clock)
+        .with_graph(Arc::new(ListedGraph::default()))
+}
+
+#[allow(dead_code, reason = "the test includes this file for its stores")]
+fn main() {
+    for scenario in SCENARIOS.iter().filter(|scenario| ["vectors", "graph"].contains(&scenario.group)) {
+        futures::executor::block_on(scenario.run(&world()));
+        println!("{}: {}", scenario.group, scenario.name);
+    }
+}

@@ -1,0 +1,154 @@
+//! An embedder that remembers.
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use memory_core::{ContentHash, Embedding, EmbeddingSpace, Result};
+use parking_lot::Mutex;
+
+use crate::{Embedder, Purpose, Recent};
+
+/// An [`Embedder`] that remembers what it was asked last: a text that reads the same, for the same purpose, is not embedded
+/// again. Texts read the same when their [content hashes](ContentHash) are equal, whatever their case, width and white space.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder, Purpose};
+///
+/// # futures::executor::block_on(async {
+/// let embedder = CachedEmbedder::new(Arc::new(HashEmbedder::default()), 1 << 20);
+/// let texts = ["Hello  World", "ｈｅｌｌｏ world"];
+/// let vectors = embedder.embed(&texts, Purpose::Document).await?;
+/// assert_eq!(vectors[0], vectors[1]);
+/// # Ok::<(), memory_core::Error>(())
+/// # }).unwrap();
+/// ```
+pub struct CachedEmbedder {
+    inner: Arc<dyn Embedder>,
+    known: Mutex<Recent<(Purpose, ContentHash), Embedding>>,
+}
+
+impl fmt::Debug for CachedEmbedder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CachedEmbedder").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+impl CachedEmbedder {
+    /// Remembers vectors of so many bytes together, those that were asked for last.
+    pub fn new(inner: Arc<dyn Embedder>, max_bytes: usize) -> Self {
+        Self { inner, known: Mutex::new(Recent::new(max_bytes)) }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Embedder for CachedEmbedder {
+    fn space(&self) -> &EmbeddingSpace {
+        self.inner.space()
+    }
+    fn max_batch(&self) -> usize {
+        self.inner.max_batch()
+    }
+    fn semantic_weight(&self) -> f64 {
+        self.inner.semantic_weight()
+    }
+    fn score_floor(&self) -> f64 {
+        self.inner.score_floor()
+    }
+    fn unrelated(&self, question: &str, text: &str) -> f64 {
+        self.inner.unrelated(question, text)
+    }
+    async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+        let keys: Vec<_> = texts.iter().map(|text| (purpose, ContentHash::of(text))).collect();
+        let mut found: Vec<Option<Embedding>> = {
+            let mut known = self.known.lock();
+            keys.iter().map(|key| known.get(key)).collect()
+        };
+        // Each text that is not known, once.
+        let mut asked: Vec<usize> = Vec::new();
+        for n in (0..texts.len()).filter(|n| found[*n].is_none()) {
+            if !asked.iter().any(|other| keys[*other] == keys[n]) {
+                asked.push(n);
+            }
+        }
+        if !asked.is_empty() || texts.is_empty() {
+            let new: Vec<&str> = asked.iter().map(|n| texts[*n]).collect();
+            let vectors = self.inner.embed(&new, purpose).await?;
+            let mut known = self.known.lock();
+            for (n, vector) in asked.into_iter().zip(vectors) {
+                known.put(keys[n], vector.clone(), size_of_val(vector.values()) + size_of_val(&keys[n]));
+                for other in (n..keys.len()).filter(|other| keys[*other] == keys[n]) {
+                    found[other] = Some(vector.clone());
+                }
+            }
+        }
+        let missing =
+            || memory_core::Error::new(memory_core::ErrorKind::Internal, "embed", "the embedder gave too few vectors");
+        found.into_iter().map(|vector| vector.ok_or_else(missing)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::HashEmbedder;
+
+    #[derive(Debug, Default)]
+    struct Counting(HashEmbedder, AtomicUsize);
+
+    #[async_trait]
+    impl Embedder for Counting {
+        fn space(&self) -> &EmbeddingSpace {
+            self.0.space()
+        }
+        fn max_batch(&self) -> usize {
+            self.0.max_batch()
+        }
+        fn semantic_weight(&self) -> f64 {
+            self.0.semantic_weight()
+        }
+        fn score_floor(&self) -> f64 {
+            self.0.score_floor()
+        }
+        async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+            self.1.fetch_add(texts.len(), Ordering::Relaxed);
+            self.0.embed(texts, purpose).await
+        }
+    }
+
+    #[test]
+    fn a_text_is_embedded_once_for_each_purpose_and_vectors_keep_their_places() {
+        let counting = Arc::new(Counting::default());
+        let cached = CachedEmbedder::new(counting.clone(), 1 << 20);
+        let embed = |texts: &[&str], purpose| futures::executor::block_on(cached.embed(texts, purpose)).unwrap();
+        let asked = || counting.1.load(Ordering::Relaxed);
+        let first = embed(&["a", "b", "A", "a"], Purpose::Document);
+        assert_eq!((asked(), &first[0], &first[0]), (2, &first[2], &first[3]));
+        let second = embed(&["b", "c", "a"], Purpose::Document);
+        assert_eq!((asked(), &second[0], &second[2]), (3, &first[1], &first[0]));
+        let plain = futures::executor::block_on(counting.0.embed(&["c"], Purpose::Document)).unwrap();
+        assert_eq!(second[1], plain[0]);
+        embed(&["a"], Purpose::Query);
+        assert_eq!(asked(), 4, "another purpose is another vector");
+        assert_eq!(embed(&[], Purpose::Query), []);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for_and_errors_are_not() {
+        let counting = Arc::new(Counting::default());
+        let cached = CachedEmbedder::new(counting.clone(), 3000);
+        let embed = |texts: &[&str]| futures::executor::block_on(cached.embed(texts, Purpose::Document));
+        for n in 0..50 {
+            embed(&[&format!("text {n}")]).unwrap();
+        }
+        embed(&["text 0"]).unwrap();
+        assert_eq!(counting.1.load(Ordering::Relaxed), 51);
+        assert!(embed(&[""]).is_err());
+        assert!(embed(&[""]).is_err());
+    }
+}

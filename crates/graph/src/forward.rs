@@ -1,0 +1,42 @@
+//! `Arc<T>` and `Box<T>` are whatever `T` is.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use memory_core::{Record, RecordId, Result, Scope};
+
+use crate::{Extraction, GraphEntry, GraphExtractor, GraphQuery, GraphStats, GraphStore, Subgraph};
+
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: GraphStore + ?Sized> GraphStore for $pointer<T> {
+            async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
+                (**self).upsert(scope, entries).await
+            }
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+                (**self).delete(scope, ids).await
+            }
+            async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
+                (**self).expand(scope, query).await
+            }
+            async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
+                (**self).stats(scope).await
+            }
+            async fn clear(&self, scope: &Scope) -> Result<()> {
+                (**self).clear(scope).await
+            }
+        }
+
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: GraphExtractor + ?Sized> GraphExtractor for $pointer<T> {
+            async fn extract(&self, record: &Record) -> Result<Extraction> {
+                (**self).extract(record).await
+            }
+        }
+    )*};
+}
+
+forward!(Arc, Box);

@@ -1,0 +1,106 @@
+//! The store that keeps its graph in memory.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use memory_core::{Filter, Record, RecordId, Result, Scope, State};
+use parking_lot::RwLock;
+
+use crate::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
+
+/// A [`GraphStore`] in memory, gone with the process.
+///
+/// It walks over all that one user's records say: fine for some ten thousand of them.
+#[derive(Debug, Default)]
+pub struct MemoryGraphStore(RwLock<BTreeMap<Scope, Shelf>>);
+
+/// What the records of one tenant or user say, by id and address.
+type Shelf = BTreeMap<(RecordId, Scope), Said>;
+
+#[derive(Debug)]
+struct Said {
+    record: Arc<Record>,
+    rows: Rows,
+}
+
+impl MemoryGraphStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+#[async_trait]
+impl GraphStore for MemoryGraphStore {
+    async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
+        for entry in entries {
+            scope.authorize("graph upsert", &entry.record.scope)?;
+            entry.extraction.validate()?;
+        }
+        let mut shelves = self.0.write();
+        for entry in entries {
+            let shelf = shelves.entry(entry.record.scope.namespace()).or_default();
+            let key = (entry.record.id, entry.record.scope.clone());
+            if entry.extraction.is_empty() || entry.record.state != State::Active {
+                shelf.remove(&key);
+            } else {
+                shelf.insert(key, Said { record: Arc::clone(&entry.record), rows: Rows::whole(entry) });
+            }
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        let ids: BTreeSet<&RecordId> = ids.iter().collect();
+        self.retain(scope, |id| !ids.contains(id));
+        Ok(())
+    }
+
+    async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
+        query.validate()?;
+        let shelves = self.0.read();
+        let parts = shelves.iter().filter(|(owner, _)| meet(scope, owner)).map(|(owner, shelf)| {
+            let matches =
+                |said: &&Said| query.filter.as_ref().is_none_or(|filter: &Filter| filter.matches(&said.record));
+            let seen = shelf.values().filter(|said| scope.covers(&said.record.scope)).filter(matches);
+            Walk::over(owner, query, &seen.map(|said| &said.rows).collect::<Vec<_>>())
+        });
+        Ok(Subgraph::merged(parts, query.entities, query.edges))
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
+        let shelves = self.0.read();
+        let within = shelves.iter().filter(|(owner, _)| meet(scope, owner)).flat_map(|(_, shelf)| shelf.values());
+        let (mut entities, mut edges, mut records) = (BTreeSet::new(), BTreeSet::new(), 0);
+        for said in within.filter(|said| scope.covers(&said.record.scope)) {
+            records += 1;
+            entities.extend(said.rows.mentions.iter().map(|row| row.entity));
+            edges.extend(said.rows.edges.iter().map(|row| (row.source, &row.relation, row.target)));
+        }
+        Ok(GraphStats::new(entities.len() as u64, edges.len() as u64, records))
+    }
+
+    async fn clear(&self, scope: &Scope) -> Result<()> {
+        self.retain(scope, |_| false);
+        Ok(())
+    }
+}
+
+impl MemoryGraphStore {
+    /// Keeps what lies outside the scope, and of what lies within it the records that are to be kept.
+    fn retain(&self, scope: &Scope, keep: impl Fn(&RecordId) -> bool) {
+        let mut shelves = self.0.write();
+        for (_, shelf) in shelves.iter_mut().filter(|(owner, _)| meet(scope, owner)) {
+            shelf.retain(|(id, address), _| !scope.covers(address) || keep(id));
+        }
+        shelves.retain(|_, shelf| !shelf.is_empty());
+    }
+}
+
+/// Whether a scope reaches into a namespace.
+fn meet(scope: &Scope, owner: &Scope) -> bool {
+    scope.namespace().covers(owner)
+}

@@ -1,0 +1,38 @@
+//! Sentences.
+
+/// The sentences of a text, without what ends them. A full stop ends one before a blank or the end of the text, unless it is
+/// that of a title or an initial.
+pub(super) fn of(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let next = characters.peek().map(|(_, c)| *c);
+        let ends = match c {
+            '。' | '！' | '？' | '!' | '?' | '\n' | '；' | '…' => true,
+            '.' => {
+                let word = text[start..at].rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                next.is_none_or(char::is_whitespace) && !super::titles::is_before(word) && word.chars().count() != 1
+            }
+            _ => false,
+        };
+        if ends {
+            sentences.push(&text[start..at]);
+            start = at + c.len_utf8();
+        }
+    }
+    sentences.push(&text[start..]);
+    sentences.retain(|sentence| !sentence.trim().is_empty());
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_and_an_initial_end_no_sentence() {
+        let text = "Dr. Reed met J. Holt at 3.30 p.m. sharp. 他走了！她没有…";
+        assert_eq!(of(text), ["Dr. Reed met J. Holt at 3.30 p.m. sharp", " 他走了", "她没有"]);
+    }
+}

@@ -1,0 +1,105 @@
+//! Which names mean one and the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names and what else each is called, put together into groups.
+///
+/// A name that exactly one other calls its own belongs to that one: "Red" to "Anna Reed", when only Anna Reed is called Red.
+/// A name that several claim belongs to none of them, unless those are one already.
+#[derive(Debug)]
+pub(crate) struct Groups<N> {
+    parents: BTreeMap<N, N>,
+    claims: BTreeMap<N, BTreeSet<N>>,
+}
+
+impl<N: Ord + Clone> Groups<N> {
+    /// The groups of these pairs of a name and what else it is called.
+    pub(crate) fn of(pairs: impl IntoIterator<Item = (N, N)>) -> Self {
+        let mut claims: BTreeMap<N, BTreeSet<N>> = BTreeMap::new();
+        for (name, alias) in pairs {
+            if name != alias {
+                claims.entry(alias).or_default().insert(name);
+            }
+        }
+        let mut groups = Self { parents: BTreeMap::new(), claims };
+        // A union can settle whom another name belongs to, until nothing changes any more.
+        while groups.unite_once() {}
+        groups
+    }
+
+    fn unite_once(&mut self) -> bool {
+        let mut changed = false;
+        for (alias, claimants) in &self.claims {
+            let roots: BTreeSet<N> = claimants.iter().map(|name| find(&self.parents, name)).collect();
+            let own = find(&self.parents, alias);
+            if let [root] = Vec::from_iter(roots).as_slice()
+                && *root != own
+            {
+                let (low, high) = if *root < own { (root.clone(), own) } else { (own, root.clone()) };
+                self.parents.insert(high, low);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// The name that stands for the group of this one.
+    pub(crate) fn root(&self, name: &N) -> N {
+        find(&self.parents, name)
+    }
+
+    /// Those who call this name their own.
+    pub(crate) fn claimants(&self, alias: &N) -> impl Iterator<Item = &N> {
+        self.claims.get(alias).into_iter().flatten()
+    }
+
+    /// Whether another of its group calls this name its own: then the group does not go by it.
+    pub(crate) fn is_claimed(&self, name: &N) -> bool {
+        let root = self.root(name);
+        self.claimants(name).any(|other| self.root(other) == root)
+    }
+}
+
+fn find<N: Ord + Clone>(parents: &BTreeMap<N, N>, name: &N) -> N {
+    let mut at = name;
+    while let Some(parent) = parents.get(at) {
+        at = parent;
+    }
+    at.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn same(groups: &Groups<&str>, a: &'static str, b: &'static str) -> bool {
+        groups.root(&a) == groups.root(&b)
+    }
+
+    #[test]
+    fn a_name_belongs_to_the_only_one_who_claims_it() {
+        let groups = Groups::of([("anna", "red"), ("red", "scarlet"), ("bob", "captain"), ("carl", "captain")]);
+        assert!(same(&groups, "anna", "red") && same(&groups, "anna", "scarlet"));
+        assert!(!same(&groups, "bob", "captain") && !same(&groups, "bob", "carl"));
+        assert_eq!(groups.claimants(&"captain").collect::<Vec<_>>(), [&"bob", &"carl"]);
+        assert!(groups.is_claimed(&"red") && !groups.is_claimed(&"anna") && !groups.is_claimed(&"captain"));
+    }
+
+    #[test]
+    fn a_name_that_two_claim_belongs_to_them_once_they_are_one() {
+        let groups = Groups::of([("anna", "red"), ("dr anna", "red"), ("dr anna", "anna")]);
+        assert!(same(&groups, "anna", "red") && same(&groups, "dr anna", "red"));
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_the_pairs_does_not_matter(pairs in proptest::collection::vec((0_u8..8, 0_u8..8), 0..12)) {
+            let (forth, back) = (Groups::of(pairs.clone()), Groups::of(pairs.into_iter().rev()));
+            for name in 0..8 {
+                prop_assert_eq!(forth.root(&name), back.root(&name));
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A walk over rows that lie in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_core::Scope;
+
+use super::{Ask, Walk};
+use crate::{EntityId, GraphQuery, MentionRow, Rows, Subgraph};
+
+impl Walk<'_> {
+    /// What a query finds in all that the records in sight say, for a store that has it at hand: every row is looked at.
+    pub fn over(owner: &Scope, query: &GraphQuery, seen: &[&Rows]) -> Subgraph {
+        let mut walk = Walk::new(owner, query, || most_mentioned(seen, query.entities));
+        while let Some(ask) = walk.next() {
+            match ask {
+                Ask::Aliases(of) => {
+                    let rows = seen.iter().flat_map(|rows| &rows.aliases);
+                    walk.aliases(rows.filter(|row| of.contains(&row.entity) || of.contains(&row.alias)).cloned());
+                }
+                Ask::Edges(of) => {
+                    let rows = seen.iter().flat_map(|rows| &rows.edges);
+                    walk.edges(rows.filter(|row| of.contains(&row.source) || of.contains(&row.target)).cloned());
+                }
+                Ask::Mentions(of) => {
+                    let rows = mentions(seen, &of, walk.evidence());
+                    walk.mentions(rows);
+                }
+            }
+        }
+        walk.finish()
+    }
+}
+
+fn most_mentioned(seen: &[&Rows], limit: usize) -> Vec<EntityId> {
+    let mut counts: BTreeMap<EntityId, u64> = BTreeMap::new();
+    for row in seen.iter().flat_map(|rows| &rows.mentions) {
+        *counts.entry(row.entity).or_default() += 1;
+    }
+    let mut all: Vec<(EntityId, u64)> = counts.into_iter().collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    all.into_iter().take(limit).map(|(id, _)| id).collect()
+}
+
+fn mentions(seen: &[&Rows], of: &BTreeSet<EntityId>, each: usize) -> Vec<MentionRow> {
+    let mut by_entity: BTreeMap<EntityId, Vec<&MentionRow>> = BTreeMap::new();
+    for row in seen.iter().flat_map(|rows| &rows.mentions).filter(|row| of.contains(&row.entity)) {
+        by_entity.entry(row.entity).or_default().push(row);
+    }
+    let mut rows = Vec::new();
+    for mut own in by_entity.into_values() {
+        own.sort_by_key(|row| std::cmp::Reverse(row.record));
+        let total = own.len() as u64;
+        rows.extend(own.into_iter().take(each).map(|row| MentionRow { total, ..row.clone() }));
+    }
+    rows
+}

@@ -1,0 +1,139 @@
+//! `memory context`.
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use memory_engine::{
+    companion::{Companion, Pack},
+    context::{BpeTokens, BuiltContext, EstimatedTokens, LayerReport, Overflow, Reason, TokenCounter},
+    llm::ScriptedModel,
+};
+
+use crate::{
+    args::{self, ScopeArgs, StoreArgs},
+    output,
+};
+
+/// Show the context that a companion would answer a message with, layer by layer; asks no model and stores nothing.
+#[derive(Debug, Args)]
+pub(crate) struct Context {
+    /// The message
+    message: String,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// The companion: a folder with a pack.toml; the example in Chinese, when not given
+    #[arg(long, value_name = "FOLDER")]
+    pack: Option<PathBuf>,
+    /// How many tokens the context may have; the pack says, when not given
+    #[arg(long, value_name = "TOKENS")]
+    limit: Option<usize>,
+    /// How tokens are counted
+    #[arg(long, value_enum, default_value = "o200k")]
+    tokens: Tokens,
+    /// The user's zone
+    #[arg(long, default_value = "+08:00", value_name = "ZONE", allow_hyphen_values = true)]
+    timezone: String,
+    /// Show the text, too
+    #[arg(long)]
+    text: bool,
+    /// Give everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What counts tokens.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Tokens {
+    /// By the table of OpenAI's models
+    O200k,
+    /// By an estimate that errs on the high side
+    Estimate,
+}
+
+impl Tokens {
+    fn counter(self) -> Arc<dyn TokenCounter> {
+        match self {
+            Self::O200k => Arc::new(BpeTokens),
+            Self::Estimate => Arc::new(EstimatedTokens),
+        }
+    }
+}
+
+/// How wide the widest bar is.
+const BAR: usize = 32;
+
+impl Context {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let scope = self.scope.address()?;
+        let zone = args::zone(&self.timezone)?;
+        let mut pack = self.pack.as_ref().map_or_else(Pack::example, Pack::open)?;
+        if let Some(limit) = self.limit {
+            pack.budgets.limit = limit;
+        }
+        let engine = self.store.open().await?;
+        // Nobody is asked anything.
+        let companion = Companion::new(engine, Arc::new(ScriptedModel::default()), pack);
+        let companion = companion.with_zone(zone).with_counter(self.tokens.counter());
+        let built = companion.context(&scope, &self.message).await?;
+        if self.json {
+            say!("{}", serde_json::to_string_pretty(&built)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        say!("{}", drawn(&built));
+        if self.text {
+            say!("\n{}", built.text);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The layers as bars, what is left out of each and why, and the whole.
+fn drawn(built: &BuiltContext) -> String {
+    let mut table = output::table(["layer", "", "tokens", "budget", "items", "left out"]);
+    let widest = built.layers.iter().map(|layer| layer.tokens.max(layer.budget)).max().unwrap_or(0).max(1);
+    for layer in &built.layers {
+        let flowed = if layer.flowed > 0 { format!(" +{}", layer.flowed) } else { String::new() };
+        let cut = if layer.cut { ", the last one cut" } else { "" };
+        table.add_row([
+            layer.name.clone(),
+            bar(layer, widest),
+            layer.tokens.to_string(),
+            format!("{}{flowed}", layer.budget),
+            format!("{}{cut}", layer.taken),
+            left_out(layer),
+        ]);
+    }
+    let stable = built.stable().chars().count();
+    let whole = built.text.chars().count();
+    format!(
+        "{table}\ntotal: {} of {} {}; {stable} of {whole} characters are the beginning that stays the same",
+        built.tokens, built.limit, built.counter
+    )
+}
+
+/// What is used, and what is left of the budget.
+fn bar(layer: &LayerReport, widest: usize) -> String {
+    let scaled = |tokens: usize| (tokens * BAR).div_ceil(widest);
+    let used = scaled(layer.tokens);
+    format!("{}{}", "█".repeat(used), "░".repeat(scaled(layer.budget).saturating_sub(used)))
+}
+
+fn left_out(layer: &LayerReport) -> String {
+    let of = |reason: Reason| layer.left_out.iter().filter(|left| left.reason == reason).count();
+    let which = match layer.overflow {
+        Overflow::DropOldest => "the oldest",
+        Overflow::DropLowestScore => "the lowest",
+        Overflow::TruncateAtSentence => "the end",
+        Overflow::NeverCut => "none",
+    };
+    let reasons = [
+        (of(Reason::Layer), format!("{which}: the layer is full")),
+        (of(Reason::Whole), format!("{which}: the context is full")),
+        (of(Reason::TooLarge), "larger than the layer".to_owned()),
+    ];
+    let reasons = reasons.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} ({why})"));
+    reasons.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,34 @@
+//! Long turns in parts.
+
+use memory_core::{Basis, Kind, Pending, PutMode, Record, RecordId, Result, Trust, Write};
+use memory_summarizer::Chunker;
+
+use crate::MemoryEngine;
+
+impl MemoryEngine {
+    /// Makes a record of each part of the turns that have more than one, beside the turn itself.
+    pub(super) async fn cut(&self, chunker: &Chunker, pending: &[Pending]) -> Result<()> {
+        for Pending { record: turn, .. } in pending {
+            let parts = chunker.chunks(&turn.text)?;
+            if parts.len() < 2 {
+                continue;
+            }
+            let write = |(number, range): (usize, std::ops::Range<usize>)| {
+                let record = part(turn, number, &turn.text[range]);
+                Write { based_on: vec![Basis::of(turn)], ..Write::new(record, PutMode::IfAbsent) }
+            };
+            self.write(&turn.scope, parts.into_iter().enumerate().map(write).collect()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A part of a turn: in everything but its text what the turn is, and with its citation.
+fn part(turn: &Record, number: usize, text: &str) -> Record {
+    let mut part = turn.clone();
+    // By revision: the parts of an edited turn are others.
+    part.id = RecordId::named(&turn.scope, &format!("part {number} of {} at {}", turn.id, turn.revision));
+    (part.kind, part.trust, part.text) = (Kind::CHUNK, Trust::Derived, text.to_owned());
+    part.derived_from = vec![turn.id];
+    part
+}

@@ -1,0 +1,219 @@
+//! What memories say about entities and relations: in recalls, with citations, and when it does not work.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod given;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use given::{Backend, lin};
+use memory_engine::{
+    Arm, ChatExtractor, Error, ErrorKind, FactQuery, Field, Filter, GraphExtractor, GraphStore, Kind, MemoryEngine, Op,
+    PutMode, RecallOptions, RecallQuery, Record, RecordId, Result, RuleExtractor, Scope, State, SystemClock,
+    graph::{Extraction, GraphEntry, GraphQuery, GraphStats, Subgraph},
+    llm::{Answer, ScriptedModel},
+};
+
+fn message(scope: &Scope, number: i64, text: &str) -> Record {
+    let mut record = Record::new(scope.clone(), Kind::TURN, text, &SystemClock);
+    record.id = RecordId::named(scope, &format!("m{number}"));
+    (record.source.message_id, record.source.sequence) = (Some(format!("m{number}")), Some(number));
+    record
+}
+
+/// Stores the records and reads them for entities.
+async fn tell(memory: &MemoryEngine, records: &[Record]) {
+    memory.store(&lin(), records.to_vec(), PutMode::Upsert).await.unwrap();
+    let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
+    let stored: Vec<Record> = memory.get_all(&lin(), &ids).await.unwrap().into_iter().flatten().collect();
+    let done = memory.graph().index(&lin(), &stored).await.unwrap();
+    assert_eq!((done.records, done.failed.len()), (records.len() as u64, 0));
+}
+
+fn ids(recall: &memory_engine::Recall) -> Vec<String> {
+    recall.hits.iter().map(|hit| hit.record.source.message_id.clone().unwrap()).collect()
+}
+
+fn story() -> Vec<Record> {
+    let session = lin().with_session("s").unwrap();
+    let texts = [
+        "Captain Holt sailed the Sea Hawk into the fog.",
+        "It was known that Captain Holt had once loved Anna Reed.",
+        "The weather in the harbour was terrible all winter.",
+        "沈砚在青石村遇见了林晓月，沈砚救了林晓月。",
+        "林晓月说，她的师父住在落霞山。",
+    ];
+    (1..).zip(texts).map(|(number, text)| message(&session, number, text)).collect()
+}
+
+#[tokio::test]
+async fn what_lies_around_the_entities_of_a_question_is_found_though_it_shares_no_word() {
+    for backend in Backend::all() {
+        let memory =
+            backend.builder().graph(Arc::new(RuleExtractor::default())).background(false).build().await.unwrap();
+        tell(&memory, &story()).await;
+        let options = RecallOptions::default().with_graph(0.3, 2);
+        let ask = |text: &str| RecallQuery::new(text).with_options(options);
+        let found = memory.recall(&lin(), ask("who is Anna Reed")).await.unwrap();
+        assert_eq!(ids(&found)[..2], ["m2", "m1"], "the ship of the man who loved her");
+        let ship = &found.hits[1];
+        assert!(ship.found_by.iter().any(|found| found.arm == Arm::Graph), "{:?}", ship.found_by);
+        assert!(!ship.relevant, "to be near is no answer by itself");
+        let found = memory.recall(&lin(), ask("青石村有谁？")).await.unwrap();
+        let places: Vec<&str> = found.hits.iter().map(|hit| &hit.record.text[..]).collect();
+        assert!(places[0].contains("青石村") && places.iter().any(|text| text.contains("落霞山")), "{places:?}");
+
+        let explained = memory.explain(&lin(), ask("who is Anna Reed"), story()[0].id).await.unwrap();
+        assert!(explained.hit.unwrap().found_by.iter().any(|found| found.arm == Arm::Graph));
+        let after = RecallQuery::new("what then?").after(["They spoke of Anna Reed."]);
+        assert_eq!(ids(&memory.recall(&lin(), after).await.unwrap()), ["m2"], "who was named just now");
+    }
+}
+
+#[tokio::test]
+async fn without_a_graph_nothing_is_asked_and_nothing_changes() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        memory.store(&lin(), story(), PutMode::Upsert).await.unwrap();
+        let e = memory.graph().index(&lin(), &story()).await.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Unsupported);
+        assert!(e.to_string().contains("Builder::graph"), "{e}");
+        let plain = memory.recall(&lin(), "Captain Holt and Anna Reed").await.unwrap();
+        let off =
+            RecallQuery::new("Captain Holt and Anna Reed").with_options(RecallOptions::default().with_graph(0.0, 1));
+        let off = memory.recall(&lin(), off).await.unwrap();
+        let scores =
+            |recall: &memory_engine::Recall| recall.hits.iter().map(|h| (h.record.id, h.score)).collect::<Vec<_>>();
+        assert_eq!(scores(&plain), scores(&off));
+        assert!(plain.hits.iter().flat_map(|hit| &hit.found_by).all(|found| found.arm != Arm::Graph));
+    }
+}
+
+#[tokio::test]
+async fn facts_are_given_with_the_message_that_says_so() {
+    let reply = r#"{"entities": [{"name": "沈砚", "type": "人物", "aliases": ["阿砚"]}, {"name": "青云门", "type": "org"}],
+        "relations": [{"source": "阿砚", "relation": "弟子", "target": "青云门", "valid_from": "2026-01-02"},
+                      {"source": "沈砚", "relation": "knows", "target": "nobody"}]}"#;
+    for backend in Backend::all() {
+        let model = ScriptedModel::default().otherwise(reply);
+        let extractor = Arc::new(ChatExtractor::new(Arc::new(model)));
+        let memory = backend.builder().graph(extractor).background(false).build().await.unwrap();
+        let (main, fork) = (lin().with_branch("main").unwrap(), lin().with_branch("fork").unwrap());
+        tell(
+            &memory,
+            &[message(&main, 7, "阿砚，也就是沈砚，是青云门的弟子。"), message(&fork, 9, "沈砚又提起了青云门。")],
+        )
+        .await;
+        let facts = memory.graph().facts(&lin(), &FactQuery::about(["阿砚现在在哪？"])).await.unwrap();
+        assert_eq!(facts.entities.iter().map(|e| e.name.as_str()).collect::<Vec<_>>(), ["沈砚", "青云门"]);
+        assert_eq!((&facts.entities[0].aliases[..], facts.relations.len()), (&["阿砚".to_owned()][..], 1));
+        let relation = &facts.relations[0];
+        assert_eq!((&relation.source[..], &relation.relation[..], &relation.target[..]), ("沈砚", "弟子", "青云门"));
+        assert_eq!(relation.valid_from.unwrap().to_string(), "2026-01-02T00:00:00Z");
+        assert_eq!((relation.citation.message_id.as_deref(), relation.citation.sequence), (Some("m9"), Some(9)));
+        // A branch that inherits up to the seventh message.
+        let inherited = Filter::eq(Field::Branch, "main").and(Filter::compare(Field::Sequence, Op::Le, 7.0));
+        let query = FactQuery::about(["沈砚"]).with_filter(Some(inherited));
+        let facts = memory.graph().facts(&lin(), &query).await.unwrap();
+        assert_eq!(facts.relations[0].citation.sequence, Some(7));
+        assert_eq!(
+            memory.graph().facts(&fork, &FactQuery::about(["沈砚"])).await.unwrap().relations[0].citation.sequence,
+            Some(9)
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_forgotten_or_revoked_is_in_no_graph() {
+    for backend in Backend::all() {
+        let memory =
+            backend.builder().graph(Arc::new(RuleExtractor::default())).background(false).build().await.unwrap();
+        let story = story();
+        tell(&memory, &story).await;
+        memory.forget(&lin(), story[1].id).await.unwrap();
+        let mut revoked = memory.get(&lin(), story[0].id).await.unwrap().unwrap();
+        revoked.state = State::Revoked;
+        memory.store(&lin(), vec![revoked], PutMode::Upsert).await.unwrap();
+        let facts = memory.graph().facts(&lin(), &FactQuery::about(["Anna Reed and Captain Holt"])).await.unwrap();
+        assert!(facts.entities.is_empty(), "{facts:?}");
+        let late = memory.graph().index(&lin(), &story[..2]).await.unwrap();
+        assert_eq!(late.records, 2, "read while it was being forgotten");
+        let facts = memory.graph().facts(&lin(), &FactQuery::about(["Anna Reed and Captain Holt"])).await.unwrap();
+        assert!(facts.entities.is_empty(), "{facts:?}");
+        let done = memory.graph().rebuild(&lin(), |_| {}).await.unwrap();
+        assert_eq!((done.records, done.failed.len()), (3, 0));
+        assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 2, "one of three names nobody");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_fails_for_one_record_keeps_no_other_from_being_read_and_loses_nothing() {
+    let good = r#"{"entities": [{"name": "Anna", "kind": "person", "aliases": []}], "relations": []}"#;
+    let model = ScriptedModel::default()
+        .when_asked("broken", Answer::Fail(ErrorKind::Unavailable))
+        .when(|request| request.messages.iter().any(|m| m.content.contains("odd")), "I would rather not.")
+        .otherwise(good);
+    for backend in Backend::all() {
+        let extractor = Arc::new(ChatExtractor::new(Arc::new(model.clone())));
+        let memory = backend.builder().graph(extractor).background(false).build().await.unwrap();
+        let records = [
+            message(&lin(), 1, "a broken message"),
+            message(&lin(), 2, "Anna spoke"),
+            message(&lin(), 3, "an odd one"),
+        ];
+        memory.store(&lin(), records.to_vec(), PutMode::Upsert).await.unwrap();
+        let done = memory.graph().rebuild(&lin(), |_| {}).await.unwrap();
+        let failed: Vec<(RecordId, ErrorKind)> = done.failed.iter().map(|(id, e)| (*id, e.kind())).collect();
+        assert_eq!(done.records, 1);
+        assert_eq!(failed, [(records[0].id, ErrorKind::Unavailable), (records[2].id, ErrorKind::InvalidInput)]);
+        assert_eq!(ids(&memory.recall(&lin(), "broken message").await.unwrap())[0], "m1", "found by its words");
+    }
+}
+
+/// A store that is out of order.
+#[derive(Debug)]
+struct BrokenGraph;
+
+#[async_trait]
+impl GraphStore for BrokenGraph {
+    async fn upsert(&self, _: &Scope, _: &[GraphEntry]) -> Result<()> {
+        Err(Error::new(ErrorKind::Unavailable, "graph", "it is out of order"))
+    }
+    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<()> {
+        Ok(())
+    }
+    async fn expand(&self, _: &Scope, _: &GraphQuery) -> Result<Subgraph> {
+        Err(Error::new(ErrorKind::Unavailable, "graph", "it is out of order"))
+    }
+    async fn stats(&self, _: &Scope) -> Result<GraphStats> {
+        Ok(GraphStats::default())
+    }
+    async fn clear(&self, _: &Scope) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Somebody who finds nothing.
+#[derive(Debug)]
+struct Nobody;
+
+#[async_trait]
+impl GraphExtractor for Nobody {
+    async fn extract(&self, _: &Record) -> Result<Extraction> {
+        Ok(Extraction::default())
+    }
+}
+
+#[tokio::test]
+async fn a_graph_that_is_out_of_order_leaves_the_other_arms_and_is_named() {
+    for backend in Backend::all() {
+        let builder = backend.builder().graph(Arc::new(Nobody)).graph_store(Arc::new(BrokenGraph)).background(false);
+        let memory = builder.build().await.unwrap();
+        memory.store(&lin(), story(), PutMode::Upsert).await.unwrap();
+        let found = memory.recall(&lin(), "Captain Holt").await.unwrap();
+        assert_eq!(found.hits.len(), 2);
+        assert_eq!(found.degraded.iter().map(|d| d.stage).collect::<Vec<_>>(), ["graph"]);
+        assert!(found.degraded[0].reason.contains("out of order"), "{:?}", found.degraded);
+    }
+}

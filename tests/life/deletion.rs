@@ -1,0 +1,140 @@
+//! What was deleted stays deleted, everywhere (R9, R11): thirteen steps.
+
+use std::sync::Arc;
+
+use memory_engine::{
+    Digest, FactQuery, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, RuleExtractor, ScanQuery,
+    State, Tombstone, Trust, Turn, summarizer::SummaryTrigger,
+};
+
+use crate::given::{Place, lin, recalled, story};
+
+const SECRET: &str = "Zanzibarine";
+
+async fn open(place: &Place) -> MemoryEngine {
+    let digest = Digest::by_rules().unwrap().with_trigger(SummaryTrigger::every_turns(3));
+    place.open_with(|builder| builder.digest(digest).graph(Arc::new(RuleExtractor::default()))).await
+}
+
+async fn everything(memory: &MemoryEngine) -> Vec<Record> {
+    memory.scan(&lin(), &ScanQuery::oldest(9999)).await.unwrap().records
+}
+
+async fn tombstones(memory: &MemoryEngine) -> Vec<Tombstone> {
+    memory.tombstones(&lin(), None, 9999).await.unwrap()
+}
+
+/// That nothing anywhere says what was deleted.
+async fn silent(memory: &MemoryEngine, step: &str) {
+    for record in everything(memory).await {
+        let all = serde_json::to_string(&record).unwrap();
+        assert!(!all.contains(SECRET), "{step}: {all}");
+    }
+    let found = recalled(memory, &lin(), &format!("allergic to {SECRET}")).await;
+    assert!(found.iter().all(|text| !text.contains(SECRET)), "{step}: {found:?}");
+    let known = memory.graph().facts(&lin(), &FactQuery::about([format!("who is {SECRET}?")])).await.unwrap();
+    assert!(known.entities.iter().all(|entity| !entity.name.contains(SECRET)), "{step}");
+    assert!(known.relations.iter().all(|relation| !format!("{relation:?}").contains(SECRET)), "{step}");
+    let history = memory.fact_history(&lin()).await.unwrap();
+    assert!(history.iter().all(|fact| !fact.text.contains(SECRET)), "{step}");
+}
+
+fn imported(text: &str) -> Record {
+    let mut record = Record::new(story(None), Kind::TURN, text, &memory_engine::SystemClock);
+    (record.id, record.trust) = (RecordId::new(), Trust::Import);
+    record.occurred_at = memory_engine::Timestamp::from_micros(crate::given::NOON - 1);
+    record
+}
+
+pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_could_bring_it_back(place: Place) {
+    let memory = open(&place).await;
+    // 1. write
+    let text = format!("I'm allergic to {SECRET}. {SECRET} lives in Porto with Anna Reed.");
+    let gone = memory.remember(&story(None), Turn::user(&text).with_message_id("m1")).await.unwrap();
+    for text in ["I went hiking on Saturday with Anna Reed.", "The mountain was foggy and cold."] {
+        memory.remember(&story(None), text).await.unwrap();
+    }
+    // 2. derive
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    let before = everything(&memory).await;
+    let kinds = |kind: Kind| before.iter().filter(|record| record.kind == kind).count();
+    assert!(kinds(Kind::FACT) >= 1 && kinds(Kind::SUMMARY) == 1, "{before:?}");
+    let known = memory.graph().facts(&lin(), &FactQuery::about([SECRET])).await.unwrap();
+    assert!(!known.entities.is_empty(), "the graph knows it");
+    // 3. delete
+    let removed = memory.forget(&lin(), gone).await.unwrap();
+    assert!(removed >= 3, "with what was made from it: {removed}");
+    silent(&memory, "deleted").await;
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    silent(&memory, "derived anew").await;
+    // 4. import again: the same record, and one that reads the same
+    let again: Vec<Record> = before.iter().filter(|record| !record.kind.is_ledger()).cloned().collect();
+    memory.store(&lin(), again.clone(), PutMode::IfAbsent).await.unwrap();
+    memory.store(&lin(), vec![imported(&text)], PutMode::IfAbsent).await.unwrap();
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    silent(&memory, "imported").await;
+    // 5. reindex
+    memory.reindex(&lin()).await.unwrap();
+    memory.graph().rebuild(&lin(), |_| ()).await.unwrap();
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    silent(&memory, "indexed anew").await;
+    // 6. restart
+    drop(memory);
+    let memory = open(&place).await;
+    silent(&memory, "opened again").await;
+    // 7. export, 8. import into another memory that still has it
+    let (records, buried) = (everything(&memory).await, tombstones(&memory).await);
+    assert!(buried.iter().any(|tombstone| tombstone.id == gone && !tombstone.withdrawn));
+    let other = MemoryEngine::builder().clock(place.clock.clone()).background(false).build().await.unwrap();
+    other.store(&lin(), again.clone(), PutMode::IfAbsent).await.unwrap();
+    other.store(&lin(), records, PutMode::IfAbsent).await.unwrap();
+    other.bury(&lin(), &buried).await.unwrap();
+    other.drain(&lin(), |_| ()).await.unwrap();
+    for record in everything(&other).await {
+        assert!(!record.text.contains(SECRET), "the other one: {record:?}");
+    }
+    // 9. an older backup is put over it
+    memory.store(&lin(), again, PutMode::Upsert).await.unwrap();
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    silent(&memory, "restored from a backup").await;
+    // 10. search, 11. history: asked above at each step; the record itself
+    assert_eq!(memory.get(&lin(), gone).await.unwrap(), None);
+    assert!(memory.remember(&story(None), Turn::user(&text).with_message_id("m1")).await.is_err(), "its id is barred");
+    // 12. queue
+    let stats = memory.stats(&lin()).await.unwrap();
+    assert_eq!((stats.backlog.len(), stats.given_up.len(), memory.failures(&lin(), 9).await.unwrap().len()), (0, 0, 0));
+    // 13. bytes
+    drop(memory);
+    place.no_byte_of(SECRET).await;
+}
+
+pub(crate) async fn a_user_who_leaves_leaves_nothing_behind(place: Place) {
+    let memory = open(&place).await;
+    let mo = memory_engine::Scope::user("mo").unwrap();
+    for n in 0..7 {
+        memory.remember(&story(None), format!("I'm allergic to {SECRET} number {n}.").as_str()).await.unwrap();
+        memory.remember(&mo, format!("I like tea number {n}.").as_str()).await.unwrap();
+    }
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    memory.drain(&mo, |_| ()).await.unwrap();
+    let others = memory.scan(&mo, &ScanQuery::oldest(999)).await.unwrap().records;
+    memory.retract(&lin(), &[everything(&memory).await[0].id], "test").await.unwrap();
+    memory.forget(&lin(), Forget::Everything).await.unwrap();
+    assert_eq!(everything(&memory).await, []);
+    silent(&memory, "left").await;
+    assert_eq!(memory.scan(&mo, &ScanQuery::oldest(999)).await.unwrap().records, others, "nobody else is touched");
+    drop(memory);
+    place.no_byte_of(SECRET).await;
+}
+
+pub(crate) async fn a_revoked_memory_is_kept_and_says_so(place: Place) {
+    let memory = open(&place).await;
+    let id = memory.remember(&story(None), "I'm allergic to walnuts.").await.unwrap();
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    memory.retract(&lin(), &[id], "a joke").await.unwrap();
+    let revoked = Filter::eq(Field::State, State::Revoked.as_str());
+    let page = memory.scan(&lin(), &ScanQuery::oldest(9).with_filter(revoked)).await.unwrap();
+    assert!(page.records.len() >= 2, "the turn and the fact: {:?}", page.records);
+    let known = memory.graph().facts(&lin(), &FactQuery::about(["walnuts"])).await.unwrap();
+    assert!(known.entities.is_empty() && known.relations.is_empty());
+}
