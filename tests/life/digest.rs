@@ -104,16 +104,28 @@ pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_
         memory.remember(&story(None), turn).await.unwrap();
     }
     memory.remember(&story(None), said(4, "not a turn").with_kind(Kind::NOTE)).await.unwrap();
+    let page: String =
+        (0..200).map(|n| format!("The {n}th lighthouse of the coast stands on a rock of its own. ")).collect();
+    let page = memory.remember(&story(None), said(5, &page)).await.unwrap();
     drain(&memory).await;
     drop(memory);
     let memory = by_rules(&place).await;
-    assert_eq!(memory.redigest(&lin()).await.unwrap(), 3, "the turns, and nothing else");
+    assert_eq!(memory.redigest(&lin()).await.unwrap(), 4, "the turns, and nothing else");
     drain(&memory).await;
-    let found = known(&memory).await;
-    assert_eq!(found.len(), 2, "{found:?}");
-    assert_eq!(memory.redigest(&lin()).await.unwrap(), 3, "facts are no turns");
+    let found = (known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len());
+    assert!(found.0.len() == 2 && found.1 > 1, "{found:?}");
+    assert_eq!(memory.redigest(&lin()).await.unwrap(), 4, "facts and parts are no turns");
     drain(&memory).await;
-    assert_eq!(known(&memory).await, found);
+    assert_eq!((known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len()), found);
+    let retraction = memory.retract(&lin(), &[page], "a page too long").await.unwrap();
+    assert_eq!(of_kind(&memory, Kind::CHUNK).await, []);
+    memory.restore(&lin(), retraction.id).await.unwrap();
+    drain(&memory).await;
+    assert_eq!(
+        (known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len()),
+        found,
+        "brought back, and not cut again"
+    );
     let elsewhere = lin().with_session("elsewhere").unwrap();
     assert_eq!(memory.redigest(&elsewhere).await.unwrap(), 0);
 }

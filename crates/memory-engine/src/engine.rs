@@ -357,9 +357,9 @@ impl MemoryEngine {
     /// # Errors
     /// `Unsupported` when this engine digests nothing; the store's.
     pub async fn redigest(&self, scope: &Scope) -> Result<u64> {
-        let jobs: Vec<Job> = self.digest().jobs().collect();
+        let jobs: Vec<Job> = self.jobs().into_iter().filter(|job| !Job::INDEXING.contains(job)).collect();
         if jobs.is_empty() {
-            let message = "this engine makes nothing of turns; build it with a digest that does";
+            let message = "this engine makes nothing of turns; build it with a digest or a graph";
             return Err(Error::new(ErrorKind::Unsupported, "redigest", message));
         }
         let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
@@ -368,7 +368,7 @@ impl MemoryEngine {
             let page = self.scan(scope, &scan).await?;
             // Conversation by conversation: what is digested together then belongs together.
             let mut conversations: BTreeMap<&Scope, Vec<RecordId>> = BTreeMap::new();
-            for record in page.records.iter().filter(|record| !self.jobs_for(record).is_empty()) {
+            for record in page.records.iter().filter(|record| is_said(record)) {
                 conversations.entry(&record.scope).or_default().push(record.id);
             }
             for (address, ids) in conversations {
