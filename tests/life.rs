@@ -40,6 +40,7 @@ fn main() {
         digest::r8_entities_are_read_in_the_background_and_their_records_found,
         digest::m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_until_when_it_held,
         digest::m10_facts_follow_their_message_when_it_is_edited_taken_back_and_brought_back,
+        digest::k10_what_was_stored_without_a_digest_is_digested_afterwards_and_only_once,
         digest::k10_turns_get_topic_entities_and_emotion_in_the_background,
         digest::k10_a_model_does_what_the_rules_would_and_is_asked_once_for_each_batch,
         digest::m10_contradictions_end_as_people_mean_them,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    Digest, Job, Kind, MemoryEngine, Record, State, Timestamp, Trust, Turn,
+    Digest, ErrorKind, Job, Kind, MemoryEngine, Record, State, Timestamp, Trust, Turn,
     llm::{ChatModel, ScriptedModel},
     summarizer::{self, SummaryTrigger},
 };
@@ -58,7 +58,9 @@ pub(crate) async fn m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_u
     }
     assert!(recalled(&memory, &lin(), "过敏").await.iter().any(|text| text.contains("海鲜")));
 
-    // It was a mistake: what it had replaced holds again.
+    // It was a mistake: what it had replaced holds again, also when somebody forgets it who makes no facts.
+    drop(memory);
+    let memory = place.open().await;
     memory.forget(&lin(), moved).await.unwrap();
     let shown = known(&memory).await;
     assert!(shown.iter().any(|fact| fact.contains("Porto") && !fact.contains("until")), "{shown:?}");
@@ -91,6 +93,41 @@ pub(crate) async fn m10_facts_follow_their_message_when_it_is_edited_taken_back_
     memory.reindex(&lin()).await.unwrap();
     memory.remember(&story(None), message("I'm allergic to peanuts. Very much so.")).await.unwrap();
     assert_eq!(facts().await, [""; 0], "a fact that was deleted is not derived again");
+}
+
+pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_and_only_once(place: Place) {
+    let memory = place.open().await;
+    let refused = memory.redigest(&lin()).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    for (hour, text) in [(1, "我对海鲜过敏"), (2, "Do you like walnuts?"), (3, "我住在上海")] {
+        let turn = if text.ends_with('?') { answered(hour, text) } else { said(hour, text) };
+        memory.remember(&story(None), turn).await.unwrap();
+    }
+    memory.remember(&story(None), said(4, "not a turn").with_kind(Kind::NOTE)).await.unwrap();
+    let page: String =
+        (0..200).map(|n| format!("The {n}th lighthouse of the coast stands on a rock of its own. ")).collect();
+    let page = memory.remember(&story(None), said(5, &page)).await.unwrap();
+    drain(&memory).await;
+    drop(memory);
+    let memory = by_rules(&place).await;
+    assert_eq!(memory.redigest(&lin()).await.unwrap(), 4, "the turns, and nothing else");
+    drain(&memory).await;
+    let found = (known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len());
+    assert!(found.0.len() == 2 && found.1 > 1, "{found:?}");
+    assert_eq!(memory.redigest(&lin()).await.unwrap(), 4, "facts and parts are no turns");
+    drain(&memory).await;
+    assert_eq!((known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len()), found);
+    let retraction = memory.retract(&lin(), &[page], "a page too long").await.unwrap();
+    assert_eq!(of_kind(&memory, Kind::CHUNK).await, []);
+    memory.restore(&lin(), retraction.id).await.unwrap();
+    drain(&memory).await;
+    assert_eq!(
+        (known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len()),
+        found,
+        "brought back, and not cut again"
+    );
+    let elsewhere = lin().with_session("elsewhere").unwrap();
+    assert_eq!(memory.redigest(&elsewhere).await.unwrap(), 0);
 }
 
 pub(crate) async fn k10_turns_get_topic_entities_and_emotion_in_the_background(place: Place) {

@@ -3,7 +3,9 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{Builder, Database, ErrorKind, Field, Filter, MemoryEngine, Mismatch, Record, ScanQuery, Scope};
+use memory_engine::{
+    Builder, Database, Digest, ErrorKind, Field, Filter, MemoryEngine, Mismatch, Record, ScanQuery, Scope,
+};
 
 use crate::{
     embedder::EmbedderArgs,
@@ -51,11 +53,17 @@ impl StoreArgs {
     /// Nothing is indexed in the background: a command that ends would leave half a batch claimed. Those that write wait
     /// until all is indexed.
     pub(crate) async fn create(&self) -> Result<MemoryEngine> {
+        self.create_with(Digest::default()).await
+    }
+
+    /// The same, with what is to be made of turns.
+    pub(crate) async fn create_with(&self, digest: Digest) -> Result<MemoryEngine> {
         let database = self.database()?;
         let place = || database.to_string();
-        match self.builder(&database).await?.background(false).build().await {
+        match self.builder(&database).await?.digest(digest.clone()).background(false).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
-                let hash = MemoryEngine::builder().database(database.clone()).background(false).build().await;
+                let hash = MemoryEngine::builder().database(database.clone()).digest(digest).background(false);
+                let hash = hash.build().await;
                 // When that does not fit either, the first reason is the one to tell.
                 hash.map_err(|_| e).with_context(place)
             }
@@ -65,8 +73,13 @@ impl StoreArgs {
 
     /// Opens a memory that is there.
     pub(crate) async fn open(&self) -> Result<MemoryEngine> {
+        self.open_with(Digest::default()).await
+    }
+
+    /// The same, with what is to be made of turns.
+    pub(crate) async fn open_with(&self, digest: Digest) -> Result<MemoryEngine> {
         place::must_exist(&self.database()?).await?;
-        self.create().await
+        self.create_with(digest).await
     }
 
     /// Opens a memory that is there for what needs no index: whatever its indexes were made by, and without a model.
@@ -145,6 +158,33 @@ impl ScopeArgs {
         }
         self.scope()
     }
+
+    /// The scope of one conversation.
+    pub(crate) fn conversation(&self) -> Result<Scope> {
+        let scope = self.address()?;
+        if self.session.is_none() {
+            bail!("which conversation is it? Name the session: --session NAME");
+        }
+        Ok(scope)
+    }
+}
+
+/// Refuses a scope that has records within it and none at the scope itself: whoever named it has left something out.
+pub(crate) async fn must_be_whole(engine: &MemoryEngine, scope: &Scope) -> Result<()> {
+    let (mut newest, mut after) = (None, None);
+    loop {
+        let page = engine.scan(scope, &ScanQuery::newest(MOST_OF_ONE_NAME).with_after(after)).await?;
+        if page.records.iter().any(|record| record.scope == *scope) {
+            return Ok(());
+        }
+        newest = newest.or_else(|| page.records.first().map(|record| record.scope.clone()));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let Some(address) = newest else { return Ok(()) };
+    bail!("nothing is at {scope} itself; what is within it is at {address}, so name its --agent or --branch");
 }
 
 /// The records within a scope that go by this name: by a record's id, or by the id that a message had in its file.
@@ -156,7 +196,7 @@ pub(crate) async fn named(engine: &MemoryEngine, scope: &Scope, name: &str) -> R
     Ok(engine.scan(scope, &by_message).await?.records)
 }
 
-/// How many conversations may use one message id before the rest is passed over.
+/// How many conversations may use one message id before the rest is passed over; a page of a scan.
 const MOST_OF_ONE_NAME: usize = 1000;
 
 /// A zone by name (`Asia/Shanghai`), by offset (`+08:00`) or `UTC`.

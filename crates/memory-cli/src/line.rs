@@ -25,11 +25,14 @@ pub(crate) struct Defaults<'a> {
     pub(crate) clock: &'a dyn Clock,
 }
 
-/// A parsed record, and whether the file gave it an id.
+/// A parsed record, and what its line tells of where it comes from.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) line: Line,
+    /// Whether the file gave it an id.
     pub(crate) has_id: bool,
+    /// Whether it was in a store before: its line says when it was recorded.
+    pub(crate) is_exported: bool,
 }
 
 /// Reads a line: a JSON object with at least `text`. Keys that mean nothing to us are kept in the metadata.
@@ -39,7 +42,8 @@ pub(crate) fn parse(text: &str, defaults: &Defaults<'_>) -> Result<Parsed> {
     })?;
     let Value::Object(mut keys) = value else { bail!("it is no JSON object; write {{\"text\": \"…\"}}") };
     if let Some(tombstone) = keys.remove("tombstone") {
-        return Ok(Parsed { line: Line::Tombstone(parse_tombstone(tombstone, defaults.scope)?), has_id: true });
+        let line = Line::Tombstone(parse_tombstone(tombstone, defaults.scope)?);
+        return Ok(Parsed { line, has_id: true, is_exported: true });
     }
     let mut keys = Keys(keys);
     let Some(text) = keys.text("text")? else { bail!("it has no \"text\"; every turn needs one") };
@@ -67,7 +71,8 @@ pub(crate) fn parse(text: &str, defaults: &Defaults<'_>) -> Result<Parsed> {
     record.source.round = keys.integer("round")?.map(u32::try_from).transpose()?;
     record.derived_from = keys.texts("derived_from")?.iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
     record.occurred_at = keys.time("time", defaults.zone)?.unwrap_or(record.occurred_at);
-    record.recorded_at = keys.time("recorded_at", defaults.zone)?.unwrap_or(record.recorded_at);
+    let recorded_at = keys.time("recorded_at", defaults.zone)?;
+    record.recorded_at = recorded_at.unwrap_or(record.recorded_at);
     record.valid_from = keys.time("valid_from", defaults.zone)?;
     record.valid_until = keys.time("valid_until", defaults.zone)?;
     if let Some(trust) = keys.text("trust")? {
@@ -78,7 +83,7 @@ pub(crate) fn parse(text: &str, defaults: &Defaults<'_>) -> Result<Parsed> {
     }
     record.metadata = keys.metadata()?;
     record.validate()?;
-    Ok(Parsed { line: Line::Record(Box::new(record)), has_id: id.is_some() })
+    Ok(Parsed { line: Line::Record(Box::new(record)), has_id: id.is_some(), is_exported: recorded_at.is_some() })
 }
 
 fn address(keys: &mut Keys, default: &Scope) -> Result<Scope> {

@@ -34,10 +34,21 @@ pub(crate) fn progress(total: u64, template: &str) -> ProgressBar {
 
 /// Waits until everything is indexed, with a bar.
 pub(crate) async fn drain(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
-    let bar = progress(0, "indexing  {wide_bar} {pos}/{len} {per_sec} {eta}");
-    let done = engine.drain(scope, |Progress { done, total }| {
-        bar.set_length(total);
-        bar.set_position(done);
+    work(engine, scope, "indexing", |_| {}).await
+}
+
+/// Waits until everything that is queued is done, with a bar that says `what` it is, and tells how far it is.
+pub(crate) async fn work(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    what: &str,
+    mut told: impl FnMut(Progress),
+) -> memory_engine::Result<u64> {
+    let bar = progress(0, &format!("{what:<9} {{wide_bar}} {{pos}}/{{len}} {{per_sec}} {{eta}}"));
+    let done = engine.drain(scope, |progress| {
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+        told(progress);
     });
     let done = done.await;
     bar.finish_and_clear();

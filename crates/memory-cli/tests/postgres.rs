@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod desk;
+mod digesting;
 mod shop;
 
 use std::env;
@@ -94,6 +95,7 @@ fn main() {
         every_command_works_on_a_server,
         a_server_is_migrated_and_looked_at,
         a_store_goes_to_a_server_and_back_whole,
+        a_digest_that_is_killed_again_and_again_ends_complete,
     ];
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -136,6 +138,10 @@ fn a_server_is_migrated_and_looked_at(server: &Server) {
     server.run(&desk, &["migrate", "down", "--to", "0"]).refused(&["--yes", "everything in it"]);
     server.run(&desk, &["migrate", "down", "--to", "0", "--yes"]).ok();
     assert_eq!(server.run(&desk, &["migrate", "status", "--json"]).json()["applied"], serde_json::json!([]));
+}
+
+fn a_digest_that_is_killed_again_and_again_ends_complete(server: &Server) {
+    digesting::ends_complete(&[("MEMORY_DB", &server.url)]);
 }
 
 fn a_store_goes_to_a_server_and_back_whole(server: &Server) {

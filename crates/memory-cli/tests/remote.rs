@@ -104,6 +104,35 @@ async fn a_service_that_fails_leaves_records_that_are_found_by_their_words() {
     assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_model_that_fails_leaves_the_facts_to_the_rules_and_is_told() {
+    let desk = Desk::new();
+    let server = MockServer::start().await;
+    let refuse = ResponseTemplate::new(401).set_body_string(format!("bad key {KEY}"));
+    let asked = Mock::given(method("POST")).and(path("/v1/chat/completions")).respond_with(refuse).expect(1..);
+    asked.mount(&server).await;
+    let base = format!("{}/v1", server.uri());
+    desk.write(".env", format!("DEEPSEEK_API_KEY={KEY}\nDEEPSEEK_BASE_URL={base}\n"));
+    let imported = keeps_quiet(desk.run(&["import", &turns(&desk), "--digest", "deepseek:toy"]));
+    assert!(imported.success && imported.stderr.contains("facts: the model had no part in it"), "{imported:?}");
+    assert_eq!(imported.stderr.matches("facts: ").count(), 1, "once, and not for every batch: {imported:?}");
+    let known = desk.run(&["facts", "--user", "lin"]).ok();
+    assert!(known.contains("海鲜"), "{known}");
+    let body: Value = server.received_requests().await.unwrap()[0].body_json().unwrap();
+    assert_eq!(body["model"], "toy");
+}
+
+#[test]
+fn a_digest_that_cannot_be_is_refused_before_anything_is_made() {
+    let desk = Desk::new();
+    let add = |digest: &str| desk.run(&["add", "x", "--user", "lin", "--digest", digest]);
+    add("gpt").refused(&["none, rules", "deepseek"]);
+    add("openai").refused(&["OPENAI_API_KEY"]);
+    add("vllm").refused(&["--digest vllm:MODEL"]);
+    add("vllm:m@768").refused(&["no dimensions", "--digest vllm:MODEL"]);
+    assert!(!desk.path("memory.db").exists());
+}
+
 #[test]
 fn a_key_or_a_model_that_is_missing_is_named() {
     let desk = Desk::new();

@@ -54,12 +54,21 @@ pub struct Waiting {
     pub records: u64,
     /// When the first of them was recorded.
     pub oldest: Option<Timestamp>,
+    /// How many the job was given up for: these wait no longer.
+    pub given_up: u64,
 }
 
 impl Waiting {
     /// So many, the first of them recorded then.
     pub fn new(records: u64, oldest: Option<Timestamp>) -> Self {
-        Self { records, oldest }
+        Self { records, oldest, given_up: 0 }
+    }
+
+    /// And so many that the job was given up for.
+    #[must_use]
+    pub fn with_given_up(mut self, given_up: u64) -> Self {
+        self.given_up = given_up;
+        self
     }
 }
 

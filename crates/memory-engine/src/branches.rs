@@ -87,9 +87,13 @@ impl MemoryEngine {
         if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(&fork) {
             record.metadata = fields;
         }
+        let conflict = |message: String| Err(Error::new(ErrorKind::Conflict, "fork", message));
         match self.store(scope, vec![record], PutMode::Create).await {
             Err(error) if error.kind() == ErrorKind::Conflict => {
-                Err(Error::new(ErrorKind::Conflict, "fork", format!("there is a branch {branch:?} already")))
+                conflict(format!("there is a branch {branch:?} already"))
+            }
+            Ok(written) if written.iter().any(|written| matches!(written.outcome, Outcome::Barred(_))) => {
+                conflict(format!("a branch {branch:?} was forgotten and stays away; give the new one another name"))
             }
             Ok(written) if matches!(written.first().map(|written| written.outcome), Some(Outcome::Barred(_))) => {
                 let message = format!("a branch {branch:?} was forgotten, and stays away; choose another name");

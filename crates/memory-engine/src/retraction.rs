@@ -46,9 +46,11 @@ struct Taken {
     id: RecordId,
     /// What it was before.
     state: State,
-    /// Its revision afterwards.
-    revision: u64,
 }
+
+/// Where an entry of the ledger, and every record that was taken back, names its retraction. A record that was written again
+/// since names it no longer, also in a copy, where revisions begin anew.
+const RETRACTION: &str = "retraction";
 
 impl MemoryEngine {
     /// Takes a conversation back: what comes after, and everything that was made from it, is no longer recalled from the
@@ -147,16 +149,17 @@ impl MemoryEngine {
             if let Some(job) = Job::making(&record.kind) {
                 sources.entry(job).or_default().extend(record.derived_from.iter().filter(|id| !all.contains(id)));
             }
-            let (id, state, revision) = (record.id, record.state, record.revision);
-            taken.push(Taken { id, state, revision: revision + 1 });
+            let revision = record.revision;
+            taken.push(Taken { id: record.id, state: record.state });
             record.state = State::Revoked;
+            record.metadata.insert(RETRACTION.into(), json!(retraction.id));
             writes.push(Write::new(record, PutMode::Update { revision }));
         }
         for taken in taken.chunks(PER_ENTRY) {
             let mut entry =
                 Record::new(scope.clone(), Kind::ledger("retraction"), "records were taken back", self.clock());
             entry.trust = Trust::Tool;
-            entry.metadata.insert("retraction".into(), json!(retraction.id));
+            entry.metadata.insert(RETRACTION.into(), json!(retraction.id));
             entry.metadata.insert("reason".into(), json!(retraction.reason));
             entry.metadata.insert("records".into(), json!(taken));
             writes.push(Write::new(entry, PutMode::Create));
@@ -192,7 +195,8 @@ impl MemoryEngine {
         let found = self.get_all(&user, &ids).await?;
         let mut writes = Vec::new();
         for (record, taken) in found.into_iter().zip(&taken) {
-            let Some(mut record) = record.filter(|r| r.state == State::Revoked && r.revision == taken.revision) else {
+            let by_this = |r: &Record| r.metadata.get(RETRACTION) == Some(&json!(retraction));
+            let Some(mut record) = record.filter(|r| r.state == State::Revoked && by_this(r)) else {
                 continue;
             };
             // Summaries are made anew: others may cover by now what they covered.
@@ -201,6 +205,7 @@ impl MemoryEngine {
             }
             let mode = PutMode::Update { revision: record.revision };
             record.state = taken.state;
+            record.metadata.shift_remove(RETRACTION);
             writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
         }
         let count = writes.len() as u64;
@@ -220,8 +225,7 @@ impl MemoryEngine {
     pub async fn retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
         let mut found: Vec<Retraction> = Vec::new();
         for entry in self.entries(scope, None).await? {
-            let Some(id) = entry.metadata.get("retraction").and_then(|id| serde_json::from_value(id.clone()).ok())
-            else {
+            let Some(id) = entry.metadata.get(RETRACTION).and_then(|id| serde_json::from_value(id.clone()).ok()) else {
                 continue;
             };
             let records = read(&entry).into_iter().map(|taken| taken.id);
@@ -240,7 +244,7 @@ impl MemoryEngine {
     async fn entries(&self, scope: &Scope, retraction: Option<RecordId>) -> Result<Vec<Record>> {
         let mut filter = Filter::eq(Field::Kind, Kind::ledger("retraction").as_str());
         if let Some(id) = retraction {
-            filter = filter.and(Filter::eq(Field::Metadata("retraction".into()), id.to_string().as_str()));
+            filter = filter.and(Filter::eq(Field::Metadata(RETRACTION.into()), id.to_string().as_str()));
         }
         let mut scan = ScanQuery::newest(PAGE).with_filter(filter);
         let mut entries = Vec::new();

@@ -19,7 +19,7 @@ use crate::{
 };
 
 const FREE: i64 = i64::MIN;
-const GIVEN_UP: i64 = i64::MAX;
+pub(crate) const GIVEN_UP: i64 = i64::MAX;
 
 /// A place in the queue, behind all that were drawn before it.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use memory_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
 use sqlx::{Connection, PgConnection, Row};
 
 use crate::{
+    backlog::GIVEN_UP,
     failure::Failure,
     migration,
     options::PostgresOptions,
@@ -131,13 +132,15 @@ async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
         let stale = count(connection, stale).await?;
         checkup.blame(stale, "records that are not active are in the graph; run `memory reindex`");
     }
-    let waiting = "SELECT count(*), min(r.recorded_at) FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id
-                   WHERE b.job = $1";
+    let waiting = "SELECT count(*) FILTER (WHERE b.leased_until <> $2),
+                          min(r.recorded_at) FILTER (WHERE b.leased_until <> $2),
+                          count(*) FILTER (WHERE b.leased_until = $2)
+                   FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE b.job = $1";
     for job in Job::ALL {
-        let row = sqlx::query(waiting).bind(job.as_str()).fetch_one(&mut *connection).await?;
-        let records = u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or_default();
+        let row = sqlx::query(waiting).bind(job.as_str()).bind(GIVEN_UP).fetch_one(&mut *connection).await?;
+        let count = |column| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());
         let oldest = row.try_get::<Option<i64>, _>(1)?.map(Timestamp::from_micros);
-        checkup.waiting.insert(job, Waiting::new(records, oldest));
+        checkup.waiting.insert(job, Waiting::new(count(0)?, oldest).with_given_up(count(2)?));
     }
     for (sql, what) in FAULTS {
         let found = count(connection, sql).await?;

@@ -13,7 +13,7 @@ use crate::{
 };
 
 const FREE: i64 = i64::MIN;
-const GIVEN_UP: i64 = i64::MAX;
+pub(crate) const GIVEN_UP: i64 = i64::MAX;
 
 /// Queues a job for a record, behind all others and free to be claimed.
 pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job) -> rusqlite::Result<()> {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use memory_core::{Checkup, Index, Job, Result, Scope, Timestamp, Waiting};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{connection, failure::Failure, migration};
+use crate::{backlog::GIVEN_UP, connection, failure::Failure, migration};
 
 /// What is counted, by name.
 const COUNTS: [(&str, &str); 6] = [
@@ -40,6 +40,11 @@ const FAULTS: [(&str, &str); 4] = [
         "records that are not active have a vector; run `memory reindex`",
     ),
 ];
+
+/// What waits for a job, since when, and for what it was given up.
+const WAITING: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2),
+        min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2), count(*) FILTER (WHERE b.leased_until = ?2)
+    FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
 
 /// How many faults of the file itself are told one by one.
 const TOLD: usize = 5;
@@ -119,11 +124,11 @@ fn examine(connection: &Connection, path: &Path) -> Result<Checkup, Failure> {
         checkup.blame(count(stale)?, "records that are not active are in the graph; run `memory reindex`");
     }
     for job in Job::ALL {
-        let sql =
-            "SELECT count(*), min(r.recorded_at) FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
-        let (records, oldest) = connection
-            .query_row(sql, [job.as_str()], |row| Ok((row.get::<_, u64>(0)?, row.get::<_, Option<i64>>(1)?)))?;
-        checkup.waiting.insert(job, Waiting::new(records, oldest.map(Timestamp::from_micros)));
+        let waiting = connection.query_row(WAITING, params![job.as_str(), GIVEN_UP], |row| {
+            let oldest = row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros);
+            Ok(Waiting::new(row.get(0)?, oldest).with_given_up(row.get(2)?))
+        });
+        checkup.waiting.insert(job, waiting?);
     }
     for (sql, what) in FAULTS {
         let found = count(sql)?;

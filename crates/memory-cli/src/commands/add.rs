@@ -8,6 +8,7 @@ use memory_engine::{Kind, Role, Timestamp, Turn};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
+    digester::DigestArgs,
     output,
 };
 
@@ -18,6 +19,8 @@ pub(crate) struct Add {
     text: String,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    digest: DigestArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Who said it, by role: user, assistant …
@@ -65,7 +68,7 @@ impl Add {
         if let Some(scene) = self.scene {
             turn = turn.with_scene(scene);
         }
-        let engine = self.store.create().await?;
+        let engine = self.store.create_with(self.digest.digest()?).await?;
         let id = engine.remember(&scope, turn).await?;
         output::settle(&engine, &scope).await?;
         if self.json {

@@ -70,6 +70,8 @@ impl Demo {
             Some(db) => {
                 let db = db.database()?;
                 say!("  memory search \"interview\" --user lin --explain --db {db}");
+                say!("  memory digest --user lin --digest rules --db {db}");
+                say!("  memory facts --user lin --history --db {db}");
                 say!("  memory stats --db {db}");
             }
             None => say!("  memory demo --db demo.db        keeps the conversation, so that you can search it"),

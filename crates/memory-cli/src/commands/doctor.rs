@@ -1,12 +1,18 @@
 //! `memory doctor`.
 
-use std::process::ExitCode;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use memory_engine::{Checkup, upkeep};
+use memory_engine::{Checkup, Database, Scope, upkeep};
 
-use crate::{args::StoreArgs, output};
+use crate::{
+    args::{self, StoreArgs},
+    given_up, output,
+};
 
 /// Look at the whole database, and say what is wrong with it.
 ///
@@ -35,6 +41,8 @@ impl Doctor {
                 checkup.problems.push(crate::told(&e));
             }
         }
+        let given_up = given_up(&db, &checkup).await?;
+        checkup.problems.extend(given_up);
         let code = if checkup.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         if self.json {
             let mut report = serde_json::to_value(&checkup)?;
@@ -52,6 +60,22 @@ impl Doctor {
         }
         Ok(code)
     }
+}
+
+/// What the background has given up, for all tenants together.
+async fn given_up(db: &Database, checkup: &Checkup) -> Result<Vec<String>> {
+    let counts = checkup.waiting.iter().map(|(job, waiting)| (*job, waiting.given_up));
+    let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
+    let mut reasons = BTreeMap::new();
+    if !counts.is_empty() && checkup.schema == checkup.known_schema {
+        let engine = args::as_it_is(db).await?;
+        let tenants: BTreeSet<String> =
+            upkeep::namespaces(db).await?.iter().map(|scope| scope.tenant().to_owned()).collect();
+        for tenant in tenants {
+            reasons.extend(given_up::reasons(&engine, &Scope::tenant_wide(tenant)?).await?);
+        }
+    }
+    Ok(counts.into_iter().map(|(job, count)| given_up::told(job, count, reasons.get(&job))).collect())
 }
 
 fn table(db: &str, checkup: &Checkup) -> String {
@@ -85,7 +109,10 @@ fn table(db: &str, checkup: &Checkup) -> String {
     }
     for (job, waiting) in &checkup.waiting {
         let oldest = waiting.oldest.map(|oldest| format!("; the first was recorded at {oldest}")).unwrap_or_default();
-        row(&format!("waiting for {}", job.as_str()), format!("{}{oldest}", waiting.records));
+        row(&format!("waiting for {job}"), format!("{}{oldest}", waiting.records));
+        if waiting.given_up > 0 {
+            row(&format!("given up for {job}"), waiting.given_up.to_string());
+        }
     }
     table.to_string()
 }

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
+    digester::DigestArgs,
     line::{self, Defaults, Line},
     output,
     reader::Lines,
@@ -39,6 +40,8 @@ pub(crate) struct Import {
     file: PathBuf,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    digest: DigestArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// The form of the file
@@ -93,7 +96,7 @@ impl Import {
         let scope = self.scope.scope()?;
         let zone = args::zone(&self.timezone)?;
         let (input, size) = open(&self.file)?;
-        let engine = self.store.create().await?;
+        let engine = self.store.create_with(self.digest.digest()?).await?;
         let bar = output::progress(size, "importing {wide_bar} {bytes}/{total_bytes} {eta} {msg}");
         let mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
         let mut importer = Importer::new(&engine, &scope, &zone);
@@ -209,8 +212,11 @@ impl<'a> Importer<'a> {
         let parsed = line::parse(text, &Defaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
         let Line::Record(mut record) = parsed.line else { return Ok(parsed.line) };
         self.engine.check(&record)?;
-        // Turns of one time stand in the order of the file, also when a line between them is mended later.
-        record.source.sequence.get_or_insert(i64::try_from(number)?);
+        // Turns of one time stand in the order of the file, also when a line between them is mended later. What was exported
+        // has the place that it had: a number of ours would show it to branches that it does not belong to.
+        if !parsed.is_exported {
+            record.source.sequence.get_or_insert(i64::try_from(number)?);
+        }
         if !parsed.has_id {
             record.id = self.id_of_content(&record, text);
         }

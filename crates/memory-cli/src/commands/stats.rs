@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    output,
+    given_up, output,
 };
 
 /// Count what is stored.
@@ -27,8 +27,11 @@ impl Stats {
         let scope = self.scope.scope()?;
         let engine = self.store.open().await?;
         let stats = engine.stats(&scope).await?;
+        let reasons = given_up::reasons(&engine, &scope).await?;
         if self.json {
-            say!("{}", serde_json::to_string_pretty(&stats)?);
+            let mut report = serde_json::to_value(&stats)?;
+            report["given_up_because"] = serde_json::to_value(&reasons)?;
+            say!("{}", serde_json::to_string_pretty(&report)?);
             return Ok(ExitCode::SUCCESS);
         }
         let mut table = output::table(["what", "how many"]);
@@ -44,12 +47,18 @@ impl Stats {
         for (job, count) in &stats.backlog {
             table.add_row([format!("waiting for {}", job.as_str()), count.to_string()]);
         }
+        for (job, count) in &stats.given_up {
+            table.add_row([format!("given up for {job}"), count.to_string()]);
+        }
         for (name, time) in [("oldest", stats.oldest), ("newest", stats.newest)] {
             if let Some(time) = time {
                 table.add_row([name.to_owned(), time.to_string()]);
             }
         }
         say!("{table}\nwithin {scope}");
+        for (job, count) in &stats.given_up {
+            say!("{}", given_up::told(*job, *count, reasons.get(job)));
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

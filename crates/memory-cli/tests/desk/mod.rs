@@ -81,6 +81,7 @@ impl Desk {
             "MEMORY_DB",
             "MEMORY_EMBEDDER",
             "MEMORY_RERANKER",
+            "MEMORY_DIGEST",
             "DATABASE_URL",
             "OPENAI_API_KEY",
             "SILICONFLOW_API_KEY",

@@ -1,6 +1,6 @@
 //! Long turns in parts.
 
-use memory_core::{Basis, Kind, Pending, PutMode, Record, RecordId, Result, Trust, Write};
+use memory_core::{Basis, Kind, Pending, PutMode, Record, RecordId, Result, State, Trust, Write};
 use memory_summarizer::Chunker;
 
 use crate::MemoryEngine;
@@ -10,7 +10,7 @@ impl MemoryEngine {
     pub(super) async fn cut(&self, chunker: &Chunker, pending: &[Pending]) -> Result<()> {
         for Pending { record: turn, .. } in pending {
             let parts = chunker.chunks(&turn.text)?;
-            if parts.len() < 2 || self.is_cut(turn).await? {
+            if parts.len() < 2 || self.has_parts(turn).await? {
                 continue;
             }
             let write = |(number, range): (usize, std::ops::Range<usize>)| {
@@ -21,14 +21,13 @@ impl MemoryEngine {
         }
         Ok(())
     }
-}
 
-impl MemoryEngine {
-    /// Whether a turn has its parts already. Those of an earlier text are gone with it.
-    async fn is_cut(&self, turn: &Record) -> Result<bool> {
+    /// Whether the parts of a turn are there: they go with its text, so that those which are there are those of its text, at
+    /// whatever revision it was cut.
+    async fn has_parts(&self, turn: &Record) -> Result<bool> {
         let made = self.records().derived(&turn.scope, &[turn.id]).await?;
-        let made = self.get_all(&turn.scope, &made).await?.into_iter().flatten();
-        Ok(made.into_iter().any(|part| part.kind == Kind::CHUNK && part.is_indexed()))
+        let mut made = self.get_all(&turn.scope, &made).await?.into_iter().flatten();
+        Ok(made.any(|part| part.kind == Kind::CHUNK && part.state == State::Active && part.derived_from == [turn.id]))
     }
 }
 

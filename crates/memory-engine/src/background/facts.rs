@@ -1,6 +1,6 @@
 //! Facts, and which of them hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
     Basis, ErrorKind, Field, Filter, Kind, Outcome, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope,
@@ -23,12 +23,10 @@ impl MemoryEngine {
             conversations.entry(&record.scope).or_default().push(record.clone());
         }
         for (address, mut turns) in conversations {
-            turns.sort_by_key(Record::position);
             let meant: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
             // A yes is understood by the question before it.
-            if let Some(before) = self.turn_before(address, meant[0]).await? {
-                turns.insert(0, before);
-            }
+            turns.extend(self.turns_before(address, &meant).await?);
+            turns.sort_by_key(Record::position);
             let found = extractor.extract(&turns).await?;
             told("facts", found.degraded.as_ref());
             let own = |fact: &Fact| fact.evidence.iter().any(|evidence| meant.contains(&evidence.record));
@@ -38,12 +36,13 @@ impl MemoryEngine {
         Ok(())
     }
 
-    async fn turn_before(&self, address: &Scope, id: RecordId) -> Result<Option<Record>> {
-        let beside = self.records().adjacent(address, &[id]).await?.pop().unwrap_or_default();
-        match beside.previous {
-            Some(previous) => self.get(address, previous.id).await,
-            None => Ok(None),
-        }
+    /// The turns right before these, but for those that are among them: a batch may hold any turns of a conversation.
+    async fn turns_before(&self, address: &Scope, ids: &[RecordId]) -> Result<Vec<Record>> {
+        let beside = self.records().adjacent(address, ids).await?;
+        let before = beside.into_iter().filter_map(|beside| beside.previous).map(|previous| previous.id);
+        let before: BTreeSet<RecordId> = before.filter(|id| !ids.contains(id)).collect();
+        let found = self.get_all(address, &before.into_iter().collect::<Vec<_>>()).await?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Brings new facts, found in `turns` at an address, together with those that are known of the same person, until nothing
@@ -92,17 +91,15 @@ impl MemoryEngine {
         record
     }
 
-    /// The addresses of the facts that go with these records; none where this engine looks for none.
+    /// The addresses of the facts that go with these records, whether or not this engine looks for facts: what one of them has
+    /// replaced holds again in any case.
     pub(crate) async fn are_facts_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Scope>> {
-        if self.digest().facts.is_none() {
-            return Ok(Vec::new());
-        }
         let user = scope.namespace();
         let mut all = self.records().derived(&user, ids).await?;
         all.extend(ids);
         let records = self.get_all(&user, &all).await?.into_iter().flatten();
         let mut people: Vec<Scope> = records
-            .filter(|record| record.kind == Kind::FACT)
+            .filter(|record| Fact::from_record(record).is_some())
             .map(|record| person(&record.scope))
             .collect::<Result<_>>()?;
         people.sort();

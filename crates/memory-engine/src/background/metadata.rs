@@ -1,5 +1,7 @@
 //! Topic, entities and emotion of turns.
 
+use std::collections::BTreeMap;
+
 use memory_core::{Done, Pending, PutMode, Record, Result, Scope, Write};
 use memory_summarizer::MetadataExtractor;
 
@@ -7,20 +9,26 @@ use super::told;
 use crate::MemoryEngine;
 
 impl MemoryEngine {
-    /// Fills in what the records do not say themselves. What it changes is at another revision afterwards.
+    /// Fills in what the records do not say themselves, those of a user in one transaction. What it changes is at another
+    /// revision afterwards.
     pub(super) async fn describe(&self, extractor: &dyn MetadataExtractor, pending: &[Pending]) -> Result<Vec<Done>> {
         let records: Vec<Record> = pending.iter().map(|pending| pending.record.clone()).collect();
         let described = extractor.extract(&records).await?;
         told("metadata", described.degraded.as_ref());
         let mut done: Vec<Done> = pending.iter().map(Pending::done).collect();
-        for ((mut record, found), done) in records.into_iter().zip(described.turns).zip(&mut done) {
-            if !found.fill(&mut record) {
-                continue;
+        let mut users: BTreeMap<Scope, (Vec<usize>, Vec<Write>)> = BTreeMap::new();
+        for (n, (mut record, found)) in records.into_iter().zip(described.turns).enumerate() {
+            if found.fill(&mut record) {
+                let (places, writes) = users.entry(record.scope.namespace()).or_default();
+                let mode = PutMode::Update { revision: record.revision };
+                places.push(n);
+                writes.push(Write::new(record, mode));
             }
-            let scope: Scope = record.scope.clone();
-            let mode = PutMode::Update { revision: record.revision };
-            let written = self.records().put(&scope, vec![Write::new(record, mode)]).await?;
-            done.revision = written.first().map_or(done.revision, |written| written.revision);
+        }
+        for (user, (places, writes)) in users {
+            for (n, written) in places.into_iter().zip(self.records().put(&user, writes).await?) {
+                done[n].revision = written.revision;
+            }
         }
         Ok(done)
     }

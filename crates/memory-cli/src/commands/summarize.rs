@@ -1,0 +1,55 @@
+//! `memory summarize`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use memory_engine::{Field, Filter, Kind, ScanQuery, State};
+
+use crate::{
+    args::{self, ScopeArgs, StoreArgs},
+    digester::DigestArgs,
+    output,
+};
+
+/// Summarize what still waits for a summary in a conversation, as at its end.
+#[derive(Debug, Args)]
+pub(crate) struct Summarize {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    digest: DigestArgs,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// Give the new summaries as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Summarize {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let scope = self.scope.conversation()?;
+        let digest = self.digest.need()?;
+        let engine = self.store.open_with(digest).await?;
+        let count = engine.summarize_now(&scope).await?;
+        if count == 0 {
+            args::must_be_whole(&engine, &scope).await?;
+        }
+        output::settle(&engine, &scope.namespace()).await?;
+        let summaries =
+            Filter::eq(Field::Kind, Kind::SUMMARY.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
+        let made = match count {
+            0 => Vec::new(),
+            count => engine.scan(&scope, &ScanQuery::newest(count).with_filter(summaries)).await?.records,
+        };
+        if self.json {
+            say!("{}", serde_json::to_string_pretty(&made)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        say!("{count} summaries made");
+        for summary in made.iter().rev() {
+            say!("\n{}", summary.text);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

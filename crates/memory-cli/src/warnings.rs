@@ -1,0 +1,107 @@
+//! What the engine warns of while it works, for people: that a model failed and the rules did its work.
+
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Mutex, PoisonError},
+};
+
+use tracing::{
+    Event, Level, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+};
+
+/// Where such warnings come from.
+const ENGINE: &str = "memory_engine";
+/// How many different ones are told.
+const TOLD: usize = 10;
+
+/// Prints each different warning of the engine once, on standard error.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings {
+    told: Mutex<BTreeSet<String>>,
+}
+
+impl Warnings {
+    /// Listens from now on, in the whole process.
+    pub(crate) fn listen() {
+        // Somebody who listens already hears the same.
+        let _ = tracing::subscriber::set_global_default(Self::default());
+    }
+
+    fn is_new(&self, warning: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.len() < TOLD && told.insert(warning.to_owned())
+    }
+}
+
+impl Subscriber for Warnings {
+    fn enabled(&self, about: &Metadata<'_>) -> bool {
+        *about.level() <= Level::WARN && about.target().starts_with(ENGINE)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut warning = Warning::default();
+        event.record(&mut warning);
+        let warning = warning.to_string();
+        if self.is_new(&warning) {
+            eprintln!("{warning}");
+        }
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1) // spans are not told apart
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// A warning: what it says, and of which part of the work.
+#[derive(Default)]
+struct Warning {
+    part: Option<String>,
+    message: String,
+}
+
+impl Visit for Warning {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "part" {
+            self.part = Some(value.to_owned());
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            self.message = format!("{value:?}");
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.part {
+            Some(part) => write!(f, "{part}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_told_once_and_never_more_than_ten() {
+        let warnings = Warnings::default();
+        assert!(warnings.is_new("facts: no key") && !warnings.is_new("facts: no key"));
+        let told = (0..50).filter(|n| warnings.is_new(&n.to_string())).count();
+        assert_eq!(told, TOLD - 1);
+    }
+}

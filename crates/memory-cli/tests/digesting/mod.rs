@@ -1,0 +1,130 @@
+//! Kill -9 in the middle of a digest, again and again.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
+
+use serde_json::Value;
+
+use crate::desk::{Desk, Ran};
+
+const USERS: usize = 6;
+const SESSIONS: usize = 4;
+const ROUNDS: usize = 50;
+const KILLS: u64 = 4;
+/// How many times three jobs there are.
+const TURNS: u64 = (2 * USERS * SESSIONS * ROUNDS) as u64;
+
+/// Conversations in which people say things that are facts, some of them in the place of earlier ones.
+fn conversations() -> String {
+    let mut file = String::new();
+    for (user, session, round) in
+        (0..USERS).flat_map(|u| (0..SESSIONS).flat_map(move |s| (0..ROUNDS).map(move |r| (u, s, r))))
+    {
+        let said = match round % 5 {
+            0 if user % 2 == 0 => format!("我搬到{}了", ["上海", "苏州", "杭州", "南京"][(session + round / 5) % 4]),
+            0 => format!("I live in {} now.", ["Porto", "Lisbon", "Faro", "Braga"][(session + round / 5) % 4]),
+            2 => format!("I'm allergic to {}.", ["walnuts", "shrimp", "pollen"][session % 3]),
+            3 => format!("今天不太开心，第{round}次去黄山的计划又改了"),
+            _ => format!("Let us talk about hike number {round}, the weather and the boots."),
+        };
+        let minute = session * ROUNDS + round;
+        let time = format!("2026-01-{:02}T{:02}:{:02}", 1 + minute / 600, minute / 60 % 10 + 8, minute % 60);
+        let mut line = |role: &str, second: u32, text: &str| {
+            let line = serde_json::json!({
+                "user": format!("u{user}"), "session": format!("s{session}"), "id": format!("{role}-{round}"),
+                "role": role, "time": format!("{time}:{second:02}"), "text": text,
+            });
+            writeln!(file, "{line}").unwrap();
+        };
+        line("user", 0, &said);
+        line("assistant", 30, &format!("好的，第{round}次。 Boots and a raincoat, then."));
+    }
+    file
+}
+
+/// Everything that a store holds, without what differs from run to run: when things were recorded, and the ids and numbers of
+/// what was derived. Each line is there as often as it is stored.
+fn held(exported: &str) -> BTreeMap<String, usize> {
+    let mut held = BTreeMap::new();
+    for line in exported.lines() {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        let keys = line.as_object_mut().unwrap();
+        keys.remove("recorded_at");
+        if keys["kind"] != "turn" {
+            keys.remove("id");
+            let metadata = keys.get_mut("metadata").and_then(Value::as_object_mut);
+            metadata.into_iter().for_each(|metadata| {
+                for link in ["superseded_by", "merged_into", "confirmed_by"] {
+                    metadata.remove(link);
+                }
+            });
+        }
+        *held.entry(line.to_string()).or_default() += 1;
+    }
+    held
+}
+
+/// Digests until `jobs` are done, and kills. Gives how many were.
+fn digest_and_kill(desk: &Desk, variables: &[(&str, &str)], jobs: u64) -> u64 {
+    let mut command = desk.command(&["digest", "--digest", "rules", "--json"]);
+    let mut child = command.envs(variables.iter().copied()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut done = 0;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        done = line["done"].as_u64().unwrap_or(done);
+        if done >= jobs {
+            break;
+        }
+    }
+    child.kill().unwrap(); // SIGKILL: no destructor, no flush
+    child.wait().unwrap();
+    done
+}
+
+/// Kills a digest of a store in the middle several times and then finishes it: it holds what a file that was digested in
+/// one go holds.
+pub(crate) fn ends_complete(variables: &[(&str, &str)]) {
+    let desk = Desk::new();
+    let turns = desk.write("turns.jsonl", conversations());
+    let turns = turns.to_str().unwrap();
+    let run = |arguments: &[&str]| -> Ran { desk.run_with(variables, arguments) };
+
+    desk.run(&["import", turns, "--db", "whole.db"]).ok();
+    desk.run(&["digest", "--digest", "rules", "--db", "whole.db"]).ok();
+    let whole = held(&desk.run(&["export", "--db", "whole.db"]).ok());
+    let of_kind = |kind: &str| whole.keys().filter(|line| line.contains(&format!("\"kind\":\"{kind}\""))).count();
+    assert!(
+        of_kind("fact") > 100 && of_kind("summary") > 100,
+        "{} facts, {} summaries",
+        of_kind("fact"),
+        of_kind("summary")
+    );
+
+    run(&["import", turns]).ok();
+    for kill in 1..=KILLS {
+        let target = 3 * TURNS * kill / (KILLS + 1);
+        let done = digest_and_kill(&desk, variables, target);
+        assert!(done >= target && done < 3 * TURNS, "kill {kill}: it was to be in the middle, and {done} were done");
+    }
+    let left = run(&["stats", "--json"]).json();
+    assert!(left["backlog"].as_object().unwrap().values().any(|count| count.as_u64() > Some(0)), "{left}");
+    // What the last one had claimed is free after half a minute.
+    let report = run(&["digest", "--digest", "rules", "--waiting", "--json"]).ok();
+    let report: Value = serde_json::from_str(report.lines().last().unwrap()).unwrap();
+    assert_eq!(report["given_up"], 0);
+    let stats = run(&["stats", "--json"]).json();
+    assert_eq!((&stats["backlog"], &stats["given_up"]), (&serde_json::json!({}), &serde_json::json!({})));
+
+    let killed = held(&run(&["export"]).ok());
+    for line in whole.keys().chain(killed.keys()) {
+        let (whole, killed) = (whole.get(line), killed.get(line));
+        assert_eq!(whole, killed, "in one go, and killed: {line}");
+    }
+    let again = run(&["digest", "--digest", "rules", "--json"]).ok();
+    assert!(again.lines().last().unwrap().contains(&format!("\"turns\":{TURNS}")), "{again}");
+    assert_eq!(held(&run(&["export"]).ok()), killed, "once more finds nothing new");
+}
