@@ -4,6 +4,7 @@ mod chunks;
 mod facts;
 mod indexing;
 mod metadata;
+mod queue;
 mod summaries;
 
 use std::{sync::Arc, time::Duration};

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt, sync, sync::Arc, time::Duration};
 
 use memory_core::{
-    Clock, Done, Embedding, Error, ErrorKind, Failure, Field, Filter, Job, Kind, Outcome, Page, PutMode, Record,
-    RecordId, RecordStore, Result, ScanQuery, Scope, State, Stats, Terms, Tombstone, Write, Written,
+    Clock, Done, Embedding, Error, ErrorKind, Filter, Job, Outcome, Page, PutMode, Record, RecordId, RecordStore,
+    Result, ScanQuery, Scope, State, Stats, Terms, Tombstone, Write, Written,
 };
 use memory_embedder::{Embedder, Purpose};
 use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
@@ -15,8 +15,7 @@ use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Digest, Enhanced, Enhancement, EntityGraph, Explanation, Forget, Progress, Recall, RecallOptions,
-    RecallQuery, Turn,
+    Builder, Digest, Enhanced, Enhancement, EntityGraph, Explanation, Forget, Recall, RecallOptions, RecallQuery, Turn,
     background::{self, indexed_text},
     dates,
     digest::is_said,
@@ -30,8 +29,6 @@ const FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: usize = 500;
 /// From how many bytes on texts are long.
 const LONG: usize = 16 << 10;
-/// How often it is looked whether another process has finished what it claimed.
-const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(200);
 
 /// Long-term memory. Cloning it is cheap and gives another handle on the same one.
 ///
@@ -339,12 +336,6 @@ impl MemoryEngine {
         self.records().stats(scope).await
     }
 
-    /// What the background could not do at the last attempt within `scope`, the longest waiting first, at most `limit`.
-    /// [`reindex`](Self::reindex) and [`redigest`](Self::redigest) have everything tried again.
-    pub async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
-        self.records().failures(scope, limit).await
-    }
-
     /// A page of tombstones by id, those after `after`.
     pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
         self.records().tombstones(scope, after, limit).await
@@ -381,85 +372,6 @@ impl MemoryEngine {
         self.keywords().delete(scope, &ids).await?;
         self.vectors().delete(scope, &ids).await?;
         self.graph_parts().store.delete(scope, &ids).await
-    }
-
-    /// Queues every active record within `scope` to be indexed anew, and counts them. [`drain`](Self::drain) waits for it.
-    pub async fn reindex(&self, scope: &Scope) -> Result<u64> {
-        let mut count = 0;
-        for job in Job::INDEXING {
-            count = self.records().requeue(scope, job).await?;
-        }
-        self.wake();
-        Ok(count)
-    }
-
-    /// Queues every turn within `scope` to be digested as if it were new, and counts them: for what was stored before there
-    /// was a digest, or what was given up. What is known already is not found twice. [`drain`](Self::drain) waits for it.
-    ///
-    /// # Errors
-    /// `Unsupported` when this engine digests nothing; the store's.
-    pub async fn redigest(&self, scope: &Scope) -> Result<u64> {
-        let jobs: Vec<Job> = self.jobs().into_iter().filter(|job| !Job::INDEXING.contains(job)).collect();
-        if jobs.is_empty() {
-            let message = "this engine makes nothing of turns; build it with a digest or a graph";
-            return Err(Error::new(ErrorKind::Unsupported, "redigest", message));
-        }
-        let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let (mut count, mut scan) = (0, ScanQuery::oldest(PAGE).with_filter(turns));
-        loop {
-            let page = self.scan(scope, &scan).await?;
-            // Conversation by conversation: what is digested together then belongs together.
-            let mut conversations: BTreeMap<&Scope, Vec<RecordId>> = BTreeMap::new();
-            for record in page.records.iter().filter(|record| is_said(record)) {
-                conversations.entry(&record.scope).or_default().push(record.id);
-            }
-            for (address, ids) in conversations {
-                for job in &jobs {
-                    self.records().enqueue(address, &ids, *job).await?;
-                }
-                count += ids.len() as u64;
-            }
-            match page.next {
-                Some(next) => scan = scan.with_after(Some(next)),
-                None => break,
-            }
-        }
-        self.wake();
-        Ok(count)
-    }
-
-    /// Waits until everything within `scope` that is queued has been done or given up, telling how far it is; gives how much
-    /// there was to do.
-    ///
-    /// What another process has claimed is waited for; if that process is gone, its claim ends after half a minute. What
-    /// failed by itself is tried five times, and then [told](Self::failures).
-    ///
-    /// # Errors
-    /// The embedder's or the store's; what was indexed before stays.
-    pub async fn drain(&self, scope: &Scope, mut progress: impl FnMut(Progress)) -> Result<u64> {
-        let jobs = self.jobs();
-        let waiting = async || {
-            let backlog = self.stats(scope).await?.backlog;
-            Ok::<u64, Error>(backlog.iter().filter(|(job, _)| jobs.contains(job)).map(|(_, count)| count).sum())
-        };
-        let total = waiting().await?;
-        progress(Progress { done: 0, total });
-        if total == 0 {
-            return Ok(0);
-        }
-        loop {
-            let worked = self.work_all(|done| progress(Progress { done: done.min(total), total })).await;
-            let left = waiting().await?;
-            // What concerns others only is not told here.
-            if left > 0 {
-                worked?;
-            }
-            progress(Progress { done: total.saturating_sub(left), total });
-            if left == 0 {
-                return Ok(total);
-            }
-            tokio::time::sleep(CLAIMED_ELSEWHERE).await;
-        }
     }
 
     /// How this engine recalls.
