@@ -197,7 +197,7 @@ const FOR_ALL: [&str; 2] = [
     "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, r.scene, \
      r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, r.recorded_at, \
      r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, r.derived_from, r.metadata, \
-     c.attempts FROM (SELECT b.ns, b.id, b.ticket, b.attempts FROM backlog b WHERE b.job = $1",
+     c.attempts, c.ticket FROM (SELECT b.ns, b.id, b.ticket, b.attempts FROM backlog b WHERE b.job = $1",
     "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1",
 ];
 
