@@ -84,13 +84,13 @@ pub(crate) async fn r9_what_was_changed_after_it_was_taken_back_stays_as_it_is(p
 
     // Taken back twice, it comes back with the second retraction only.
     let first = memory.retract(&lin(), &[kept], "first").await.unwrap();
-    memory.remember(&story(None), message(2, "a green door")).await.unwrap();
+    memory.remember(&story(None), message(2, "a yellow door")).await.unwrap();
     let second = memory.retract(&lin(), &[kept], "second").await.unwrap();
     assert_eq!(memory.restore(&lin(), first.id).await.unwrap(), 0);
-    assert_eq!(recalled(&memory, &lin(), "green").await, [""; 0]);
+    assert_eq!(recalled(&memory, &lin(), "yellow").await, [""; 0]);
     assert_eq!(memory.restore(&lin(), second.id).await.unwrap(), 1);
     let back = memory.get(&lin(), kept).await.unwrap().unwrap();
-    assert_eq!((back.text.as_str(), back.metadata.len()), ("a green door", 0), "no mark is left on it");
+    assert_eq!((back.text.as_str(), back.metadata.len()), ("a yellow door", 0), "no mark is left on it");
 }
 
 pub(crate) async fn r11_a_message_that_is_sent_again_keeps_what_was_found_out_and_stays_taken_back(place: Place) {

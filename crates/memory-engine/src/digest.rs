@@ -1,13 +1,19 @@
 //! What the background makes of turns beside indexing them.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use memory_core::{Job, Kind, Record, Result, Role, Trust};
+use memory_core::{
+    Error, ErrorKind, Field, Filter, Job, Kind, Record, RecordId, Result, Role, ScanQuery, Scope, State, Trust,
+};
 use memory_llm::ChatModel;
 use memory_summarizer::{
     ChatFacts, ChatMetadata, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor, MetadataExtractor,
     RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
 };
+
+use crate::MemoryEngine;
+
+const PAGE: usize = 500;
 
 /// What the background makes of turns beside indexing them: nothing, unless told otherwise.
 ///
@@ -109,6 +115,43 @@ impl Digest {
             self.summarizer.is_some().then_some(Job::Summary),
         ];
         jobs.into_iter().flatten()
+    }
+}
+
+impl MemoryEngine {
+    /// Queues every turn within `scope` to be digested as if it were new, and counts them: for what was stored before there
+    /// was a digest, or what was given up. What is known already is not found twice. [`drain`](Self::drain) waits for it.
+    ///
+    /// # Errors
+    /// `Unsupported` when this engine digests nothing; the store's.
+    pub async fn redigest(&self, scope: &Scope) -> Result<u64> {
+        let jobs: Vec<Job> = self.jobs().into_iter().filter(|job| !Job::INDEXING.contains(job)).collect();
+        if jobs.is_empty() {
+            let message = "this engine makes nothing of turns; build it with a digest or a graph";
+            return Err(Error::new(ErrorKind::Unsupported, "redigest", message));
+        }
+        let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
+        let (mut count, mut scan) = (0, ScanQuery::oldest(PAGE).with_filter(turns));
+        loop {
+            let page = self.scan(scope, &scan).await?;
+            // Conversation by conversation: what is digested together then belongs together.
+            let mut conversations: BTreeMap<&Scope, Vec<RecordId>> = BTreeMap::new();
+            for record in page.records.iter().filter(|record| is_said(record)) {
+                conversations.entry(&record.scope).or_default().push(record.id);
+            }
+            for (address, ids) in conversations {
+                for job in &jobs {
+                    self.records().enqueue(address, &ids, *job).await?;
+                }
+                count += ids.len() as u64;
+            }
+            match page.next {
+                Some(next) => scan = scan.with_after(Some(next)),
+                None => break,
+            }
+        }
+        self.wake();
+        Ok(count)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt, sync, sync::Arc, time::Duration};
 
 use memory_core::{
-    Clock, Done, Embedding, Error, ErrorKind, Failure, Field, Filter, Job, Kind, Outcome, Page, PutMode, Record,
-    RecordId, RecordStore, Result, ScanQuery, Scope, State, Stats, Terms, Tombstone, Write, Written,
+    Clock, Done, Embedding, Error, ErrorKind, Failure, Filter, Job, Outcome, Page, PutMode, Record, RecordId,
+    RecordStore, Result, ScanQuery, Scope, State, Stats, Terms, Tombstone, Write, Written,
 };
 use memory_embedder::{Embedder, Purpose};
 use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
@@ -388,41 +388,6 @@ impl MemoryEngine {
         let mut count = 0;
         for job in Job::INDEXING {
             count = self.records().requeue(scope, job).await?;
-        }
-        self.wake();
-        Ok(count)
-    }
-
-    /// Queues every turn within `scope` to be digested as if it were new, and counts them: for what was stored before there
-    /// was a digest, or what was given up. What is known already is not found twice. [`drain`](Self::drain) waits for it.
-    ///
-    /// # Errors
-    /// `Unsupported` when this engine digests nothing; the store's.
-    pub async fn redigest(&self, scope: &Scope) -> Result<u64> {
-        let jobs: Vec<Job> = self.jobs().into_iter().filter(|job| !Job::INDEXING.contains(job)).collect();
-        if jobs.is_empty() {
-            let message = "this engine makes nothing of turns; build it with a digest or a graph";
-            return Err(Error::new(ErrorKind::Unsupported, "redigest", message));
-        }
-        let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let (mut count, mut scan) = (0, ScanQuery::oldest(PAGE).with_filter(turns));
-        loop {
-            let page = self.scan(scope, &scan).await?;
-            // Conversation by conversation: what is digested together then belongs together.
-            let mut conversations: BTreeMap<&Scope, Vec<RecordId>> = BTreeMap::new();
-            for record in page.records.iter().filter(|record| is_said(record)) {
-                conversations.entry(&record.scope).or_default().push(record.id);
-            }
-            for (address, ids) in conversations {
-                for job in &jobs {
-                    self.records().enqueue(address, &ids, *job).await?;
-                }
-                count += ids.len() as u64;
-            }
-            match page.next {
-                Some(next) => scan = scan.with_after(Some(next)),
-                None => break,
-            }
         }
         self.wake();
         Ok(count)
