@@ -10,8 +10,9 @@ mod summaries;
 use std::{sync::Arc, time::Duration};
 
 use memory_core::{Error, ErrorKind, Failure, Job, Pending, Result, Timestamp};
+use memory_summarizer::is_said;
 
-use crate::{MemoryEngine, digest::is_said, engine};
+use crate::{MemoryEngine, engine};
 
 pub(crate) use indexing::indexed_text;
 
@@ -84,7 +85,7 @@ fn is_the_items_fault(error: &Error) -> bool {
         | ErrorKind::RateLimited
         | ErrorKind::Timeout
         | ErrorKind::Unavailable => false,
-        _ => error.is_transient(),
+        _ => !error.is_transient(),
     }
 }
 
@@ -120,21 +121,27 @@ impl MemoryEngine {
 
     /// Does a job for a batch; when that fails by the fault of one of them, for one after the other. Counts what was done.
     async fn work(&self, job: Job, pending: &[Pending]) -> Result<u64> {
-        match self.try_work(job, pending).await {
+        let first = match self.try_work(job, pending).await {
             Ok(()) => return Ok(pending.len() as u64),
-            Err(error) if is_the_items_fault(&error) => {}
-            Err(_) if pending.len() > 1 && pending.iter().any(|one| one.attempts >= SUSPECT) => {}
+            Err(error) if is_the_items_fault(&error) => error,
+            Err(error) if pending.len() > 1 && pending.iter().any(|one| one.attempts >= SUSPECT) => error,
             Err(error) => {
                 self.wait(pending, &error).await?;
                 return Err(error);
             }
-        }
+        };
+        // One by itself that is as it was would fail again.
+        let mut known = Some(first).filter(|_| pending.len() == 1);
         let (mut done, mut failures, mut away) = (0, Vec::new(), 0);
         for (n, one) in pending.iter().enumerate() {
             // Another job may have written it meanwhile.
             let Some(record) = self.get(&one.record.scope, one.record.id).await? else { continue };
+            let outcome = match known.take().filter(|_| record.revision == one.record.revision) {
+                Some(error) => Err(error),
+                None => self.try_work(job, &[Pending { record: record.clone(), ..one.clone() }]).await,
+            };
             let one = Pending { record, ..one.clone() };
-            let Err(error) = self.try_work(job, std::slice::from_ref(&one)).await else {
+            let Err(error) = outcome else {
                 (done, away) = (done + 1, 0);
                 continue;
             };

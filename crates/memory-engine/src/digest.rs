@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::{Job, Kind, Record, Result, Role, Trust};
+use memory_core::{Job, Result};
 use memory_llm::ChatModel;
 use memory_summarizer::{
     ChatFacts, ChatMetadata, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor, MetadataExtractor,
@@ -110,11 +110,4 @@ impl Digest {
         ];
         jobs.into_iter().flatten()
     }
-}
-
-/// Whether a record is something that was said: only that is digested, no instructions, no tool's answer, nothing derived.
-pub(crate) fn is_said(record: &Record) -> bool {
-    let role = record.role.as_ref().map(Role::as_str);
-    let instructs = matches!(role, Some("system" | "tool" | "developer" | "function"));
-    record.kind == Kind::TURN && !instructs && !matches!(record.trust, Trust::Derived | Trust::Tool)
 }

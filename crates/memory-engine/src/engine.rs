@@ -1,25 +1,24 @@
-//! The engine: remember, recall, forget.
+//! The engine: remember and recall.
 
 use std::{collections::BTreeMap, fmt, sync, sync::Arc, time::Duration};
 
 use memory_core::{
-    Clock, Done, Embedding, Error, ErrorKind, Filter, Job, Outcome, Page, PutMode, Record, RecordId, RecordStore,
-    Result, ScanQuery, Scope, State, Stats, Terms, Tombstone, Write, Written,
+    Clock, Done, Embedding, Error, ErrorKind, Filter, Job, Order, Outcome, Page, PutMode, Record, RecordId,
+    RecordStore, Result, ScanQuery, Scope, State, Stats, Terms, Write, Written,
 };
 use memory_embedder::{Embedder, Purpose};
 use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
 use memory_reranker::Reranker;
 use memory_scene::ScenePolicy;
+use memory_summarizer::is_said;
 use memory_synonyms::SharedThesaurus;
 use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Digest, Enhanced, Enhancement, EntityGraph, Explanation, Forget, Recall, RecallOptions, RecallQuery, Turn,
+    Builder, Digest, Enhanced, Enhancement, EntityGraph, Explanation, Recall, RecallOptions, RecallQuery, Turn,
     background::{self, indexed_text},
-    dates,
-    digest::is_said,
-    enhance,
+    dates, enhance,
     entity_graph::GraphParts,
     pipeline,
 };
@@ -213,23 +212,12 @@ impl MemoryEngine {
         Ok(())
     }
 
-    /// Takes what was indexed off the backlog, and out of the indexes again where its record has been deleted meanwhile:
-    /// what was deleted does not come back by us.
+    /// Takes what was done off the backlog, and out of the indexes again where its record has been deleted or taken back
+    /// meanwhile: what is gone does not come back by us.
     pub(crate) async fn finish(&self, done: &[Done]) -> Result<()> {
         let current = self.records().acknowledge(done).await?;
         for (done, _) in done.iter().zip(current).filter(|(_, current)| !current) {
-            let ids = [done.id];
-            if self
-                .records()
-                .get(&done.scope, &ids)
-                .await?
-                .first()
-                .is_none_or(|r| !r.as_ref().is_some_and(Record::is_indexed))
-            {
-                self.keywords().delete(&done.scope, &ids).await?;
-                self.vectors().delete(&done.scope, &ids).await?;
-                self.graph_parts().store.delete(&done.scope, &ids).await?;
-            }
+            self.unindex(&done.scope, &[done.id]).await?;
         }
         Ok(())
     }
@@ -265,57 +253,6 @@ impl MemoryEngine {
         pipeline::explain(self, scope, &query.into(), id).await
     }
 
-    /// Forgets records within `scope`, and counts them: each is removed from every index in one transaction and leaves a
-    /// tombstone, so that it does not come back. Many are removed in several transactions; when one of them fails, those
-    /// before it hold, and the call can be repeated.
-    pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<u64> {
-        let what = what.into();
-        let forgets_all = what == Forget::Everything;
-        let filter = match what {
-            Forget::Ids(ids) => {
-                let mut count = 0;
-                for ids in ids.chunks(PAGE) {
-                    count += self.forget_page(scope, ids).await?;
-                }
-                return Ok(count);
-            }
-            Forget::Matching(filter) => filter,
-            Forget::Everything => Filter::And(Vec::new()),
-        };
-        let mut count = 0;
-        loop {
-            let page = self.scan(scope, &ScanQuery::oldest(PAGE).with_filter(filter.clone())).await?;
-            if page.records.is_empty() {
-                break;
-            }
-            let ids: Vec<RecordId> = page.records.iter().map(|r| r.id).collect();
-            count += self.forget_page(scope, &ids).await?;
-        }
-        if forgets_all && *scope == scope.namespace() {
-            self.synonyms().store().clear(scope).await?;
-            self.synonyms().forget(scope);
-        }
-        Ok(count)
-    }
-
-    async fn forget_page(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        // A fact may have taken the place of another, which then holds again.
-        let facts = self.are_facts_among(scope, ids).await?;
-        let gone = self.records().delete(scope, ids).await?;
-        // All that were asked for, not only what was there: an earlier call may have stopped half-way.
-        self.unindex(scope, ids).await?;
-        // What was made from them may live outside this scope, in the memory of the same user.
-        let withdrawn: Vec<RecordId> = gone.iter().filter(|id| !ids.contains(id)).copied().collect();
-        if !withdrawn.is_empty() {
-            self.unindex(&scope.namespace(), &withdrawn).await?;
-            self.wake();
-        }
-        for person in facts {
-            self.settle_facts(&person, &[], &[]).await?;
-        }
-        Ok(gone.len() as u64)
-    }
-
     /// The record with this id, if it is within `scope`.
     pub async fn get(&self, scope: &Scope, id: RecordId) -> Result<Option<Record>> {
         Ok(self.records().get(scope, &[id]).await?.pop().flatten())
@@ -331,47 +268,24 @@ impl MemoryEngine {
         self.records().scan(scope, query).await
     }
 
+    /// All records that match, page by page, in the query's order.
+    pub(crate) async fn scan_all(&self, scope: &Scope, filter: Filter, order: Order) -> Result<Vec<Record>> {
+        let mut query = ScanQuery::oldest(PAGE).with_filter(filter);
+        query.order = order;
+        let mut all = Vec::new();
+        loop {
+            let page = self.scan(scope, &query).await?;
+            all.extend(page.records);
+            query.after = page.next;
+            if query.after.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
     /// Counts what is within `scope`.
     pub async fn stats(&self, scope: &Scope) -> Result<Stats> {
         self.records().stats(scope).await
-    }
-
-    /// A page of tombstones by id, those after `after`.
-    pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
-        self.records().tombstones(scope, after, limit).await
-    }
-
-    /// Takes in tombstones of another store: removes what they name, keeps it away from now on, and counts the new ones.
-    pub async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        let mut named: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
-        for tombstone in tombstones {
-            named.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);
-        }
-        let mut people = Vec::new();
-        for (user, ids) in &mut named {
-            people.extend(self.are_facts_among(user, ids).await?);
-            ids.extend(self.records().derived(user, ids).await?);
-        }
-        let new = self.records().bury(scope, tombstones).await?;
-        for (user, ids) in &named {
-            self.unindex(user, ids).await?;
-        }
-        for person in people {
-            self.settle_facts(&person, &[], &[]).await?;
-        }
-        self.wake();
-        Ok(new)
-    }
-
-    /// Takes records that are gone or not to be indexed any more out of the indexes, for stores that do not do so in the
-    /// transaction that removes them.
-    async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
-        let now = self.get_all(scope, ids).await?;
-        let gone = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
-        let ids: Vec<RecordId> = ids.iter().zip(&now).filter(|(_, now)| gone(now)).map(|(id, _)| *id).collect();
-        self.keywords().delete(scope, &ids).await?;
-        self.vectors().delete(scope, &ids).await?;
-        self.graph_parts().store.delete(scope, &ids).await
     }
 
     /// How this engine recalls.

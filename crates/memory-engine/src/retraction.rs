@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    Error, ErrorKind, Field, Filter, Job, Kind, Op, PutMode, Record, RecordId, Result, ScanQuery, Scope, State,
+    Error, ErrorKind, Field, Filter, Job, Kind, Op, Order, PutMode, Record, RecordId, Result, ScanQuery, Scope, State,
     Timestamp, Trust, Write,
 };
 use serde::{Deserialize, Serialize};
@@ -246,16 +246,7 @@ impl MemoryEngine {
         if let Some(id) = retraction {
             filter = filter.and(Filter::eq(Field::Metadata(RETRACTION.into()), id.to_string().as_str()));
         }
-        let mut scan = ScanQuery::newest(PAGE).with_filter(filter);
-        let mut entries = Vec::new();
-        loop {
-            let page = self.scan(scope, &scan).await?;
-            entries.extend(page.records);
-            match page.next {
-                Some(next) => scan = scan.with_after(Some(next)),
-                None => return Ok(entries),
-            }
-        }
+        self.scan_all(scope, filter, Order::NewestFirst).await
     }
 }
 

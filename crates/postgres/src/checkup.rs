@@ -11,6 +11,7 @@ use crate::{
     migration,
     options::PostgresOptions,
     origin,
+    records::indexed,
     server::{Secret, Server},
 };
 
@@ -27,23 +28,32 @@ const COUNTS: [(&str, &str); 6] = [
 /// What must not be, and what puts it right.
 const FAULTS: [(&str, &str); 5] = [
     (
-        "SELECT count(*) FROM records r WHERE r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/'
-             AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
-             AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords')",
+        concat!(
+            "SELECT count(*) FROM records r WHERE ",
+            indexed!(),
+            " AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
+             AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords')"
+        ),
         "active records are not in the keyword index and do not wait for it; run `memory reindex`",
     ),
     (
-        "SELECT count(*) FROM records r WHERE r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/'
-             AND NOT EXISTS (SELECT FROM vectors v WHERE v.ns = r.ns AND v.id = r.id)
-             AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding')",
+        concat!(
+            "SELECT count(*) FROM records r WHERE ",
+            indexed!(),
+            " AND NOT EXISTS (SELECT FROM vectors v WHERE v.ns = r.ns AND v.id = r.id)
+             AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding')"
+        ),
         "active records have no vector and do not wait for one; run `memory reindex`",
     ),
     (
-        "SELECT count(*) FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id WHERE r.state <> 'active'",
+        concat!(
+            "SELECT count(*) FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id WHERE NOT ",
+            indexed!()
+        ),
         "records that are not active are in the keyword index; run `memory reindex`",
     ),
     (
-        "SELECT count(*) FROM vectors v JOIN records r ON r.ns = v.ns AND r.id = v.id WHERE r.state <> 'active'",
+        concat!("SELECT count(*) FROM vectors v JOIN records r ON r.ns = v.ns AND r.id = v.id WHERE NOT ", indexed!()),
         "records that are not active have a vector; run `memory reindex`",
     ),
     (

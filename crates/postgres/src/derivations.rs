@@ -11,7 +11,7 @@ use crate::{
     delete,
     failure::Failure,
     records::{self, selected},
-    scopes::{Reach, uuid, uuids},
+    scopes::{Reach, record_id, uuid, uuids},
 };
 
 const MADE_FROM: &str = concat!(
@@ -31,19 +31,28 @@ async fn made_from(connection: &mut PgConnection, ns: Uuid, ids: &[RecordId]) ->
     rows.iter().map(|row| Ok(records::read(row)?.record)).collect()
 }
 
+/// For each of several records those that were made from it: one may have been made from another of them.
+const DERIVED: &str = "WITH RECURSIVE made (source, id) AS (
+        SELECT s.id, m.id FROM unnest($2::uuid[]) s (id)
+        JOIN records m ON m.ns = $1 AND m.derived_from <> '{}' AND m.derived_from @> ARRAY[s.id]
+        UNION
+        SELECT x.source, m.id FROM made x
+        JOIN records m ON m.ns = $1 AND m.derived_from <> '{}' AND m.derived_from @> ARRAY[x.id]
+     ) SELECT DISTINCT x.id FROM made x WHERE x.id <> x.source";
+
 /// The records within `scope` that were made from these, by id.
 pub(crate) async fn derived(
     connection: &mut PgConnection,
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<RecordId>, Failure> {
+    let reach = Reach::of(scope);
     let mut found = BTreeSet::new();
-    for (ns, sources) in records::keys(connection, &Reach::of(scope), ids).await? {
-        // One by one: a record may have been made from one of them and be another.
-        for source in sources {
-            let made = made_from(connection, ns, &[crate::scopes::record_id(source)]).await?;
-            found.extend(made.into_iter().filter(|record| scope.covers(&record.scope)).map(|record| record.id));
-        }
+    for (ns, sources) in records::keys(connection, &reach, ids).await? {
+        let made: Vec<Uuid> = sqlx::query_scalar(DERIVED).bind(ns).bind(sources).fetch_all(&mut *connection).await?;
+        let made: Vec<RecordId> = made.into_iter().map(record_id).collect();
+        let within = records::keys(connection, &reach.within(ns), &made).await?;
+        found.extend(within.into_values().flatten().map(record_id));
     }
     Ok(found.into_iter().collect())
 }

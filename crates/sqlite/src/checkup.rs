@@ -5,7 +5,7 @@ use std::path::Path;
 use memory_core::{Checkup, Index, Job, Result, Scope, Timestamp, Waiting};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{backlog::GIVEN_UP, connection, failure::Failure, migration};
+use crate::{backlog::GIVEN_UP, connection, failure::Failure, migration, records::indexed};
 
 /// What is counted, by name.
 const COUNTS: [(&str, &str); 6] = [
@@ -20,23 +20,32 @@ const COUNTS: [(&str, &str); 6] = [
 /// What must not be, and what puts it right.
 const FAULTS: [(&str, &str); 4] = [
     (
-        "SELECT count(*) FROM records r WHERE r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/'
-             AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record)
-             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'keywords')",
+        concat!(
+            "SELECT count(*) FROM records r WHERE ",
+            indexed!(),
+            " AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record)
+             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'keywords')"
+        ),
         "active records are not in the keyword index and do not wait for it; run `memory reindex`",
     ),
     (
-        "SELECT count(*) FROM records r WHERE r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/'
-             AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = r.record)
-             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'embedding')",
+        concat!(
+            "SELECT count(*) FROM records r WHERE ",
+            indexed!(),
+            " AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = r.record)
+             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'embedding')"
+        ),
         "active records have no vector and do not wait for one; run `memory reindex`",
     ),
     (
-        "SELECT count(*) FROM keyword_documents k JOIN records r ON r.record = k.record WHERE r.state <> 'active'",
+        concat!(
+            "SELECT count(*) FROM keyword_documents k JOIN records r ON r.record = k.record WHERE NOT ",
+            indexed!()
+        ),
         "records that are not active are in the keyword index; run `memory reindex`",
     ),
     (
-        "SELECT count(*) FROM vectors v JOIN records r ON r.record = v.record WHERE r.state <> 'active'",
+        concat!("SELECT count(*) FROM vectors v JOIN records r ON r.record = v.record WHERE NOT ", indexed!()),
         "records that are not active have a vector; run `memory reindex`",
     ),
 ];

@@ -23,6 +23,7 @@ pub use fact::{
 pub use language::Language;
 pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
 pub use sentence::sentences;
+pub use spoken::is_said;
 pub use summary::{ChatSummarizer, ExtractiveSummarizer, SUMMARY_PROMPT, Summarizer, Summary, SummaryRequest};
 pub use supersede::{Change, What, reconcile};
 pub use window::{Reason, RollingWindow, SummaryTrigger, Window};

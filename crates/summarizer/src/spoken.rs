@@ -5,8 +5,9 @@ use memory_core::{Kind, Record, Role, Trust};
 /// The scenes in which nothing that is said is true: a story, and talk about the system.
 pub(crate) const FICTION: &[&str] = &["plot", "meta"];
 
-/// Whether a record is something that was said in a conversation: no instructions, no tool's answer, nothing derived.
-pub(crate) fn is_turn(record: &Record) -> bool {
+/// Whether a record is something that was said in a conversation: no instructions, no tool's answer, nothing derived. Only
+/// that is digested.
+pub fn is_said(record: &Record) -> bool {
     let role = record.role.as_ref().map(Role::as_str);
     record.kind == Kind::TURN
         && !matches!(role, Some("system" | "tool" | "developer" | "function"))

@@ -146,7 +146,7 @@ impl RollingWindow {
     /// where the turn ends one and fills the next, two. Instructions, answers of tools and derived records are no turns and
     /// change nothing; nor does a turn that waits already.
     pub fn push(&mut self, turn: &Record, embedding: Option<&[f32]>) -> Vec<Window> {
-        if !spoken::is_turn(turn) || self.open.iter().any(|seen| seen.id == turn.id) {
+        if !spoken::is_said(turn) || self.open.iter().any(|seen| seen.id == turn.id) {
             return Vec::new();
         }
         let mut seen = Seen {

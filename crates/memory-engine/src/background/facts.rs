@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    Basis, ErrorKind, Field, Filter, Kind, Outcome, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope,
-    State, Write,
+    Basis, ErrorKind, Field, Filter, Kind, Order, Outcome, Pending, PutMode, Record, RecordId, Result, Scope, State,
+    Write,
 };
 use memory_summarizer::{Change, Fact, FactExtractor, reconcile};
 
 use super::told;
 use crate::MemoryEngine;
 
-const PAGE: usize = 500;
 /// How often it is tried anew when somebody else writes facts of the same person.
 const TRIES: usize = 5;
 
@@ -52,12 +51,9 @@ impl MemoryEngine {
         let (mut tries, mut barred) = (0, Vec::new());
         loop {
             let known = self.all_facts(&person).await?;
-            let new: Vec<Record> = facts
-                .iter()
-                .filter(|fact| !is_known(fact, address, &known))
-                .map(|fact| self.as_record(fact, address, turns))
-                .collect();
-            let new: Vec<Record> = new.into_iter().filter(|fact| !barred.contains(&fact.id)).collect();
+            let new = facts.iter().filter(|fact| !is_known(fact, address, &known));
+            let new = new.map(|fact| self.as_record(fact, address, turns));
+            let new: Vec<Record> = new.filter(|fact| !barred.contains(&fact.id)).collect();
             let changes = reconcile(&new, &known);
             if changes.is_empty() {
                 return Ok(());
@@ -66,7 +62,6 @@ impl MemoryEngine {
             match self.write(&person, writes).await {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < TRIES => {}
                 Err(error) => return Err(error),
-                // Once more: somebody else may have found other facts at the same time.
                 // What was deleted stays away, and takes no other's place.
                 Ok(written) if written.iter().any(|w| matches!(w.outcome, Outcome::Barred(_))) && tries < TRIES => {
                     let away = written.iter().filter(|w| matches!(w.outcome, Outcome::Barred(_)));
@@ -75,6 +70,7 @@ impl MemoryEngine {
                 Ok(written) if written.iter().all(|written| written.pending.is_empty()) || tries >= TRIES => {
                     return Ok(());
                 }
+                // Once more: somebody else may have found other facts at the same time.
                 Ok(_) => {}
             }
             tries += 1;
@@ -108,16 +104,7 @@ impl MemoryEngine {
     }
 
     async fn all_facts(&self, person: &Scope) -> Result<Vec<Record>> {
-        let mut scan = ScanQuery::oldest(PAGE).with_filter(Filter::eq(Field::Kind, Kind::FACT.as_str()));
-        let mut facts = Vec::new();
-        loop {
-            let page = self.scan(person, &scan).await?;
-            facts.extend(page.records);
-            match page.next {
-                Some(next) => scan = scan.with_after(Some(next)),
-                None => return Ok(facts),
-            }
-        }
+        self.scan_all(person, Filter::eq(Field::Kind, Kind::FACT.as_str()), Order::OldestFirst).await
     }
 
     /// The facts that hold within `scope`, oldest first; `render` of the module `facts` shows them.

@@ -4,8 +4,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use memory_core::{Error, ErrorKind, Failure, Field, Filter, Job, Kind, RecordId, Result, ScanQuery, Scope, State};
 
+use memory_summarizer::is_said;
+
 use super::Progress;
-use crate::{MemoryEngine, digest::is_said};
+use crate::MemoryEngine;
 
 const PAGE: usize = 500;
 /// How often it is looked whether another process has finished what it claimed.

@@ -31,8 +31,9 @@ impl MemoryEngine {
         }
         for (address, oldest) in conversations {
             let (turns, covered) = self.since(address, oldest).await?;
-            for window in self.windows(&turns, &covered).await? {
-                self.keep_summary(summarizer, address, &turns, &window).await?;
+            let (due, _open) = self.windows(&turns, &covered).await?;
+            for window in &due {
+                self.keep_summary(summarizer, address, &turns, window).await?;
             }
         }
         Ok(())
@@ -68,8 +69,9 @@ impl MemoryEngine {
         Ok((turns, covered))
     }
 
-    /// The stretches of turns of which a summary is due: those that the trigger closes, and those between two summaries.
-    async fn windows(&self, turns: &[Record], covered: &BTreeSet<RecordId>) -> Result<Vec<Window>> {
+    /// The stretches of turns of which a summary is due (those that the trigger closes, and those between two summaries), and
+    /// the one that is still open at the end.
+    async fn windows(&self, turns: &[Record], covered: &BTreeSet<RecordId>) -> Result<(Vec<Window>, RollingWindow)> {
         let open: Vec<&Record> = turns.iter().filter(|turn| !covered.contains(&turn.id)).collect();
         let vectors = match self.embedder().semantic_weight() >= TELLS_TOPICS {
             true => self.embed_all(open.iter().map(|turn| indexed_text(turn)).collect()).await?,
@@ -86,7 +88,7 @@ impl MemoryEngine {
                 due.extend(window.push(turn, vector.as_ref().map(|vector| vector.values())));
             }
         }
-        Ok(due)
+        Ok((due, window))
     }
 
     async fn embed_all(&self, texts: Vec<String>) -> Result<Vec<memory_core::Embedding>> {
@@ -134,15 +136,8 @@ impl MemoryEngine {
         let newest = self.scan(address, &ScanQuery::newest(1).with_filter(turns_here)).await?.records.pop();
         let Some(newest) = newest else { return Ok(0) };
         let (turns, covered) = self.since(address, &newest).await?;
-        let mut window = RollingWindow::new(self.digest().trigger.clone());
-        let mut due = Vec::new();
-        for turn in &turns {
-            match covered.contains(&turn.id) {
-                true => due.extend(window.flush()),
-                false => due.extend(window.push(turn, None)),
-            }
-        }
-        due.extend(window.flush());
+        let (mut due, mut open) = self.windows(&turns, &covered).await?;
+        due.extend(open.flush());
         for window in &due {
             self.keep_summary(summarizer.as_ref(), address, &turns, window).await?;
         }

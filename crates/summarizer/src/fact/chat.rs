@@ -97,7 +97,7 @@ impl FactExtractor for ChatFacts {
     async fn extract(&self, turns: &[Record]) -> Result<Facts> {
         let mut facts = self.rules.facts(turns);
         let spoken: Vec<&Record> =
-            turns.iter().filter(|turn| spoken::is_turn(turn) && !self.rules.is_fiction(turn)).collect();
+            turns.iter().filter(|turn| spoken::is_said(turn) && !self.rules.is_fiction(turn)).collect();
         if !spoken.iter().any(|turn| !spoken::is_assistant(turn)) {
             return Ok(Facts { facts, degraded: None });
         }

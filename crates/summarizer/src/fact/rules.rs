@@ -94,7 +94,7 @@ impl RuleFacts {
         let mut found = Vec::new();
         let mut before: Option<&Record> = None;
         for turn in turns {
-            let real = spoken::is_turn(turn) && !self.is_fiction(turn);
+            let real = spoken::is_said(turn) && !self.is_fiction(turn);
             if real && !spoken::is_assistant(turn) {
                 let confirmed = before.filter(|asked| spoken::is_assistant(asked) && is_yes(&turn.text));
                 found.extend(confirmed.into_iter().flat_map(|asked| self.confirmed(asked, turn)));

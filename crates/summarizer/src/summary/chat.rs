@@ -82,7 +82,7 @@ fn transcript(turns: &[Record], request: &SummaryRequest) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut room = MOST_OF_ALL;
     // Where there is too much the beginning goes: what came last is what the next summary follows.
-    for turn in turns.iter().filter(|turn| spoken::is_turn(turn)).rev() {
+    for turn in turns.iter().filter(|turn| spoken::is_said(turn)).rev() {
         let said = without_injected(&turn.text);
         let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MOST_OF_TURN).collect();
         let time = turn.occurred_at.in_zone(&request.zone).strftime("%Y-%m-%d %H:%M");

@@ -41,7 +41,7 @@ impl ExtractiveSummarizer {
     /// # Errors
     /// `InvalidInput` when there is no turn, or no room for a sentence.
     pub fn summary(&self, turns: &[Record], request: &SummaryRequest) -> Result<Summary> {
-        let spoken: Vec<&Record> = turns.iter().filter(|turn| spoken::is_turn(turn)).collect();
+        let spoken: Vec<&Record> = turns.iter().filter(|turn| spoken::is_said(turn)).collect();
         if spoken.is_empty() {
             return Err(Error::invalid("summarize", "there is no turn to summarize; hand over what was said"));
         }
