@@ -49,7 +49,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "http-models",
         ],
     ),
-    ("memory-engine-cli", &[""]),
+    ("memory-engine-server", &[""]),
+    ("memory-engine-cli", &["", "server"]),
     ("memory-engine-benches", &[""]),
     ("memory-engine-tests", &[""]),
 ];
@@ -69,6 +70,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "memory-engine-sqlite",
             "memory-engine-http-models",
             "memory-engine-postgres",
+            "memory-engine-server",
             "memory-engine-cli",
             "memory-engine-benches",
         ],

@@ -1,0 +1,192 @@
+//! Who asks, and how far that reaches.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use axum::{
+    extract::{FromRequestParts, OptionalFromRequestParts},
+    http::{StatusCode, request::Parts},
+};
+use memory_engine::{Error, ErrorKind, Result, Scope};
+
+use crate::fault::Fault;
+
+/// Who asks, and how far that reaches: a tenant, and within it all users or some.
+///
+/// Every scope that a request leads to comes from here. What a body, a filter, an id or a cursor says is looked up within
+/// that scope and never widens it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Access(Arc<Reach>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Reach {
+    name: String,
+    tenant: Scope,
+    users: Option<BTreeSet<String>>,
+}
+
+/// Whose memory a request names, in the dimensions of a [`Scope`]; what is not named is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// The user (mem0: `user_id`).
+    pub user: Option<String>,
+    /// The agent (mem0: `agent_id`).
+    pub agent: Option<String>,
+    /// The conversation (mem0: `run_id`).
+    pub session: Option<String>,
+    /// The branch of the conversation.
+    pub branch: Option<String>,
+}
+
+impl Owner {
+    /// Of one user.
+    pub fn user(user: impl Into<String>) -> Self {
+        Self { user: Some(user.into()), ..Self::default() }
+    }
+
+    /// Whether it names nobody.
+    pub fn is_nobody(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Access {
+    /// All users of a tenant. The name stands in the log.
+    ///
+    /// # Errors
+    /// `InvalidInput` when the tenant's name cannot be one.
+    pub fn tenant(name: impl Into<String>, tenant: impl Into<String>) -> Result<Self> {
+        Ok(Self(Arc::new(Reach { name: name.into(), tenant: Scope::tenant_wide(tenant)?, users: None })))
+    }
+
+    /// Only these users.
+    ///
+    /// # Errors
+    /// `InvalidInput` when there are none, or a name cannot be a user's.
+    pub fn only_users<U: Into<String>>(self, users: impl IntoIterator<Item = U>) -> Result<Self> {
+        let users: BTreeSet<String> = users.into_iter().map(Into::into).collect();
+        if users.is_empty() {
+            return Err(Error::invalid("access", "a key for certain users has to name at least one"));
+        }
+        for user in &users {
+            self.0.tenant.clone().with_user(user)?;
+        }
+        Ok(Self(Arc::new(Reach { users: Some(users), ..Reach::clone(&self.0) })))
+    }
+
+    /// The name of the key, for logs.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whether it reaches all users of its tenant.
+    pub fn is_for_all_users(&self) -> bool {
+        self.0.users.is_none()
+    }
+
+    /// What a request for this owner may read and write. Who is bound to one user need not name them.
+    ///
+    /// # Errors
+    /// `Unauthorized` for a user that is out of reach, and when there are several users to choose from and none is named;
+    /// `InvalidInput` for a name that cannot be one.
+    pub fn scope(&self, owner: &Owner) -> Result<Scope> {
+        let mut scope = self.0.tenant.clone();
+        if let Some(user) = self.user(owner.user.as_deref())? {
+            scope = scope.with_user(user)?;
+        }
+        if let Some(agent) = &owner.agent {
+            scope = scope.with_agent(agent)?;
+        }
+        if let Some(session) = &owner.session {
+            scope = scope.with_session(session)?;
+        }
+        match &owner.branch {
+            Some(branch) => scope.with_branch(branch),
+            None => Ok(scope),
+        }
+    }
+
+    /// Everything within reach: one scope for a whole tenant, otherwise one for each user.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a name that cannot be a user's.
+    pub fn scopes(&self) -> Result<Vec<Scope>> {
+        match &self.0.users {
+            None => Ok(vec![self.0.tenant.clone()]),
+            Some(users) => users.iter().map(|user| self.0.tenant.clone().with_user(user)).collect(),
+        }
+    }
+
+    fn user<'a>(&'a self, named: Option<&'a str>) -> Result<Option<&'a str>> {
+        let refused = |message: &str| Err(Error::new(ErrorKind::Unauthorized, "access", message));
+        match (&self.0.users, named) {
+            (None, named) => Ok(named),
+            (Some(users), Some(named)) if users.contains(named) => Ok(Some(named)),
+            // Not even whether there is such a user is told.
+            (Some(_), Some(_)) => refused("this key does not reach that user"),
+            (Some(users), None) => match users.first() {
+                Some(only) if users.len() == 1 => Ok(Some(only)),
+                _ => refused("this key is for several users; name one of them"),
+            },
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Access {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Fault> {
+        let unguarded = || Fault::new(StatusCode::UNAUTHORIZED, "no guard stands before this router");
+        parts.extensions.get::<Self>().cloned().ok_or_else(unguarded)
+    }
+}
+
+impl<S: Send + Sync> OptionalFromRequestParts<S> for Access {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Fault> {
+        Ok(parts.extensions.get::<Self>().cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    #[test]
+    fn a_key_of_a_tenant_reaches_all_its_users_and_nobody_else() {
+        let access = Access::tenant("ops", "acme").unwrap();
+        let everything = Scope::tenant_wide("acme").unwrap();
+        assert_eq!(access.scope(&Owner::default()).unwrap(), everything);
+        assert_eq!(access.scope(&Owner::user("lin")).unwrap(), everything.clone().with_user("lin").unwrap());
+        assert_eq!(access.scopes().unwrap(), [everything]);
+    }
+
+    #[test]
+    fn a_key_of_some_users_reaches_only_them() {
+        let access = Access::tenant("app", "acme").unwrap().only_users(["lin", "mei"]).unwrap();
+        assert_eq!(access.scope(&Owner::user("mei")).unwrap().user_name(), Some("mei"));
+        for owner in [Owner::user("eve"), Owner::default(), Owner { agent: Some("kai".into()), ..Owner::default() }] {
+            assert_eq!(access.scope(&owner).unwrap_err().kind(), ErrorKind::Unauthorized);
+        }
+        assert!(access.scopes().unwrap().iter().all(|scope| scope.user_name().is_some()));
+    }
+
+    #[test]
+    fn who_is_bound_to_one_user_need_not_name_them() {
+        let access = Access::tenant("app", "acme").unwrap().only_users(["lin"]).unwrap();
+        let scope = access.scope(&Owner { session: Some("monday".into()), ..Owner::default() }).unwrap();
+        assert_eq!((scope.user_name(), scope.session()), (Some("lin"), Some("monday")));
+    }
+
+    #[test]
+    fn a_key_of_no_users_is_refused() {
+        let nobody: [&str; 0] = [];
+        assert_eq!(
+            Access::tenant("app", "acme").unwrap().only_users(nobody).unwrap_err().kind(),
+            ErrorKind::InvalidInput
+        );
+    }
+}

@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+mod access;
+mod debug;
+mod fault;
+mod gateway;
+mod guard;
+mod health;
+mod keys;
+mod mcp;
+mod mem0;
+mod server;
+
+pub use access::{Access, Owner};
+pub use debug::Debugging;
+pub use fault::Fault;
+pub use gateway::Gateway;
+pub use guard::Guard;
+pub use keys::{ApiKey, KeyRing};
+pub use mcp::Mcp;
+pub use mem0::Mem0;
+pub use server::Server;
