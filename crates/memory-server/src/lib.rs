@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod config;
 mod debug;
 mod fault;
 mod gateway;
@@ -12,6 +13,10 @@ mod mem0;
 mod server;
 
 pub use access::{Access, Owner};
+pub use config::{
+    Config, GatewayConfig, KeyConfig, LimitsConfig, Loaded, LogConfig, LogFormat, McpConfig, PartConfig, Setting,
+    Sources, UpstreamConfig,
+};
 pub use debug::Debugging;
 pub use fault::Fault;
 pub use gateway::Gateway;
