@@ -8,8 +8,10 @@ mod gateway;
 mod guard;
 mod health;
 mod keys;
+mod limits;
 mod mcp;
 mod mem0;
+mod metrics;
 mod server;
 
 pub use access::{Access, Owner};
@@ -24,4 +26,5 @@ pub use guard::Guard;
 pub use keys::{ApiKey, KeyRing};
 pub use mcp::Mcp;
 pub use mem0::Mem0;
-pub use server::Server;
+pub use metrics::Metrics;
+pub use server::{Server, serve};

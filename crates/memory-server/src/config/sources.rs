@@ -157,14 +157,16 @@ fn list(figment: &Figment, name: String, value: &Value, found: &mut Vec<Setting>
 /// A value for people. The address of a database may hold a password.
 fn shown(name: &str, value: &Value) -> String {
     match value {
-        Value::String(_, text) if name == "db" => format!("{:?}", memory_engine_address(text)),
+        Value::String(_, text) if name == "db" => format!("{:?}", without_password(text)),
         Value::String(_, text) => format!("{text:?}"),
-        other => serde_json::to_string(other).unwrap_or_else(|_| "…".into()),
+        Value::Char(..) | Value::Bool(..) | Value::Num(..) | Value::Empty(..) | Value::Dict(..) | Value::Array(..) => {
+            serde_json::to_string(value).unwrap_or_else(|_| "…".into())
+        }
     }
 }
 
 /// The address without what nobody is to see.
-fn memory_engine_address(text: &str) -> String {
+fn without_password(text: &str) -> String {
     text.parse::<memory_engine::Database>().map_or_else(|_| "…".to_owned(), |database| database.to_string())
 }
 
