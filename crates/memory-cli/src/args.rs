@@ -58,11 +58,20 @@ impl StoreArgs {
 
     /// The same, with what is to be made of turns.
     pub(crate) async fn create_with(&self, digest: Digest) -> Result<MemoryEngine> {
+        self.build(digest, false).await
+    }
+
+    /// The same, for a process that stays: the background indexes what is written.
+    pub(crate) async fn serve(&self, digest: Digest) -> Result<MemoryEngine> {
+        self.build(digest, true).await
+    }
+
+    async fn build(&self, digest: Digest, background: bool) -> Result<MemoryEngine> {
         let database = self.database()?;
         let place = || database.to_string();
-        match self.builder(&database).await?.digest(digest.clone()).background(false).build().await {
+        match self.builder(&database).await?.digest(digest.clone()).background(background).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
-                let hash = MemoryEngine::builder().database(database.clone()).digest(digest).background(false);
+                let hash = MemoryEngine::builder().database(database.clone()).digest(digest).background(background);
                 let hash = hash.build().await;
                 // When that does not fit either, the first reason is the one to tell.
                 hash.map_err(|_| e).with_context(place)

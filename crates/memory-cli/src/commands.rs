@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod add;
+pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod copy;
 pub(crate) mod demo;
@@ -12,6 +13,7 @@ pub(crate) mod facts;
 pub(crate) mod forget;
 pub(crate) mod fork;
 pub(crate) mod import;
+pub(crate) mod keys;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod reindex;
@@ -20,6 +22,7 @@ pub(crate) mod retract;
 pub(crate) mod retractions;
 pub(crate) mod rewind;
 pub(crate) mod search;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod summarize;

@@ -1,7 +1,7 @@
 //! What the environment says, and the file `.env` in the working directory where it says nothing. Keys and passwords come
 //! from nowhere else.
 
-use std::{env, fs};
+use std::{collections::BTreeMap, env, fs};
 
 use anyhow::{Context, Result, bail};
 
@@ -32,6 +32,15 @@ impl Settings {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self(File::default())),
             Err(e) => Err(anyhow::Error::new(e).context(format!("{FILE} cannot be read"))),
         }
+    }
+
+    /// Every variable that begins with `prefix` and is not empty.
+    pub(crate) fn with_prefix(&self, prefix: &str) -> BTreeMap<String, String> {
+        let in_file = self.0.0.iter().cloned();
+        let in_environment =
+            env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let all = in_file.chain(in_environment);
+        all.filter(|(name, value)| name.starts_with(prefix) && !value.trim().is_empty()).collect()
     }
 
     /// A variable that is set and not empty.

@@ -1,25 +1,74 @@
 //! Whether the server lives, and whether it is ready for work.
 
-use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
-use memory_engine::{MemoryEngine, ScanQuery, Scope};
-use serde_json::{Value, json};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-/// `GET /health`: the process answers. `GET /ready`: its database answers, too; 503 when it does not.
+use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
+use memory_engine::{MemoryEngine, Purpose, Result, Scope};
+use serde_json::{Value, json};
+use tokio::{sync::Mutex, time::timeout};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long what was found out about the embedder holds: it may be a service that wants money for every question.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// `GET /health`: the process answers. `GET /ready`: so does its database; 503 when it does not. An embedder that fails is
+/// told and makes nothing unready: what is stored meanwhile is found by its words. Neither says whose memories there are.
 pub(crate) fn router(engine: MemoryEngine) -> Router {
-    Router::new().route("/health", get(live)).route("/ready", get(ready)).with_state(engine)
+    let probe = Probe { engine, embedder: Arc::default() };
+    Router::new().route("/health", get(live)).route("/ready", get(ready)).with_state(probe)
+}
+
+#[derive(Clone)]
+struct Probe {
+    engine: MemoryEngine,
+    embedder: Arc<Mutex<Option<(Instant, bool)>>>,
+}
+
+impl Probe {
+    /// What the database says: whether the background has given anything up.
+    async fn queue(&self) -> Result<&'static str> {
+        let stats = self.engine.stats(&Scope::tenant_wide(Scope::DEFAULT_TENANT)?).await?;
+        Ok(if stats.given_up.is_empty() { "ok" } else { "some work was given up; memory doctor tells" })
+    }
+
+    async fn embedder(&self) -> &'static str {
+        // One asks at a time; the others wait for what it hears.
+        let mut known = self.embedder.lock().await;
+        let works = match *known {
+            Some((when, works)) if when.elapsed() < FRESH => works,
+            _ => {
+                let asked = timeout(PATIENCE, self.engine.embedder().embed(&["ready"], Purpose::Query)).await;
+                let works = matches!(asked, Ok(Ok(_)));
+                *known = Some((Instant::now(), works));
+                works
+            }
+        };
+        if works { "ok" } else { "failing; recall goes by words" }
+    }
 }
 
 async fn live() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
 
-async fn ready(State(engine): State<MemoryEngine>) -> (StatusCode, Json<Value>) {
-    let asked = async { engine.scan(&Scope::tenant_wide(Scope::DEFAULT_TENANT)?, &ScanQuery::newest(1)).await };
-    match asked.await {
-        Ok(_) => (StatusCode::OK, Json(json!({ "status": "ok", "database": "ok" }))),
-        Err(e) => {
-            let body = json!({ "status": "unavailable", "database": e.to_string() });
-            (StatusCode::SERVICE_UNAVAILABLE, Json(body))
+async fn ready(State(probe): State<Probe>) -> (StatusCode, Json<Value>) {
+    match timeout(PATIENCE, probe.queue()).await {
+        Ok(Ok(queue)) => {
+            let embedder = probe.embedder().await;
+            (StatusCode::OK, Json(json!({ "status": "ok", "database": "ok", "queue": queue, "embedder": embedder })))
         }
+        Ok(Err(e)) => {
+            tracing::warn!(part = "ready", "{e}");
+            unready("failing; the log tells why")
+        }
+        Err(_) => unready("it does not answer in time"),
     }
+}
+
+fn unready(database: &str) -> (StatusCode, Json<Value>) {
+    (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "unavailable", "database": database })))
 }

@@ -1,0 +1,128 @@
+//! Putting a server together from its configuration.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use memory_engine::{
+    MemoryEngine,
+    http_models::{Preset, Secret},
+};
+use memory_server::{Config, Loaded, LogConfig, LogFormat, Sources};
+use tracing_subscriber::EnvFilter;
+
+use crate::{args::StoreArgs, digester::DigestArgs, embedder::EmbedderArgs, settings::Settings};
+
+/// The file that is taken when it is there and none is named.
+const FILE: &str = "memory.toml";
+const PREFIX: &str = "MEMORY_";
+/// The variable that holds a key for the whole default tenant.
+pub(crate) const TOKEN: &str = "MEMORY_TOKEN";
+
+/// Where a server's settings come from. A flag counts more than a variable (`MEMORY_LISTEN` for `listen`,
+/// `MEMORY_LIMITS__MAX_CONCURRENT` for `limits.max_concurrent`), that more than the file.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// The configuration; memory.toml, when it is there
+    #[arg(long, env = "MEMORY_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to listen [default: 127.0.0.1:8765]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+    /// The database, as of other commands [default: memory.db]
+    #[arg(long, value_name = "FILE|URL")]
+    db: Option<String>,
+    /// What makes the vectors, as of other commands [default: auto]
+    #[arg(long, value_name = "NAME")]
+    embedder: Option<String>,
+    /// What judges candidates once more, as of other commands [default: auto]
+    #[arg(long, value_name = "NAME")]
+    reranker: Option<String>,
+    /// What makes facts and summaries of turns, as of other commands [default: rules]
+    #[arg(long, value_name = "NAME")]
+    digest: Option<String>,
+    /// A service behind the chat gateway: siliconflow, openai, deepseek, ollama, openrouter or vllm, with its key in
+    /// OPENAI_API_KEY and the like. The file knows others. Can be repeated
+    #[arg(long, value_name = "NAME")]
+    upstream: Vec<Preset>,
+}
+
+impl ConfigArgs {
+    /// The configuration.
+    ///
+    /// # Errors
+    /// When a setting is unknown or has a value that cannot be one, with where it stands.
+    pub(crate) fn load(&self) -> Result<Loaded> {
+        let mut sources = Sources::new().with_variables(Settings::load()?.with_prefix(PREFIX));
+        let there = || Some(PathBuf::from(FILE)).filter(|file| file.is_file());
+        if let Some(file) = self.config.clone().or_else(there) {
+            sources = sources.with_file(file);
+        }
+        let flags = [
+            ("listen", &self.listen),
+            ("db", &self.db),
+            ("embedder", &self.embedder),
+            ("reranker", &self.reranker),
+            ("digest", &self.digest),
+        ];
+        for (name, value) in flags {
+            if let Some(value) = value {
+                sources = sources.with_flag(name, value);
+            }
+        }
+        let mut loaded = sources.load()?;
+        loaded.config.gateway.upstreams.extend(self.upstream.iter().map(|preset| upstream(*preset)));
+        Ok(loaded)
+    }
+}
+
+/// A service that is known by name.
+fn upstream(preset: Preset) -> memory_server::UpstreamConfig {
+    memory_server::UpstreamConfig {
+        name: preset.as_str().into(),
+        base_url: std::env::var(preset.base_url_variable()).unwrap_or_else(|_| preset.base_url().into()),
+        key_env: Some(preset.key_variable().into()),
+        models: Vec::new(),
+    }
+}
+
+/// Opens the memory that a configuration names.
+///
+/// # Errors
+/// When a name is unknown, or the memory cannot be opened.
+pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
+    let named = |setting: &'static str| move |e: String| anyhow!("{setting}: {e}");
+    let digest = DigestArgs { digester: config.digest.parse().map_err(named("digest"))? };
+    let embedder = EmbedderArgs {
+        embedder: config.embedder.parse().map_err(named("embedder"))?,
+        models_dir: config.models_dir.as_ref().map(PathBuf::from),
+    };
+    let reranker = config.reranker.parse().map_err(named("reranker"))?;
+    let Ok(db) = config.db.parse();
+    StoreArgs { db, embedder, reranker }.serve(digest.digest()?).await
+}
+
+/// The key in a variable, from the environment or from `.env`.
+///
+/// # Errors
+/// When it is not set.
+pub(crate) fn key(variable: &str) -> Result<Secret> {
+    let value = Settings::load()?.get(variable);
+    let value = value.with_context(|| format!("{variable} is not set; put the key there, or into .env"))?;
+    Ok(Secret::new(value))
+}
+
+/// Writes a log on standard error from now on.
+///
+/// # Errors
+/// When the filter cannot be read.
+pub(crate) fn log(config: &LogConfig) -> Result<()> {
+    let filter = EnvFilter::try_new(&config.filter).context("log.filter, as in `info,memory_engine=debug`")?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Somebody who listens already hears the same.
+    let _ = match config.format {
+        LogFormat::Text => log.try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! `memory serve`, `memory keys` and `memory config`, as whoever runs a server uses them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The command in a folder of its own, with nothing of this machine's environment that it knows.
+fn memory(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
+    let known = std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("MEMORY_"));
+    known.for_each(|name| {
+        command.env_remove(name);
+    });
+    command.current_dir(folder).env("MEMORY_EMBEDDER", "hash");
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    memory(folder).args(arguments).output().unwrap()
+}
+
+/// A server on a port of its own, which is killed when the test is over.
+struct Served {
+    child: Child,
+    address: String,
+    log: BufReader<std::process::ChildStderr>,
+}
+
+impl Served {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut told = String::new();
+        loop {
+            let mut line = String::new();
+            assert!(log.read_line(&mut line).unwrap() > 0, "it ended without listening: {told}");
+            if let Some((_, rest)) = line.split_once("http://") {
+                let address = rest.split([',', ' ', '"', '\u{1b}']).next().unwrap().trim().to_owned();
+                return Self { child, address, log };
+            }
+            told.push_str(&line);
+        }
+    }
+
+    /// One request; its status and its body.
+    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
+        headers.iter().for_each(|(name, value)| request.push_str(&format!("{name}: {value}\r\n")));
+        request.push_str(&format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+    }
+
+    #[cfg(unix)]
+    fn terminate(mut self) -> (bool, String) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        let mut rest = String::new();
+        self.log.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().success(), rest)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill(); // it may be gone already
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn without_a_word_it_serves_this_machine_and_stops_when_it_is_told_to() {
+    let folder = TempDir::new().unwrap();
+    let served = Served::start(&mut memory(folder.path()));
+    assert_eq!(served.ask("GET", "/health", &[], "").0, 200);
+    let (status, ready) = served.ask("GET", "/ready", &[], "");
+    assert!(status == 200 && ready.contains("\"embedder\":\"ok\""), "{ready}");
+    let (status, metrics) = served.ask("GET", "/metrics", &[], "");
+    assert!(status == 200, "{metrics}");
+    assert_eq!(served.ask("GET", "/nowhere", &[], "").0, 404);
+    #[cfg(unix)]
+    {
+        let (well, log) = served.terminate();
+        assert!(well && log.contains("stopped"), "{log}");
+    }
+}
+
+#[test]
+fn k16_a_key_is_asked_for_as_soon_as_there_is_one_and_is_never_shown() {
+    let folder = TempDir::new().unwrap();
+    let made = run(folder.path(), &["keys", "new", "app", "--user", "lin", "--json"]);
+    let made: Value = serde_json::from_slice(&made.stdout).unwrap();
+    let (key, hash) = (made["key"].as_str().unwrap(), made["hash"].as_str().unwrap());
+    let config = format!("[[keys]]\nname = \"app\"\nhash = \"{hash}\"\nusers = [\"lin\"]\n");
+    fs::write(folder.path().join("memory.toml"), config).unwrap();
+    let served = Served::start(memory(folder.path()).env("MEMORY_LOG__FILTER", "trace"));
+    assert_eq!(served.ask("GET", "/health", &[], "").0, 200);
+    assert_eq!(served.ask("GET", "/metrics", &[], "").0, 401);
+    assert_eq!(served.ask("GET", "/metrics", &[("X-API-Key", "mk-wrong")], "").0, 401);
+    assert_eq!(served.ask("GET", "/metrics", &[("X-API-Key", key)], "").0, 200);
+    assert_eq!(served.ask("GET", "/metrics", &[("Authorization", &format!("Bearer {key}"))], "").0, 200);
+    #[cfg(unix)]
+    {
+        let (_, log) = served.terminate();
+        assert!(log.contains("/metrics") && !log.contains(key), "{log}");
+    }
+}
+
+#[test]
+fn a_server_that_others_can_reach_does_not_start_without_a_key() {
+    let folder = TempDir::new().unwrap();
+    let refused = run(folder.path(), &["serve", "--listen", "0.0.0.0:0"]);
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && told.contains("memory keys new"), "{told}");
+}
+
+#[test]
+fn the_configuration_is_shown_with_what_set_it_and_without_secrets() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("memory.toml"), "digest = \"none\"\n").unwrap();
+    let shown = memory(folder.path())
+        .args(["config", "show", "--listen", "127.0.0.1:9", "--json"])
+        .env("MEMORY_DB", "postgres://lin:hunter2@db/memory")
+        .env("MEMORY_TOKEN", "hunter2-hunter2-hunter2")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    assert!(!text.contains("hunter2"), "{text}");
+    let settings: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let by = |name: &str| settings.iter().find(|s| s["name"] == name).unwrap()["source"].as_str().unwrap();
+    assert!(by("digest").ends_with("memory.toml"));
+    assert_eq!((by("db"), by("listen")), ("the variable MEMORY_DB", "--listen"));
+    assert_eq!(by("open"), "default");
+}
+
+#[test]
+fn a_setting_that_nobody_knows_is_told_with_its_place() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("memory.toml"), "[limits]\nmax_conccurent = 3\n").unwrap();
+    for command in ["serve", "config"] {
+        let arguments = if command == "config" { vec!["config", "show"] } else { vec!["serve"] };
+        let refused = run(folder.path(), &arguments);
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success(), "{told}");
+        assert!(told.contains("max_conccurent") && told.contains("memory.toml"), "{told}");
+    }
+}
