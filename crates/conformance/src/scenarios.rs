@@ -216,6 +216,7 @@ macro_rules! each_scenario {
                 a_bad_entry_keeps_its_whole_batch_away,
                 odd_names_come_back,
                 clearing_takes_what_the_records_within_the_scope_say,
+                a_deletion_says_how_much_it_removed_where,
                 in_one_database_it_goes_with_its_record_and_does_not_come_back,
                 a_boxed_graph_is_kept_walked_and_cleared,
                 walks_find_what_a_plain_model_finds,

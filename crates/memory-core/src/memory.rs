@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use crate::{
-    Adjacent, Clock, Cursor, Done, Failure, Filter, Job, Order, Page, Pending, Record, RecordId, RecordStore, Result,
-    ScanQuery, Scope, Stats, SystemClock, Tombstone, Write, Written,
+    Adjacent, Clock, Cursor, Deleted, Done, Failure, Filter, Job, Order, Page, Pending, Record, RecordId, RecordStore,
+    Removed, Result, ScanQuery, Scope, Stats, SystemClock, Tombstone, Write, Written,
 };
 use tables::Tables;
 
@@ -64,7 +64,8 @@ impl RecordStore for MemoryRecordStore {
         let mut written: Vec<Written> = steps.into_iter().map(carry_out).collect();
         let now = self.clock.now();
         for (written, key) in written.iter_mut().zip(changed) {
-            written.withdrawn = key.map_or_else(Vec::new, |key| tables.withdraw(&key, &batch, now));
+            written.withdrawn =
+                key.map_or_else(Vec::new, |key| tables.withdraw(&key, &batch, now, &mut Removed::default()));
         }
         Ok(written)
     }
@@ -74,22 +75,24 @@ impl RecordStore for MemoryRecordStore {
         Ok(ids.iter().map(|id| tables.find(scope, *id).cloned()).collect())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
         let mut tables = self.tables.lock();
         let deleted_at = self.clock.now();
         let found: Vec<(RecordId, Vec<Record>)> = ids.iter().map(|id| (*id, tables.all(scope, *id))).collect();
-        let (mut gone, mut withdrawn) = (Vec::new(), BTreeSet::new());
+        let (mut ids, mut made, mut removed) = (Vec::new(), BTreeSet::new(), Removed::default());
         for (id, found) in found {
+            if found.is_empty() || ids.contains(&id) {
+                continue;
+            }
             for record in &found {
-                withdrawn.extend(tables.remove(record, deleted_at, false));
+                made.extend(tables.remove(record, deleted_at, &mut removed));
             }
-            if !found.is_empty() && !gone.contains(&id) {
-                gone.push(id);
-            }
+            ids.push(id);
         }
-        withdrawn.retain(|id| !gone.contains(id));
-        gone.extend(withdrawn);
-        Ok(gone)
+        made.retain(|id| !ids.contains(id));
+        removed.withdrawn = made.len() as u64;
+        ids.extend(made);
+        Ok(Deleted { ids, removed })
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {

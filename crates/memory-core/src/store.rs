@@ -2,6 +2,7 @@
 
 mod job;
 mod put;
+mod removed;
 
 use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use job::{Done, Failure, Index, Job, Pending, Ticket};
 pub use put::{Barred, Basis, Decision, Outcome, PutMode, Write, Written};
+pub use removed::{Deleted, Removed};
 
 use crate::{ContentHash, Filter, Record, RecordId, Result, Scope, Timestamp, Trust};
 
@@ -51,10 +53,9 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
 
     /// Deletes the records with these ids and what was made from them, in one transaction, from every index that the
-    /// backend keeps beside them, and leaves a tombstone for each. Gives the ids that were there, in their order, and after
-    /// them those of what had been made from them, by id. Where `scope` covers several users who have a record of one id, it
-    /// goes for all of them.
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
+    /// backend keeps beside them, and leaves a tombstone for each. Says what that has removed: of indexes that are kept
+    /// elsewhere, nothing. Where `scope` covers several users who have a record of one id, it goes for all of them.
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted>;
 
     /// A page of records by their [`position`](Record::position).
     ///

@@ -55,14 +55,14 @@ pub(crate) async fn enqueue(connection: &mut PgConnection, ns: Uuid, tickets: &[
     Ok(())
 }
 
-/// Takes every job of these records off the queue.
-pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)")
+/// Takes every job of these records off the queue, and counts them.
+pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, Failure> {
+    let taken = sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)")
         .bind(ns)
         .bind(ids)
         .execute(connection)
         .await?;
-    Ok(())
+    Ok(taken.rows_affected())
 }
 
 /// Queues every record within reach that is to be indexed, or those of these ids, user by user, in the order of their ids.

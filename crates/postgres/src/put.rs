@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    Barred, Basis, ContentHash, Decision, Job, Outcome, Record, RecordId, Terms, Timestamp, Tombstone, Write, Written,
+    Barred, Basis, ContentHash, Decision, Job, Outcome, Record, RecordId, Removed, Terms, Timestamp, Tombstone, Write,
+    Written,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use sqlx::{PgConnection, Row};
@@ -69,8 +70,8 @@ pub(crate) async fn put(
     }
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
     for (i, ns) in changed {
-        let id = written[i].id;
-        written[i].withdrawn = derivations::withdraw(connection, ns, &[id], &batch, now).await?;
+        let (id, removed) = (written[i].id, &mut Removed::default());
+        written[i].withdrawn = derivations::withdraw(connection, ns, &[id], &batch, now, removed).await?;
     }
     Ok(written)
 }
@@ -172,7 +173,6 @@ async fn carry_out(connection: &mut PgConnection, ns: Uuid, changes: &[(&Record,
     let reindexed: Vec<Uuid> = reindexed.map(|(record, _)| uuid(record.id)).collect();
     if !reindexed.is_empty() {
         remove_derived(connection, ns, &reindexed).await?;
-        backlog::unqueue(connection, ns, &reindexed).await?;
     }
     let derived = || changes.iter().filter_map(|(record, change)| Some((*record, change.derived.as_ref()?)));
     let documents = derived().filter_map(|(record, derived)| Some(Document::of(record, derived.terms.as_ref()?)));
@@ -181,9 +181,11 @@ async fn carry_out(connection: &mut PgConnection, ns: Uuid, changes: &[(&Record,
     backlog::enqueue(connection, ns, &tickets).await
 }
 
-/// Takes records out of the indexes.
-pub(crate) async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    keywords::remove(connection, ns, ids).await?;
-    vectors::remove(connection, ns, ids).await?;
-    graph::remove(connection, ns, ids).await
+/// Takes records out of the indexes and off the queue, and counts what went.
+pub(crate) async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<Removed, Failure> {
+    let mut removed = graph::remove(connection, ns, ids).await?;
+    removed.keywords = keywords::remove(connection, ns, ids).await?;
+    removed.vectors = vectors::remove(connection, ns, ids).await?;
+    removed.queued = backlog::unqueue(connection, ns, ids).await?;
+    Ok(removed)
 }

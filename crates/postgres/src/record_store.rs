@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record, RecordId,
-    RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record,
+    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
@@ -41,7 +41,7 @@ impl RecordStore for PostgresStore {
         reading!(self, "get", |connection| read::get(connection, scope, ids).await)
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
         let (reach, deleted_at) = (Reach::of(scope), self.clock().now());
         writing!(self, "delete", |connection| delete::delete(connection, &reach, ids, deleted_at).await)
     }
@@ -113,7 +113,7 @@ impl KeywordStore for PostgresStore {
         })
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let reach = Reach::of(scope);
         writing!(self, "keyword delete", |connection| keywords::delete(connection, &reach, ids).await)
     }
@@ -144,7 +144,7 @@ impl VectorStore for PostgresStore {
         })
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let reach = Reach::of(scope);
         writing!(self, "vector delete", |connection| vectors::delete(connection, &reach, ids).await)
     }

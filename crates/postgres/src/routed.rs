@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId, RecordStore,
-    Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId,
+    RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
@@ -99,7 +99,7 @@ impl RecordStore for RoutedStore {
         self.shard(scope)?.get(scope, ids).await
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
         RecordStore::delete(self.shard(scope)?, scope, ids).await
     }
 
@@ -209,7 +209,7 @@ impl KeywordStore for RoutedStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         KeywordStore::delete(self.shard(scope)?, scope, ids).await
     }
 
@@ -236,7 +236,7 @@ impl VectorStore for RoutedStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         VectorStore::delete(self.shard(scope)?, scope, ids).await
     }
 
@@ -255,7 +255,7 @@ impl GraphStore for RoutedStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
         GraphStore::delete(self.shard(scope)?, scope, ids).await
     }
 

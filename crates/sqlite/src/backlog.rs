@@ -23,10 +23,9 @@ pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job) -> rusqlite::
     Ok(())
 }
 
-/// Takes every job of a record off the queue.
-pub(crate) fn unqueue(connection: &Connection, row: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM backlog WHERE record = ?1")?.execute([row])?;
-    Ok(())
+/// Takes every job of a record off the queue, and counts them.
+pub(crate) fn unqueue(connection: &Connection, row: i64) -> rusqlite::Result<u64> {
+    Ok(connection.prepare_cached("DELETE FROM backlog WHERE record = ?1")?.execute([row])? as u64)
 }
 
 /// Queues every record within reach that is to be indexed, or those of these ids, in the order of their namespaces and ids.

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use memory_core::{
-    Barred, Basis, Decision, Job, Outcome, Record, RecordId, Scope, Terms, Timestamp, Tombstone, Write, Written,
+    Barred, Basis, Decision, Job, Outcome, Record, RecordId, Removed, Scope, Terms, Timestamp, Tombstone, Write,
+    Written,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
@@ -41,7 +42,8 @@ pub(crate) fn put(
         written.push(one);
     }
     for (i, namespace) in changed {
-        written[i].withdrawn = derivations::withdraw(connection, namespace, written[i].id, &batch, now)?;
+        let (id, removed) = (written[i].id, &mut Removed::default());
+        written[i].withdrawn = derivations::withdraw(connection, namespace, id, &batch, now, removed)?;
     }
     changes::forget_old(connection)?;
     Ok((written, replaced))
@@ -148,10 +150,16 @@ fn index(
     Ok(())
 }
 
-/// Takes a record out of everything that is derived from it, and off the queue.
-pub(crate) fn remove_derived(connection: &Connection, row: i64, place: Place, scope: &Scope) -> Result<(), Failure> {
-    keywords::remove(connection, row, place, scope)?;
-    vectors::remove(connection, row)?;
-    graph::remove(connection, row)?;
-    Ok(backlog::unqueue(connection, row)?)
+/// Takes a record out of everything that is derived from it, and off the queue; counts what went.
+pub(crate) fn remove_derived(
+    connection: &Connection,
+    row: i64,
+    place: Place,
+    scope: &Scope,
+) -> Result<Removed, Failure> {
+    let mut removed = graph::remove(connection, row)?;
+    removed.keywords = u64::from(keywords::remove(connection, row, place, scope)?);
+    removed.vectors = u64::from(vectors::remove(connection, row)?);
+    removed.queued = backlog::unqueue(connection, row)?;
+    Ok(removed)
 }

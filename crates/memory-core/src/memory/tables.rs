@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     Adjacent, Barred, Basis, ContentHash, Decision, Done, Failure, Job, Kind, Neighbor, Outcome, Pending, Record,
-    RecordId, Result, Scope, State, Ticket, Timestamp, Tombstone, Write, Written,
+    RecordId, Removed, Result, Scope, State, Ticket, Timestamp, Tombstone, Write, Written,
 };
 
 /// Where a record is found: by namespace and id.
@@ -227,21 +227,28 @@ impl Tables {
     }
 
     /// Removes a record with what was made from it, leaves tombstones, and gives the ids of what was made from it.
-    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, withdrawn: bool) -> Vec<RecordId> {
+    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, removed: &mut Removed) -> Vec<RecordId> {
         let content_hash = record.content_hash();
-        let gone = self.withdraw(&key(record), &BTreeSet::new(), deleted_at);
-        self.entomb(&Tombstone { id: record.id, scope: record.scope.clone(), content_hash, deleted_at, withdrawn });
+        let gone = self.withdraw(&key(record), &BTreeSet::new(), deleted_at, removed);
+        let (id, scope) = (record.id, record.scope.clone());
+        self.entomb(&Tombstone { id, scope, content_hash, deleted_at, withdrawn: false }, removed);
         gone
     }
 
     /// Removes what was made from a record, but for `kept`, and queues what else it was made from to be looked at again.
-    pub(super) fn withdraw(&mut self, key: &Key, kept: &BTreeSet<RecordId>, now: Timestamp) -> Vec<RecordId> {
+    pub(super) fn withdraw(
+        &mut self,
+        key: &Key,
+        kept: &BTreeSet<RecordId>,
+        now: Timestamp,
+        removed: &mut Removed,
+    ) -> Vec<RecordId> {
         let made = self.derived(key).into_iter().filter(|(_, id)| !kept.contains(id));
         let made: Vec<Record> = made.filter_map(|key| self.records.get(&key)).cloned().collect();
         for record in &made {
             let content_hash = record.content_hash();
             let (id, scope) = (record.id, record.scope.clone());
-            self.entomb(&Tombstone { id, scope, content_hash, deleted_at: now, withdrawn: true });
+            self.entomb(&Tombstone { id, scope, content_hash, deleted_at: now, withdrawn: true }, removed);
         }
         for record in &made {
             let Some(job) = Job::making(&record.kind) else { continue };
@@ -260,19 +267,24 @@ impl Tables {
         if self.records.get(&key).is_some_and(|record| record.scope != tombstone.scope) {
             return false;
         }
-        self.withdraw(&key, &BTreeSet::new(), tombstone.deleted_at);
-        self.entomb(tombstone)
+        let mut removed = Removed::default();
+        self.withdraw(&key, &BTreeSet::new(), tombstone.deleted_at, &mut removed);
+        self.entomb(tombstone, &mut removed)
     }
 
     /// Removes what the tombstone names and keeps the tombstone; whether it is new.
-    fn entomb(&mut self, tombstone: &Tombstone) -> bool {
+    fn entomb(&mut self, tombstone: &Tombstone, removed: &mut Removed) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
         self.unlink(&key);
-        self.unqueue(&key);
-        self.records.remove(&key);
+        removed.queued += self.unqueue(&key);
+        if let Some(record) = self.records.remove(&key) {
+            removed.count(record.kind.as_str());
+        }
         let only_withdrawn = self.buried.entry((key.0.clone(), tombstone.content_hash)).or_insert(true);
         *only_withdrawn &= tombstone.withdrawn;
-        self.tombstones.insert(key, tombstone.clone()).is_none()
+        let new = self.tombstones.insert(key, tombstone.clone()).is_none();
+        removed.tombstones += u64::from(new);
+        new
     }
 
     /// The jobs that a record waits for, and whether each was given up.
@@ -293,12 +305,15 @@ impl Tables {
         self.queue.insert((job, self.next_ticket), item);
     }
 
-    fn unqueue(&mut self, key: &Key) {
+    /// Takes every job of a record off the queue, and counts them.
+    fn unqueue(&mut self, key: &Key) -> u64 {
+        let mut taken = 0;
         for job in Job::ALL {
             if let Some(ticket) = self.tickets.remove(&(job, key.clone())) {
-                self.queue.remove(&(job, ticket));
+                taken += u64::from(self.queue.remove(&(job, ticket)).is_some());
             }
         }
+        taken
     }
 
     pub(super) fn claim(&mut self, job: Job, limit: usize, lease: Duration, now: Timestamp) -> Vec<Pending> {
