@@ -124,6 +124,8 @@ macro_rules! each_scenario {
                 what_is_queued_anew_while_it_is_done_stays_queued,
                 enqueueing_queues_those_that_are_named_and_within_the_scope,
                 one_backlog_serves_all_tenants,
+                what_waits_says_since_when_and_begins_anew_when_it_is_queued_again,
+                a_lease_that_is_renewed_holds_until_then_and_only_for_what_was_claimed,
             }
             keywords {
                 a_record_is_found_by_any_of_its_terms_and_by_no_other,

@@ -51,6 +51,9 @@ macro_rules! forward {
             async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
                 (**self).backlog(job, limit, lease).await
             }
+            async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+                (**self).renew(pending, lease).await
+            }
             async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
                 (**self).acknowledge(done).await
             }

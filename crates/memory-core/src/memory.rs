@@ -57,12 +57,12 @@ impl RecordStore for MemoryRecordStore {
         }
         let batch: BTreeSet<RecordId> = steps.iter().map(tables::Step::id).collect();
         let mut changed = Vec::new();
+        let now = self.clock.now();
         let carry_out = |step: tables::Step| {
             changed.push(step.changed());
-            tables.carry_out(step)
+            tables.carry_out(step, now)
         };
         let mut written: Vec<Written> = steps.into_iter().map(carry_out).collect();
-        let now = self.clock.now();
         for (written, key) in written.iter_mut().zip(changed) {
             written.withdrawn =
                 key.map_or_else(Vec::new, |key| tables.withdraw(&key, &batch, now, &mut Removed::default()));
@@ -140,8 +140,14 @@ impl RecordStore for MemoryRecordStore {
             let at = record.occurred_at;
             stats.oldest = Some(stats.oldest.map_or(at, |t| t.min(at)));
             stats.newest = Some(stats.newest.map_or(at, |t| t.max(at)));
-            for (job, given_up) in tables.waits_for(record) {
-                *(if given_up { &mut stats.given_up } else { &mut stats.backlog }).entry(job).or_default() += 1;
+            for (job, since) in tables.waits_for(record) {
+                let Some(since) = since else {
+                    *stats.given_up.entry(job).or_default() += 1;
+                    continue;
+                };
+                *stats.backlog.entry(job).or_default() += 1;
+                let first = stats.waiting_since.entry(job).or_insert(since);
+                *first = since.min(*first);
             }
         }
         stats.addresses = addresses.len() as u64;
@@ -161,11 +167,19 @@ impl RecordStore for MemoryRecordStore {
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         tombstones.iter().try_for_each(|t| scope.authorize("bury", &t.scope))?;
         let mut tables = self.tables.lock();
-        Ok(tombstones.iter().map(|t| u64::from(tables.bury(t))).sum())
+        let now = self.clock.now();
+        Ok(tombstones.iter().map(|t| u64::from(tables.bury(t, now))).sum())
     }
 
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         Ok(self.tables.lock().claim(job, limit, lease, self.clock.now()))
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        let mut tables = self.tables.lock();
+        let until = self.clock.now().after(lease);
+        pending.iter().for_each(|one| tables.renew(one, until));
+        Ok(())
     }
 
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
@@ -189,8 +203,9 @@ impl RecordStore for MemoryRecordStore {
         let ids: BTreeSet<RecordId> = ids.iter().copied().collect();
         let found = ids.iter().flat_map(|id| tables.all(scope, *id)).filter(Record::is_indexed);
         let keys: Vec<_> = found.map(|record| tables::key(&record)).collect();
+        let now = self.clock.now();
         for key in &keys {
-            tables.enqueue(job, key);
+            tables.enqueue(job, key, now);
         }
         Ok(keys.len() as u64)
     }
@@ -198,8 +213,9 @@ impl RecordStore for MemoryRecordStore {
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
         let mut tables = self.tables.lock();
         let keys: Vec<_> = tables.within(scope).filter(|r| r.is_indexed()).map(tables::key).collect();
+        let now = self.clock.now();
         for key in &keys {
-            tables.enqueue(job, key);
+            tables.enqueue(job, key, now);
         }
         Ok(keys.len() as u64)
     }

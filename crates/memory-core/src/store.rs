@@ -95,6 +95,10 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// [given up](Failure::retry_at) is not among them.
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>>;
 
+    /// Hides what was claimed for another `lease` from now on, for whoever takes long over it. What has been queued anew, given
+    /// up or taken off the backlog since is passed over.
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()>;
+
     /// Takes items off the backlog. `false` marks one that is stale: the record has been deleted or written again since,
     /// so that whoever indexed it elsewhere has to take it out there, or will be given it again. What was queued anew while it
     /// was being done stays queued.
@@ -285,6 +289,8 @@ pub struct Stats {
     pub tombstones: u64,
     /// How many records wait for each job.
     pub backlog: BTreeMap<Job, u64>,
+    /// Since when the one that has waited longest for each job has been waiting.
+    pub waiting_since: BTreeMap<Job, Timestamp>,
     /// How many records each job was given up for, after it had failed too often.
     pub given_up: BTreeMap<Job, u64>,
     /// When the oldest record occurred.

@@ -16,7 +16,8 @@ use crate::{MemoryEngine, engine};
 
 pub(crate) use indexing::indexed_text;
 
-/// How long a claimed item is hidden from other workers. Whoever dies holding one delays it by so much.
+/// How long a claimed item is hidden from other workers; whoever takes longer over it says so in time. Whoever dies holding one
+/// delays it by so much.
 const LEASE: Duration = Duration::from_secs(30);
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LAST_RETRY: Duration = Duration::from_secs(60);
@@ -106,7 +107,7 @@ impl MemoryEngine {
                 if pending.is_empty() {
                     break;
                 }
-                match self.work(job, &pending).await {
+                match self.hold(&pending, self.work(job, &pending)).await {
                     Ok(count) => done += count,
                     Err(error) => {
                         failure.get_or_insert(error);
@@ -117,6 +118,22 @@ impl MemoryEngine {
             }
         }
         failure.map_or(Ok(done), Err)
+    }
+
+    /// Does some work, and hides what was claimed for it from other workers for as long as it takes.
+    async fn hold<T>(&self, claimed: &[Pending], work: impl Future<Output = T>) -> T {
+        let hide = async {
+            loop {
+                tokio::time::sleep(LEASE / 2).await;
+                if let Err(error) = self.records().renew(claimed, LEASE).await {
+                    tracing::warn!(kind = ?error.kind(), "another worker may do the same: {error}");
+                }
+            }
+        };
+        tokio::select! {
+            done = work => done,
+            never = hide => never,
+        }
     }
 
     /// Does a job for a batch; when that fails by the fault of one of them, for one after the other. Counts what was done.
@@ -212,7 +229,10 @@ impl MemoryEngine {
             }
             Job::Graph => self.read_entities(pending).await?,
         }
-        self.finish(&done).await
+        self.finish(&done).await?;
+        let now = self.clock().now();
+        self.lags().note(job, pending.iter().map(|one| now.since(one.queued_at)));
+        Ok(())
     }
 
     /// Reads records for entities and relations; one that fails is the whole batch's failure.

@@ -14,6 +14,7 @@ pub mod evidence;
 mod explanation;
 mod forget;
 mod injection;
+mod lag;
 mod mode;
 mod options;
 mod pipeline;
@@ -35,6 +36,7 @@ pub use entity_graph::{Citation, EntityGraph, Extracted, FactQuery, GraphFacts, 
 pub use explanation::{Explanation, Verdict};
 pub use forget::{Forget, Forgotten};
 pub use injection::{Injection, Injector};
+pub use lag::Lag;
 pub use mode::MemoryMode;
 pub use options::RecallOptions;
 pub use query::{Arms, RecallQuery};

@@ -56,7 +56,11 @@ pub(crate) async fn delete(
 }
 
 /// Removes what the tombstones name, keeps them, and counts the new ones.
-pub(crate) async fn bury(connection: &mut PgConnection, tombstones: &[Tombstone]) -> Result<u64, Failure> {
+pub(crate) async fn bury(
+    connection: &mut PgConnection,
+    tombstones: &[Tombstone],
+    now: Timestamp,
+) -> Result<u64, Failure> {
     namespaces::lock(connection, tombstones.iter().map(|tombstone| &tombstone.scope)).await?;
     let mut of: BTreeMap<Uuid, Vec<&Tombstone>> = BTreeMap::new();
     for tombstone in tombstones {
@@ -83,8 +87,7 @@ pub(crate) async fn bury(connection: &mut PgConnection, tombstones: &[Tombstone]
         scopes::settle(connection, ns, &places).await?;
         let removed = &mut Removed::default();
         for tombstone in &taken {
-            let (id, at) = (tombstone.id, tombstone.deleted_at);
-            derivations::withdraw(connection, ns, &[id], &BTreeSet::new(), at, removed).await?;
+            derivations::withdraw(connection, ns, &[tombstone.id], &BTreeSet::new(), now, removed).await?;
         }
         new += bury_in(connection, ns, &taken, removed).await?;
     }

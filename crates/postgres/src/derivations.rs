@@ -85,7 +85,7 @@ pub(crate) async fn withdraw(
     for record in &made {
         let Some(job) = Job::making(&record.kind) else { continue };
         for source in record.derived_from.iter().filter(|source| there.contains(source)) {
-            backlog::requeue_one(connection, ns, &Ticket::new(job, uuid(*source))).await?;
+            backlog::requeue_one(connection, ns, &Ticket::new(job, uuid(*source), deleted_at)).await?;
         }
     }
     Ok(made.into_iter().map(|record| record.id).collect())

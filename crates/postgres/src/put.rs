@@ -58,7 +58,7 @@ pub(crate) async fn put(
     let mut changed = Vec::new();
     let mut written = Vec::with_capacity(writes.len());
     for write in writes {
-        let (one, withdraw) = decide(write, &mut known, &mut changes)?;
+        let (one, withdraw) = decide(write, now, &mut known, &mut changes)?;
         changed.extend(withdraw.then(|| (written.len(), scopes::namespace(&write.record.scope))));
         written.push(one);
     }
@@ -112,7 +112,12 @@ pub(crate) fn hash(bytes: Vec<u8>) -> Result<ContentHash, Failure> {
 }
 
 /// What becomes of one write; also whether it says something else now, so that what was made from it has to go.
-fn decide(write: &Write, known: &mut Known, changes: &mut BTreeMap<Key, Change>) -> Result<(Written, bool), Failure> {
+fn decide(
+    write: &Write,
+    now: Timestamp,
+    known: &mut Known,
+    changes: &mut BTreeMap<Key, Change>,
+) -> Result<(Written, bool), Failure> {
     let id = write.record.id;
     let key = (scopes::namespace(&write.record.scope), id);
     for basis in &write.based_on {
@@ -146,7 +151,7 @@ fn decide(write: &Write, known: &mut Known, changes: &mut BTreeMap<Key, Change>)
         pending = write.pending();
         pending.retain(|job| *job != Job::Keywords || write.terms.is_none());
         let terms = write.terms.clone().filter(|_| record.is_indexed());
-        let tickets = pending.iter().map(|job| Ticket::new(*job, uuid(id))).collect();
+        let tickets = pending.iter().map(|job| Ticket::new(*job, uuid(id), now)).collect();
         change.derived = Some(Derived { terms, tickets });
     }
     let revision = record.revision;

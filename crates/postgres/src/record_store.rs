@@ -70,12 +70,18 @@ impl RecordStore for PostgresStore {
 
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
-        writing!(self, "bury", |connection| delete::bury(connection, tombstones).await)
+        let now = self.clock().now();
+        writing!(self, "bury", |connection| delete::bury(connection, tombstones, now).await)
     }
 
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         let now = self.clock().now();
         writing!(self, "backlog", |connection| backlog::claim(connection, job, limit, lease, now).await)
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        let until = self.clock().now().after(lease);
+        writing!(self, "renew", |connection| backlog::renew(connection, pending, until).await)
     }
 
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
@@ -92,13 +98,13 @@ impl RecordStore for PostgresStore {
     }
 
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let reach = Reach::of(scope);
-        writing!(self, "enqueue", |connection| backlog::requeue(connection, &reach, Some(ids), job).await)
+        let (reach, now) = (Reach::of(scope), self.clock().now());
+        writing!(self, "enqueue", |connection| backlog::requeue(connection, &reach, Some(ids), job, now).await)
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let reach = Reach::of(scope);
-        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, None, job).await)
+        let (reach, now) = (Reach::of(scope), self.clock().now());
+        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, None, job, now).await)
     }
 }
 

@@ -128,6 +128,10 @@ impl RecordStore for RoutedStore {
             some.states.into_iter().for_each(|(state, count)| *all.states.entry(state).or_default() += count);
             some.backlog.into_iter().for_each(|(job, count)| *all.backlog.entry(job).or_default() += count);
             some.given_up.into_iter().for_each(|(job, count)| *all.given_up.entry(job).or_default() += count);
+            for (job, since) in some.waiting_since {
+                let first = all.waiting_since.entry(job).or_insert(since);
+                *first = since.min(*first);
+            }
             all.oldest = all.oldest.into_iter().chain(some.oldest).min();
             all.newest = all.newest.into_iter().chain(some.newest).max();
         }
@@ -161,6 +165,13 @@ impl RecordStore for RoutedStore {
             Some(error) if pending.is_empty() => Err(error),
             _ => Ok(pending),
         }
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        for (shard, own) in self.homes(pending, |one| &one.record.scope) {
+            shard.renew(&own, lease).await?;
+        }
+        Ok(())
     }
 
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {

@@ -54,7 +54,7 @@ pub(crate) fn delete(
 }
 
 /// Removes what the tombstones name, keeps them, and counts the new ones.
-pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone]) -> Result<u64, Failure> {
+pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone], now: Timestamp) -> Result<u64, Failure> {
     let mut new = 0;
     for tombstone in tombstones {
         let place = scopes::settle(connection, &tombstone.scope)?;
@@ -62,8 +62,8 @@ pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone]) -> Result<
         if old.is_some_and(|old| old.record.scope != tombstone.scope) {
             continue; // it speaks of another record
         }
-        let (id, at, removed) = (tombstone.id, tombstone.deleted_at, &mut Removed::default());
-        derivations::withdraw(connection, place.namespace, id, &BTreeSet::new(), at, removed)?;
+        let (id, removed) = (tombstone.id, &mut Removed::default());
+        derivations::withdraw(connection, place.namespace, id, &BTreeSet::new(), now, removed)?;
         new += u64::from(entomb(connection, tombstone, removed)?);
     }
     changes::forget_old(connection)?;

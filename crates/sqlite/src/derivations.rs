@@ -92,7 +92,7 @@ pub(crate) fn withdraw(
         let Some(job) = Job::making(&record.kind) else { continue };
         for source in record.derived_from.iter().filter(|source| **source != id) {
             if let Some(current) = records::current(connection, namespace, *source)?.filter(|source| source.indexed) {
-                backlog::enqueue(connection, current.row, job)?;
+                backlog::enqueue(connection, current.row, job, deleted_at)?;
             }
         }
     }

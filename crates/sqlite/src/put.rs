@@ -37,7 +37,7 @@ pub(crate) fn put(
                 place
             }
         };
-        let (one, withdraw) = put_one(connection, place, write, &mut replaced)?;
+        let (one, withdraw) = put_one(connection, place, write, now, &mut replaced)?;
         changed.extend(withdraw.then_some((written.len(), place.namespace)));
         written.push(one);
     }
@@ -54,6 +54,7 @@ fn put_one(
     connection: &Connection,
     place: Place,
     write: Write,
+    now: Timestamp,
     replaced: &mut bool,
 ) -> Result<(Written, bool), Failure> {
     for basis in &write.based_on {
@@ -71,7 +72,8 @@ fn put_one(
             None => {
                 let row = records::insert(connection, place, &record)?;
                 derivations::note(connection, place.namespace, row, &record)?;
-                index(connection, row, place, &record, write.terms.as_ref(), &pending)?;
+                let terms = write.terms.as_ref();
+                index(connection, row, place, &record, Wanted { terms, jobs: &pending, now })?;
                 written(Outcome::Created, record.revision, pending)
             }
         },
@@ -92,7 +94,8 @@ fn put_one(
             let pending = match old {
                 Some(old) if reindex => {
                     remove_derived(connection, old.row, place, &record.scope)?;
-                    index(connection, old.row, place, &record, write.terms.as_ref(), &pending)?;
+                    let terms = write.terms.as_ref();
+                    index(connection, old.row, place, &record, Wanted { terms, jobs: &pending, now })?;
                     pending
                 }
                 _ => Vec::new(),
@@ -132,20 +135,20 @@ fn bars_content(connection: &Connection, place: Place, record: &Record) -> Resul
     Ok(withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, withdrawn)))
 }
 
+/// What is to be made of a record: its terms now, and the rest in the background.
+struct Wanted<'w> {
+    terms: Option<&'w Terms>,
+    jobs: &'w [Job],
+    now: Timestamp,
+}
+
 /// Takes a record into the indexes as far as that can be done now, and queues it for the rest.
-fn index(
-    connection: &Connection,
-    row: i64,
-    place: Place,
-    record: &Record,
-    terms: Option<&Terms>,
-    pending: &[Job],
-) -> Result<(), Failure> {
-    if let Some(terms) = terms.filter(|_| record.is_indexed()) {
+fn index(connection: &Connection, row: i64, place: Place, record: &Record, wanted: Wanted<'_>) -> Result<(), Failure> {
+    if let Some(terms) = wanted.terms.filter(|_| record.is_indexed()) {
         keywords::insert(connection, row, record.id, place, &record.scope, terms)?;
     }
-    for job in pending {
-        backlog::enqueue(connection, row, *job)?;
+    for job in wanted.jobs {
+        backlog::enqueue(connection, row, *job, wanted.now)?;
     }
     Ok(())
 }

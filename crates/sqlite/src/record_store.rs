@@ -79,7 +79,8 @@ impl RecordStore for SqliteStore {
         tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
         let tombstones = tombstones.to_vec();
         let residue = |_: &u64| Residue::Deleted;
-        self.write("bury", residue, move |connection| delete::bury(connection, &tombstones)).await
+        let now = self.clock().now();
+        self.write("bury", residue, move |connection| delete::bury(connection, &tombstones, now)).await
     }
 
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
@@ -89,6 +90,12 @@ impl RecordStore for SqliteStore {
         }
         let residue = |_: &Vec<Pending>| Residue::None;
         self.write("backlog", residue, move |connection| backlog::claim(connection, job, limit, lease, now)).await
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        let claimed: Vec<_> = pending.iter().map(|one| (one.job, one.ticket)).collect();
+        let (until, residue) = (self.clock().now().after(lease), |_: &()| Residue::None);
+        self.write("renew", residue, move |connection| backlog::renew(connection, &claimed, until)).await
     }
 
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
@@ -113,21 +120,21 @@ impl RecordStore for SqliteStore {
     }
 
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let (scope, ids, now) = (scope.clone(), ids.to_vec(), self.clock().now());
         let residue = |_: &u64| Residue::None;
         self.write("enqueue", residue, move |connection| match Reach::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job),
+            Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job, now),
         })
         .await
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let scope = scope.clone();
+        let (scope, now) = (scope.clone(), self.clock().now());
         let residue = |_: &u64| Residue::None;
         self.write("requeue", residue, move |connection| match Reach::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => backlog::requeue(connection, Some(&reach), None, job),
+            Some(reach) => backlog::requeue(connection, Some(&reach), None, job, now),
         })
         .await
     }

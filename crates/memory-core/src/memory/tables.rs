@@ -47,6 +47,7 @@ struct Item {
     hidden_until: Timestamp,
     attempts: u32,
     reason: Option<String>,
+    queued_at: Timestamp,
 }
 
 const FREE: Timestamp = Timestamp::from_micros(i64::MIN);
@@ -187,7 +188,7 @@ impl Tables {
         Ok(step)
     }
 
-    pub(super) fn carry_out(&mut self, step: Step) -> Written {
+    pub(super) fn carry_out(&mut self, step: Step, now: Timestamp) -> Written {
         let mut written = Written::new(step.id, step.outcome, step.revision, Vec::new());
         let Some(Store { record, reindex, jobs, .. }) = step.store else { return written };
         let key = key(&record);
@@ -195,7 +196,7 @@ impl Tables {
         self.link(&key, &record);
         if reindex {
             self.unqueue(&key);
-            jobs.iter().for_each(|job| self.enqueue(*job, &key));
+            jobs.iter().for_each(|job| self.enqueue(*job, &key, now));
             written.pending = jobs;
         }
         self.records.insert(key, record);
@@ -254,7 +255,7 @@ impl Tables {
             let Some(job) = Job::making(&record.kind) else { continue };
             for source in record.derived_from.iter().map(|id| (key.0.clone(), *id)).filter(|source| source != key) {
                 if self.records.get(&source).is_some_and(Record::is_indexed) {
-                    self.enqueue(job, &source);
+                    self.enqueue(job, &source, now);
                 }
             }
         }
@@ -262,13 +263,13 @@ impl Tables {
     }
 
     /// Takes in a tombstone of another store, unless its id belongs to a record at another address; whether it is new.
-    pub(super) fn bury(&mut self, tombstone: &Tombstone) -> bool {
+    pub(super) fn bury(&mut self, tombstone: &Tombstone, now: Timestamp) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
         if self.records.get(&key).is_some_and(|record| record.scope != tombstone.scope) {
             return false;
         }
         let mut removed = Removed::default();
-        self.withdraw(&key, &BTreeSet::new(), tombstone.deleted_at, &mut removed);
+        self.withdraw(&key, &BTreeSet::new(), now, &mut removed);
         self.entomb(tombstone, &mut removed)
     }
 
@@ -287,21 +288,22 @@ impl Tables {
         new
     }
 
-    /// The jobs that a record waits for, and whether each was given up.
-    pub(super) fn waits_for(&self, record: &Record) -> impl Iterator<Item = (Job, bool)> {
+    /// The jobs that a record waits for, and since when; `None` for one that was given up.
+    pub(super) fn waits_for(&self, record: &Record) -> impl Iterator<Item = (Job, Option<Timestamp>)> {
         let key = key(record);
         Job::ALL.into_iter().filter_map(move |job| {
             let ticket = self.tickets.get(&(job, key.clone()))?;
-            Some((job, self.queue.get(&(job, *ticket))?.hidden_until == GIVEN_UP))
+            let item = self.queue.get(&(job, *ticket))?;
+            Some((job, Some(item.queued_at).filter(|_| item.hidden_until != GIVEN_UP)))
         })
     }
 
-    pub(super) fn enqueue(&mut self, job: Job, key: &Key) {
+    pub(super) fn enqueue(&mut self, job: Job, key: &Key, now: Timestamp) {
         self.next_ticket += 1;
         if let Some(old) = self.tickets.insert((job, key.clone()), self.next_ticket) {
             self.queue.remove(&(job, old));
         }
-        let item = Item { key: key.clone(), hidden_until: FREE, attempts: 0, reason: None };
+        let item = Item { key: key.clone(), hidden_until: FREE, attempts: 0, reason: None, queued_at: now };
         self.queue.insert((job, self.next_ticket), item);
     }
 
@@ -323,12 +325,21 @@ impl Tables {
             if !lease.is_zero() {
                 item.hidden_until = now.after(lease);
             }
-            let attempts = item.attempts;
+            let (attempts, queued_at) = (item.attempts, item.queued_at);
             let ticket = Ticket(u128::from(*ticket));
             let record = self.records.get(&item.key).cloned();
-            pending.extend(record.map(|record| Pending { ticket, record, job, attempts }));
+            pending.extend(record.map(|record| Pending { ticket, record, job, attempts, queued_at }));
         }
         pending
+    }
+
+    /// Hides what was claimed until then, if it is still the same place in the queue and was not given up.
+    pub(super) fn renew(&mut self, claimed: &Pending, until: Timestamp) {
+        let ticket = u64::try_from(claimed.ticket.0).unwrap_or(u64::MAX);
+        let item = self.queue.get_mut(&(claimed.job, ticket)).filter(|item| item.hidden_until != GIVEN_UP);
+        if let Some(item) = item {
+            item.hidden_until = until;
+        }
     }
 
     pub(super) fn fail(&mut self, failure: &Failure) {

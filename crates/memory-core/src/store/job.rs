@@ -105,6 +105,8 @@ pub struct Pending {
     pub job: Job,
     /// How often the job has failed for it.
     pub attempts: u32,
+    /// Since when it has been waiting.
+    pub queued_at: Timestamp,
 }
 
 impl Pending {
