@@ -4,6 +4,7 @@ mod chunks;
 mod facts;
 mod indexing;
 mod metadata;
+mod profile;
 mod queue;
 mod summaries;
 
@@ -15,6 +16,7 @@ use memory_summarizer::is_said;
 use crate::{MemoryEngine, engine};
 
 pub(crate) use indexing::indexed_text;
+pub(crate) use profile::ProfileKeeper;
 
 /// How long a claimed item is hidden from other workers; whoever takes longer over it says so in time. Whoever dies holding one
 /// delays it by so much.
@@ -228,6 +230,11 @@ impl MemoryEngine {
                 }
             }
             Job::Graph => self.read_entities(pending).await?,
+            Job::Profile => {
+                if let Some(keeper) = digest.keeper() {
+                    self.keep_profiles(&keeper, pending).await?;
+                }
+            }
         }
         self.finish(&done).await?;
         let now = self.clock().now();

@@ -379,7 +379,7 @@ impl MemoryEngine {
             Job::Keywords => BATCH,
             Job::Chunks => 32,
             // What a model may be asked about at once.
-            Job::Metadata | Job::Facts | Job::Summary => 16,
+            Job::Metadata | Job::Facts | Job::Summary | Job::Profile => 16,
             // Each is a question of its own.
             Job::Graph => 1,
         }

@@ -53,6 +53,13 @@ impl Forgotten {
     }
 }
 
+/// Whose facts and whose profiles went.
+#[derive(Debug, Default)]
+struct Touched {
+    facts: BTreeSet<Scope>,
+    profiles: BTreeSet<Scope>,
+}
+
 impl MemoryEngine {
     /// Forgets records within `scope`, and says what that has removed where: each goes from every index in one transaction
     /// and leaves a tombstone, so that it does not come back. Many are removed in several transactions; when one of them
@@ -61,7 +68,7 @@ impl MemoryEngine {
         let what = what.into();
         let forgets_all = what == Forget::Everything;
         // A fact may have taken the place of another, which then holds again: once all are gone that are to go.
-        let (mut forgotten, mut people) = (Forgotten::default(), BTreeSet::new());
+        let (mut forgotten, mut people) = (Forgotten::default(), Touched::default());
         match what {
             Forget::Ids(ids) => {
                 for ids in ids.chunks(PAGE) {
@@ -73,9 +80,7 @@ impl MemoryEngine {
                 forgotten.removed = self.forget_matching(scope, Filter::And(Vec::new()), &mut people).await?;
             }
         }
-        for person in people {
-            self.settle_facts(&person, &[], &[]).await?;
-        }
+        self.settle(people).await?;
         if forgets_all && *scope == scope.namespace() {
             forgotten.synonyms = self.synonyms().store().clear(scope).await?;
             self.synonyms().forget(scope);
@@ -83,7 +88,15 @@ impl MemoryEngine {
         Ok(forgotten)
     }
 
-    async fn forget_matching(&self, scope: &Scope, filter: Filter, people: &mut BTreeSet<Scope>) -> Result<Removed> {
+    /// Has what is left of facts and profiles be as if what is gone had never been.
+    async fn settle(&self, people: Touched) -> Result<()> {
+        for person in people.facts {
+            self.settle_facts(&person, &[], &[]).await?;
+        }
+        self.renew_profiles(&people.profiles).await
+    }
+
+    async fn forget_matching(&self, scope: &Scope, filter: Filter, people: &mut Touched) -> Result<Removed> {
         let (mut removed, page) = (Removed::default(), ScanQuery::oldest(PAGE).with_filter(filter));
         loop {
             let records = self.scan(scope, &page).await?.records;
@@ -96,8 +109,9 @@ impl MemoryEngine {
     }
 
     /// Forgets some records, and notes whose facts are among them.
-    async fn forget_page(&self, scope: &Scope, ids: &[RecordId], people: &mut BTreeSet<Scope>) -> Result<Removed> {
-        people.extend(self.are_facts_among(scope, ids).await?);
+    async fn forget_page(&self, scope: &Scope, ids: &[RecordId], people: &mut Touched) -> Result<Removed> {
+        people.facts.extend(self.are_facts_among(scope, ids).await?);
+        people.profiles.extend(self.are_profiles_among(scope, ids).await?);
         let Deleted { ids: gone, mut removed } = self.records().delete(scope, ids).await?;
         // All that were asked for, not only what was there: an earlier call may have stopped half-way.
         removed += self.unindex(scope, ids).await?;
@@ -121,18 +135,17 @@ impl MemoryEngine {
         for tombstone in tombstones {
             named.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);
         }
-        let mut people = Vec::new();
+        let mut people = Touched::default();
         for (user, ids) in &mut named {
-            people.extend(self.are_facts_among(user, ids).await?);
+            people.facts.extend(self.are_facts_among(user, ids).await?);
+            people.profiles.extend(self.are_profiles_among(user, ids).await?);
             ids.extend(self.records().derived(user, ids).await?);
         }
         let new = self.records().bury(scope, tombstones).await?;
         for (user, ids) in &named {
             self.unindex(user, ids).await?;
         }
-        for person in people {
-            self.settle_facts(&person, &[], &[]).await?;
-        }
+        self.settle(people).await?;
         self.wake();
         Ok(new)
     }
