@@ -18,8 +18,10 @@ pub(crate) async fn write(memory: &MemoryEngine, job: Job) {
         let said = match round % 6 {
             0 => format!("I live in {} now.", ["Porto", "Lisbon", "Faro", "Braga"][(round / 6) as usize]),
             1 => "我对海鲜过敏，今天有点难过".to_owned(),
-            2 => format!("Anna Reed works with Tom Hale at Blue Mountain Studio, meeting number {round}. ").repeat(30),
-            3 => "我想聊聊去黄山看日出的计划，小王也一起去。".repeat(60),
+            2 => (0..30)
+                .map(|n| format!("Anna Reed met Tom Hale at Blue Mountain Studio, meeting {round}.{n}. "))
+                .collect(),
+            3 => (0..60).map(|n| format!("我想聊聊去黄山看日出的第{round}-{n}个计划，小王也一起去。")).collect(),
             4 => format!("I'm allergic to {}.", ["walnuts", "shrimp", "pollen", "dust"][(round / 6) as usize]),
             _ => format!("Let us talk about hike number {round}, the weather and the boots."),
         };
@@ -76,5 +78,6 @@ pub(crate) fn has_something_of_everything(held: &BTreeMap<String, usize>) {
     ] {
         assert!(lines(mark) >= least, "{} lines with {mark}: {held:#?}", lines(mark));
     }
-    assert!(held.values().all(|count| *count == 1), "nothing is there twice");
+    let twice: Vec<&String> = held.iter().filter(|(_, count)| **count > 1).map(|(line, _)| line).collect();
+    assert!(twice.is_empty(), "nothing is there twice: {twice:#?}");
 }

@@ -7,7 +7,7 @@ use std::{
 
 use memory_core::Job;
 use parking_lot::Mutex;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::MemoryEngine;
 
@@ -17,18 +17,25 @@ const KEPT: usize = 1000;
 /// How long a job took lately: from the write that queued it until it was done.
 ///
 /// That of [`Job::Embedding`] is the time after which a record is found by its meaning; by its words it is found before
-/// [`remember`](MemoryEngine::remember) returns.
+/// [`remember`](MemoryEngine::remember) returns. Written as numbers of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Lag {
     /// Of how many items: the last thousand at most.
     pub items: usize,
     /// Half of them took no longer.
+    #[serde(serialize_with = "seconds")]
     pub p50: Duration,
     /// Of twenty, nineteen took no longer.
+    #[serde(serialize_with = "seconds")]
     pub p95: Duration,
     /// The longest of them.
+    #[serde(serialize_with = "seconds")]
     pub longest: Duration,
+}
+
+fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }
 
 impl Lag {
@@ -71,15 +78,15 @@ impl MemoryEngine {
 mod tests {
     use super::*;
 
-    fn seconds(times: impl IntoIterator<Item = u64>) -> Vec<Duration> {
+    fn of_seconds(times: impl IntoIterator<Item = u64>) -> Vec<Duration> {
         times.into_iter().map(Duration::from_secs).collect()
     }
 
     #[test]
     fn a_lag_is_told_by_times_that_were_really_taken() {
-        let lag = Lag::of(seconds((1..=100).rev()));
+        let lag = Lag::of(of_seconds((1..=100).rev()));
         assert_eq!((lag.items, lag.p50.as_secs(), lag.p95.as_secs(), lag.longest.as_secs()), (100, 50, 95, 100));
-        let one = Lag::of(seconds([7]));
+        let one = Lag::of(of_seconds([7]));
         assert_eq!((one.p50.as_secs(), one.p95.as_secs(), one.longest.as_secs()), (7, 7, 7));
         assert_eq!(Lag::of([]), Lag::default());
     }
@@ -87,8 +94,8 @@ mod tests {
     #[test]
     fn only_the_latest_times_count() {
         let lags = Lags::default();
-        lags.note(Job::Embedding, seconds((0..700).map(|_| 60)));
-        lags.note(Job::Embedding, seconds((0..999).map(|_| 1)));
+        lags.note(Job::Embedding, of_seconds((0..700).map(|_| 60)));
+        lags.note(Job::Embedding, of_seconds((0..999).map(|_| 1)));
         let lag = Lag::of(lags.0.lock()[&Job::Embedding].iter().copied());
         assert_eq!((lag.items, lag.p95.as_secs(), lag.longest.as_secs()), (1000, 1, 60));
     }

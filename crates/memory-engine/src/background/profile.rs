@@ -50,8 +50,8 @@ impl MemoryEngine {
 
     /// Makes one profile anew if enough was said that it does not cover, or if something that it was made from holds no more.
     async fn keep_profile(&self, keeper: &ProfileKeeper, person: &Scope) -> Result<()> {
-        let kept = self.kept_profiles(person).await?;
         let mut turns = self.latest_turns(person, RECENT.max(keeper.every)).await?;
+        let kept = self.kept_profiles(person, &turns, keeper.every).await?;
         let covered: BTreeSet<RecordId> =
             kept.iter().flat_map(|profile| profile.derived_from.iter().copied()).collect();
         let new = turns.iter().filter(|turn| !covered.contains(&turn.id)).count();
@@ -111,13 +111,21 @@ impl MemoryEngine {
         Ok(writes)
     }
 
-    /// The profiles that the background keeps of a person: one, but for what was restored.
-    async fn kept_profiles(&self, person: &Scope) -> Result<Vec<Record>> {
-        let mine = Filter::eq(Field::Kind, Kind::PROFILE.as_str())
-            .and(Filter::eq(Field::State, State::Active.as_str()))
-            .and(Filter::eq(Field::Metadata(KEPT_BY.0.into()), KEPT_BY.1));
-        let mut kept = self.scan_all(person, mine, Order::NewestFirst).await?;
-        kept.retain(|profile| profile.scope == *person);
+    /// The profiles that the background keeps of a person: one, but for what was restored. Looked for among what was made from the
+    /// latest turns, and everywhere where it may have to be made anew.
+    async fn kept_profiles(&self, person: &Scope, turns: &[Record], every: usize) -> Result<Vec<Record>> {
+        let mine = |record: &Record| is_kept(record) && record.state == State::Active && record.scope == *person;
+        let latest: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
+        let made = self.records().derived(person, &latest).await?;
+        let mut kept: Vec<Record> = self.get_all(person, &made).await?.into_iter().flatten().filter(mine).collect();
+        if kept.is_empty() && turns.len() >= every {
+            let filter = Filter::eq(Field::Kind, Kind::PROFILE.as_str())
+                .and(Filter::eq(Field::State, State::Active.as_str()))
+                .and(Filter::eq(Field::Metadata(KEPT_BY.0.into()), KEPT_BY.1));
+            kept = self.scan_all(person, filter, Order::NewestFirst).await?;
+            kept.retain(mine);
+        }
+        kept.sort_by_key(|profile| std::cmp::Reverse(profile.position()));
         Ok(kept)
     }
 
