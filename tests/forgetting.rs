@@ -28,10 +28,11 @@ pub(crate) async fn a_user_who_is_forgotten_leaves_no_synonyms(memory: &MemoryEn
     };
 
     let session = lin.clone().with_session("s").unwrap();
-    assert_eq!(memory.forget(&session, Forget::Everything).await.unwrap(), 1);
+    assert_eq!(memory.forget(&session, Forget::Everything).await.unwrap().records(), 1);
     assert_eq!(left(&lin).await, (1, 1), "a conversation is not the user");
 
-    assert_eq!(memory.forget(&lin, Forget::Everything).await.unwrap(), 1);
+    let forgotten = memory.forget(&lin, Forget::Everything).await.unwrap();
+    assert_eq!((forgotten.records(), forgotten.synonyms), (1, 2), "with a group and a verdict");
     assert_eq!((left(&lin).await, left(&mo).await, left(&tenant).await), ((0, 0), (1, 1), (1, 1)));
     memory.remember(&lin, "another ginger cat").await.unwrap();
     memory.remember(&lin, "绿茶").await.unwrap();

@@ -12,6 +12,8 @@ mod deletion;
 mod digest;
 #[path = "life/given.rs"]
 mod given;
+#[path = "life/profile.rs"]
+mod profile;
 #[path = "life/retraction.rs"]
 mod retraction;
 
@@ -48,6 +50,10 @@ fn main() {
         digest::r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew,
         digest::r15_a_model_that_fails_leaves_the_rules_and_nothing_waits,
         digest::r15_what_fails_by_itself_is_given_up_and_told_and_the_others_go_on,
+        profile::a4_one_profile_is_kept_of_facts_and_the_latest_messages,
+        profile::a4_a_profile_goes_with_what_it_was_made_from_and_is_made_anew,
+        profile::a4_a_model_writes_the_profile_and_where_it_fails_the_rules_do,
+        profile::a4_without_a_word_about_it_no_profile_is_kept,
         retraction::r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back,
         retraction::r9_the_last_turn_goes_with_what_was_made_from_it,
         retraction::r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it,

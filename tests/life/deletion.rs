@@ -63,7 +63,11 @@ pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_co
     assert!(!known.entities.is_empty(), "the graph knows it");
     // 3. delete
     let removed = memory.forget(&lin(), gone).await.unwrap();
-    assert!(removed >= 3, "with what was made from it: {removed}");
+    let forgotten = &removed.removed;
+    assert!(removed.records() >= 3, "with what was made from it: {removed:?}");
+    assert_eq!((forgotten.records["turn"], forgotten.withdrawn), (1, removed.records() - 1));
+    assert_eq!((forgotten.keywords, forgotten.vectors), (removed.records(), removed.records()), "{removed:?}");
+    assert!(forgotten.mentions >= 2 && forgotten.tombstones == removed.records(), "{removed:?}");
     silent(&memory, "deleted").await;
     memory.drain(&lin(), |_| ()).await.unwrap();
     silent(&memory, "derived anew").await;

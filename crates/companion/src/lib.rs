@@ -17,7 +17,9 @@ pub use layers::{Budgets, Material};
 pub use moment::{MomentRule, Outcome, Verdict};
 pub use pack::Pack;
 pub use profile::Profile;
-pub use record::{AFFECTION_LOG, COMPANION_STATE, affection_record, moment_record, profile_record, state_record};
+pub use record::{
+    AFFECTION_LOG, COMPANION_STATE, affection_record, moment_record, profile_record, state_record, user_profile_record,
+};
 pub use reply::{ReplyFilter, Told};
 pub use stage::{Stage, Stages};
 pub use state::CompanionState;

@@ -182,6 +182,10 @@ fn plain(value: &Value) -> String {
 pub(crate) fn line(record: &Record, companion: &str, language: Language) -> String {
     let words = language.words();
     let by_companion = record.role.as_ref().is_some_and(|role| *role == Role::ASSISTANT);
-    let who = if by_companion { companion } else { words.user };
+    let who = match by_companion {
+        true if companion.is_empty() => words.assistant,
+        true => companion,
+        false => words.user,
+    };
     format!("{who}{}{}", words.colon, memory_context::quoted(&record.text, &language.marks()))
 }

@@ -35,9 +35,18 @@ impl Profile {
 
     /// The section of the context, with the affection as it was when the profile was made.
     pub fn section(&self, language: Language, affection: i32, chapter: u32, stage: &Stage) -> String {
-        let words = language.words();
         let affection = format!("{affection}{}", language.chapter(chapter, &stage.name));
-        let lines = [(words.nickname, self.nickname.as_str()), (words.affection, affection.as_str())];
+        self.lines(language, &affection)
+    }
+
+    /// What is known, a line for each field, without a companion.
+    pub fn text(&self, language: Language) -> String {
+        self.lines(language, "")
+    }
+
+    fn lines(&self, language: Language, affection: &str) -> String {
+        let words = language.words();
+        let lines = [(words.nickname, self.nickname.as_str()), (words.affection, affection)];
         let known = [(words.personality, self.personality.as_str()), (words.preferences, self.preferences.as_str())];
         let details = self.details.iter().map(|(label, text)| (label.as_str(), text.as_str()));
         let rest = [(words.lately, self.recent_topics.as_str()), (words.relationship, self.relationship.as_str())];
@@ -81,9 +90,26 @@ impl Profile {
         if profile.is_empty() { Self { personality: record.text.clone(), ..profile } } else { profile }
     }
 
+    /// With what another one says, wherever that says something.
+    #[must_use]
+    pub fn with_all_of(mut self, other: Self) -> Self {
+        let told = |text: String, own: &mut String| {
+            if !text.is_empty() {
+                *own = text;
+            }
+        };
+        told(other.nickname, &mut self.nickname);
+        told(other.personality, &mut self.personality);
+        told(other.preferences, &mut self.preferences);
+        told(other.recent_topics, &mut self.recent_topics);
+        told(other.relationship, &mut self.relationship);
+        self.details.extend(other.details.into_iter().filter(|(_, text)| !text.is_empty()));
+        self
+    }
+
     /// Without control characters and within lengths that a line of a prompt may have.
     #[must_use]
-    pub(crate) fn tidied(mut self) -> Self {
+    pub fn tidied(mut self) -> Self {
         let fields = [
             (&mut self.nickname, 32),
             (&mut self.personality, 200),

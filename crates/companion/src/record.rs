@@ -90,13 +90,25 @@ pub fn profile_record(
     clock: &dyn Clock,
 ) -> Record {
     let (chapter, stage) = stages.at(state.bond.affection);
-    let text = profile.section(language, state.bond.affection, chapter, stage);
-    let mut record = Record::new(scope.clone(), Kind::PROFILE, text, clock);
-    record.trust = Trust::Derived;
-    record.derived_from = made_from;
-    record.metadata = profile.to_metadata();
+    let mut record = user_profile_record(profile, language, scope, made_from, clock);
+    record.text = profile.section(language, state.bond.affection, chapter, stage);
     record.metadata.insert("affection".into(), json!(state.bond.affection));
     record.metadata.insert("current_chapter".into(), json!(chapter));
     record.metadata.insert("total_messages".into(), json!(state.total_messages));
+    record
+}
+
+/// What is known of a user as it is kept, without a companion's books: with the records that it was made from.
+pub fn user_profile_record(
+    profile: &Profile,
+    language: Language,
+    scope: &Scope,
+    made_from: Vec<RecordId>,
+    clock: &dyn Clock,
+) -> Record {
+    let mut record = Record::new(scope.clone(), Kind::PROFILE, profile.text(language), clock);
+    record.trust = Trust::Derived;
+    record.derived_from = made_from;
+    record.metadata = profile.to_metadata();
     record
 }

@@ -25,7 +25,7 @@ pub struct Observed<'r> {
     pub profile: Profile,
     /// The messages since then, of both, in the order of time.
     pub messages: &'r [Record],
-    /// What the companion is called.
+    /// What the companion is called; empty where there is none, and nothing to say of how the two stand.
     pub companion: &'r str,
     /// The language to write in.
     pub language: Language,

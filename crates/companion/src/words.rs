@@ -17,6 +17,7 @@ pub enum Language {
 
 pub(crate) struct Words {
     pub(crate) user: &'static str,
+    pub(crate) assistant: &'static str,
     pub(crate) colon: &'static str,
     pub(crate) profile: &'static str,
     pub(crate) nickname: &'static str,
@@ -37,6 +38,7 @@ pub(crate) struct Words {
 
 const CHINESE: Words = Words {
     user: "用户",
+    assistant: "助手",
     colon: "：",
     profile: "用户画像",
     nickname: "称呼",
@@ -57,6 +59,7 @@ const CHINESE: Words = Words {
 
 const ENGLISH: Words = Words {
     user: "User",
+    assistant: "Assistant",
     colon: ": ",
     profile: "About the user",
     nickname: "Called",

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Filter, Hit, MemoryRecordStore, RecordId, Result, Scope, Score};
+use memory_core::{Embedding, EmbeddingSpace, Filter, Hit, MemoryRecordStore, RecordId, Removed, Result, Scope, Score};
 use memory_engine_conformance::{SCENARIOS, World, clock, space};
 use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
 use memory_keyword_store::MemoryKeywordStore;
@@ -34,9 +34,9 @@ impl VectorStore for ListedVectors {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
-        self.1.lock().retain(|entry| !(ids.contains(&entry.record.id) && scope.covers(&entry.record.scope)));
-        Ok(())
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        let gone = |entry: &mut VectorEntry| ids.contains(&entry.record.id) && scope.covers(&entry.record.scope);
+        Ok(self.1.lock().extract_if(.., gone).count() as u64)
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
@@ -81,9 +81,11 @@ impl GraphStore for ListedGraph {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
-        self.0.lock().retain(|entry| !(ids.contains(&entry.record.id) && scope.covers(&entry.record.scope)));
-        Ok(())
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
+        let gone = |entry: &mut GraphEntry| ids.contains(&entry.record.id) && scope.covers(&entry.record.scope);
+        let mut removed = Removed::default();
+        self.0.lock().extract_if(.., gone).for_each(|entry| removed += Rows::of(&entry).counted());
+        Ok(removed)
     }
 
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {

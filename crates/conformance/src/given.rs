@@ -107,7 +107,7 @@ impl World {
 
     /// Deletes as an engine does, everywhere.
     pub(crate) async fn forget(&self, scope: &Scope, ids: &[RecordId]) -> Vec<RecordId> {
-        let gone = self.records.delete(scope, ids).await.unwrap();
+        let gone = self.records.delete(scope, ids).await.unwrap().ids;
         self.keywords.delete(scope, &gone).await.unwrap();
         self.vectors.delete(scope, &gone).await.unwrap();
         gone

@@ -124,6 +124,8 @@ macro_rules! each_scenario {
                 what_is_queued_anew_while_it_is_done_stays_queued,
                 enqueueing_queues_those_that_are_named_and_within_the_scope,
                 one_backlog_serves_all_tenants,
+                what_waits_says_since_when_and_begins_anew_when_it_is_queued_again,
+                a_lease_that_is_renewed_holds_until_then_and_only_for_what_was_claimed,
             }
             keywords {
                 a_record_is_found_by_any_of_its_terms_and_by_no_other,
@@ -216,6 +218,7 @@ macro_rules! each_scenario {
                 a_bad_entry_keeps_its_whole_batch_away,
                 odd_names_come_back,
                 clearing_takes_what_the_records_within_the_scope_say,
+                a_deletion_says_how_much_it_removed_where,
                 in_one_database_it_goes_with_its_record_and_does_not_come_back,
                 a_boxed_graph_is_kept_walked_and_cleared,
                 walks_find_what_a_plain_model_finds,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Record, RecordId, Result, Scope};
+use memory_core::{Record, RecordId, Removed, Result, Scope};
 
 use crate::{Extraction, GraphEntry, GraphExtractor, GraphQuery, GraphStats, GraphStore, Subgraph};
 
@@ -15,7 +15,7 @@ macro_rules! forward {
             async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
                 (**self).upsert(scope, entries).await
             }
-            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
                 (**self).delete(scope, ids).await
             }
             async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {

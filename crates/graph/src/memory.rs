@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memory_core::{Filter, Record, RecordId, Result, Scope, State};
+use memory_core::{Filter, Record, RecordId, Removed, Result, Scope, State};
 use parking_lot::RwLock;
 
 use crate::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
@@ -53,10 +53,9 @@ impl GraphStore for MemoryGraphStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
         let ids: BTreeSet<&RecordId> = ids.iter().collect();
-        self.retain(scope, |id| !ids.contains(id));
-        Ok(())
+        Ok(self.retain(scope, |id| !ids.contains(id)))
     }
 
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
@@ -90,13 +89,21 @@ impl GraphStore for MemoryGraphStore {
 }
 
 impl MemoryGraphStore {
-    /// Keeps what lies outside the scope, and of what lies within it the records that are to be kept.
-    fn retain(&self, scope: &Scope, keep: impl Fn(&RecordId) -> bool) {
+    /// Keeps what lies outside the scope, and of what lies within it the records that are to be kept; counts the rest.
+    fn retain(&self, scope: &Scope, keep: impl Fn(&RecordId) -> bool) -> Removed {
         let mut shelves = self.0.write();
+        let mut removed = Removed::default();
         for (_, shelf) in shelves.iter_mut().filter(|(owner, _)| meet(scope, owner)) {
-            shelf.retain(|(id, address), _| !scope.covers(address) || keep(id));
+            shelf.retain(|(id, address), said| {
+                let kept = !scope.covers(address) || keep(id);
+                if !kept {
+                    removed += said.rows.counted();
+                }
+                kept
+            });
         }
         shelves.retain(|_, shelf| !shelf.is_empty());
+        removed
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a record says, as rows: what stores keep, and what a walk reads.
 
-use memory_core::{Cursor, Timestamp, phrases::fold};
+use memory_core::{Cursor, Removed, Timestamp, phrases::fold};
 
 use crate::{EntityId, EntityKind, GraphEntry};
 
@@ -100,6 +100,15 @@ impl Rows {
         let (from, until) = (entry.record.valid_from, entry.record.valid_until);
         rows.edges = rows.edges.into_iter().map(|edge| Self::filled(edge, from, until)).collect();
         rows
+    }
+
+    /// How much goes when the record does.
+    pub fn counted(&self) -> Removed {
+        let mut removed = Removed::default();
+        removed.mentions = self.mentions.len() as u64;
+        removed.aliases = self.aliases.len() as u64;
+        removed.relations = self.edges.len() as u64;
+        removed
     }
 
     /// An edge with the record's own validity where it says nothing of its own.

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Record, RecordId, Result, Scope};
+use memory_core::{Record, RecordId, Removed, Result, Scope};
 use serde::Serialize;
 
 use crate::{Extraction, GraphQuery, Subgraph};
@@ -31,8 +31,8 @@ pub trait GraphStore: Debug + Send + Sync + 'static {
     /// [`Extraction::validate`].
     async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()>;
 
-    /// Removes what these records say; those that say nothing, or are not within `scope`, do not matter.
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()>;
+    /// Removes what these records say, and counts it; those that say nothing, or are not within `scope`, do not matter.
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed>;
 
     /// What lies around some entities, as the records within `scope` tell it.
     ///

@@ -100,7 +100,7 @@ impl KeywordStore for MemoryKeywordStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let mut tables = self.tables.write();
         let gone: Vec<Key> = tables
             .documents
@@ -109,7 +109,7 @@ impl KeywordStore for MemoryKeywordStore {
             .cloned()
             .collect();
         gone.iter().for_each(|key| tables.remove(key));
-        Ok(())
+        Ok(gone.len() as u64)
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {

@@ -24,8 +24,9 @@ pub trait KeywordStore: Debug + Send + Sync + 'static {
     /// `Unauthorized` for a record outside `scope`.
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()>;
 
-    /// Removes the terms of these records; those that are not there, or not within `scope`, do not matter.
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()>;
+    /// Removes the terms of these records, and counts those that had any; those that are not there, or not within `scope`, do
+    /// not matter.
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
 
     /// The records within `scope` that hold at least one term of the query: best first, equal ones by id, at most
     /// `limit`. A query without terms finds nothing. The filter narrows what is found, not what the statistics count.
@@ -111,7 +112,7 @@ macro_rules! forward {
             async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
                 (**self).upsert(scope, entries).await
             }
-            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
                 (**self).delete(scope, ids).await
             }
             async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {

@@ -16,6 +16,9 @@ pub(crate) struct DigestArgs {
     /// OPENAI_API_KEY. Where the model fails, the rules do it
     #[arg(long = "digest", env = "MEMORY_DIGEST", default_value = "none", value_name = "NAME")]
     pub(crate) digester: Digester,
+    /// Keep a profile of each user beside that, made anew after so many messages
+    #[arg(long, env = "MEMORY_PROFILE_EVERY", value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) profile_every: Option<u32>,
 }
 
 /// A digest by name.
@@ -50,10 +53,14 @@ impl DigestArgs {
     /// # Errors
     /// When a key or the model's name is missing.
     pub(crate) fn digest(&self) -> Result<Digest> {
-        Ok(match &self.digester {
-            Digester::None => Digest::default(),
+        let digest = match &self.digester {
+            Digester::None => return Ok(Digest::default()),
             Digester::Rules => Digest::by_rules()?,
             Digester::Remote(service) => Digest::by_model(&remote::chat(service)?)?,
+        };
+        Ok(match self.profile_every {
+            Some(messages) => digest.with_profile(messages as usize),
+            None => digest,
         })
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn told(job: Job, count: u64, reason: Option<&String>) -> String {
 fn cure(job: Job) -> &'static str {
     match job {
         Job::Keywords | Job::Embedding => "`memory reindex` has it tried again",
-        Job::Chunks | Job::Metadata | Job::Facts | Job::Summary => {
+        Job::Chunks | Job::Metadata | Job::Facts | Job::Summary | Job::Profile => {
             "`memory digest --digest rules` (or by the service that is to do it) has it tried again"
         }
         Job::Graph => "the program that keeps the graph has it tried again by `MemoryEngine::redigest`",

@@ -1,6 +1,9 @@
 //! What people see: tables, progress, one-line texts.
 
-use std::io::{IsTerminal, Write as _};
+use std::{
+    io::{IsTerminal, Write as _},
+    time::Duration,
+};
 
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -133,7 +136,42 @@ pub(crate) fn shorten(text: &str, characters: usize) -> String {
     line.chars().take(characters.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// For how long the first of those that wait has waited.
+pub(crate) fn first_waits(so_long: Duration) -> String {
+    format!("; the first for {}", duration(so_long))
+}
+
+/// A length of time in the two largest units that say something.
+pub(crate) fn duration(time: Duration) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let seconds = time.as_secs();
+    let Some(largest) = UNITS.iter().position(|(unit, _)| seconds >= *unit) else {
+        return format!("{} ms", time.as_millis());
+    };
+    let mut left = seconds;
+    let parts = UNITS.iter().skip(largest).take(2).map(|(unit, name)| {
+        let count = left / unit;
+        left %= unit;
+        (count, name)
+    });
+    let parts = parts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}"));
+    parts.collect::<Vec<_>>().join(" ")
+}
+
 /// A ratio with four digits.
 pub(crate) fn ratio(value: f64) -> String {
     format!("{value:.4}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_of_time_is_told_in_the_units_that_matter() {
+        let told = |millis: u64| duration(Duration::from_millis(millis));
+        assert_eq!([0, 250, 1_000, 59_999].map(told), ["0 ms", "250 ms", "1 s", "59 s"]);
+        assert_eq!([60_000, 61_000, 3_600_000, 3_725_000].map(told), ["1 min", "1 min 1 s", "1 h", "1 h 2 min"]);
+        assert_eq!(told(90_061_000), "1 d 1 h");
+    }
 }

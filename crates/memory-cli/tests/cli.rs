@@ -98,7 +98,12 @@ fn what_was_forgotten_stays_away_from_a_second_import() {
     desk.run(&["show", "1", "--user", "lin"]).refused(&["no record 1"]);
     desk.run(&["forget", "1", "--user", "lin", "--yes"]).refused(&["not within"]);
     desk.run(&["forget", "--yes"]).refused(&["--user"]);
-    assert!(desk.run(&["forget", "--user", "lin", "--yes"]).ok().starts_with("2 forgotten"));
+    let told = desk.run(&["forget", "--user", "lin", "--yes"]).ok();
+    assert!(told.starts_with("2 forgotten"), "{told}");
+    for row in ["records of kind turn", "records in the word index", "vectors", "tombstones left"] {
+        let row = told.lines().find(|line| line.trim().starts_with(row)).unwrap_or_else(|| panic!("no {row}: {told}"));
+        assert!(row.trim_end().ends_with('2'), "{row}");
+    }
     assert_eq!(desk.stats()["records"], 1);
 }
 

@@ -95,6 +95,13 @@ async fn a_service_that_fails_leaves_records_that_are_found_by_their_words() {
     assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏");
     assert!(found["degraded"][0]["stage"].as_str().unwrap().contains("vector"), "{}", found["degraded"]);
     assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 4);
+    let waited = run(&["stats", "--json"]).json()["waited_seconds"]["embedding"].as_f64().unwrap();
+    assert!((0.0..600.0).contains(&waited), "since they were written: {waited}");
+    for look in ["stats", "doctor"] {
+        let told = run(&[look]).stdout;
+        let row = told.lines().find(|line| line.contains("waiting for embedding")).unwrap_or_default();
+        assert!(row.contains("4; the first for "), "{look}: {told}");
+    }
 
     server.reset().await;
     Mock::given(method("POST")).respond_with(embed).mount(&server).await;

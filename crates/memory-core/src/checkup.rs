@@ -52,14 +52,14 @@ impl Checkup {
 pub struct Waiting {
     /// How many records.
     pub records: u64,
-    /// When the first of them was recorded.
+    /// Since when the first of them has been waiting.
     pub oldest: Option<Timestamp>,
     /// How many the job was given up for: these wait no longer.
     pub given_up: u64,
 }
 
 impl Waiting {
-    /// So many, the first of them recorded then.
+    /// So many, the first of them since then.
     pub fn new(records: u64, oldest: Option<Timestamp>) -> Self {
         Self { records, oldest, given_up: 0 }
     }

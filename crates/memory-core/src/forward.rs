@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 
 use crate::{
-    Adjacent, Clock, Done, Failure, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats,
-    Timestamp, Tombstone, Write, Written,
+    Adjacent, Clock, Deleted, Done, Failure, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, Stats, Timestamp, Tombstone, Write, Written,
 };
 
 macro_rules! forward {
@@ -27,7 +27,7 @@ macro_rules! forward {
             async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
                 (**self).get(scope, ids).await
             }
-            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
                 (**self).delete(scope, ids).await
             }
             async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
@@ -50,6 +50,9 @@ macro_rules! forward {
             }
             async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
                 (**self).backlog(job, limit, lease).await
+            }
+            async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+                (**self).renew(pending, lease).await
             }
             async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
                 (**self).acknowledge(done).await

@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use crate::{
-    Adjacent, Clock, Cursor, Done, Failure, Filter, Job, Order, Page, Pending, Record, RecordId, RecordStore, Result,
-    ScanQuery, Scope, Stats, SystemClock, Tombstone, Write, Written,
+    Adjacent, Clock, Cursor, Deleted, Done, Failure, Filter, Job, Order, Page, Pending, Record, RecordId, RecordStore,
+    Removed, Result, ScanQuery, Scope, Stats, SystemClock, Tombstone, Write, Written,
 };
 use tables::Tables;
 
@@ -57,14 +57,15 @@ impl RecordStore for MemoryRecordStore {
         }
         let batch: BTreeSet<RecordId> = steps.iter().map(tables::Step::id).collect();
         let mut changed = Vec::new();
+        let now = self.clock.now();
         let carry_out = |step: tables::Step| {
             changed.push(step.changed());
-            tables.carry_out(step)
+            tables.carry_out(step, now)
         };
         let mut written: Vec<Written> = steps.into_iter().map(carry_out).collect();
-        let now = self.clock.now();
         for (written, key) in written.iter_mut().zip(changed) {
-            written.withdrawn = key.map_or_else(Vec::new, |key| tables.withdraw(&key, &batch, now));
+            written.withdrawn =
+                key.map_or_else(Vec::new, |key| tables.withdraw(&key, &batch, now, &mut Removed::default()));
         }
         Ok(written)
     }
@@ -74,22 +75,24 @@ impl RecordStore for MemoryRecordStore {
         Ok(ids.iter().map(|id| tables.find(scope, *id).cloned()).collect())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
         let mut tables = self.tables.lock();
         let deleted_at = self.clock.now();
         let found: Vec<(RecordId, Vec<Record>)> = ids.iter().map(|id| (*id, tables.all(scope, *id))).collect();
-        let (mut gone, mut withdrawn) = (Vec::new(), BTreeSet::new());
+        let (mut ids, mut made, mut removed) = (Vec::new(), BTreeSet::new(), Removed::default());
         for (id, found) in found {
+            if found.is_empty() || ids.contains(&id) {
+                continue;
+            }
             for record in &found {
-                withdrawn.extend(tables.remove(record, deleted_at, false));
+                made.extend(tables.remove(record, deleted_at, &mut removed));
             }
-            if !found.is_empty() && !gone.contains(&id) {
-                gone.push(id);
-            }
+            ids.push(id);
         }
-        withdrawn.retain(|id| !gone.contains(id));
-        gone.extend(withdrawn);
-        Ok(gone)
+        made.retain(|id| !ids.contains(id));
+        removed.withdrawn = made.len() as u64;
+        ids.extend(made);
+        Ok(Deleted { ids, removed })
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
@@ -137,8 +140,14 @@ impl RecordStore for MemoryRecordStore {
             let at = record.occurred_at;
             stats.oldest = Some(stats.oldest.map_or(at, |t| t.min(at)));
             stats.newest = Some(stats.newest.map_or(at, |t| t.max(at)));
-            for (job, given_up) in tables.waits_for(record) {
-                *(if given_up { &mut stats.given_up } else { &mut stats.backlog }).entry(job).or_default() += 1;
+            for (job, since) in tables.waits_for(record) {
+                let Some(since) = since else {
+                    *stats.given_up.entry(job).or_default() += 1;
+                    continue;
+                };
+                *stats.backlog.entry(job).or_default() += 1;
+                let first = stats.waiting_since.entry(job).or_insert(since);
+                *first = since.min(*first);
             }
         }
         stats.addresses = addresses.len() as u64;
@@ -158,11 +167,19 @@ impl RecordStore for MemoryRecordStore {
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         tombstones.iter().try_for_each(|t| scope.authorize("bury", &t.scope))?;
         let mut tables = self.tables.lock();
-        Ok(tombstones.iter().map(|t| u64::from(tables.bury(t))).sum())
+        let now = self.clock.now();
+        Ok(tombstones.iter().map(|t| u64::from(tables.bury(t, now))).sum())
     }
 
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         Ok(self.tables.lock().claim(job, limit, lease, self.clock.now()))
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        let mut tables = self.tables.lock();
+        let until = self.clock.now().after(lease);
+        pending.iter().for_each(|one| tables.renew(one, until));
+        Ok(())
     }
 
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
@@ -186,8 +203,9 @@ impl RecordStore for MemoryRecordStore {
         let ids: BTreeSet<RecordId> = ids.iter().copied().collect();
         let found = ids.iter().flat_map(|id| tables.all(scope, *id)).filter(Record::is_indexed);
         let keys: Vec<_> = found.map(|record| tables::key(&record)).collect();
+        let now = self.clock.now();
         for key in &keys {
-            tables.enqueue(job, key);
+            tables.enqueue(job, key, now);
         }
         Ok(keys.len() as u64)
     }
@@ -195,8 +213,9 @@ impl RecordStore for MemoryRecordStore {
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
         let mut tables = self.tables.lock();
         let keys: Vec<_> = tables.within(scope).filter(|r| r.is_indexed()).map(tables::key).collect();
+        let now = self.clock.now();
         for key in &keys {
-            tables.enqueue(job, key);
+            tables.enqueue(job, key, now);
         }
         Ok(keys.len() as u64)
     }

@@ -2,6 +2,7 @@
 
 mod job;
 mod put;
+mod removed;
 
 use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use job::{Done, Failure, Index, Job, Pending, Ticket};
 pub use put::{Barred, Basis, Decision, Outcome, PutMode, Write, Written};
+pub use removed::{Deleted, Removed};
 
 use crate::{ContentHash, Filter, Record, RecordId, Result, Scope, Timestamp, Trust};
 
@@ -51,10 +53,9 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
 
     /// Deletes the records with these ids and what was made from them, in one transaction, from every index that the
-    /// backend keeps beside them, and leaves a tombstone for each. Gives the ids that were there, in their order, and after
-    /// them those of what had been made from them, by id. Where `scope` covers several users who have a record of one id, it
-    /// goes for all of them.
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
+    /// backend keeps beside them, and leaves a tombstone for each. Says what that has removed: of indexes that are kept
+    /// elsewhere, nothing. Where `scope` covers several users who have a record of one id, it goes for all of them.
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted>;
 
     /// A page of records by their [`position`](Record::position).
     ///
@@ -93,6 +94,10 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// Each is hidden from further calls, in every process, until `lease` has passed; a lease of zero only looks. What was
     /// [given up](Failure::retry_at) is not among them.
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>>;
+
+    /// Hides what was claimed for another `lease` from now on, for whoever takes long over it. What has been queued anew, given
+    /// up or taken off the backlog since is passed over.
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()>;
 
     /// Takes items off the backlog. `false` marks one that is stale: the record has been deleted or written again since,
     /// so that whoever indexed it elsewhere has to take it out there, or will be given it again. What was queued anew while it
@@ -284,6 +289,8 @@ pub struct Stats {
     pub tombstones: u64,
     /// How many records wait for each job.
     pub backlog: BTreeMap<Job, u64>,
+    /// Since when the one that has waited longest for each job has been waiting.
+    pub waiting_since: BTreeMap<Job, Timestamp>,
     /// How many records each job was given up for, after it had failed too often.
     pub given_up: BTreeMap<Job, u64>,
     /// When the oldest record occurred.

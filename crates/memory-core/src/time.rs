@@ -37,6 +37,11 @@ impl Timestamp {
         Self(self.0.saturating_sub(i64::try_from(d.as_micros()).unwrap_or(i64::MAX)))
     }
 
+    /// How much later this point is than another one; nothing, when it is not.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or_default())
+    }
+
     /// Reads RFC 3339, or a date with or without a clock time that names no zone and is then taken to be in `zone`.
     ///
     /// `2024-03-15` is that day's first instant.

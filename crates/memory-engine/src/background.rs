@@ -4,6 +4,7 @@ mod chunks;
 mod facts;
 mod indexing;
 mod metadata;
+mod profile;
 mod queue;
 mod summaries;
 
@@ -15,8 +16,10 @@ use memory_summarizer::is_said;
 use crate::{MemoryEngine, engine};
 
 pub(crate) use indexing::indexed_text;
+pub(crate) use profile::ProfileKeeper;
 
-/// How long a claimed item is hidden from other workers. Whoever dies holding one delays it by so much.
+/// How long a claimed item is hidden from other workers; whoever takes longer over it says so in time. Whoever dies holding one
+/// delays it by so much.
 const LEASE: Duration = Duration::from_secs(30);
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LAST_RETRY: Duration = Duration::from_secs(60);
@@ -106,7 +109,7 @@ impl MemoryEngine {
                 if pending.is_empty() {
                     break;
                 }
-                match self.work(job, &pending).await {
+                match self.hold(&pending, self.work(job, &pending)).await {
                     Ok(count) => done += count,
                     Err(error) => {
                         failure.get_or_insert(error);
@@ -117,6 +120,22 @@ impl MemoryEngine {
             }
         }
         failure.map_or(Ok(done), Err)
+    }
+
+    /// Does some work, and hides what was claimed for it from other workers for as long as it takes.
+    async fn hold<T>(&self, claimed: &[Pending], work: impl Future<Output = T>) -> T {
+        let hide = async {
+            loop {
+                tokio::time::sleep(LEASE / 2).await;
+                if let Err(error) = self.records().renew(claimed, LEASE).await {
+                    tracing::warn!(kind = ?error.kind(), "another worker may do the same: {error}");
+                }
+            }
+        };
+        tokio::select! {
+            done = work => done,
+            never = hide => never,
+        }
     }
 
     /// Does a job for a batch; when that fails by the fault of one of them, for one after the other. Counts what was done.
@@ -211,8 +230,16 @@ impl MemoryEngine {
                 }
             }
             Job::Graph => self.read_entities(pending).await?,
+            Job::Profile => {
+                if let Some(keeper) = digest.keeper() {
+                    self.keep_profiles(&keeper, pending).await?;
+                }
+            }
         }
-        self.finish(&done).await
+        self.finish(&done).await?;
+        let now = self.clock().now();
+        self.lags().note(job, pending.iter().map(|one| now.since(one.queued_at)));
+        Ok(())
     }
 
     /// Reads records for entities and relations; one that fails is the whole batch's failure.

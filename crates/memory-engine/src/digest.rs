@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use memory_companion::{ChatProfiles, ProfileSummarizer};
 use memory_core::{Job, Result};
 use memory_llm::ChatModel;
 use memory_summarizer::{
     ChatFacts, ChatMetadata, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor, MetadataExtractor,
     RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
 };
+
+use crate::background::ProfileKeeper;
 
 /// What the background makes of turns beside indexing them: nothing, unless told otherwise.
 ///
@@ -36,6 +39,8 @@ pub struct Digest {
     pub(crate) summarizer: Option<Arc<dyn Summarizer>>,
     pub(crate) trigger: SummaryTrigger,
     pub(crate) request: SummaryRequest,
+    profile_writer: Option<Arc<dyn ProfileSummarizer>>,
+    profile_every: Option<usize>,
 }
 
 impl Digest {
@@ -60,7 +65,8 @@ impl Digest {
             .with_chunks(Chunker::default())
             .with_metadata(Arc::new(ChatMetadata::new(Arc::clone(model), RuleMetadata::default())))
             .with_facts(Arc::new(ChatFacts::new(Arc::clone(model), RuleFacts::built_in()?)))
-            .with_summaries(Arc::new(ChatSummarizer::new(Arc::clone(model)))))
+            .with_summaries(Arc::new(ChatSummarizer::new(Arc::clone(model))))
+            .with_profile_writer(Arc::new(ChatProfiles::new(Arc::clone(model)))))
     }
 
     /// Cuts long turns into parts, each a record of the kind [`Kind::CHUNK`] that is found by itself and cites the turn: what
@@ -100,6 +106,29 @@ impl Digest {
         self
     }
 
+    /// Keeps one record of the kind [`Kind::PROFILE`](memory_core::Kind::PROFILE) for each user (and agent): what is known of
+    /// them in a few lines, from the facts that hold and their latest 60 messages. It is made anew after every so many messages
+    /// (1 at the least), and at the next message when something that it was made from holds no more; when that is deleted, at
+    /// once. `by_model` has the model write it, everything else the rules, unless
+    /// [`with_profile_writer`](Self::with_profile_writer) names somebody. A [`Companion`](crate::companion::Companion) keeps
+    /// profiles of its own and needs none of these.
+    pub fn with_profile(mut self, messages: usize) -> Self {
+        self.profile_every = Some(messages.max(1));
+        self
+    }
+
+    /// Who writes the profiles, where [`with_profile`](Self::with_profile) has them kept. Where it fails, the rules do.
+    pub fn with_profile_writer(mut self, writer: Arc<dyn ProfileSummarizer>) -> Self {
+        self.profile_writer = Some(writer);
+        self
+    }
+
+    /// Who keeps profiles, if anybody does.
+    pub(crate) fn keeper(&self) -> Option<ProfileKeeper> {
+        let writer = self.profile_writer.clone();
+        self.profile_every.map(|every| ProfileKeeper { writer, every })
+    }
+
     /// The jobs that this is.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = Job> {
         let jobs = [
@@ -107,6 +136,7 @@ impl Digest {
             self.metadata.is_some().then_some(Job::Metadata),
             self.facts.is_some().then_some(Job::Facts),
             self.summarizer.is_some().then_some(Job::Summary),
+            self.profile_every.is_some().then_some(Job::Profile),
         ];
         jobs.into_iter().flatten()
     }

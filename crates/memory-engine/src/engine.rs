@@ -20,12 +20,15 @@ use crate::{
     background::{self, indexed_text},
     dates, enhance,
     entity_graph::GraphParts,
+    lag::Lags,
     pipeline,
 };
 
 /// How far ahead of the clock a record may have occurred: clocks and zones differ, but not by more than a day.
 const FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: usize = 500;
+/// How often a message is written anew when somebody else writes it at the same time.
+const TRIES: usize = 3;
 /// From how many bytes on texts are long.
 const LONG: usize = 16 << 10;
 
@@ -53,6 +56,7 @@ struct Inner {
     parts: Parts,
     wake: Arc<Notify>,
     working: tokio::sync::Mutex<()>,
+    lags: Lags,
 }
 
 #[derive(Debug)]
@@ -95,7 +99,8 @@ impl MemoryEngine {
     }
 
     pub(crate) fn start(parts: Parts, background: Option<Handle>) -> Self {
-        let inner = Inner { parts, wake: Arc::new(Notify::new()), working: tokio::sync::Mutex::new(()) };
+        let (wake, working) = (Arc::new(Notify::new()), tokio::sync::Mutex::new(()));
+        let inner = Inner { parts, wake, working, lags: Lags::default() };
         let engine = Self { inner: Arc::new(inner) };
         if let Some(runtime) = background {
             runtime.spawn(background::run(Weak(Arc::downgrade(&engine.inner)), Arc::clone(&engine.inner.wake)));
@@ -116,21 +121,29 @@ impl MemoryEngine {
     pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
         let turn = turn.into();
         let named = turn.is_named();
-        let mut record = turn.into_record(scope, self.clock());
-        if named
-            && let Some(old) = self.get(scope, record.id).await?
-            && old.content_hash() == record.content_hash()
-        {
-            if old.state == State::Revoked {
-                return Ok(old.id);
+        let record = turn.into_record(scope, self.clock());
+        let mut tries = if named { TRIES } else { 0 };
+        let written = loop {
+            let old = if named { self.get(scope, record.id).await? } else { None };
+            let (record, mode) = match old {
+                Some(old) if old.content_hash() == record.content_hash() => {
+                    if old.state == State::Revoked {
+                        return Ok(old.id);
+                    }
+                    (found_out(record.clone(), &old), PutMode::Update { revision: old.revision })
+                }
+                Some(old) => (record.clone(), PutMode::Update { revision: old.revision }),
+                None => (record.clone(), PutMode::Create),
+            };
+            // What was read is what is replaced, unless others write the same message without end.
+            let mode = if tries == 0 { PutMode::Upsert } else { mode };
+            match self.store(scope, vec![record], mode).await {
+                Err(error) if tries > 0 && matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
+                    tries -= 1
+                }
+                written => break written?,
             }
-            record.topic = record.topic.or(old.topic);
-            record.emotion = record.emotion.or(old.emotion);
-            if record.entities.is_empty() {
-                record.entities = old.entities;
-            }
-        }
-        let written = self.store(scope, vec![record], PutMode::Upsert).await?;
+        };
         match written.first() {
             Some(Written { id, outcome: Outcome::Created | Outcome::Updated | Outcome::Unchanged, .. }) => Ok(*id),
             Some(Written { id, outcome: Outcome::Barred(_), .. }) => {
@@ -365,8 +378,8 @@ impl MemoryEngine {
             Job::Embedding => BATCH.min(self.embedder().max_batch().max(1)),
             Job::Keywords => BATCH,
             Job::Chunks => 32,
-            // What a model may be asked about before the lease runs out.
-            Job::Metadata | Job::Facts | Job::Summary => 16,
+            // What a model may be asked about at once.
+            Job::Metadata | Job::Facts | Job::Summary | Job::Profile => 16,
             // Each is a question of its own.
             Job::Graph => 1,
         }
@@ -378,6 +391,10 @@ impl MemoryEngine {
 
     pub(crate) fn working(&self) -> &tokio::sync::Mutex<()> {
         &self.inner.working
+    }
+
+    pub(crate) fn lags(&self) -> &Lags {
+        &self.inner.lags
     }
 
     /// Analyzes off the runtime: a long text or the first use of the dictionary would hold up other tasks.
@@ -416,6 +433,16 @@ impl MemoryEngine {
         let analyzer = Arc::clone(&self.inner.parts.analyzer);
         off_runtime("analyze", move || analyzer.query(&text)).await
     }
+}
+
+/// A record that says what `old` says, with what was found out about that one meanwhile.
+fn found_out(mut record: Record, old: &Record) -> Record {
+    record.topic = record.topic.or_else(|| old.topic.clone());
+    record.emotion = record.emotion.or_else(|| old.emotion.clone());
+    if record.entities.is_empty() {
+        record.entities.clone_from(&old.entities);
+    }
+    record
 }
 
 pub(crate) async fn off_runtime<T: Send + 'static>(

@@ -81,7 +81,7 @@ impl EntityGraph {
         let now = self.engine.get_all(scope, &ids).await?;
         let gone = |record: &Option<Record>| record.as_ref().is_none_or(|record| record.state != State::Active);
         let gone: Vec<RecordId> = ids.into_iter().zip(&now).filter(|(_, now)| gone(now)).map(|(id, _)| id).collect();
-        if gone.is_empty() { Ok(()) } else { self.store().delete(scope, &gone).await }
+        if gone.is_empty() { Ok(()) } else { self.store().delete(scope, &gone).await.map(drop) }
     }
 
     /// Reads every active record within `scope` anew, oldest first, and tells after each page how many it has read.

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Filter, Record, RecordId, Result, ScanQuery, Scope, Tombstone};
+use memory_core::{Deleted, Filter, Record, RecordId, Removed, Result, ScanQuery, Scope, Tombstone};
+use serde::Serialize;
 
 use crate::MemoryEngine;
 
@@ -34,59 +35,93 @@ impl From<Vec<RecordId>> for Forget {
     }
 }
 
+/// What was forgotten, and where it was removed: each number is counted where it is removed, and none is an estimate.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct Forgotten {
+    /// The records, with what was kept beside them.
+    #[serde(flatten)]
+    pub removed: Removed,
+    /// How many groups of synonyms, and verdicts about pairs of words.
+    pub synonyms: u64,
+}
+
+impl Forgotten {
+    /// How many records, of whatever kind.
+    pub fn records(&self) -> u64 {
+        self.removed.total()
+    }
+}
+
+/// Whose facts and whose profiles went.
+#[derive(Debug, Default)]
+struct Touched {
+    facts: BTreeSet<Scope>,
+    profiles: BTreeSet<Scope>,
+}
+
 impl MemoryEngine {
-    /// Forgets records within `scope`, and counts them: each is removed from every index in one transaction and leaves a
-    /// tombstone, so that it does not come back. Many are removed in several transactions; when one of them fails, those
-    /// before it hold, and the call can be repeated.
-    pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<u64> {
+    /// Forgets records within `scope`, and says what that has removed where: each goes from every index in one transaction
+    /// and leaves a tombstone, so that it does not come back. Many are removed in several transactions; when one of them
+    /// fails, those before it hold, and the call can be repeated.
+    pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<Forgotten> {
         let what = what.into();
         let forgets_all = what == Forget::Everything;
         // A fact may have taken the place of another, which then holds again: once all are gone that are to go.
-        let (mut count, mut people) = (0, BTreeSet::new());
+        let (mut forgotten, mut people) = (Forgotten::default(), Touched::default());
         match what {
             Forget::Ids(ids) => {
                 for ids in ids.chunks(PAGE) {
-                    count += self.forget_page(scope, ids, &mut people).await?;
+                    forgotten.removed += self.forget_page(scope, ids, &mut people).await?;
                 }
             }
-            Forget::Matching(filter) => count = self.forget_matching(scope, filter, &mut people).await?,
-            Forget::Everything => count = self.forget_matching(scope, Filter::And(Vec::new()), &mut people).await?,
+            Forget::Matching(filter) => forgotten.removed = self.forget_matching(scope, filter, &mut people).await?,
+            Forget::Everything => {
+                forgotten.removed = self.forget_matching(scope, Filter::And(Vec::new()), &mut people).await?;
+            }
         }
-        for person in people {
-            self.settle_facts(&person, &[], &[]).await?;
-        }
+        self.settle(people).await?;
         if forgets_all && *scope == scope.namespace() {
-            self.synonyms().store().clear(scope).await?;
+            forgotten.synonyms = self.synonyms().store().clear(scope).await?;
             self.synonyms().forget(scope);
         }
-        Ok(count)
+        Ok(forgotten)
     }
 
-    async fn forget_matching(&self, scope: &Scope, filter: Filter, people: &mut BTreeSet<Scope>) -> Result<u64> {
-        let (mut count, page) = (0, ScanQuery::oldest(PAGE).with_filter(filter));
+    /// Has what is left of facts and profiles be as if what is gone had never been.
+    async fn settle(&self, people: Touched) -> Result<()> {
+        for person in people.facts {
+            self.settle_facts(&person, &[], &[]).await?;
+        }
+        self.renew_profiles(&people.profiles).await
+    }
+
+    async fn forget_matching(&self, scope: &Scope, filter: Filter, people: &mut Touched) -> Result<Removed> {
+        let (mut removed, page) = (Removed::default(), ScanQuery::oldest(PAGE).with_filter(filter));
         loop {
             let records = self.scan(scope, &page).await?.records;
             if records.is_empty() {
-                return Ok(count);
+                return Ok(removed);
             }
             let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
-            count += self.forget_page(scope, &ids, people).await?;
+            removed += self.forget_page(scope, &ids, people).await?;
         }
     }
 
     /// Forgets some records, and notes whose facts are among them.
-    async fn forget_page(&self, scope: &Scope, ids: &[RecordId], people: &mut BTreeSet<Scope>) -> Result<u64> {
-        people.extend(self.are_facts_among(scope, ids).await?);
-        let gone = self.records().delete(scope, ids).await?;
+    async fn forget_page(&self, scope: &Scope, ids: &[RecordId], people: &mut Touched) -> Result<Removed> {
+        people.facts.extend(self.are_facts_among(scope, ids).await?);
+        people.profiles.extend(self.are_profiles_among(scope, ids).await?);
+        let Deleted { ids: gone, mut removed } = self.records().delete(scope, ids).await?;
         // All that were asked for, not only what was there: an earlier call may have stopped half-way.
-        self.unindex(scope, ids).await?;
+        removed += self.unindex(scope, ids).await?;
         // What was made from them may live outside this scope, in the memory of the same user.
         let withdrawn: Vec<RecordId> = gone.iter().filter(|id| !ids.contains(id)).copied().collect();
         if !withdrawn.is_empty() {
-            self.unindex(&scope.namespace(), &withdrawn).await?;
+            removed += self.unindex(&scope.namespace(), &withdrawn).await?;
             self.wake();
         }
-        Ok(gone.len() as u64)
+        Ok(removed)
     }
 
     /// A page of tombstones by id, those after `after`.
@@ -100,30 +135,32 @@ impl MemoryEngine {
         for tombstone in tombstones {
             named.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);
         }
-        let mut people = Vec::new();
+        let mut people = Touched::default();
         for (user, ids) in &mut named {
-            people.extend(self.are_facts_among(user, ids).await?);
+            people.facts.extend(self.are_facts_among(user, ids).await?);
+            people.profiles.extend(self.are_profiles_among(user, ids).await?);
             ids.extend(self.records().derived(user, ids).await?);
         }
         let new = self.records().bury(scope, tombstones).await?;
         for (user, ids) in &named {
             self.unindex(user, ids).await?;
         }
-        for person in people {
-            self.settle_facts(&person, &[], &[]).await?;
-        }
+        self.settle(people).await?;
         self.wake();
         Ok(new)
     }
 
     /// Takes records that are gone or not to be indexed any more out of the indexes, for stores that do not do so in the
-    /// transaction that removes them.
-    pub(crate) async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    /// transaction that removes them, and counts what it took.
+    pub(crate) async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
         let now = self.get_all(scope, ids).await?;
         let gone = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
         let ids: Vec<RecordId> = ids.iter().zip(&now).filter(|(_, now)| gone(now)).map(|(id, _)| *id).collect();
-        self.keywords().delete(scope, &ids).await?;
-        self.vectors().delete(scope, &ids).await?;
-        self.graph_parts().store.delete(scope, &ids).await
+        let (keywords, vectors) =
+            (self.keywords().delete(scope, &ids).await?, self.vectors().delete(scope, &ids).await?);
+        let mut removed = self.graph_parts().store.delete(scope, &ids).await?;
+        removed.keywords += keywords;
+        removed.vectors += vectors;
+        Ok(removed)
     }
 }

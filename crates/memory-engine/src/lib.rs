@@ -14,6 +14,7 @@ pub mod evidence;
 mod explanation;
 mod forget;
 mod injection;
+mod lag;
 mod mode;
 mod options;
 mod pipeline;
@@ -33,8 +34,9 @@ pub use engine::MemoryEngine;
 pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
 pub use entity_graph::{Citation, EntityGraph, Extracted, FactQuery, GraphFacts, KeyEntity, KeyRelation};
 pub use explanation::{Explanation, Verdict};
-pub use forget::Forget;
+pub use forget::{Forget, Forgotten};
 pub use injection::{Injection, Injector};
+pub use lag::Lag;
 pub use mode::MemoryMode;
 pub use options::RecallOptions;
 pub use query::{Arms, RecallQuery};
@@ -47,8 +49,8 @@ pub use memory_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, 
 pub use memory_core::{
     Barred, Checkup, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, Field, Filter,
     Job, Kind, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId,
-    RecordStore, Result, Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp, Tombstone, Trust,
-    Value, Waiting, Written,
+    RecordStore, Removed, Result, Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp,
+    Tombstone, Trust, Value, Waiting, Written,
 };
 pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
 pub use memory_graph as graph;

@@ -164,7 +164,9 @@ impl MemoryEngine {
             entry.metadata.insert("records".into(), json!(taken));
             writes.push(Write::new(entry, PutMode::Create));
         }
+        let profiles = self.are_profiles_among(&user, &all).await?;
         self.write(&user, writes).await?;
+        self.renew_profiles(&profiles).await?;
         let now: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
         for person in self.are_facts_among(scope, &now).await? {
             self.settle_facts(&person, &[], &[]).await?;
@@ -199,8 +201,9 @@ impl MemoryEngine {
             let Some(mut record) = record.filter(|r| r.state == State::Revoked && by_this(r)) else {
                 continue;
             };
-            // Summaries are made anew: others may cover by now what they covered.
-            if record.kind == Kind::SUMMARY && record.trust == Trust::Derived && self.jobs().contains(&Job::Summary) {
+            // Summaries and profiles are made anew: others may cover by now what they covered.
+            let made = record.kind == Kind::SUMMARY && record.trust == Trust::Derived;
+            if (made && self.jobs().contains(&Job::Summary)) || self.keeps_profile(&record) {
                 continue;
             }
             let mode = PutMode::Update { revision: record.revision };

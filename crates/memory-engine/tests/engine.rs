@@ -56,8 +56,8 @@ async fn what_was_forgotten_is_found_by_no_arm_and_does_not_come_back() {
         let turn = || Turn::user("the violin is in the attic").with_message_id("m1");
         let id = memory.remember(&lin(), turn()).await.unwrap();
         memory.drain(&lin(), |_| {}).await.unwrap();
-        assert_eq!(memory.forget(&Scope::user("mo").unwrap(), id).await.unwrap(), 0, "nobody else can");
-        assert_eq!(memory.forget(&lin(), id).await.unwrap(), 1);
+        assert_eq!(memory.forget(&Scope::user("mo").unwrap(), id).await.unwrap().records(), 0, "nobody else can");
+        assert_eq!(memory.forget(&lin(), id).await.unwrap().records(), 1);
         assert!(memory.recall(&lin(), "violin attic").await.unwrap().hits.is_empty());
         assert_eq!(memory.remember(&lin(), turn()).await.unwrap_err().kind(), ErrorKind::Conflict);
 
@@ -80,8 +80,8 @@ async fn a_scope_can_be_forgotten_whole_or_by_a_filter() {
         }
         memory.remember(&Scope::user("mo").unwrap(), "turn of mo").await.unwrap();
         let plot = Forget::Matching(Filter::eq(Field::Scene, "plot"));
-        assert_eq!(memory.forget(&lin(), plot).await.unwrap(), 4);
-        assert_eq!(memory.forget(&lin(), Forget::Everything).await.unwrap(), 3);
+        assert_eq!(memory.forget(&lin(), plot).await.unwrap().records(), 4);
+        assert_eq!(memory.forget(&lin(), Forget::Everything).await.unwrap().records(), 3);
         assert_eq!(memory.stats(&lin()).await.unwrap().records, 0);
         assert_eq!(memory.stats(&Scope::user("mo").unwrap()).await.unwrap().records, 1);
     }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use given::{Backend, lin};
 use memory_engine::{
     Arm, ChatExtractor, Error, ErrorKind, FactQuery, Field, Filter, GraphExtractor, GraphStore, Kind, MemoryEngine, Op,
-    PutMode, RecallOptions, RecallQuery, Record, RecordId, Result, RuleExtractor, Scope, State, SystemClock,
+    PutMode, RecallOptions, RecallQuery, Record, RecordId, Removed, Result, RuleExtractor, Scope, State, SystemClock,
     graph::{Extraction, GraphEntry, GraphQuery, GraphStats, Subgraph},
     llm::{Answer, ScriptedModel},
 };
@@ -180,8 +180,8 @@ impl GraphStore for BrokenGraph {
     async fn upsert(&self, _: &Scope, _: &[GraphEntry]) -> Result<()> {
         Err(Error::new(ErrorKind::Unavailable, "graph", "it is out of order"))
     }
-    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<()> {
-        Ok(())
+    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<Removed> {
+        Ok(Removed::default())
     }
     async fn expand(&self, _: &Scope, _: &GraphQuery) -> Result<Subgraph> {
         Err(Error::new(ErrorKind::Unavailable, "graph", "it is out of order"))

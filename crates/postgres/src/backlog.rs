@@ -27,12 +27,13 @@ pub(crate) struct Ticket {
     job: Job,
     id: Uuid,
     ticket: Uuid,
+    queued_at: Timestamp,
 }
 
 impl Ticket {
     /// The next one, for a job that a record waits for.
-    pub(crate) fn new(job: Job, id: Uuid) -> Self {
-        Self { job, id, ticket: Uuid::now_v7() }
+    pub(crate) fn new(job: Job, id: Uuid, queued_at: Timestamp) -> Self {
+        Self { job, id, ticket: Uuid::now_v7(), queued_at }
     }
 }
 
@@ -42,27 +43,29 @@ pub(crate) async fn enqueue(connection: &mut PgConnection, ns: Uuid, tickets: &[
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until)
-         SELECT $1, x.job, x.id, x.ticket, $5 FROM unnest($2::text[], $3::uuid[], $4::uuid[]) x (job, id, ticket)",
+        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+         SELECT $1, x.job, x.id, x.ticket, $5, x.queued_at
+         FROM unnest($2::text[], $3::uuid[], $4::uuid[], $6::bigint[]) x (job, id, ticket, queued_at)",
     )
     .bind(ns)
     .bind(tickets.iter().map(|ticket| ticket.job.as_str()).collect::<Vec<_>>())
     .bind(tickets.iter().map(|ticket| ticket.id).collect::<Vec<_>>())
     .bind(tickets.iter().map(|ticket| ticket.ticket).collect::<Vec<_>>())
     .bind(FREE)
+    .bind(tickets.iter().map(|ticket| ticket.queued_at.as_micros()).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())
 }
 
-/// Takes every job of these records off the queue.
-pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)")
+/// Takes every job of these records off the queue, and counts them.
+pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, Failure> {
+    let taken = sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)")
         .bind(ns)
         .bind(ids)
         .execute(connection)
         .await?;
-    Ok(())
+    Ok(taken.rows_affected())
 }
 
 /// Queues every record within reach that is to be indexed, or those of these ids, user by user, in the order of their ids.
@@ -71,13 +74,16 @@ pub(crate) async fn requeue(
     reach: &Reach,
     ids: Option<&[RecordId]>,
     job: Job,
+    now: Timestamp,
 ) -> Result<u64, Failure> {
     let namespaces = reach.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     let mut queued = 0;
     for ns in namespaces {
-        let mut statement = Statement::new("INSERT INTO backlog (ns, job, id, ticket, leased_until) SELECT r.ns, ");
+        let mut statement =
+            Statement::new("INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, ");
         statement.bind(job.as_str()).push(", r.id, ").bind(Uuid::now_v7()).push(", ").bind(FREE);
+        statement.push(", ").bind(now.as_micros());
         statement.push(concat!(" FROM records r WHERE ", indexed!(), " AND "));
         reach.within(ns).holds("r", &mut statement);
         if let Some(ids) = ids {
@@ -85,7 +91,7 @@ pub(crate) async fn requeue(
         }
         statement.push(
             " ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
-             attempts = 0, reason = NULL RETURNING 1",
+             queued_at = excluded.queued_at, attempts = 0, reason = NULL RETURNING 1",
         );
         queued += statement.rows(connection).await?.len() as u64;
     }
@@ -93,16 +99,18 @@ pub(crate) async fn requeue(
 }
 
 /// Queues every active record of everybody.
-pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job) -> Result<(), Failure> {
+pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Timestamp) -> Result<(), Failure> {
     sqlx::query(concat!(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until) SELECT r.ns, $1, r.id, $2, $3 FROM records r WHERE ",
+        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, $1, r.id, $2, $3, $4
+         FROM records r WHERE ",
         indexed!(),
         " ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
-          attempts = 0, reason = NULL"
+          queued_at = excluded.queued_at, attempts = 0, reason = NULL"
     ))
     .bind(job.as_str())
     .bind(Uuid::now_v7())
     .bind(FREE)
+    .bind(now.as_micros())
     .execute(connection)
     .await?;
     Ok(())
@@ -111,9 +119,9 @@ pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job) -> Resu
 /// Looks at the oldest records that wait for a job and are free.
 const LOOK: &str = concat!(
     selected!(
-        "(SELECT b.ns, b.id, b.ticket, b.attempts FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
+        "(SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
           ORDER BY b.ticket, b.ns, b.id LIMIT $3) c JOIN records r ON r.ns = c.ns AND r.id = c.id",
-        ", c.attempts, c.ticket"
+        ", c.attempts, c.ticket, c.queued_at"
     ),
     "ORDER BY c.ticket, c.ns, c.id"
 );
@@ -125,9 +133,9 @@ const CLAIM: &str = concat!(
         ORDER BY b.ticket, b.ns, b.id LIMIT $3 FOR UPDATE SKIP LOCKED
      ), claimed AS (
         UPDATE backlog b SET leased_until = $4 FROM free f WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
-        RETURNING b.ns, b.id, b.ticket, b.attempts
+        RETURNING b.ns, b.id, b.ticket, b.attempts, b.queued_at
      ) ",
-    selected!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id", ", c.attempts, c.ticket"),
+    selected!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id", ", c.attempts, c.ticket, c.queued_at"),
     "ORDER BY c.ticket, c.ns, c.id"
 );
 
@@ -148,9 +156,35 @@ pub(crate) async fn claim(
     let pending = |row: &PgRow| {
         let attempts = u32::try_from(row.try_get::<i64, _>(30)?).unwrap_or(u32::MAX);
         let ticket = memory_core::Ticket(row.try_get::<Uuid, _>(31)?.as_u128());
-        Ok(Pending { ticket, record: records::read(row)?.record, job, attempts })
+        let queued_at = Timestamp::from_micros(row.try_get(32)?);
+        Ok(Pending { ticket, record: records::read(row)?.record, job, attempts, queued_at })
     };
     rows.iter().map(pending).collect()
+}
+
+/// Hides what was claimed until then, unless it was given up or is another place in the queue by now.
+pub(crate) async fn renew(connection: &mut PgConnection, pending: &[Pending], until: Timestamp) -> Result<(), Failure> {
+    let mut of: BTreeMap<Uuid, Vec<&Pending>> = BTreeMap::new();
+    for one in pending {
+        of.entry(scopes::namespace(&one.record.scope)).or_default().push(one);
+    }
+    namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
+    for (ns, pending) in of {
+        sqlx::query(
+            "UPDATE backlog b SET leased_until = $5
+             FROM unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
+             WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job AND b.ticket = x.ticket AND b.leased_until <> $6",
+        )
+        .bind(ns)
+        .bind(pending.iter().map(|one| scopes::uuid(one.record.id)).collect::<Vec<_>>())
+        .bind(pending.iter().map(|one| one.job.as_str()).collect::<Vec<_>>())
+        .bind(pending.iter().map(|one| Uuid::from_u128(one.ticket.0)).collect::<Vec<_>>())
+        .bind(until.as_micros())
+        .bind(GIVEN_UP)
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
 }
 
 /// Takes what was done off the queue; `false` for each that is stale.
@@ -185,15 +219,16 @@ pub(crate) async fn acknowledge(connection: &mut PgConnection, done: &[Done]) ->
 /// Queues one job of a record, behind all others, whether it waits already or not.
 pub(crate) async fn requeue_one(connection: &mut PgConnection, ns: Uuid, ticket: &Ticket) -> Result<(), Failure> {
     sqlx::query(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until) SELECT $1, $2, $3, $4, $5
+        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT $1, $2, $3, $4, $5, $6
          ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
-         attempts = 0, reason = NULL",
+         queued_at = excluded.queued_at, attempts = 0, reason = NULL",
     )
     .bind(ns)
     .bind(ticket.job.as_str())
     .bind(ticket.id)
     .bind(ticket.ticket)
     .bind(FREE)
+    .bind(ticket.queued_at.as_micros())
     .execute(connection)
     .await?;
     Ok(())
@@ -260,18 +295,23 @@ pub(crate) async fn failures(
     statement.rows(connection).await?.iter().map(read).collect()
 }
 
-/// How many records within reach wait for each job, and for how many it was given up.
+/// How many records within reach wait for each job, since when the first, and for how many it was given up.
 pub(crate) async fn count(connection: &mut PgConnection, reach: &Reach, stats: &mut Stats) -> Result<(), Failure> {
     let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
-    statement
-        .bind(GIVEN_UP)
-        .push(" AS given_up, count(*) FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ");
+    statement.bind(GIVEN_UP).push(
+        " AS given_up, count(*), min(b.queued_at) FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",
+    );
     reach.holds("r", &mut statement);
     statement.push(" GROUP BY b.job, given_up");
     for row in statement.rows(connection).await? {
         let Some(job) = Job::named(row.try_get(0)?) else { continue };
-        let counted = if row.try_get(1)? { &mut stats.given_up } else { &mut stats.backlog };
-        counted.insert(job, u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or_default());
+        let count = u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or_default();
+        if row.try_get(1)? {
+            stats.given_up.insert(job, count);
+        } else {
+            stats.backlog.insert(job, count);
+            stats.waiting_since.insert(job, Timestamp::from_micros(row.try_get(3)?));
+        }
     }
     Ok(())
 }

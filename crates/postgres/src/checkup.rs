@@ -142,10 +142,15 @@ async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
         let stale = count(connection, stale).await?;
         checkup.blame(stale, "records that are not active are in the graph; run `memory reindex`");
     }
-    let waiting = "SELECT count(*) FILTER (WHERE b.leased_until <> $2),
-                          min(r.recorded_at) FILTER (WHERE b.leased_until <> $2),
-                          count(*) FILTER (WHERE b.leased_until = $2)
-                   FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE b.job = $1";
+    // An earlier schema knows of each record when it was written, and no more.
+    let waiting = if checkup.schema == checkup.known_schema {
+        "SELECT count(*) FILTER (WHERE b.leased_until <> $2), min(b.queued_at) FILTER (WHERE b.leased_until <> $2),
+                count(*) FILTER (WHERE b.leased_until = $2) FROM backlog b WHERE b.job = $1"
+    } else {
+        "SELECT count(*) FILTER (WHERE b.leased_until <> $2), min(r.recorded_at) FILTER (WHERE b.leased_until <> $2),
+                count(*) FILTER (WHERE b.leased_until = $2)
+         FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE b.job = $1"
+    };
     for job in Job::ALL {
         let row = sqlx::query(waiting).bind(job.as_str()).bind(GIVEN_UP).fetch_one(&mut *connection).await?;
         let count = |column| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{RecordId, Scope, Timestamp, Tombstone};
+use memory_core::{Deleted, RecordId, Removed, Scope, Timestamp, Tombstone};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
@@ -17,13 +17,13 @@ use crate::{
     statement::Statement,
 };
 
-/// Deletes the records of these ids within reach, and gives those that were there, and then what was made from them.
+/// Deletes the records of these ids within reach, with what was made from them.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
     reach: &Reach,
     ids: &[RecordId],
     deleted_at: Timestamp,
-) -> Result<Vec<RecordId>, Failure> {
+) -> Result<Deleted, Failure> {
     // Of a tenant with many users only those are locked who have such a record.
     let namespaces = match reach.is_tenant_wide() {
         false => reach.namespaces(connection).await?,
@@ -38,22 +38,29 @@ pub(crate) async fn delete(
         tombstones.entry(stored.ns).or_default().push(tombstone);
     }
     let mut found: FxHashSet<RecordId> = FxHashSet::default();
-    let mut withdrawn = BTreeSet::new();
+    let (mut withdrawn, mut removed) = (BTreeSet::new(), Removed::default());
     for (ns, tombstones) in &tombstones {
         let own: Vec<RecordId> = tombstones.iter().map(|tombstone| tombstone.id).collect();
-        bury_in(connection, *ns, &tombstones.iter().collect::<Vec<_>>()).await?;
-        withdrawn.extend(derivations::withdraw(connection, *ns, &own, &BTreeSet::new(), deleted_at).await?);
+        bury_in(connection, *ns, &tombstones.iter().collect::<Vec<_>>(), &mut removed).await?;
+        let kept = BTreeSet::new();
+        let made = derivations::withdraw(connection, *ns, &own, &kept, deleted_at, &mut removed).await?;
+        withdrawn.extend(made);
         found.extend(own);
     }
     withdrawn.retain(|id| !found.contains(id));
     // In the order in which they were asked for, each once.
-    let mut gone: Vec<RecordId> = ids.iter().copied().filter(|id| found.remove(id)).collect();
-    gone.extend(withdrawn);
-    Ok(gone)
+    let mut ids: Vec<RecordId> = ids.iter().copied().filter(|id| found.remove(id)).collect();
+    removed.withdrawn = withdrawn.len() as u64;
+    ids.extend(withdrawn);
+    Ok(Deleted { ids, removed })
 }
 
 /// Removes what the tombstones name, keeps them, and counts the new ones.
-pub(crate) async fn bury(connection: &mut PgConnection, tombstones: &[Tombstone]) -> Result<u64, Failure> {
+pub(crate) async fn bury(
+    connection: &mut PgConnection,
+    tombstones: &[Tombstone],
+    now: Timestamp,
+) -> Result<u64, Failure> {
     namespaces::lock(connection, tombstones.iter().map(|tombstone| &tombstone.scope)).await?;
     let mut of: BTreeMap<Uuid, Vec<&Tombstone>> = BTreeMap::new();
     for tombstone in tombstones {
@@ -78,25 +85,30 @@ pub(crate) async fn bury(connection: &mut PgConnection, tombstones: &[Tombstone]
         places.sort();
         places.dedup();
         scopes::settle(connection, ns, &places).await?;
+        let removed = &mut Removed::default();
         for tombstone in &taken {
-            derivations::withdraw(connection, ns, &[tombstone.id], &BTreeSet::new(), tombstone.deleted_at).await?;
+            derivations::withdraw(connection, ns, &[tombstone.id], &BTreeSet::new(), now, removed).await?;
         }
-        new += bury_in(connection, ns, &taken).await?;
+        new += bury_in(connection, ns, &taken, removed).await?;
     }
     Ok(new)
 }
 
-/// Does so in one namespace, whose addresses are known; of two tombstones of one id the later one is kept.
+/// Does so in one namespace, whose addresses are known, and counts what it removes; of two tombstones of one id the later one
+/// is kept.
 pub(crate) async fn bury_in(
     connection: &mut PgConnection,
     ns: Uuid,
     tombstones: &[&Tombstone],
+    removed: &mut Removed,
 ) -> Result<u64, Failure> {
     let last: BTreeMap<Uuid, &Tombstone> =
         tombstones.iter().map(|tombstone| (uuid(tombstone.id), *tombstone)).collect();
     let ids: Vec<Uuid> = last.keys().copied().collect();
-    remove_derived(connection, ns, &ids).await?;
-    records::remove(connection, ns, &ids).await?;
+    *removed += remove_derived(connection, ns, &ids).await?;
+    for kind in records::remove(connection, ns, &ids).await? {
+        removed.count(&kind);
+    }
     let hashes = |tombstones: &mut dyn Iterator<Item = &Tombstone>| -> Vec<Vec<u8>> {
         tombstones.map(|tombstone| tombstone.content_hash.as_bytes().to_vec()).collect()
     };
@@ -128,7 +140,9 @@ pub(crate) async fn bury_in(
     .bind(last.values().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
     .execute(connection)
     .await?;
-    Ok(ids.len() as u64 - replaced.rows_affected())
+    let new = ids.len() as u64 - replaced.rows_affected();
+    removed.tombstones += new;
+    Ok(new)
 }
 
 /// A page of tombstones within reach, by id.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{Job, Record, RecordId, Scope, Timestamp, Tombstone};
+use memory_core::{Job, Record, RecordId, Removed, Scope, Timestamp, Tombstone};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -58,13 +58,14 @@ pub(crate) async fn derived(
 }
 
 /// Removes what was made from records, but for `kept`, leaves tombstones, and gives the ids in order; queues what else it was
-/// made from for the job that makes such records.
+/// made from for the job that makes such records. Counts what went.
 pub(crate) async fn withdraw(
     connection: &mut PgConnection,
     ns: Uuid,
     ids: &[RecordId],
     kept: &BTreeSet<RecordId>,
     deleted_at: Timestamp,
+    removed: &mut Removed,
 ) -> Result<Vec<RecordId>, Failure> {
     let mut made = made_from(connection, ns, ids).await?;
     made.retain(|record| !kept.contains(&record.id));
@@ -76,7 +77,7 @@ pub(crate) async fn withdraw(
         Tombstone { id: record.id, scope, content_hash, deleted_at, withdrawn: true }
     };
     let tombstones: Vec<Tombstone> = made.iter().map(tombstone).collect();
-    delete::bury_in(connection, ns, &tombstones.iter().collect::<Vec<_>>()).await?;
+    delete::bury_in(connection, ns, &tombstones.iter().collect::<Vec<_>>(), removed).await?;
     let sources: BTreeSet<RecordId> = made.iter().flat_map(|record| record.derived_from.iter().copied()).collect();
     let sources: Vec<RecordId> = sources.into_iter().filter(|source| !ids.contains(source)).collect();
     let there = records::current(connection, ns, &sources).await?;
@@ -84,7 +85,7 @@ pub(crate) async fn withdraw(
     for record in &made {
         let Some(job) = Job::making(&record.kind) else { continue };
         for source in record.derived_from.iter().filter(|source| there.contains(source)) {
-            backlog::requeue_one(connection, ns, &Ticket::new(job, uuid(*source))).await?;
+            backlog::requeue_one(connection, ns, &Ticket::new(job, uuid(*source), deleted_at)).await?;
         }
     }
     Ok(made.into_iter().map(|record| record.id).collect())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use memory_core::{RecordId, Result, Scope};
+use memory_core::{RecordId, Removed, Result, Scope};
 use memory_graph::{
     AliasRow, EdgeRow, EntityId, GraphEntry, GraphQuery, GraphStats, GraphStore, MentionRow, Rows, Subgraph,
 };
@@ -29,7 +29,7 @@ impl GraphStore for PostgresStore {
         writing!(self, "graph upsert", |connection| upsert(connection, entries).await)
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
         let reach = Reach::of(scope);
         writing!(self, "graph delete", |connection| delete(connection, &reach, ids).await)
     }
@@ -55,16 +55,17 @@ pub(crate) fn key(id: EntityId) -> Uuid {
     Uuid::from_bytes(*id.as_bytes())
 }
 
-/// Takes back what these records say.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    for sql in [
-        "DELETE FROM graph_edges g WHERE g.ns = $1 AND g.id = ANY ($2)",
-        "DELETE FROM graph_aliases g WHERE g.ns = $1 AND g.id = ANY ($2)",
-        "DELETE FROM graph_entities g WHERE g.ns = $1 AND g.id = ANY ($2)",
-    ] {
-        sqlx::query(sql).bind(ns).bind(ids).execute(&mut *connection).await?;
-    }
-    Ok(())
+/// Takes back what these records say, and counts it.
+pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<Removed, Failure> {
+    let mut empty = async |sql| {
+        let gone = sqlx::query(sql).bind(ns).bind(ids).execute(&mut *connection).await?;
+        Ok::<u64, Failure>(gone.rows_affected())
+    };
+    let mut removed = Removed::default();
+    removed.relations = empty("DELETE FROM graph_edges g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
+    removed.aliases = empty("DELETE FROM graph_aliases g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
+    removed.mentions = empty("DELETE FROM graph_entities g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
+    Ok(removed)
 }
 
 /// Keeps what the records say that are still as the entries have them.
@@ -159,13 +160,14 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[Said]) -> Resul
     Ok(())
 }
 
-/// Takes back what these records within reach say.
-async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[RecordId]) -> Result<(), Failure> {
+/// Takes back what these records within reach say, and counts it.
+async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[RecordId]) -> Result<Removed, Failure> {
+    let mut removed = Removed::default();
     for (ns, ids) in records::keys(connection, reach, ids).await? {
         namespaces::lock_known(connection, &[ns]).await?;
-        remove(connection, ns, &ids).await?;
+        removed += remove(connection, ns, &ids).await?;
     }
-    Ok(())
+    Ok(removed)
 }
 
 /// Takes back all that is said within reach.

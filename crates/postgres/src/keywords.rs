@@ -76,21 +76,24 @@ pub(crate) async fn insert(connection: &mut PgConnection, ns: Uuid, documents: &
     Ok(())
 }
 
-/// Removes the terms of these records.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    sqlx::query(
+/// Removes the terms of these records, and counts those that had any.
+pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, Failure> {
+    let gone: i64 = sqlx::query_scalar(
         "WITH gone AS (
             DELETE FROM keyword_documents d WHERE d.ns = $1 AND d.id = ANY ($2) RETURNING d.address
          ), counts AS (
             SELECT address, count(*) AS documents FROM gone GROUP BY address
+         ), kept AS (
+            UPDATE addresses a SET documents = a.documents - s.documents FROM counts s
+            WHERE a.ns = $1 AND a.address = s.address
          )
-         UPDATE addresses a SET documents = a.documents - s.documents FROM counts s WHERE a.ns = $1 AND a.address = s.address",
+         SELECT count(*) FROM gone",
     )
     .bind(ns)
     .bind(ids)
-    .execute(connection)
+    .fetch_one(connection)
     .await?;
-    Ok(())
+    Ok(u64::try_from(gone).unwrap_or_default())
 }
 
 /// Keeps the terms of the records that are still as the entries have them.
@@ -112,13 +115,14 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntr
     Ok(())
 }
 
-/// Removes the terms of these records within reach.
-pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[RecordId]) -> Result<(), Failure> {
+/// Removes the terms of these records within reach, and counts those that had any.
+pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+    let mut gone = 0;
     for (ns, ids) in records::keys(connection, reach, ids).await? {
         namespaces::lock_known(connection, &[ns]).await?;
-        remove(connection, ns, &ids).await?;
+        gone += remove(connection, ns, &ids).await?;
     }
-    Ok(())
+    Ok(gone)
 }
 
 /// Removes all terms of all records: a statement for all tenants, run when an index is rebuilt.

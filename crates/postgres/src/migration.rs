@@ -31,13 +31,14 @@ macro_rules! migration {
 }
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 7] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
     migration!("0004_life"),
     migration!("0005_graph"),
     migration!("0006_companion"),
+    migration!("0007_waiting"),
 ];
 
 /// What stands in a migration where a table is spread over partitions, if that is asked for.

@@ -1,6 +1,6 @@
 //! What the derived tables were made with.
 
-use memory_core::{Error, ErrorKind, Index};
+use memory_core::{Clock, Error, ErrorKind, Index, SystemClock};
 use sqlx::PgConnection;
 
 use crate::{
@@ -75,7 +75,7 @@ impl Origin {
                         Index::Keywords => keywords::clear(connection).await?,
                         Index::Embedding => vectors::clear(connection).await?,
                     }
-                    backlog::requeue_all(connection, index.job()).await?;
+                    backlog::requeue_all(connection, index.job(), SystemClock.now()).await?;
                     write(connection, index.job().as_str(), self.of_index(index)).await?;
                 }
             }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    Barred, Basis, ContentHash, Decision, Job, Outcome, Record, RecordId, Terms, Timestamp, Tombstone, Write, Written,
+    Barred, Basis, ContentHash, Decision, Job, Outcome, Record, RecordId, Removed, Terms, Timestamp, Tombstone, Write,
+    Written,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use sqlx::{PgConnection, Row};
@@ -57,7 +58,7 @@ pub(crate) async fn put(
     let mut changed = Vec::new();
     let mut written = Vec::with_capacity(writes.len());
     for write in writes {
-        let (one, withdraw) = decide(write, &mut known, &mut changes)?;
+        let (one, withdraw) = decide(write, now, &mut known, &mut changes)?;
         changed.extend(withdraw.then(|| (written.len(), scopes::namespace(&write.record.scope))));
         written.push(one);
     }
@@ -69,8 +70,8 @@ pub(crate) async fn put(
     }
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
     for (i, ns) in changed {
-        let id = written[i].id;
-        written[i].withdrawn = derivations::withdraw(connection, ns, &[id], &batch, now).await?;
+        let (id, removed) = (written[i].id, &mut Removed::default());
+        written[i].withdrawn = derivations::withdraw(connection, ns, &[id], &batch, now, removed).await?;
     }
     Ok(written)
 }
@@ -111,7 +112,12 @@ pub(crate) fn hash(bytes: Vec<u8>) -> Result<ContentHash, Failure> {
 }
 
 /// What becomes of one write; also whether it says something else now, so that what was made from it has to go.
-fn decide(write: &Write, known: &mut Known, changes: &mut BTreeMap<Key, Change>) -> Result<(Written, bool), Failure> {
+fn decide(
+    write: &Write,
+    now: Timestamp,
+    known: &mut Known,
+    changes: &mut BTreeMap<Key, Change>,
+) -> Result<(Written, bool), Failure> {
     let id = write.record.id;
     let key = (scopes::namespace(&write.record.scope), id);
     for basis in &write.based_on {
@@ -145,7 +151,7 @@ fn decide(write: &Write, known: &mut Known, changes: &mut BTreeMap<Key, Change>)
         pending = write.pending();
         pending.retain(|job| *job != Job::Keywords || write.terms.is_none());
         let terms = write.terms.clone().filter(|_| record.is_indexed());
-        let tickets = pending.iter().map(|job| Ticket::new(*job, uuid(id))).collect();
+        let tickets = pending.iter().map(|job| Ticket::new(*job, uuid(id), now)).collect();
         change.derived = Some(Derived { terms, tickets });
     }
     let revision = record.revision;
@@ -172,7 +178,6 @@ async fn carry_out(connection: &mut PgConnection, ns: Uuid, changes: &[(&Record,
     let reindexed: Vec<Uuid> = reindexed.map(|(record, _)| uuid(record.id)).collect();
     if !reindexed.is_empty() {
         remove_derived(connection, ns, &reindexed).await?;
-        backlog::unqueue(connection, ns, &reindexed).await?;
     }
     let derived = || changes.iter().filter_map(|(record, change)| Some((*record, change.derived.as_ref()?)));
     let documents = derived().filter_map(|(record, derived)| Some(Document::of(record, derived.terms.as_ref()?)));
@@ -181,9 +186,11 @@ async fn carry_out(connection: &mut PgConnection, ns: Uuid, changes: &[(&Record,
     backlog::enqueue(connection, ns, &tickets).await
 }
 
-/// Takes records out of the indexes.
-pub(crate) async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    keywords::remove(connection, ns, ids).await?;
-    vectors::remove(connection, ns, ids).await?;
-    graph::remove(connection, ns, ids).await
+/// Takes records out of the indexes and off the queue, and counts what went.
+pub(crate) async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<Removed, Failure> {
+    let mut removed = graph::remove(connection, ns, ids).await?;
+    removed.keywords = keywords::remove(connection, ns, ids).await?;
+    removed.vectors = vectors::remove(connection, ns, ids).await?;
+    removed.queued = backlog::unqueue(connection, ns, ids).await?;
+    Ok(removed)
 }

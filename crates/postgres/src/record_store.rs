@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record, RecordId,
-    RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record,
+    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
@@ -41,7 +41,7 @@ impl RecordStore for PostgresStore {
         reading!(self, "get", |connection| read::get(connection, scope, ids).await)
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
         let (reach, deleted_at) = (Reach::of(scope), self.clock().now());
         writing!(self, "delete", |connection| delete::delete(connection, &reach, ids, deleted_at).await)
     }
@@ -70,12 +70,18 @@ impl RecordStore for PostgresStore {
 
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
-        writing!(self, "bury", |connection| delete::bury(connection, tombstones).await)
+        let now = self.clock().now();
+        writing!(self, "bury", |connection| delete::bury(connection, tombstones, now).await)
     }
 
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         let now = self.clock().now();
         writing!(self, "backlog", |connection| backlog::claim(connection, job, limit, lease, now).await)
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        let until = self.clock().now().after(lease);
+        writing!(self, "renew", |connection| backlog::renew(connection, pending, until).await)
     }
 
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
@@ -92,13 +98,13 @@ impl RecordStore for PostgresStore {
     }
 
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let reach = Reach::of(scope);
-        writing!(self, "enqueue", |connection| backlog::requeue(connection, &reach, Some(ids), job).await)
+        let (reach, now) = (Reach::of(scope), self.clock().now());
+        writing!(self, "enqueue", |connection| backlog::requeue(connection, &reach, Some(ids), job, now).await)
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let reach = Reach::of(scope);
-        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, None, job).await)
+        let (reach, now) = (Reach::of(scope), self.clock().now());
+        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, None, job, now).await)
     }
 }
 
@@ -113,7 +119,7 @@ impl KeywordStore for PostgresStore {
         })
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let reach = Reach::of(scope);
         writing!(self, "keyword delete", |connection| keywords::delete(connection, &reach, ids).await)
     }
@@ -144,7 +150,7 @@ impl VectorStore for PostgresStore {
         })
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let reach = Reach::of(scope);
         writing!(self, "vector delete", |connection| vectors::delete(connection, &reach, ids).await)
     }

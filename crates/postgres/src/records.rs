@@ -282,12 +282,8 @@ async fn write(connection: &mut PgConnection, sql: &'static str, ns: Uuid, recor
     Ok(())
 }
 
-/// Removes records, with what is derived from them.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)")
-        .bind(ns)
-        .bind(ids)
-        .execute(connection)
-        .await?;
-    Ok(())
+/// Removes records, with what is derived from them, and gives the kind of each.
+pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<Vec<String>, Failure> {
+    let sql = "DELETE FROM records r WHERE r.ns = $1 AND r.id = ANY ($2) RETURNING r.kind";
+    Ok(sqlx::query_scalar(sql).bind(ns).bind(ids).fetch_all(connection).await?)
 }

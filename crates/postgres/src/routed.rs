@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId, RecordStore,
-    Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId,
+    RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
@@ -99,7 +99,7 @@ impl RecordStore for RoutedStore {
         self.shard(scope)?.get(scope, ids).await
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
         RecordStore::delete(self.shard(scope)?, scope, ids).await
     }
 
@@ -128,6 +128,10 @@ impl RecordStore for RoutedStore {
             some.states.into_iter().for_each(|(state, count)| *all.states.entry(state).or_default() += count);
             some.backlog.into_iter().for_each(|(job, count)| *all.backlog.entry(job).or_default() += count);
             some.given_up.into_iter().for_each(|(job, count)| *all.given_up.entry(job).or_default() += count);
+            for (job, since) in some.waiting_since {
+                let first = all.waiting_since.entry(job).or_insert(since);
+                *first = since.min(*first);
+            }
             all.oldest = all.oldest.into_iter().chain(some.oldest).min();
             all.newest = all.newest.into_iter().chain(some.newest).max();
         }
@@ -161,6 +165,13 @@ impl RecordStore for RoutedStore {
             Some(error) if pending.is_empty() => Err(error),
             _ => Ok(pending),
         }
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        for (shard, own) in self.homes(pending, |one| &one.record.scope) {
+            shard.renew(&own, lease).await?;
+        }
+        Ok(())
     }
 
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
@@ -209,7 +220,7 @@ impl KeywordStore for RoutedStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         KeywordStore::delete(self.shard(scope)?, scope, ids).await
     }
 
@@ -236,7 +247,7 @@ impl VectorStore for RoutedStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         VectorStore::delete(self.shard(scope)?, scope, ids).await
     }
 
@@ -255,7 +266,7 @@ impl GraphStore for RoutedStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
         GraphStore::delete(self.shard(scope)?, scope, ids).await
     }
 

@@ -55,7 +55,7 @@ impl SynonymStore for PostgresStore {
         writing!(self, "judge synonyms", |connection| judge(connection, &scope, verdicts).await)
     }
 
-    async fn clear(&self, scope: &Scope) -> Result<()> {
+    async fn clear(&self, scope: &Scope) -> Result<u64> {
         let reach = Reach::of(&scope.namespace());
         writing!(self, "clear synonyms", |connection| clear(connection, &reach).await)
     }
@@ -151,13 +151,14 @@ async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[Verdict
     Ok(())
 }
 
-async fn clear(connection: &mut PgConnection, reach: &Reach) -> Result<(), Failure> {
+async fn clear(connection: &mut PgConnection, reach: &Reach) -> Result<u64, Failure> {
     let namespaces = reach.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
+    let mut gone = 0;
     for sql in
         ["DELETE FROM synonym_map s WHERE s.ns = ANY ($1)", "DELETE FROM synonym_verdicts v WHERE v.ns = ANY ($1)"]
     {
-        sqlx::query(sql).bind(&namespaces).execute(&mut *connection).await?;
+        gone += sqlx::query(sql).bind(&namespaces).execute(&mut *connection).await?.rows_affected();
     }
-    Ok(())
+    Ok(gone)
 }

@@ -65,30 +65,33 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, entries: &[&VectorEntry
     Ok(())
 }
 
-/// Removes the vectors of these records.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<(), Failure> {
-    sqlx::query(
+/// Removes the vectors of these records, and counts those that had any.
+pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, Failure> {
+    let gone: i64 = sqlx::query_scalar(
         "WITH gone AS (
             DELETE FROM vectors v WHERE v.ns = $1 AND v.id = ANY ($2) RETURNING v.address
          ), sums AS (
             SELECT address, count(*) AS vectors FROM gone GROUP BY address
+         ), kept AS (
+            UPDATE addresses a SET vectors = a.vectors - s.vectors FROM sums s WHERE a.ns = $1 AND a.address = s.address
          )
-         UPDATE addresses a SET vectors = a.vectors - s.vectors FROM sums s WHERE a.ns = $1 AND a.address = s.address",
+         SELECT count(*) FROM gone",
     )
     .bind(ns)
     .bind(ids)
-    .execute(connection)
+    .fetch_one(connection)
     .await?;
-    Ok(())
+    Ok(u64::try_from(gone).unwrap_or_default())
 }
 
-/// Removes the vectors of these records within reach.
-pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[RecordId]) -> Result<(), Failure> {
+/// Removes the vectors of these records within reach, and counts those that had any.
+pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+    let mut gone = 0;
     for (ns, ids) in records::keys(connection, reach, ids).await? {
         namespaces::lock_known(connection, &[ns]).await?;
-        remove(connection, ns, &ids).await?;
+        gone += remove(connection, ns, &ids).await?;
     }
-    Ok(())
+    Ok(gone)
 }
 
 /// Removes all vectors: a statement for all tenants, run when an index is rebuilt.

@@ -16,17 +16,18 @@ const FREE: i64 = i64::MIN;
 pub(crate) const GIVEN_UP: i64 = i64::MAX;
 
 /// Queues a job for a record, behind all others and free to be claimed.
-pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job) -> rusqlite::Result<()> {
+pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job, now: Timestamp) -> rusqlite::Result<()> {
     connection
-        .prepare_cached("INSERT OR REPLACE INTO backlog (job, record, leased_until) VALUES (?1, ?2, ?3)")?
-        .execute(params![job.as_str(), row, FREE])?;
+        .prepare_cached(
+            "INSERT OR REPLACE INTO backlog (job, record, leased_until, queued_at) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![job.as_str(), row, FREE, now.as_micros()])?;
     Ok(())
 }
 
-/// Takes every job of a record off the queue.
-pub(crate) fn unqueue(connection: &Connection, row: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM backlog WHERE record = ?1")?.execute([row])?;
-    Ok(())
+/// Takes every job of a record off the queue, and counts them.
+pub(crate) fn unqueue(connection: &Connection, row: i64) -> rusqlite::Result<u64> {
+    Ok(connection.prepare_cached("DELETE FROM backlog WHERE record = ?1")?.execute([row])? as u64)
 }
 
 /// Queues every record within reach that is to be indexed, or those of these ids, in the order of their namespaces and ids.
@@ -35,9 +36,11 @@ pub(crate) fn requeue(
     reach: Option<&Reach>,
     ids: Option<&[RecordId]>,
     job: Job,
+    now: Timestamp,
 ) -> Result<u64, Failure> {
-    let mut statement = Statement::new("INSERT OR REPLACE INTO backlog (job, record, leased_until) SELECT ");
-    statement.bind(job.as_str().to_owned()).push(", r.record, ").bind(FREE).push(concat!(
+    let mut statement = Statement::new("INSERT OR REPLACE INTO backlog (job, record, leased_until, queued_at) SELECT ");
+    statement.bind(job.as_str().to_owned()).push(", r.record, ").bind(FREE).push(", ").bind(now.as_micros());
+    statement.push(concat!(
         " FROM records r CROSS JOIN scopes s ON s.scope = r.scope CROSS JOIN namespaces n ON n.namespace = r.namespace
           CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ",
         indexed!()
@@ -65,9 +68,9 @@ pub(crate) fn claim(
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let sql = concat!(
         selected!(
-            "(SELECT ticket, record, attempts FROM backlog WHERE job = ?1 AND leased_until <= ?2 ORDER BY ticket LIMIT ?3) b
+            "(SELECT ticket, record, attempts, queued_at FROM backlog WHERE job = ?1 AND leased_until <= ?2 ORDER BY ticket LIMIT ?3) b
              CROSS JOIN ",
-            ", b.attempts, b.ticket"
+            ", b.attempts, b.ticket, b.queued_at"
         ),
         "WHERE r.record = b.record ORDER BY b.ticket"
     );
@@ -80,7 +83,8 @@ pub(crate) fn claim(
         let stored = records::read(row)?;
         claimed.push(stored.row);
         let ticket = Ticket(u128::from(row.get::<_, u64>(34)?));
-        pending.push(Pending { ticket, record: stored.record, job, attempts: row.get(33)? });
+        let (attempts, queued_at) = (row.get(33)?, Timestamp::from_micros(row.get(35)?));
+        pending.push(Pending { ticket, record: stored.record, job, attempts, queued_at });
     }
     if !lease.is_zero() {
         for row in claimed {
@@ -88,6 +92,17 @@ pub(crate) fn claim(
         }
     }
     Ok(pending)
+}
+
+/// Hides what was claimed until then, unless it was given up or is another place in the queue by now.
+pub(crate) fn renew(connection: &Connection, claimed: &[(Job, Ticket)], until: Timestamp) -> Result<(), Failure> {
+    let mut hide = connection
+        .prepare_cached("UPDATE backlog SET leased_until = ?3 WHERE ticket = ?2 AND job = ?1 AND leased_until <> ?4")?;
+    for (job, ticket) in claimed {
+        let ticket = u64::try_from(ticket.0).unwrap_or(u64::MAX);
+        hide.execute(params![job.as_str(), ticket, until.as_micros(), GIVEN_UP])?;
+    }
+    Ok(())
 }
 
 /// Takes what was done off the queue; `false` for each that is stale.
@@ -150,11 +165,11 @@ pub(crate) fn failures(connection: &Connection, reach: &Reach, limit: usize) -> 
     Ok(failures)
 }
 
-/// How many records within reach wait for each job, and for how many it was given up.
+/// How many records within reach wait for each job, since when the first, and for how many it was given up.
 pub(crate) fn count(connection: &Connection, reach: &Reach, stats: &mut Stats) -> Result<(), Failure> {
     let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
     statement.bind(GIVEN_UP).push(
-        ", count(*) FROM backlog b CROSS JOIN records r ON r.record = b.record
+        ", count(*), min(b.queued_at) FROM backlog b CROSS JOIN records r ON r.record = b.record
          CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
     );
     reach.scopes(&mut statement);
@@ -163,8 +178,12 @@ pub(crate) fn count(connection: &Connection, reach: &Reach, stats: &mut Stats) -
     let mut rows = prepared.query(values)?;
     while let Some(row) = rows.next()? {
         let Some(job) = Job::named(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?) else { continue };
-        let counted = if row.get(1)? { &mut stats.given_up } else { &mut stats.backlog };
-        counted.insert(job, row.get(2)?);
+        if row.get(1)? {
+            stats.given_up.insert(job, row.get(2)?);
+        } else {
+            stats.backlog.insert(job, row.get(2)?);
+            stats.waiting_since.insert(job, Timestamp::from_micros(row.get(3)?));
+        }
     }
     Ok(())
 }

@@ -52,6 +52,11 @@ const FAULTS: [(&str, &str); 4] = [
 
 /// What waits for a job, since when, and for what it was given up.
 const WAITING: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2),
+        min(b.queued_at) FILTER (WHERE b.leased_until <> ?2), count(*) FILTER (WHERE b.leased_until = ?2)
+    FROM backlog b WHERE b.job = ?1";
+
+/// The same in an earlier schema, which knows of each record when it was written, and no more.
+const WAITING_BEFORE: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2),
         min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2), count(*) FILTER (WHERE b.leased_until = ?2)
     FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
 
@@ -132,8 +137,9 @@ fn examine(connection: &Connection, path: &Path) -> Result<Checkup, Failure> {
             "SELECT count(*) FROM graph_entities g JOIN records r ON r.record = g.record WHERE r.state <> 'active'";
         checkup.blame(count(stale)?, "records that are not active are in the graph; run `memory reindex`");
     }
+    let waiting = if schema == migration::SCHEMA { WAITING } else { WAITING_BEFORE };
     for job in Job::ALL {
-        let waiting = connection.query_row(WAITING, params![job.as_str(), GIVEN_UP], |row| {
+        let waiting = connection.query_row(waiting, params![job.as_str(), GIVEN_UP], |row| {
             let oldest = row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros);
             Ok(Waiting::new(row.get(0)?, oldest).with_given_up(row.get(2)?))
         });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{ContentHash, RecordId, Timestamp, Tombstone};
+use memory_core::{ContentHash, Deleted, RecordId, Removed, Timestamp, Tombstone};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -14,23 +14,23 @@ use crate::{
     statement::Statement,
 };
 
-/// Deletes the records of these ids within reach, and gives those that were there, and then what was made from them.
+/// Deletes the records of these ids within reach, with what was made from them.
 pub(crate) fn delete(
     connection: &Connection,
     reach: &Reach,
     ids: &[RecordId],
     deleted_at: Timestamp,
-) -> Result<Vec<RecordId>, Failure> {
+) -> Result<Deleted, Failure> {
     // All are looked up first: one may have been made from another.
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
         found.push((*id, records::all(connection, reach, *id)?));
     }
-    let (mut gone, mut withdrawn) = (Vec::new(), BTreeSet::new());
-    let mut seen = BTreeSet::new();
+    let (mut ids, mut withdrawn) = (Vec::new(), BTreeSet::new());
+    let (mut seen, mut removed) = (BTreeSet::new(), Removed::default());
     for (id, found) in found {
         if !found.is_empty() && seen.insert(id) {
-            gone.push(id);
+            ids.push(id);
         }
         for stored in found {
             let content_hash = stored.record.content_hash();
@@ -40,18 +40,21 @@ pub(crate) fn delete(
                 id,
                 &BTreeSet::new(),
                 deleted_at,
+                &mut removed,
             )?);
             let tombstone = Tombstone { id, scope: stored.record.scope, content_hash, deleted_at, withdrawn: false };
-            entomb(connection, &tombstone)?;
+            entomb(connection, &tombstone, &mut removed)?;
         }
     }
-    gone.extend(withdrawn.difference(&seen));
+    let named = ids.len();
+    ids.extend(withdrawn.difference(&seen));
+    removed.withdrawn = (ids.len() - named) as u64;
     changes::forget_old(connection)?;
-    Ok(gone)
+    Ok(Deleted { ids, removed })
 }
 
 /// Removes what the tombstones name, keeps them, and counts the new ones.
-pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone]) -> Result<u64, Failure> {
+pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone], now: Timestamp) -> Result<u64, Failure> {
     let mut new = 0;
     for tombstone in tombstones {
         let place = scopes::settle(connection, &tombstone.scope)?;
@@ -59,18 +62,20 @@ pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone]) -> Result<
         if old.is_some_and(|old| old.record.scope != tombstone.scope) {
             continue; // it speaks of another record
         }
-        derivations::withdraw(connection, place.namespace, tombstone.id, &BTreeSet::new(), tombstone.deleted_at)?;
-        new += u64::from(entomb(connection, tombstone)?);
+        let (id, removed) = (tombstone.id, &mut Removed::default());
+        derivations::withdraw(connection, place.namespace, id, &BTreeSet::new(), now, removed)?;
+        new += u64::from(entomb(connection, tombstone, removed)?);
     }
     changes::forget_old(connection)?;
     Ok(new)
 }
 
-/// Removes what a tombstone names and keeps the tombstone; whether it is new.
-pub(crate) fn entomb(connection: &Connection, tombstone: &Tombstone) -> Result<bool, Failure> {
+/// Removes what a tombstone names, which is counted, and keeps the tombstone; whether it is new.
+pub(crate) fn entomb(connection: &Connection, tombstone: &Tombstone, removed: &mut Removed) -> Result<bool, Failure> {
     let place = scopes::settle(connection, &tombstone.scope)?;
     if let Some(old) = records::named(connection, place.namespace, tombstone.id)? {
-        remove_derived(connection, old.row, old.place, &old.record.scope)?;
+        *removed += remove_derived(connection, old.row, old.place, &old.record.scope)?;
+        removed.count(old.record.kind.as_str());
         derivations::forget(connection, place.namespace, old.row, &old.record)?;
         records::remove(connection, old.row)?;
     }
@@ -97,6 +102,7 @@ pub(crate) fn entomb(connection: &Connection, tombstone: &Tombstone) -> Result<b
             tombstone.deleted_at.as_micros(),
             tombstone.withdrawn
         ])?;
+    removed.tombstones += u64::from(replaced == 0);
     Ok(replaced == 0)
 }
 

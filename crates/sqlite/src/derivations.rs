@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{Job, Record, RecordId, Scope, Timestamp, Tombstone};
+use memory_core::{Job, Record, RecordId, Removed, Scope, Timestamp, Tombstone};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -72,26 +72,27 @@ pub(crate) fn derived(connection: &Connection, scope: &Scope, ids: &[RecordId]) 
 }
 
 /// Removes what was made from a record, but for `kept`, leaves tombstones, and gives the ids in order; queues what else it
-/// was made from for the job that makes such records.
+/// was made from for the job that makes such records. Counts what went.
 pub(crate) fn withdraw(
     connection: &Connection,
     namespace: i64,
     id: RecordId,
     kept: &BTreeSet<RecordId>,
     deleted_at: Timestamp,
+    removed: &mut Removed,
 ) -> Result<Vec<RecordId>, Failure> {
     let mut made = made_from(connection, namespace, id)?;
     made.retain(|made| !kept.contains(&made.record.id));
     for Stored { record, .. } in &made {
         let content_hash = record.content_hash();
         let (id, scope) = (record.id, record.scope.clone());
-        delete::entomb(connection, &Tombstone { id, scope, content_hash, deleted_at, withdrawn: true })?;
+        delete::entomb(connection, &Tombstone { id, scope, content_hash, deleted_at, withdrawn: true }, removed)?;
     }
     for Stored { record, .. } in &made {
         let Some(job) = Job::making(&record.kind) else { continue };
         for source in record.derived_from.iter().filter(|source| **source != id) {
             if let Some(current) = records::current(connection, namespace, *source)?.filter(|source| source.indexed) {
-                backlog::enqueue(connection, current.row, job)?;
+                backlog::enqueue(connection, current.row, job, deleted_at)?;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What records say about entities and relations.
 
 use async_trait::async_trait;
-use memory_core::{RecordId, Result, Scope};
+use memory_core::{RecordId, Removed, Result, Scope};
 use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph};
 use rusqlite::{Connection, params};
 
@@ -13,13 +13,6 @@ use crate::{
     statement::Statement,
     writer::Residue,
 };
-
-/// The tables that hold what a record says, each with a statement that empties it for one record.
-const TABLES: [&str; 3] = [
-    "DELETE FROM graph_edges WHERE record = ?1",
-    "DELETE FROM graph_aliases WHERE record = ?1",
-    "DELETE FROM graph_entities WHERE record = ?1",
-];
 
 #[async_trait]
 impl GraphStore for SqliteStore {
@@ -34,14 +27,14 @@ impl GraphStore for SqliteStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
-        let residue = |any: &bool| if *any { Residue::Deleted } else { Residue::None };
-        let delete = self.write("graph delete", residue, move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(false),
+        let residue = |gone: &Removed| if *gone == Removed::default() { Residue::None } else { Residue::Deleted };
+        self.write("graph delete", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(Removed::default()),
             Some(reach) => delete(connection, &reach, &ids),
-        });
-        delete.await.map(drop)
+        })
+        .await
     }
 
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
@@ -70,13 +63,14 @@ impl GraphStore for SqliteStore {
     }
 }
 
-/// Takes back what a record says; whether it said anything.
-pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure> {
-    let mut gone = 0;
-    for sql in TABLES {
-        gone += connection.prepare_cached(sql)?.execute([row])?;
-    }
-    Ok(gone > 0)
+/// Takes back what a record says, and counts it.
+pub(crate) fn remove(connection: &Connection, row: i64) -> Result<Removed, Failure> {
+    let empty = |sql: &str| Ok::<u64, Failure>(connection.prepare_cached(sql)?.execute([row])? as u64);
+    let mut removed = Removed::default();
+    removed.relations = empty("DELETE FROM graph_edges WHERE record = ?1")?;
+    removed.aliases = empty("DELETE FROM graph_aliases WHERE record = ?1")?;
+    removed.mentions = empty("DELETE FROM graph_entities WHERE record = ?1")?;
+    Ok(removed)
 }
 
 /// Keeps what the records say that are still as the entries have them; whether something was replaced.
@@ -86,7 +80,7 @@ fn upsert(connection: &Connection, entries: &[GraphEntry]) -> Result<bool, Failu
         let place = scopes::settle(connection, &entry.record.scope)?;
         let Some(current) = records::current(connection, place.namespace, entry.record.id)? else { continue };
         if current.is(&entry.record, place) {
-            replaced |= remove(connection, current.row)?;
+            replaced |= remove(connection, current.row)? != Removed::default();
             insert(connection, current.row, place, &Rows::of(entry))?;
         }
     }
@@ -120,15 +114,15 @@ fn insert(connection: &Connection, row: i64, place: Place, rows: &Rows) -> Resul
     Ok(())
 }
 
-/// Takes back what these records within reach say; whether they said anything.
-fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<bool, Failure> {
-    let mut any = false;
+/// Takes back what these records within reach say, and counts it.
+fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<Removed, Failure> {
+    let mut removed = Removed::default();
     for id in ids {
         for stored in records::all(connection, reach, *id)? {
-            any |= remove(connection, stored.row)?;
+            removed += remove(connection, stored.row)?;
         }
     }
-    Ok(any)
+    Ok(removed)
 }
 
 /// Takes back all that is said within reach; whether anything was.

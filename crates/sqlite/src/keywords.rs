@@ -133,16 +133,16 @@ pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Resul
     changes::forget_old(connection)
 }
 
-/// Removes the terms of these records within reach; whether there were any.
-pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<bool, Failure> {
-    let mut any = false;
+/// Removes the terms of these records within reach, and counts those that had any.
+pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+    let mut gone = 0;
     for id in ids {
         for stored in records::all(connection, reach, *id)? {
-            any |= remove(connection, stored.row, stored.place, &stored.record.scope)?;
+            gone += u64::from(remove(connection, stored.row, stored.place, &stored.record.scope)?);
         }
     }
     changes::forget_old(connection)?;
-    Ok(any)
+    Ok(gone)
 }
 
 /// The terms of a record, as they are stored.

@@ -1,6 +1,6 @@
 //! What the derived tables were made with.
 
-use memory_core::{Error, ErrorKind, Index};
+use memory_core::{Clock, Error, ErrorKind, Index, SystemClock};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
@@ -74,7 +74,7 @@ impl Origin {
                         Index::Keywords => keywords::clear(connection)?,
                         Index::Embedding => vectors::clear(connection)?,
                     }
-                    backlog::requeue(connection, None, None, index.job())?;
+                    backlog::requeue(connection, None, None, index.job(), SystemClock.now())?;
                     self.write(connection, index)?;
                 }
             }

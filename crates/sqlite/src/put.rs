@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use memory_core::{
-    Barred, Basis, Decision, Job, Outcome, Record, RecordId, Scope, Terms, Timestamp, Tombstone, Write, Written,
+    Barred, Basis, Decision, Job, Outcome, Record, RecordId, Removed, Scope, Terms, Timestamp, Tombstone, Write,
+    Written,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
@@ -36,12 +37,13 @@ pub(crate) fn put(
                 place
             }
         };
-        let (one, withdraw) = put_one(connection, place, write, &mut replaced)?;
+        let (one, withdraw) = put_one(connection, place, write, now, &mut replaced)?;
         changed.extend(withdraw.then_some((written.len(), place.namespace)));
         written.push(one);
     }
     for (i, namespace) in changed {
-        written[i].withdrawn = derivations::withdraw(connection, namespace, written[i].id, &batch, now)?;
+        let (id, removed) = (written[i].id, &mut Removed::default());
+        written[i].withdrawn = derivations::withdraw(connection, namespace, id, &batch, now, removed)?;
     }
     changes::forget_old(connection)?;
     Ok((written, replaced))
@@ -52,6 +54,7 @@ fn put_one(
     connection: &Connection,
     place: Place,
     write: Write,
+    now: Timestamp,
     replaced: &mut bool,
 ) -> Result<(Written, bool), Failure> {
     for basis in &write.based_on {
@@ -69,7 +72,8 @@ fn put_one(
             None => {
                 let row = records::insert(connection, place, &record)?;
                 derivations::note(connection, place.namespace, row, &record)?;
-                index(connection, row, place, &record, write.terms.as_ref(), &pending)?;
+                let terms = write.terms.as_ref();
+                index(connection, row, place, &record, Wanted { terms, jobs: &pending, now })?;
                 written(Outcome::Created, record.revision, pending)
             }
         },
@@ -90,7 +94,8 @@ fn put_one(
             let pending = match old {
                 Some(old) if reindex => {
                     remove_derived(connection, old.row, place, &record.scope)?;
-                    index(connection, old.row, place, &record, write.terms.as_ref(), &pending)?;
+                    let terms = write.terms.as_ref();
+                    index(connection, old.row, place, &record, Wanted { terms, jobs: &pending, now })?;
                     pending
                 }
                 _ => Vec::new(),
@@ -130,28 +135,34 @@ fn bars_content(connection: &Connection, place: Place, record: &Record) -> Resul
     Ok(withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, withdrawn)))
 }
 
+/// What is to be made of a record: its terms now, and the rest in the background.
+struct Wanted<'w> {
+    terms: Option<&'w Terms>,
+    jobs: &'w [Job],
+    now: Timestamp,
+}
+
 /// Takes a record into the indexes as far as that can be done now, and queues it for the rest.
-fn index(
-    connection: &Connection,
-    row: i64,
-    place: Place,
-    record: &Record,
-    terms: Option<&Terms>,
-    pending: &[Job],
-) -> Result<(), Failure> {
-    if let Some(terms) = terms.filter(|_| record.is_indexed()) {
+fn index(connection: &Connection, row: i64, place: Place, record: &Record, wanted: Wanted<'_>) -> Result<(), Failure> {
+    if let Some(terms) = wanted.terms.filter(|_| record.is_indexed()) {
         keywords::insert(connection, row, record.id, place, &record.scope, terms)?;
     }
-    for job in pending {
-        backlog::enqueue(connection, row, *job)?;
+    for job in wanted.jobs {
+        backlog::enqueue(connection, row, *job, wanted.now)?;
     }
     Ok(())
 }
 
-/// Takes a record out of everything that is derived from it, and off the queue.
-pub(crate) fn remove_derived(connection: &Connection, row: i64, place: Place, scope: &Scope) -> Result<(), Failure> {
-    keywords::remove(connection, row, place, scope)?;
-    vectors::remove(connection, row)?;
-    graph::remove(connection, row)?;
-    Ok(backlog::unqueue(connection, row)?)
+/// Takes a record out of everything that is derived from it, and off the queue; counts what went.
+pub(crate) fn remove_derived(
+    connection: &Connection,
+    row: i64,
+    place: Place,
+    scope: &Scope,
+) -> Result<Removed, Failure> {
+    let mut removed = graph::remove(connection, row)?;
+    removed.keywords = u64::from(keywords::remove(connection, row, place, scope)?);
+    removed.vectors = u64::from(vectors::remove(connection, row)?);
+    removed.queued = backlog::unqueue(connection, row)?;
+    Ok(removed)
 }

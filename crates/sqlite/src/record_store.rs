@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record, RecordId,
-    RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record,
+    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
@@ -35,11 +35,11 @@ impl RecordStore for SqliteStore {
         self.read("get", move |connection| read::get(connection, &scope, &ids)).await
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
         let (scope, ids, deleted_at) = (scope.clone(), ids.to_vec(), self.clock().now());
-        let residue = |gone: &Vec<RecordId>| if gone.is_empty() { Residue::None } else { Residue::Deleted };
+        let residue = |gone: &Deleted| if gone.ids.is_empty() { Residue::None } else { Residue::Deleted };
         self.write("delete", residue, move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(Vec::new()),
+            None => Ok(Deleted::default()),
             Some(reach) => delete::delete(connection, &reach, &ids, deleted_at),
         })
         .await
@@ -79,7 +79,8 @@ impl RecordStore for SqliteStore {
         tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
         let tombstones = tombstones.to_vec();
         let residue = |_: &u64| Residue::Deleted;
-        self.write("bury", residue, move |connection| delete::bury(connection, &tombstones)).await
+        let now = self.clock().now();
+        self.write("bury", residue, move |connection| delete::bury(connection, &tombstones, now)).await
     }
 
     async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
@@ -89,6 +90,12 @@ impl RecordStore for SqliteStore {
         }
         let residue = |_: &Vec<Pending>| Residue::None;
         self.write("backlog", residue, move |connection| backlog::claim(connection, job, limit, lease, now)).await
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        let claimed: Vec<_> = pending.iter().map(|one| (one.job, one.ticket)).collect();
+        let (until, residue) = (self.clock().now().after(lease), |_: &()| Residue::None);
+        self.write("renew", residue, move |connection| backlog::renew(connection, &claimed, until)).await
     }
 
     async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
@@ -113,21 +120,21 @@ impl RecordStore for SqliteStore {
     }
 
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let (scope, ids, now) = (scope.clone(), ids.to_vec(), self.clock().now());
         let residue = |_: &u64| Residue::None;
         self.write("enqueue", residue, move |connection| match Reach::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job),
+            Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job, now),
         })
         .await
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let scope = scope.clone();
+        let (scope, now) = (scope.clone(), self.clock().now());
         let residue = |_: &u64| Residue::None;
         self.write("requeue", residue, move |connection| match Reach::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => backlog::requeue(connection, Some(&reach), None, job),
+            Some(reach) => backlog::requeue(connection, Some(&reach), None, job, now),
         })
         .await
     }
@@ -146,14 +153,14 @@ impl KeywordStore for SqliteStore {
         .await
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
-        let residue = |any: &bool| if *any { Residue::Deleted } else { Residue::None };
-        let delete = self.write("keyword delete", residue, move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(false),
+        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
+        self.write("keyword delete", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
             Some(reach) => keywords::delete(connection, &reach, &ids),
-        });
-        delete.await.map(drop)
+        })
+        .await
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
@@ -187,14 +194,14 @@ impl VectorStore for SqliteStore {
         .await
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
-        let residue = |any: &bool| if *any { Residue::Deleted } else { Residue::None };
-        let delete = self.write("vector delete", residue, move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(false),
+        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
+        self.write("vector delete", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
             Some(reach) => vectors::delete(connection, &reach, &ids),
-        });
-        delete.await.map(drop)
+        })
+        .await
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {

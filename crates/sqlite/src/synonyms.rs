@@ -49,15 +49,14 @@ impl SynonymStore for SqliteStore {
         self.write("judge synonyms", residue, move |connection| judge(connection, &scope, &verdicts)).await
     }
 
-    async fn clear(&self, scope: &Scope) -> Result<()> {
+    async fn clear(&self, scope: &Scope) -> Result<u64> {
         let scope = scope.namespace();
-        let residue = |gone: &bool| if *gone { Residue::Deleted } else { Residue::None };
+        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
         self.write("clear synonyms", residue, move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(false),
+            None => Ok(0),
             Some(reach) => clear(connection, &reach),
         })
-        .await?;
-        Ok(())
+        .await
     }
 }
 
@@ -135,7 +134,7 @@ fn judge(connection: &Connection, scope: &Scope, verdicts: &[Verdict]) -> Result
 }
 
 /// Removes everything within reach; whether there was anything.
-fn clear(connection: &Connection, reach: &Reach) -> Result<bool, Failure> {
+fn clear(connection: &Connection, reach: &Reach) -> Result<u64, Failure> {
     let mut gone = 0;
     for table in ["DELETE FROM synonym_groups WHERE ", "DELETE FROM synonym_verdicts WHERE "] {
         let mut statement = Statement::new(table);
@@ -143,5 +142,5 @@ fn clear(connection: &Connection, reach: &Reach) -> Result<bool, Failure> {
         let (mut prepared, values) = statement.prepare(connection)?;
         gone += prepared.execute(values)?;
     }
-    Ok(gone > 0)
+    Ok(gone as u64)
 }

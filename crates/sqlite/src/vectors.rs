@@ -41,16 +41,16 @@ pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure>
     Ok(true)
 }
 
-/// Removes the vectors of these records within reach; whether there were any.
-pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<bool, Failure> {
-    let mut any = false;
+/// Removes the vectors of these records within reach, and counts those that had any.
+pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+    let mut gone = 0;
     for id in ids {
         for stored in records::all(connection, reach, *id)? {
-            any |= remove(connection, stored.row)?;
+            gone += u64::from(remove(connection, stored.row)?);
         }
     }
     changes::forget_old(connection)?;
-    Ok(any)
+    Ok(gone)
 }
 
 /// Removes all vectors, and has everyone who keeps them read them anew.

@@ -27,7 +27,7 @@ macro_rules! forward {
             async fn judge(&self, scope: &Scope, verdicts: &[Verdict]) -> Result<()> {
                 (**self).judge(scope, verdicts).await
             }
-            async fn clear(&self, scope: &Scope) -> Result<()> {
+            async fn clear(&self, scope: &Scope) -> Result<u64> {
                 (**self).clear(scope).await
             }
         }

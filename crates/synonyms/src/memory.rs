@@ -62,9 +62,14 @@ impl SynonymStore for MemorySynonymStore {
         Ok(())
     }
 
-    async fn clear(&self, scope: &Scope) -> Result<()> {
+    async fn clear(&self, scope: &Scope) -> Result<u64> {
         let scope = scope.namespace();
-        self.0.write().retain(|owner, _| !scope.covers(owner));
-        Ok(())
+        let mut gone = 0;
+        self.0.write().retain(|owner, shelf| {
+            let kept = !scope.covers(owner);
+            gone += if kept { 0 } else { shelf.groups.len() + shelf.verdicts.len() };
+            kept
+        });
+        Ok(gone as u64)
     }
 }

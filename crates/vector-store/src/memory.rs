@@ -75,17 +75,18 @@ impl VectorStore for MemoryVectorStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let mut tables = self.tables.write();
         let covered = tables.covered(scope);
+        let mut gone = 0;
         for id in ids {
             for address in &covered {
                 let key = (*id, *address);
                 tables.index.remove(&key);
-                tables.records.remove(&key);
+                gone += u64::from(tables.records.remove(&key).is_some());
             }
         }
-        Ok(())
+        Ok(gone)
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {

@@ -23,8 +23,8 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
     /// `DimensionMismatch` for a vector of another space; `Unauthorized` for a record outside `scope`.
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()>;
 
-    /// Removes the vectors of these records; those that are not there, or not within `scope`, do not matter.
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()>;
+    /// Removes the vectors of these records, and counts them; those that are not there, or not within `scope`, do not matter.
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
 
     /// The records nearest to the query within `scope`: best first, equal ones by id, as many as there are up to
     /// `limit`, whatever the filter leaves. Cosine scores lie between −1 and 1.
@@ -82,7 +82,7 @@ macro_rules! forward {
             async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
                 (**self).upsert(scope, entries).await
             }
-            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
                 (**self).delete(scope, ids).await
             }
             async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {

@@ -85,7 +85,7 @@ impl ProfileSummarizer for RuleProfiles {
             (false, false) => format!("last spoke of \"{last}\""),
         };
         let companion = observed.companion.to_lowercase();
-        if said.iter().any(|(_, text)| text.to_lowercase().contains(&companion)) {
+        if !companion.is_empty() && said.iter().any(|(_, text)| text.to_lowercase().contains(&companion)) {
             profile.relationship = match chinese {
                 true => format!("已经开始叫 {} 的名字", observed.companion),
                 false => format!("calls {} by name", observed.companion),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Job, Pending, Record, RecordId, Scope, State};
+use memory_core::{Clock, Error, ErrorKind, Job, Pending, Record, RecordId, Scope, State};
 use serde_json::json;
 
 use crate::{
@@ -210,4 +210,50 @@ pub async fn one_backlog_serves_all_tenants(world: &World) {
 fn sorted(mut ids: Vec<RecordId>) -> Vec<RecordId> {
     ids.sort();
     ids
+}
+
+pub async fn what_waits_says_since_when_and_begins_anew_when_it_is_queued_again(world: &World) {
+    let first = world.clock.now();
+    put(world, &[numbered(&lin(), 1)]).await;
+    world.clock.advance(LEASE);
+    put(world, &[2, 3].map(|n| numbered(&lin(), n))).await;
+    let since = async || world.records.stats(&lin()).await.unwrap().waiting_since.get(&Job::Embedding).copied();
+    assert_eq!(since().await, Some(first));
+    let pending = claim(world, Job::Embedding, 9, LEASE).await;
+    let waited: Vec<Duration> = pending.iter().map(|one| world.clock.now().since(one.queued_at)).collect();
+    assert_eq!(waited, [LEASE, Duration::ZERO, Duration::ZERO]);
+    assert_eq!(since().await, Some(first), "what is being done waits still");
+    world.records.acknowledge(&[pending[0].done()]).await.unwrap();
+    assert_eq!(since().await, Some(first.after(LEASE)));
+    world.records.fail(&[pending[1].failed(&away(), None)]).await.unwrap();
+    world.clock.advance(LEASE);
+    world.records.enqueue(&lin(), &[id(3)], Job::Embedding).await.unwrap();
+    assert_eq!(since().await, Some(world.clock.now()), "what was given up waits no more");
+    let pending = claim(world, Job::Embedding, 9, LEASE).await;
+    world.records.acknowledge(&[pending[0].done()]).await.unwrap();
+    assert_eq!(since().await, None);
+}
+
+pub async fn a_lease_that_is_renewed_holds_until_then_and_only_for_what_was_claimed(world: &World) {
+    put(world, &[1, 2, 3, 4].map(|n| numbered(&lin(), n))).await;
+    let pending = claim(world, Job::Embedding, 4, LEASE).await;
+    world.clock.advance(LEASE / 2);
+    world.records.enqueue(&lin(), &[id(2)], Job::Embedding).await.unwrap();
+    world.records.fail(&[pending[2].failed(&away(), None)]).await.unwrap();
+    world.records.acknowledge(&[pending[3].done()]).await.unwrap();
+    world.records.renew(&pending, LEASE).await.unwrap();
+    assert_eq!(waiting(world, Job::Embedding).await, [id(2)], "what was queued anew is free");
+    world.clock.advance(LEASE - Duration::from_secs(1));
+    assert_eq!(waiting(world, Job::Embedding).await, [id(2)]);
+    world.clock.advance(Duration::from_secs(1));
+    assert_eq!(
+        sorted(waiting(world, Job::Embedding).await),
+        [1, 2].map(id),
+        "neither what is done nor what was given up"
+    );
+    world.records.renew(&[], LEASE).await.unwrap();
+}
+
+fn away() -> Error {
+    Error::new(ErrorKind::Unavailable, "test", "away")
 }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{ErrorKind, Field, Filter, Op, Record, RecordId, Scope, State, Timestamp};
+use memory_core::{
+    Deleted, ErrorKind, Field, Filter, Kind, Op, Record, RecordId, Removed, Scope, State, Timestamp, Trust,
+};
 use memory_graph::{
     Edge, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore, GraphStoreExt,
     MemoryGraphStore, Mention, Relation, Seeds, Subgraph,
@@ -13,7 +15,7 @@ use crate::{
     World,
     arbitrary::{Address, addresses},
     cases::{Verdict, ensure, for_all},
-    given::{fails_with, id, lin, mo, numbered, session},
+    given::{at_angle, fails_with, id, lin, mo, numbered, session, terms},
 };
 
 /// The store, or nothing where the backend keeps no graph.
@@ -342,6 +344,42 @@ pub async fn clearing_takes_what_the_records_within_the_scope_say(world: &World)
     store.upsert(&lin(), &[]).await.unwrap();
     store.delete(&lin(), &[]).await.unwrap();
     assert!(store.expand(&lin(), &GraphQuery::of(Vec::<String>::new())).await.unwrap().is_empty());
+}
+
+pub async fn a_deletion_says_how_much_it_removed_where(world: &World) {
+    let Some(store) = store(world) else { return };
+    let mut fact = numbered(&session("b"), 2);
+    (fact.kind, fact.trust, fact.derived_from) = (Kind::FACT, Trust::Derived, vec![id(1)]);
+    let records = [numbered(&session("a"), 1), fact, numbered(&lin(), 3)];
+    for (record, angle) in records.iter().zip([0.1, 0.2, 0.3]) {
+        let mut said = tie("x", "knows", "y");
+        said.entities[0].aliases = vec!["xx".into(), "xxx".into()];
+        world.say(record, said).await;
+        world.index(record, terms(["word"])).await;
+        world.embed(record, at_angle(angle)).await;
+    }
+    let waiting = async || {
+        let stats = world.records.stats(&lin()).await.unwrap();
+        (stats.backlog.values().sum::<u64>(), stats.tombstones)
+    };
+    let before = waiting().await;
+    let Deleted { ids, mut removed } = world.records.delete(&lin(), &[id(1), id(99), id(1)]).await.unwrap();
+    assert_eq!(ids, [1, 2].map(id));
+    // What one database has removed is not there to be removed again; other stores have it still.
+    for _ in 0..2 {
+        removed.keywords += world.keywords.delete(&lin(), &ids).await.unwrap();
+        removed.vectors += world.vectors.delete(&lin(), &ids).await.unwrap();
+        removed += store.delete(&lin(), &ids).await.unwrap();
+    }
+    let mut expected = Removed::default();
+    expected.records = [("fact".to_owned(), 1), ("turn".to_owned(), 1)].into();
+    (expected.withdrawn, expected.keywords, expected.vectors) = (1, 2, 2);
+    (expected.mentions, expected.aliases, expected.relations) = (4, 4, 2);
+    (expected.queued, expected.tombstones) = (before.0 - waiting().await.0, 2);
+    assert!(expected.queued >= 2, "at least the vectors were waited for");
+    assert_eq!(removed, expected);
+    let again = world.records.delete(&lin(), &[id(1)]).await.unwrap();
+    assert_eq!(again, Deleted::default(), "what is gone is not counted again");
 }
 
 pub async fn in_one_database_it_goes_with_its_record_and_does_not_come_back(world: &World) {

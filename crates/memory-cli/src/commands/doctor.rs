@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Args;
-use memory_engine::{Checkup, Database, Scope, upkeep};
+use memory_engine::{Checkup, Clock, Database, Scope, SystemClock, upkeep};
 
 use crate::{
     args::{self, StoreArgs},
@@ -108,8 +108,8 @@ fn table(db: &str, checkup: &Checkup) -> String {
         row(what, count.to_string());
     }
     for (job, waiting) in &checkup.waiting {
-        let oldest = waiting.oldest.map(|oldest| format!("; the first was recorded at {oldest}")).unwrap_or_default();
-        row(&format!("waiting for {job}"), format!("{}{oldest}", waiting.records));
+        let first = waiting.oldest.map(|since| output::first_waits(SystemClock.now().since(since)));
+        row(&format!("waiting for {job}"), format!("{}{}", waiting.records, first.unwrap_or_default()));
         if waiting.given_up > 0 {
             row(&format!("given up for {job}"), waiting.given_up.to_string());
         }

@@ -7,9 +7,12 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::Forget as What;
+use memory_engine::{Forget as What, Forgotten};
 
-use crate::args::{self, ScopeArgs, StoreArgs};
+use crate::{
+    args::{self, ScopeArgs, StoreArgs},
+    output,
+};
 
 /// Forget records, by id or by scope; they do not come back.
 #[derive(Debug, Args)]
@@ -54,14 +57,39 @@ impl Forget {
         if !self.yes && !confirm(&question)? {
             bail!("nothing was forgotten");
         }
-        let count = engine.forget(&scope, if whole { What::Everything } else { What::Ids(ids) }).await?;
+        let forgotten = engine.forget(&scope, if whole { What::Everything } else { What::Ids(ids) }).await?;
         if self.json {
-            say!("{}", serde_json::json!({ "forgotten": count }));
+            let mut report = serde_json::to_value(&forgotten)?;
+            report["forgotten"] = forgotten.records().into();
+            say!("{report}");
         } else {
-            say!("{count} forgotten");
+            say!("{} forgotten\n{}", forgotten.records(), table(&forgotten));
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What was removed where; what was not there is left out.
+fn table(forgotten: &Forgotten) -> String {
+    let removed = &forgotten.removed;
+    let kinds = removed.records.iter().map(|(kind, count)| (format!("records of kind {kind}"), *count));
+    let rest = [
+        ("  of these, made from others that went", removed.withdrawn),
+        ("records in the word index", removed.keywords),
+        ("vectors", removed.vectors),
+        ("mentions of entities in the graph", removed.mentions),
+        ("other names of entities in the graph", removed.aliases),
+        ("relations in the graph", removed.relations),
+        ("places in the queue", removed.queued),
+        ("groups of synonyms and verdicts", forgotten.synonyms),
+    ];
+    let mut table = output::table(["what was removed", "how many"]);
+    let rest = rest.into_iter().map(|(what, count)| (what.to_owned(), count)).filter(|(_, count)| *count > 0);
+    for (what, count) in kinds.chain(rest) {
+        table.add_row([what, count.to_string()]);
+    }
+    table.add_row(["tombstones left, which keep it away".to_owned(), removed.tombstones.to_string()]);
+    table.to_string()
 }
 
 fn confirm(question: &str) -> Result<bool> {

@@ -1,9 +1,10 @@
 //! `memory stats`.
 
-use std::process::ExitCode;
+use std::{collections::BTreeMap, process::ExitCode};
 
 use anyhow::Result;
 use clap::Args;
+use memory_engine::{Clock, SystemClock};
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
@@ -27,10 +28,12 @@ impl Stats {
         let scope = self.scope.scope()?;
         let engine = self.store.open().await?;
         let stats = engine.stats(&scope).await?;
-        let reasons = given_up::reasons(&engine, &scope).await?;
+        let (reasons, now) = (given_up::reasons(&engine, &scope).await?, SystemClock.now());
         if self.json {
             let mut report = serde_json::to_value(&stats)?;
             report["given_up_because"] = serde_json::to_value(&reasons)?;
+            let waited = stats.waiting_since.iter().map(|(job, since)| (job, now.since(*since).as_secs_f64()));
+            report["waited_seconds"] = serde_json::to_value(waited.collect::<BTreeMap<_, _>>())?;
             say!("{}", serde_json::to_string_pretty(&report)?);
             return Ok(ExitCode::SUCCESS);
         }
@@ -45,7 +48,8 @@ impl Stats {
         table.add_row(["addresses".to_owned(), stats.addresses.to_string()]);
         table.add_row(["tombstones".to_owned(), stats.tombstones.to_string()]);
         for (job, count) in &stats.backlog {
-            table.add_row([format!("waiting for {}", job.as_str()), count.to_string()]);
+            let first = stats.waiting_since.get(job).map(|since| output::first_waits(now.since(*since)));
+            table.add_row([format!("waiting for {job}"), format!("{count}{}", first.unwrap_or_default())]);
         }
         for (job, count) in &stats.given_up {
             table.add_row([format!("given up for {job}"), count.to_string()]);

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     Adjacent, Barred, Basis, ContentHash, Decision, Done, Failure, Job, Kind, Neighbor, Outcome, Pending, Record,
-    RecordId, Result, Scope, State, Ticket, Timestamp, Tombstone, Write, Written,
+    RecordId, Removed, Result, Scope, State, Ticket, Timestamp, Tombstone, Write, Written,
 };
 
 /// Where a record is found: by namespace and id.
@@ -47,6 +47,7 @@ struct Item {
     hidden_until: Timestamp,
     attempts: u32,
     reason: Option<String>,
+    queued_at: Timestamp,
 }
 
 const FREE: Timestamp = Timestamp::from_micros(i64::MIN);
@@ -187,7 +188,7 @@ impl Tables {
         Ok(step)
     }
 
-    pub(super) fn carry_out(&mut self, step: Step) -> Written {
+    pub(super) fn carry_out(&mut self, step: Step, now: Timestamp) -> Written {
         let mut written = Written::new(step.id, step.outcome, step.revision, Vec::new());
         let Some(Store { record, reindex, jobs, .. }) = step.store else { return written };
         let key = key(&record);
@@ -195,7 +196,7 @@ impl Tables {
         self.link(&key, &record);
         if reindex {
             self.unqueue(&key);
-            jobs.iter().for_each(|job| self.enqueue(*job, &key));
+            jobs.iter().for_each(|job| self.enqueue(*job, &key, now));
             written.pending = jobs;
         }
         self.records.insert(key, record);
@@ -227,27 +228,34 @@ impl Tables {
     }
 
     /// Removes a record with what was made from it, leaves tombstones, and gives the ids of what was made from it.
-    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, withdrawn: bool) -> Vec<RecordId> {
+    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, removed: &mut Removed) -> Vec<RecordId> {
         let content_hash = record.content_hash();
-        let gone = self.withdraw(&key(record), &BTreeSet::new(), deleted_at);
-        self.entomb(&Tombstone { id: record.id, scope: record.scope.clone(), content_hash, deleted_at, withdrawn });
+        let gone = self.withdraw(&key(record), &BTreeSet::new(), deleted_at, removed);
+        let (id, scope) = (record.id, record.scope.clone());
+        self.entomb(&Tombstone { id, scope, content_hash, deleted_at, withdrawn: false }, removed);
         gone
     }
 
     /// Removes what was made from a record, but for `kept`, and queues what else it was made from to be looked at again.
-    pub(super) fn withdraw(&mut self, key: &Key, kept: &BTreeSet<RecordId>, now: Timestamp) -> Vec<RecordId> {
+    pub(super) fn withdraw(
+        &mut self,
+        key: &Key,
+        kept: &BTreeSet<RecordId>,
+        now: Timestamp,
+        removed: &mut Removed,
+    ) -> Vec<RecordId> {
         let made = self.derived(key).into_iter().filter(|(_, id)| !kept.contains(id));
         let made: Vec<Record> = made.filter_map(|key| self.records.get(&key)).cloned().collect();
         for record in &made {
             let content_hash = record.content_hash();
             let (id, scope) = (record.id, record.scope.clone());
-            self.entomb(&Tombstone { id, scope, content_hash, deleted_at: now, withdrawn: true });
+            self.entomb(&Tombstone { id, scope, content_hash, deleted_at: now, withdrawn: true }, removed);
         }
         for record in &made {
             let Some(job) = Job::making(&record.kind) else { continue };
             for source in record.derived_from.iter().map(|id| (key.0.clone(), *id)).filter(|source| source != key) {
                 if self.records.get(&source).is_some_and(Record::is_indexed) {
-                    self.enqueue(job, &source);
+                    self.enqueue(job, &source, now);
                 }
             }
         }
@@ -255,50 +263,59 @@ impl Tables {
     }
 
     /// Takes in a tombstone of another store, unless its id belongs to a record at another address; whether it is new.
-    pub(super) fn bury(&mut self, tombstone: &Tombstone) -> bool {
+    pub(super) fn bury(&mut self, tombstone: &Tombstone, now: Timestamp) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
         if self.records.get(&key).is_some_and(|record| record.scope != tombstone.scope) {
             return false;
         }
-        self.withdraw(&key, &BTreeSet::new(), tombstone.deleted_at);
-        self.entomb(tombstone)
+        let mut removed = Removed::default();
+        self.withdraw(&key, &BTreeSet::new(), now, &mut removed);
+        self.entomb(tombstone, &mut removed)
     }
 
     /// Removes what the tombstone names and keeps the tombstone; whether it is new.
-    fn entomb(&mut self, tombstone: &Tombstone) -> bool {
+    fn entomb(&mut self, tombstone: &Tombstone, removed: &mut Removed) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
         self.unlink(&key);
-        self.unqueue(&key);
-        self.records.remove(&key);
+        removed.queued += self.unqueue(&key);
+        if let Some(record) = self.records.remove(&key) {
+            removed.count(record.kind.as_str());
+        }
         let only_withdrawn = self.buried.entry((key.0.clone(), tombstone.content_hash)).or_insert(true);
         *only_withdrawn &= tombstone.withdrawn;
-        self.tombstones.insert(key, tombstone.clone()).is_none()
+        let new = self.tombstones.insert(key, tombstone.clone()).is_none();
+        removed.tombstones += u64::from(new);
+        new
     }
 
-    /// The jobs that a record waits for, and whether each was given up.
-    pub(super) fn waits_for(&self, record: &Record) -> impl Iterator<Item = (Job, bool)> {
+    /// The jobs that a record waits for, and since when; `None` for one that was given up.
+    pub(super) fn waits_for(&self, record: &Record) -> impl Iterator<Item = (Job, Option<Timestamp>)> {
         let key = key(record);
         Job::ALL.into_iter().filter_map(move |job| {
             let ticket = self.tickets.get(&(job, key.clone()))?;
-            Some((job, self.queue.get(&(job, *ticket))?.hidden_until == GIVEN_UP))
+            let item = self.queue.get(&(job, *ticket))?;
+            Some((job, Some(item.queued_at).filter(|_| item.hidden_until != GIVEN_UP)))
         })
     }
 
-    pub(super) fn enqueue(&mut self, job: Job, key: &Key) {
+    pub(super) fn enqueue(&mut self, job: Job, key: &Key, now: Timestamp) {
         self.next_ticket += 1;
         if let Some(old) = self.tickets.insert((job, key.clone()), self.next_ticket) {
             self.queue.remove(&(job, old));
         }
-        let item = Item { key: key.clone(), hidden_until: FREE, attempts: 0, reason: None };
+        let item = Item { key: key.clone(), hidden_until: FREE, attempts: 0, reason: None, queued_at: now };
         self.queue.insert((job, self.next_ticket), item);
     }
 
-    fn unqueue(&mut self, key: &Key) {
+    /// Takes every job of a record off the queue, and counts them.
+    fn unqueue(&mut self, key: &Key) -> u64 {
+        let mut taken = 0;
         for job in Job::ALL {
             if let Some(ticket) = self.tickets.remove(&(job, key.clone())) {
-                self.queue.remove(&(job, ticket));
+                taken += u64::from(self.queue.remove(&(job, ticket)).is_some());
             }
         }
+        taken
     }
 
     pub(super) fn claim(&mut self, job: Job, limit: usize, lease: Duration, now: Timestamp) -> Vec<Pending> {
@@ -308,12 +325,21 @@ impl Tables {
             if !lease.is_zero() {
                 item.hidden_until = now.after(lease);
             }
-            let attempts = item.attempts;
+            let (attempts, queued_at) = (item.attempts, item.queued_at);
             let ticket = Ticket(u128::from(*ticket));
             let record = self.records.get(&item.key).cloned();
-            pending.extend(record.map(|record| Pending { ticket, record, job, attempts }));
+            pending.extend(record.map(|record| Pending { ticket, record, job, attempts, queued_at }));
         }
         pending
+    }
+
+    /// Hides what was claimed until then, if it is still the same place in the queue and was not given up.
+    pub(super) fn renew(&mut self, claimed: &Pending, until: Timestamp) {
+        let ticket = u64::try_from(claimed.ticket.0).unwrap_or(u64::MAX);
+        let item = self.queue.get_mut(&(claimed.job, ticket)).filter(|item| item.hidden_until != GIVEN_UP);
+        if let Some(item) = item {
+            item.hidden_until = until;
+        }
     }
 
     pub(super) fn fail(&mut self, failure: &Failure) {

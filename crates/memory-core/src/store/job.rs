@@ -24,12 +24,22 @@ pub enum Job {
     Graph,
     /// Make it part of a summary.
     Summary,
+    /// Make it part of what is known of whoever said it.
+    Profile,
 }
 
 impl Job {
     /// All of them, in the order in which they are best done.
-    pub const ALL: [Self; 7] =
-        [Self::Keywords, Self::Embedding, Self::Chunks, Self::Metadata, Self::Facts, Self::Graph, Self::Summary];
+    pub const ALL: [Self; 8] = [
+        Self::Keywords,
+        Self::Embedding,
+        Self::Chunks,
+        Self::Metadata,
+        Self::Facts,
+        Self::Graph,
+        Self::Summary,
+        Self::Profile,
+    ];
 
     /// Those that every record waits for.
     pub const INDEXING: [Self; 2] = [Self::Keywords, Self::Embedding];
@@ -44,6 +54,7 @@ impl Job {
             Self::Facts => "facts",
             Self::Graph => "graph",
             Self::Summary => "summary",
+            Self::Profile => "profile",
         }
     }
 
@@ -105,6 +116,8 @@ pub struct Pending {
     pub job: Job,
     /// How often the job has failed for it.
     pub attempts: u32,
+    /// Since when it has been waiting.
+    pub queued_at: Timestamp,
 }
 
 impl Pending {

@@ -131,7 +131,7 @@ impl MemoryEngine {
 }
 
 /// Whose facts are held against each other: those of a user and agent, whatever the session.
-fn person(address: &Scope) -> Result<Scope> {
+pub(super) fn person(address: &Scope) -> Result<Scope> {
     address.agent().map_or(Ok(address.namespace()), |agent| address.namespace().with_agent(agent))
 }
 

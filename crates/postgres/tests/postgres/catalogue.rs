@@ -143,6 +143,7 @@ async fn everything(store: &PostgresStore) {
         for lease in [0, 60] {
             let lease = std::time::Duration::from_secs(lease);
             let pending = store.backlog(Job::Keywords, 9, lease).await.unwrap();
+            store.renew(&pending, lease).await.unwrap();
             store.acknowledge(&pending.iter().map(memory_core::Pending::done).collect::<Vec<_>>()).await.unwrap();
         }
         if store.is_fuzzy() {
@@ -197,7 +198,8 @@ const FOR_ALL: [&str; 2] = [
     "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, r.scene, \
      r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, r.recorded_at, \
      r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, r.derived_from, r.metadata, \
-     c.attempts, c.ticket FROM (SELECT b.ns, b.id, b.ticket, b.attempts FROM backlog b WHERE b.job = $1",
+     c.attempts, c.ticket, c.queued_at FROM (SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM backlog b \
+     WHERE b.job = $1",
     "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1",
 ];
 

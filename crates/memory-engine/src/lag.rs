@@ -1,0 +1,102 @@
+//! How long it takes until the background has done what a write asks of it.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use memory_core::Job;
+use parking_lot::Mutex;
+use serde::{Serialize, Serializer};
+
+use crate::MemoryEngine;
+
+/// Of how many items of each job the times are kept.
+const KEPT: usize = 1000;
+
+/// How long a job took lately: from the write that queued it until it was done.
+///
+/// That of [`Job::Embedding`] is the time after which a record is found by its meaning; by its words it is found before
+/// [`remember`](MemoryEngine::remember) returns. Written as numbers of seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct Lag {
+    /// Of how many items: the last thousand at most.
+    pub items: usize,
+    /// Half of them took no longer.
+    #[serde(serialize_with = "seconds")]
+    pub p50: Duration,
+    /// Of twenty, nineteen took no longer.
+    #[serde(serialize_with = "seconds")]
+    pub p95: Duration,
+    /// The longest of them.
+    #[serde(serialize_with = "seconds")]
+    pub longest: Duration,
+}
+
+fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
+}
+
+impl Lag {
+    /// That of these times; nothing of none.
+    fn of(times: impl IntoIterator<Item = Duration>) -> Self {
+        let mut times: Vec<Duration> = times.into_iter().collect();
+        times.sort();
+        // Nearest rank: a time that was really taken.
+        let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).max(1) - 1).copied();
+        let [p50, p95, longest] = [50, 95, 100].map(|percent| at(percent).unwrap_or_default());
+        Self { items: times.len(), p50, p95, longest }
+    }
+}
+
+/// The times that jobs took lately.
+#[derive(Debug, Default)]
+pub(crate) struct Lags(Mutex<BTreeMap<Job, VecDeque<Duration>>>);
+
+impl Lags {
+    /// Notes what some items of a job took.
+    pub(crate) fn note(&self, job: Job, times: impl IntoIterator<Item = Duration>) {
+        let mut jobs = self.0.lock();
+        let kept = jobs.entry(job).or_default();
+        kept.extend(times);
+        kept.drain(..kept.len().saturating_sub(KEPT));
+    }
+}
+
+impl MemoryEngine {
+    /// How long each job took lately, as this handle and its clones have seen it; jobs of which nothing was done are left
+    /// out. What waits still, and since when, is in [`stats`](Self::stats).
+    pub fn lag(&self) -> BTreeMap<Job, Lag> {
+        let jobs = self.lags().0.lock();
+        let done = jobs.iter().filter(|(_, times)| !times.is_empty());
+        done.map(|(job, times)| (*job, Lag::of(times.iter().copied()))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_seconds(times: impl IntoIterator<Item = u64>) -> Vec<Duration> {
+        times.into_iter().map(Duration::from_secs).collect()
+    }
+
+    #[test]
+    fn a_lag_is_told_by_times_that_were_really_taken() {
+        let lag = Lag::of(of_seconds((1..=100).rev()));
+        assert_eq!((lag.items, lag.p50.as_secs(), lag.p95.as_secs(), lag.longest.as_secs()), (100, 50, 95, 100));
+        let one = Lag::of(of_seconds([7]));
+        assert_eq!((one.p50.as_secs(), one.p95.as_secs(), one.longest.as_secs()), (7, 7, 7));
+        assert_eq!(Lag::of([]), Lag::default());
+    }
+
+    #[test]
+    fn only_the_latest_times_count() {
+        let lags = Lags::default();
+        lags.note(Job::Embedding, of_seconds((0..700).map(|_| 60)));
+        lags.note(Job::Embedding, of_seconds((0..999).map(|_| 1)));
+        let lag = Lag::of(lags.0.lock()[&Job::Embedding].iter().copied());
+        assert_eq!((lag.items, lag.p95.as_secs(), lag.longest.as_secs()), (1000, 1, 60));
+    }
+}

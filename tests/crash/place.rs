@@ -1,0 +1,161 @@
+//! Where it happens.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use memory_engine::{
+    Digest, Embedder, Embedding, EmbeddingSpace, HashEmbedder, ManualClock, MemoryEngine, Purpose, RecordStore, Result,
+    RuleExtractor, TextAnalyzer, Timestamp, graph::GraphStore, index_fingerprint,
+};
+use memory_keyword_store::KeywordStore;
+use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
+use memory_sqlite::{SqliteOptions, SqliteStore};
+use memory_vector_store::VectorStore;
+
+use crate::stopping::{Stop, StoppingStore};
+
+/// Noon of a day in February 2026.
+pub(crate) const NOON: i64 = 1_772_000_000_000_000;
+
+/// A database that several processes open, one after the other.
+pub(crate) struct Place {
+    pub(crate) clock: Arc<ManualClock>,
+    home: Home,
+}
+
+enum Home {
+    /// The file, and the folder that goes with whoever made it.
+    Sqlite(PathBuf, Option<tempfile::TempDir>),
+    /// The server, and the schema.
+    Postgres(String, String),
+}
+
+impl Place {
+    fn new(home: Home) -> Self {
+        Self { clock: Arc::new(ManualClock::new(Timestamp::from_micros(NOON))), home }
+    }
+
+    pub(crate) fn on_sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self::new(Home::Sqlite(folder.path().join("memory.db"), Some(folder)))
+    }
+
+    pub(crate) fn on_postgres(url: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let schema = format!("crash_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        Self::new(Home::Postgres(url.to_owned(), schema))
+    }
+
+    /// How another process finds it.
+    pub(crate) fn address(&self) -> String {
+        match &self.home {
+            Home::Sqlite(path, _) => format!("file|{}", path.display()),
+            Home::Postgres(url, schema) => format!("{schema}|{url}"),
+        }
+    }
+
+    /// The place of that address.
+    pub(crate) fn at(address: &str) -> Self {
+        let (schema, place) = address.split_once('|').unwrap();
+        Self::new(match schema {
+            "file" => Home::Sqlite(place.into(), None),
+            schema => Home::Postgres(place.to_owned(), schema.to_owned()),
+        })
+    }
+
+    /// Opens it, without a task in the background, with all that can be made of turns.
+    pub(crate) async fn open(&self, stop: Option<Stop>) -> MemoryEngine {
+        match &self.home {
+            Home::Sqlite(path, _) => {
+                let options =
+                    SqliteOptions::new(space(), index_fingerprint(&TextAnalyzer)).with_clock(self.clock.clone());
+                self.engine(Arc::new(SqliteStore::open(path.clone(), options).await.unwrap()), stop).await
+            }
+            Home::Postgres(url, schema) => {
+                self.engine(Arc::new(PostgresStore::connect(url, self.options(schema)).await.unwrap()), stop).await
+            }
+        }
+    }
+
+    async fn engine<S>(&self, store: Arc<S>, stop: Option<Stop>) -> MemoryEngine
+    where
+        S: RecordStore + KeywordStore + VectorStore + GraphStore,
+    {
+        let records: Arc<dyn RecordStore> = match stop {
+            Some(stop) => Arc::new(StoppingStore::new(store.clone(), stop)),
+            None => store.clone(),
+        };
+        MemoryEngine::builder()
+            .stores(records, store.clone(), store.clone())
+            .graph_store(store)
+            .graph(Arc::new(RuleExtractor::default()))
+            .embedder(Arc::new(Small(HashEmbedder::default())))
+            .digest(Digest::by_rules().unwrap().with_profile(10))
+            .clock(self.clock.clone())
+            .background(false)
+            .build()
+            .await
+            .unwrap()
+    }
+
+    fn options(&self, schema: &str) -> PostgresOptions {
+        PostgresOptions::new(space(), index_fingerprint(&TextAnalyzer))
+            .with_clock(self.clock.clone())
+            .with_schema(schema)
+    }
+
+    /// How much of everything the database holds, and that nothing is wrong with it.
+    pub(crate) async fn counts(&self) -> BTreeMap<String, u64> {
+        let checkup = match &self.home {
+            Home::Sqlite(path, _) => {
+                let path = path.clone();
+                tokio::task::spawn_blocking(move || memory_sqlite::checkup(&path)).await.unwrap().unwrap()
+            }
+            Home::Postgres(url, schema) => memory_postgres::checkup(url, &self.options(schema)).await.unwrap(),
+        };
+        assert_eq!(checkup.problems, Vec::<String>::new());
+        checkup.counts
+    }
+
+    /// Leaves nothing behind.
+    pub(crate) async fn leave(self) {
+        match &self.home {
+            Home::Postgres(url, schema) => migrate_down(url, &self.options(schema), 0).await.unwrap(),
+            Home::Sqlite(_, folder) => assert!(folder.as_ref().is_some_and(|folder| folder.path().exists())),
+        }
+    }
+}
+
+fn space() -> EmbeddingSpace {
+    HashEmbedder::default().space().clone()
+}
+
+/// The hash embedder, but for batches so small that there are several.
+#[derive(Debug)]
+struct Small(HashEmbedder);
+
+#[async_trait]
+impl Embedder for Small {
+    fn space(&self) -> &EmbeddingSpace {
+        self.0.space()
+    }
+    fn max_batch(&self) -> usize {
+        16
+    }
+    fn semantic_weight(&self) -> f64 {
+        self.0.semantic_weight()
+    }
+    fn score_floor(&self) -> f64 {
+        self.0.score_floor()
+    }
+    async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+        self.0.embed(texts, purpose).await
+    }
+}

@@ -1,0 +1,144 @@
+//! A record store that stops for ever at a certain point of a job.
+
+use std::{
+    io::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use memory_core::{
+    Adjacent, Deleted, Done, Failure, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
+    Stats, Tombstone, Write, Written,
+};
+
+/// What is told when it has stopped.
+pub(crate) const REACHED: &str = "the point is reached";
+
+/// Where a job can be stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// Its items are claimed, and nothing is made of them.
+    Claimed,
+    /// All is made and stored, and nobody has been told.
+    Done,
+}
+
+impl Point {
+    pub(crate) const ALL: [Self; 2] = [Self::Claimed, Self::Done];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Claimed => "when_it_has_claimed",
+            Self::Done => "before_it_acknowledges",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|point| point.as_str() == name)
+    }
+}
+
+/// Where to stop, and how many times to pass there before.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    job: Job,
+    point: Point,
+    passes: AtomicU32,
+}
+
+impl Stop {
+    /// The second time that a job comes to a point, so that it is in the middle; of terms there is one batch only.
+    pub(crate) fn new(job: Job, point: Point) -> Self {
+        Self { job, point, passes: AtomicU32::new(if job == Job::Keywords { 0 } else { 1 }) }
+    }
+
+    async fn at(&self, job: Job, point: Point) {
+        if (job, point) != (self.job, self.point) || pass(&self.passes) {
+            return;
+        }
+        println!("{REACHED}");
+        std::io::stdout().flush().unwrap();
+        std::future::pending().await
+    }
+}
+
+fn pass(left: &AtomicU32) -> bool {
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+}
+
+/// It does what another one does, until it stops.
+#[derive(Debug)]
+pub(crate) struct StoppingStore {
+    inner: Arc<dyn RecordStore>,
+    stop: Stop,
+}
+
+impl StoppingStore {
+    pub(crate) fn new(inner: Arc<dyn RecordStore>, stop: Stop) -> Self {
+        Self { inner, stop }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl RecordStore for StoppingStore {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+        self.inner.put(scope, writes).await
+    }
+    async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+        self.inner.get(scope, ids).await
+    }
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+        self.inner.delete(scope, ids).await
+    }
+    async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+        self.inner.scan(scope, query).await
+    }
+    async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        self.inner.derived(scope, ids).await
+    }
+    async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
+        self.inner.adjacent(scope, ids).await
+    }
+    async fn stats(&self, scope: &Scope) -> Result<Stats> {
+        self.inner.stats(scope).await
+    }
+    async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+        self.inner.tombstones(scope, after, limit).await
+    }
+    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        self.inner.bury(scope, tombstones).await
+    }
+    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+        let pending = self.inner.backlog(job, limit, lease).await?;
+        if !pending.is_empty() && !lease.is_zero() {
+            self.stop.at(job, Point::Claimed).await;
+        }
+        Ok(pending)
+    }
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        self.inner.renew(pending, lease).await
+    }
+    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+        if let Some(first) = done.first() {
+            self.stop.at(first.job, Point::Done).await;
+        }
+        self.inner.acknowledge(done).await
+    }
+    async fn fail(&self, failures: &[Failure]) -> Result<()> {
+        self.inner.fail(failures).await
+    }
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
+        self.inner.failures(scope, limit).await
+    }
+    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+        self.inner.enqueue(scope, ids, job).await
+    }
+    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
+        self.inner.requeue(scope, job).await
+    }
+}
