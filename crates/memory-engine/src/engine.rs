@@ -114,7 +114,11 @@ impl MemoryEngine {
     /// `Conflict` when a record of this id was forgotten before, or lives at another address; `Unavailable` when the
     /// store cannot be written.
     pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
-        let turn = turn.into();
+        self.remember_without(scope, turn.into(), &[]).await
+    }
+
+    /// As [`remember`](Self::remember), and leaves out some of what the background would make of it.
+    pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, left_out: &[Job]) -> Result<RecordId> {
         let named = turn.is_named();
         let mut record = turn.into_record(scope, self.clock());
         if named
@@ -130,7 +134,9 @@ impl MemoryEngine {
                 record.entities = old.entities;
             }
         }
-        let written = self.store(scope, vec![record], PutMode::Upsert).await?;
+        let mut jobs = self.jobs_for(&record);
+        jobs.retain(|job| !left_out.contains(job));
+        let written = self.write(scope, vec![Write { jobs, ..Write::upsert(record) }]).await?;
         match written.first() {
             Some(Written { id, outcome: Outcome::Created | Outcome::Updated | Outcome::Unchanged, .. }) => Ok(*id),
             Some(Written { id, outcome: Outcome::Barred(_), .. }) => {
