@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod facts;
 pub(crate) mod forget;
 pub(crate) mod fork;
+pub(crate) mod graph;
 pub(crate) mod import;
 pub(crate) mod migrate;
 pub(crate) mod models;

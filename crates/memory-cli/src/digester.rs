@@ -53,7 +53,7 @@ impl DigestArgs {
         Ok(match &self.digester {
             Digester::None => Digest::default(),
             Digester::Rules => Digest::by_rules()?,
-            Digester::Remote(service) => Digest::by_model(&remote::chat(service)?)?,
+            Digester::Remote(service) => Digest::by_model(&remote::chat(service, "--digest")?)?,
         })
     }
 
