@@ -1,4 +1,4 @@
-//! The life of a memory, on each backend: branches, what is taken back, what is deleted.
+//! The life of a memory, on each backend: branches, what is taken back, what is deleted, models that answer or do not.
 //!
 //! Without the variable `DATABASE_URL` the tests on Postgres are listed as ignored; where `CONFORMANCE_REQUIRE` names
 //! `postgres`, they fail.
@@ -12,6 +12,8 @@ mod deletion;
 mod digest;
 #[path = "life/given.rs"]
 mod given;
+#[path = "life/models.rs"]
+mod models;
 #[path = "life/retraction.rs"]
 mod retraction;
 
@@ -48,6 +50,11 @@ fn main() {
         digest::r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew,
         digest::r15_a_model_that_fails_leaves_the_rules_and_nothing_waits,
         digest::r15_what_fails_by_itself_is_given_up_and_told_and_the_others_go_on,
+        models::a_model_that_answers_makes_labels_facts_summaries_a_graph_and_a_better_question,
+        models::r15_a_model_that_answers_nonsense_is_given_up_for_the_graph_and_told,
+        models::r15_a_model_that_is_busy_is_asked_again_when_it_says,
+        models::r15_a_model_that_is_broken_leaves_the_rules_and_the_graph_waits,
+        models::r15_a_model_that_is_silent_holds_nobody_up,
         retraction::r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back,
         retraction::r9_the_last_turn_goes_with_what_was_made_from_it,
         retraction::r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it,
