@@ -71,17 +71,20 @@ pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engin
         let last = failures.iter().find(|failure| failure.job == job);
         last.map_or_else(|| e.to_string(), |failure| failure.reason.clone())
     };
+    let wait = |count: u64| if count == 1 { "1 record waits".to_owned() } else { format!("{count} records wait") };
     if vectors > 0 {
         eprintln!(
-            "{vectors} records wait for their vectors: {}. They are stored, and found by their words; \
+            "{} for their vectors: {}. They are stored, and found by their words; \
              `memory reindex --waiting` goes on.",
+            wait(vectors),
             reason(Job::Embedding)
         );
     }
     if unread > 0 {
         eprintln!(
-            "{unread} records wait to be read for entities: {}. They are stored, and found as before; \
+            "{} to be read for entities: {}. They are stored, and found as before; \
              `memory digest --waiting` with the same --graph goes on.",
+            wait(unread),
             reason(Job::Graph)
         );
     }

@@ -81,7 +81,7 @@ fn what_was_stored_without_a_graph_is_read_afterwards_and_what_goes_leaves_it() 
     let again = desk.run(&["digest", "--user", "lin", "--graph", "rules", "--json"]).ok();
     let report: Value = serde_json::from_str(again.lines().last().unwrap()).unwrap();
     assert_eq!((&report["turns"], &report["graph"]["records"]), (&json!(4), &json!(4)), "{report}");
-    desk.run(&["forget", "m2", "--user", "lin"]).ok();
+    desk.run(&["forget", "m2", "--user", "lin", "--yes"]).ok();
     let shown = desk.run(&["graph", "Anna Reed", "--user", "lin"]).ok();
     assert!(shown.contains("nobody and nothing of this name") && shown.contains("--key-entities"), "{shown}");
     assert!(desk.run(&["graph", "Holt", "--user", "mo"]).ok().contains("no graph"), "another user sees nothing");
@@ -93,11 +93,11 @@ fn what_makes_no_sense_is_refused_with_what_would() {
     told(&desk, &["--graph", "rules"]).ok();
     desk.run(&["graph", "--user", "lin"]).refused(&["--key-entities"]);
     desk.run(&["graph", "Holt"]).refused(&["--user NAME"]);
-    desk.run(&["graph", "", "--user", "lin"]).refused(&["a name is empty", "--key-entities"]);
+    desk.run(&["graph", "", "--user", "lin"]).refused(&["about whom?", "--key-entities"]);
     desk.run(&["graph", "Holt", "--user", "lin", "--hops", "9"]).refused(&["9 hops", "3"]);
     desk.run(&["add", "x", "--user", "lin", "--graph", "model"]).refused(&["none, rules", "deepseek"]);
     desk.run(&["add", "x", "--user", "lin", "--graph", "openai@3"]).refused(&["none, rules"]);
-    desk.run(&["add", "x", "--user", "lin", "--graph", "ollama"]).refused(&["--graph ollama:MODEL"]);
+    desk.run(&["add", "x", "--user", "lin", "--graph", "vllm"]).refused(&["--graph vllm:MODEL"]);
     desk.run(&["add", "x", "--user", "lin", "--graph", "openai:m"]).refused(&["OPENAI_API_KEY"]);
 }
 

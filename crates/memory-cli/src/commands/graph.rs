@@ -18,7 +18,6 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct Graph {
     /// Names, or texts that name somebody or something: a name, a question, a message
-    #[arg(required_unless_present = "key_entities")]
     about: Vec<String>,
     /// Begin with those that are mentioned most, instead
     #[arg(long, conflicts_with = "about")]
@@ -48,8 +47,8 @@ impl Graph {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let zone = self.timezone.as_deref().map_or_else(|| Ok(output::display_zone()), args::zone)?;
-        if self.about.iter().any(|text| text.trim().is_empty()) {
-            bail!("a name is empty; name somebody, or ask for --key-entities");
+        if !self.key_entities && self.about.iter().all(|text| text.trim().is_empty()) {
+            bail!("about whom? Name somebody or something, or ask for --key-entities");
         }
         let query = if self.key_entities { FactQuery::most_mentioned() } else { FactQuery::about(&self.about) };
         let mut query = query.with_hops(self.hops).with_limits(self.limit, self.limit);
