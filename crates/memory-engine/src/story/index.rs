@@ -29,7 +29,7 @@ pub enum Wait {
 pub struct Indexed {
     /// Its record; none when the mode is off, when messages of its kind are not kept, or when it could not be written.
     pub record: Option<RecordId>,
-    /// Whether all that is made of it is there.
+    /// Whether all that is made of it, and of what else waited on its branch, is there.
     pub complete: bool,
     /// What did not work or was not ready in time, and why. What is queued is tried again.
     pub degraded: Vec<Degraded>,
