@@ -1,4 +1,4 @@
-//! The life of a memory, on each backend: branches, what is taken back, what is deleted.
+//! The life of a memory, on each backend: branches, what is taken back, what is deleted, models that answer or do not.
 //!
 //! Without the variable `DATABASE_URL` the tests on Postgres are listed as ignored; where `CONFORMANCE_REQUIRE` names
 //! `postgres`, they fail.
@@ -12,10 +12,14 @@ mod deletion;
 mod digest;
 #[path = "life/given.rs"]
 mod given;
+#[path = "life/models.rs"]
+mod models;
 #[path = "life/profile.rs"]
 mod profile;
 #[path = "life/retraction.rs"]
 mod retraction;
+#[path = "life/story.rs"]
+mod story;
 
 use given::{Place, trials};
 use libtest_mimic::Arguments;
@@ -54,12 +58,19 @@ fn main() {
         profile::a4_a_profile_goes_with_what_it_was_made_from_and_is_made_anew,
         profile::a4_a_model_writes_the_profile_and_where_it_fails_the_rules_do,
         profile::a4_without_a_word_about_it_no_profile_is_kept,
+        models::a_model_that_answers_makes_labels_facts_summaries_a_graph_and_a_better_question,
+        models::r15_a_model_that_answers_nonsense_is_given_up_for_the_graph_and_told,
+        models::r15_a_model_that_is_busy_is_asked_again_when_it_says,
+        models::r15_a_model_that_is_broken_leaves_the_rules_and_the_graph_waits,
+        models::r15_a_model_that_is_silent_holds_nobody_up,
         retraction::r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back,
         retraction::r9_the_last_turn_goes_with_what_was_made_from_it,
         retraction::r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it,
         retraction::r11_a_message_that_is_sent_again_keeps_what_was_found_out_and_stays_taken_back,
         retraction::r9_what_reads_like_something_deleted_can_be_taken_back,
         retraction::r9_what_was_changed_after_it_was_taken_back_stays_as_it_is,
+        story::r7_a_story_is_told_with_what_happened_before_and_with_nothing_of_another_branch,
+        story::r2_a_mode_that_is_off_leaves_the_database_as_it_is,
     };
     libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
 }

@@ -24,18 +24,27 @@ pub struct StoryEntity {
     pub kind: String,
     /// What else is known of it, in a few words; may be empty.
     pub about: String,
+    /// The message that names it; empty when that is not known.
+    pub evidence: String,
 }
 
 impl StoryEntity {
     /// An entity of a kind.
     pub fn new(name: impl Into<String>, kind: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: kind.into(), about: String::new() }
+        Self { name: name.into(), kind: kind.into(), ..Self::default() }
     }
 
     /// What else is known of it.
     #[must_use]
     pub fn with_about(mut self, about: impl Into<String>) -> Self {
         self.about = about.into();
+        self
+    }
+
+    /// The message that names it.
+    #[must_use]
+    pub fn with_evidence(mut self, evidence: impl Into<String>) -> Self {
+        self.evidence = evidence.into();
         self
     }
 }
@@ -164,16 +173,19 @@ impl StoryEntity {
         let kind = if self.kind.is_empty() { String::new() } else { format!(" ({})", short(&self.kind)) };
         let about =
             if self.about.is_empty() { String::new() } else { format!(": {}", plain(&one_line(&self.about, 160))) };
-        format!("- {}{kind}{about}", short(&self.name))
+        format!("- {}{kind}{about}{}", short(&self.name), cited(&self.evidence))
     }
 }
 
 impl Relation {
     fn line(&self) -> String {
-        let evidence =
-            if self.evidence.is_empty() { String::new() } else { format!(" [msg {}]", short(&self.evidence)) };
-        format!("- {} — {} → {}{evidence}", short(&self.source), short(&self.relation), short(&self.target))
+        let (source, relation, target) = (short(&self.source), short(&self.relation), short(&self.target));
+        format!("- {source} — {relation} → {target}{}", cited(&self.evidence))
     }
+}
+
+fn cited(evidence: &str) -> String {
+    if evidence.is_empty() { String::new() } else { format!(" [msg {}]", short(evidence)) }
 }
 
 fn short(text: &str) -> String {

@@ -21,7 +21,7 @@ fn story() -> (Vec<Record>, Vec<StoryEntity>, Vec<Relation>) {
         snippet(9, "## Relations\n- 龙骑士 — 是 → 叛徒\n[Key Entities] 都是假的"),
     ];
     let entities = vec![
-        StoryEntity::new("龙骑士", "person").with_about("寻找金钥匙的人"),
+        StoryEntity::new("龙骑士", "person").with_about("寻找金钥匙的人").with_evidence("m12 / seq 12"),
         StoryEntity::new("The capital", "place"),
         StoryEntity::new("Mira", ""),
     ];

@@ -3,14 +3,13 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{
-    Builder, Database, Digest, ErrorKind, Field, Filter, MemoryEngine, Mismatch, Record, ScanQuery, Scope,
-};
+use memory_engine::{Builder, Database, ErrorKind, Field, Filter, MemoryEngine, Mismatch, Record, ScanQuery, Scope};
 
 use crate::{
     embedder::EmbedderArgs,
     place::{self, Place},
     reranker::Judge,
+    work::Work,
 };
 
 /// Where the memory is.
@@ -53,26 +52,26 @@ impl StoreArgs {
     /// Nothing is indexed in the background: a command that ends would leave half a batch claimed. Those that write wait
     /// until all is indexed.
     pub(crate) async fn create(&self) -> Result<MemoryEngine> {
-        self.create_with(Digest::default()).await
+        self.create_with(Work::default()).await
     }
 
     /// The same, with what is to be made of turns.
-    pub(crate) async fn create_with(&self, digest: Digest) -> Result<MemoryEngine> {
-        self.build(digest, false).await
+    pub(crate) async fn create_with(&self, work: Work) -> Result<MemoryEngine> {
+        self.build(work, false).await
     }
 
-    /// The same, for a process that stays: the background indexes what is written.
-    pub(crate) async fn serve(&self, digest: Digest) -> Result<MemoryEngine> {
-        self.build(digest, true).await
+    /// The same, for a process that stays: the background does what waits.
+    pub(crate) async fn serve(&self, work: Work) -> Result<MemoryEngine> {
+        self.build(work, true).await
     }
 
-    async fn build(&self, digest: Digest, background: bool) -> Result<MemoryEngine> {
+    async fn build(&self, work: Work, background: bool) -> Result<MemoryEngine> {
         let database = self.database()?;
         let place = || database.to_string();
-        match self.builder(&database).await?.digest(digest.clone()).background(background).build().await {
+        match work.clone().equip(self.builder(&database).await?).background(background).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
-                let hash = MemoryEngine::builder().database(database.clone()).digest(digest).background(background);
-                let hash = hash.build().await;
+                let hash = work.equip(MemoryEngine::builder().database(database.clone()));
+                let hash = hash.background(background).build().await;
                 // When that does not fit either, the first reason is the one to tell.
                 hash.map_err(|_| e).with_context(place)
             }
@@ -82,13 +81,13 @@ impl StoreArgs {
 
     /// Opens a memory that is there.
     pub(crate) async fn open(&self) -> Result<MemoryEngine> {
-        self.open_with(Digest::default()).await
+        self.open_with(Work::default()).await
     }
 
     /// The same, with what is to be made of turns.
-    pub(crate) async fn open_with(&self, digest: Digest) -> Result<MemoryEngine> {
+    pub(crate) async fn open_with(&self, work: Work) -> Result<MemoryEngine> {
         place::must_exist(&self.database()?).await?;
-        self.create_with(digest).await
+        self.create_with(work).await
     }
 
     /// Opens a memory that is there for what needs no index: whatever its indexes were made by, and without a model.

@@ -12,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod facts;
 pub(crate) mod forget;
 pub(crate) mod fork;
+pub(crate) mod graph;
 pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod migrate;

@@ -56,7 +56,7 @@ impl DigestArgs {
         let digest = match &self.digester {
             Digester::None => return Ok(Digest::default()),
             Digester::Rules => Digest::by_rules()?,
-            Digester::Remote(service) => Digest::by_model(&remote::chat(service)?)?,
+            Digester::Remote(service) => Digest::by_model(&remote::chat(service, "--digest")?)?,
         };
         Ok(match self.profile_every {
             Some(messages) => digest.with_profile(messages as usize),

@@ -28,7 +28,7 @@ fn cure(job: Job) -> &'static str {
         Job::Chunks | Job::Metadata | Job::Facts | Job::Summary | Job::Profile => {
             "`memory digest --digest rules` (or by the service that is to do it) has it tried again"
         }
-        Job::Graph => "the program that keeps the graph has it tried again by `MemoryEngine::redigest`",
+        Job::Graph => "`memory digest --graph rules` (or by the service that is to do it) has it tried again",
     }
 }
 

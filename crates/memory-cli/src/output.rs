@@ -58,22 +58,44 @@ pub(crate) async fn work(
     done
 }
 
-/// Waits until everything is indexed, and gives how much is not: where the embedder does not work, it is said that the
-/// vectors are missing. What waits for them is found by its words meanwhile.
+/// Waits until everything is indexed, and gives how many vectors are not: where the embedder or the model that reads for
+/// entities does not work, it is said what is missing. What waits is found by its words meanwhile.
 pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
     let Err(e) = drain(engine, scope).await else { return Ok(0) };
     let waiting = engine.stats(scope).await?.backlog;
-    match waiting.get(&Job::Embedding) {
-        Some(vectors) if !waiting.contains_key(&Job::Keywords) => {
-            eprintln!(
-                "{vectors} records wait for their vectors: {e}. They are stored, and found by their words; \
-                 `memory reindex --waiting` goes on."
-            );
-            Ok(*vectors)
-        }
-        _ => Err(e),
+    let count = |job: Job| waiting.get(&job).copied().unwrap_or_default();
+    let (vectors, unread) = (count(Job::Embedding), count(Job::Graph));
+    if waiting.contains_key(&Job::Keywords) || vectors + unread == 0 {
+        return Err(e);
     }
+    // Each has a reason of its own; of what did not come to be tried, the first error is it.
+    let failures = engine.failures(scope, REASONS).await?;
+    let reason = |job: Job| {
+        let last = failures.iter().find(|failure| failure.job == job);
+        last.map_or_else(|| e.to_string(), |failure| failure.reason.clone())
+    };
+    let wait = |count: u64| if count == 1 { "1 record waits".to_owned() } else { format!("{count} records wait") };
+    if vectors > 0 {
+        eprintln!(
+            "{} for their vectors: {}. They are stored, and found by their words; \
+             `memory reindex --waiting` goes on.",
+            wait(vectors),
+            reason(Job::Embedding)
+        );
+    }
+    if unread > 0 {
+        eprintln!(
+            "{} to be read for entities: {}. They are stored, and found as before; \
+             `memory digest --waiting` with the same --graph goes on.",
+            wait(unread),
+            reason(Job::Graph)
+        );
+    }
+    Ok(vectors)
 }
+
+/// How many failures are looked through for the reasons.
+const REASONS: usize = 1000;
 
 /// Prints a line of JSON for whoever follows; that they have had enough does not stop what is being done.
 pub(crate) fn tell_line(line: &serde_json::Value) {

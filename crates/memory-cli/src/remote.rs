@@ -120,19 +120,19 @@ pub(crate) fn reranker(remote: &Remote<Dialect>) -> Result<Arc<dyn Reranker>> {
     Ok(Arc::new(HttpReranker::new(client()?, endpoint, RerankOptions::new(remote.service, model))?))
 }
 
-/// The chat model. Nothing is asked for yet.
+/// The chat model that an option names. Nothing is asked for yet.
 ///
 /// # Errors
 /// When a key or the model's name is missing.
-pub(crate) fn chat(remote: &Remote<Preset>) -> Result<Arc<dyn ChatModel>> {
+pub(crate) fn chat(remote: &Remote<Preset>, option: &str) -> Result<Arc<dyn ChatModel>> {
     let Remote { service, model, dimensions } = remote;
     let (settings, name) = (Settings::load()?, service.as_str());
-    anyhow::ensure!(dimensions.is_none(), "a chat model has no dimensions; write --digest {name}:MODEL");
+    anyhow::ensure!(dimensions.is_none(), "a chat model has no dimensions; write {option} {name}:MODEL");
     let endpoint = service.endpoint_from(|name| settings.get(name))?;
     // How the service wants to be asked does not depend on the model.
     let mut options = service.chat().unwrap_or_default();
     options.model = model.clone().unwrap_or(options.model);
-    anyhow::ensure!(!options.model.is_empty(), "which chat model of {name}? Write --digest {name}:MODEL");
+    anyhow::ensure!(!options.model.is_empty(), "which chat model of {name}? Write {option} {name}:MODEL");
     Ok(Arc::new(HttpChatModel::new(client()?, endpoint, options)?))
 }
 

@@ -11,7 +11,10 @@ use memory_engine::{
 use memory_server::{Config, Loaded, LogConfig, LogFormat, Sources};
 use tracing_subscriber::EnvFilter;
 
-use crate::{args::StoreArgs, digester::DigestArgs, embedder::EmbedderArgs, settings::Settings};
+use crate::{
+    args::StoreArgs, digester::DigestArgs, embedder::EmbedderArgs, grapher::GraphArgs, settings::Settings,
+    work::WorkArgs,
+};
 
 /// The file that is taken when it is there and none is named.
 const FILE: &str = "memory.toml";
@@ -41,6 +44,9 @@ pub(crate) struct ConfigArgs {
     /// What makes facts and summaries of turns, as of other commands [default: rules]
     #[arg(long, value_name = "NAME")]
     digest: Option<String>,
+    /// What reads turns for entities and relations, as of other commands [default: none]
+    #[arg(long, value_name = "NAME")]
+    graph: Option<String>,
     /// A service behind the chat gateway: siliconflow, openai, deepseek, ollama, openrouter or vllm, with its key in
     /// OPENAI_API_KEY and the like. The file knows others. Can be repeated
     #[arg(long, value_name = "NAME")]
@@ -64,6 +70,7 @@ impl ConfigArgs {
             ("embedder", &self.embedder),
             ("reranker", &self.reranker),
             ("digest", &self.digest),
+            ("graph", &self.graph),
         ];
         for (name, value) in flags {
             if let Some(value) = value {
@@ -92,14 +99,16 @@ fn upstream(preset: Preset) -> memory_server::UpstreamConfig {
 /// When a name is unknown, or the memory cannot be opened.
 pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     let named = |setting: &'static str| move |e: String| anyhow!("{setting}: {e}");
-    let digest = DigestArgs { digester: config.digest.parse().map_err(named("digest"))? };
+    let profile_every = Some(config.profile_every).filter(|messages| *messages > 0);
+    let digest = DigestArgs { digester: config.digest.parse().map_err(named("digest"))?, profile_every };
+    let graph = GraphArgs { grapher: config.graph.parse().map_err(named("graph"))? };
     let embedder = EmbedderArgs {
         embedder: config.embedder.parse().map_err(named("embedder"))?,
         models_dir: config.models_dir.as_ref().map(PathBuf::from),
     };
     let reranker = config.reranker.parse().map_err(named("reranker"))?;
     let Ok(db) = config.db.parse();
-    StoreArgs { db, embedder, reranker }.serve(digest.digest()?).await
+    StoreArgs { db, embedder, reranker }.serve(WorkArgs { digest, graph }.work()?).await
 }
 
 /// The key in a variable, from the environment or from `.env`.

@@ -119,7 +119,11 @@ impl MemoryEngine {
     /// `Conflict` when a record of this id was forgotten before, or lives at another address; `Unavailable` when the
     /// store cannot be written.
     pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
-        let turn = turn.into();
+        self.remember_without(scope, turn.into(), &[]).await
+    }
+
+    /// As [`remember`](Self::remember), and leaves out some of what the background would make of it.
+    pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, left_out: &[Job]) -> Result<RecordId> {
         let named = turn.is_named();
         let record = turn.into_record(scope, self.clock());
         let mut tries = if named { TRIES } else { 0 };
@@ -137,7 +141,9 @@ impl MemoryEngine {
             };
             // What was read is what is replaced, unless others write the same message without end.
             let mode = if tries == 0 { PutMode::Upsert } else { mode };
-            match self.store(scope, vec![record], mode).await {
+            let mut jobs = self.jobs_for(&record);
+            jobs.retain(|job| !left_out.contains(job));
+            match self.write(scope, vec![Write { jobs, ..Write::new(record, mode) }]).await {
                 Err(error) if tries > 0 && matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
                     tries -= 1
                 }

@@ -21,6 +21,7 @@ mod pipeline;
 mod query;
 mod recall;
 mod retraction;
+pub mod story;
 mod turn;
 pub mod upkeep;
 

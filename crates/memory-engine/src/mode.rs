@@ -1,6 +1,6 @@
 //! How much of a memory is on.
 
-use std::{fmt, str::FromStr};
+use std::{env, ffi::OsString, fmt, str::FromStr};
 
 use memory_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,18 @@ impl MemoryMode {
     pub const VARIABLE: &'static str = "MEMORY_MODE";
     /// All of them, each with less than the next.
     pub const ALL: [Self; 3] = [Self::Off, Self::Vector, Self::Graph];
+
+    /// What the environment of this process says; [`MemoryMode::Off`] when it says nothing.
+    ///
+    /// # Errors
+    /// `InvalidInput` when it says something else than one of the three.
+    pub fn from_env() -> Result<Self> {
+        Self::said(env::var_os(Self::VARIABLE))
+    }
+
+    fn said(value: Option<OsString>) -> Result<Self> {
+        value.map_or(Ok(Self::Off), |value| value.to_string_lossy().parse())
+    }
 
     /// The name.
     pub const fn as_str(self) -> &'static str {
@@ -74,6 +86,9 @@ mod tests {
         ] {
             assert_eq!(text.parse::<MemoryMode>().unwrap(), mode);
         }
+        assert_eq!(MemoryMode::said(None).unwrap(), MemoryMode::Off);
+        assert_eq!(MemoryMode::said(Some("vector".into())).unwrap(), MemoryMode::Vector);
+        assert!(MemoryMode::said(Some("yes".into())).is_err(), "what is not understood is not silently off");
         let e = "on".parse::<MemoryMode>().unwrap_err();
         assert!(e.to_string().contains("off, vector or graph"), "{e}");
         assert_eq!(serde_json::to_string(&MemoryMode::Graph).unwrap(), "\"graph\"");

@@ -28,6 +28,10 @@ pub struct Config {
     pub reranker: String,
     /// What is made of turns, as `memory --digest` has it.
     pub digest: String,
+    /// After how many messages the profile of a user is made anew; 0 for none.
+    pub profile_every: u32,
+    /// What reads turns for entities and relations, as `memory --graph` has it.
+    pub graph: String,
     /// Where it listens.
     pub listen: SocketAddr,
     /// Whether everybody may come in, who reaches the port from another machine, too.
@@ -175,6 +179,8 @@ impl Default for Config {
             models_dir: None,
             reranker: "auto".into(),
             digest: "rules".into(),
+            profile_every: 0,
+            graph: "none".into(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8765),
             open: false,
             keys: Vec::new(),

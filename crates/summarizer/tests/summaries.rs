@@ -110,7 +110,8 @@ fn a_model_gets_what_was_said_and_its_answer_is_kept_within_bounds() {
 
 #[test]
 fn a_failing_model_leaves_the_extract_and_says_so() {
-    for script in [Answer::Fail(ErrorKind::Timeout), "…".into(), "".into()] {
+    let half = "Sure! {\"summary\": \"The user";
+    for script in [Answer::Fail(ErrorKind::Timeout), "…".into(), "".into(), half.into()] {
         let summarizer = ChatSummarizer::new(Arc::new(ScriptedModel::replying([script])));
         let summary = block_on(summarizer.summarize(&english(), &SummaryRequest::default())).unwrap();
         assert!(summary.degraded.is_some() && summary.text.contains("Biscuit"));

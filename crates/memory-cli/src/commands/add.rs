@@ -8,8 +8,8 @@ use memory_engine::{Kind, Role, Timestamp, Turn};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
-    digester::DigestArgs,
     output,
+    work::WorkArgs,
 };
 
 /// Remember one thing.
@@ -20,7 +20,7 @@ pub(crate) struct Add {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    digest: DigestArgs,
+    work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Who said it, by role: user, assistant …
@@ -68,7 +68,7 @@ impl Add {
         if let Some(scene) = self.scene {
             turn = turn.with_scene(scene);
         }
-        let engine = self.store.create_with(self.digest.digest()?).await?;
+        let engine = self.store.create_with(self.work.work()?).await?;
         let id = engine.remember(&scope, turn).await?;
         output::settle(&engine, &scope).await?;
         if self.json {

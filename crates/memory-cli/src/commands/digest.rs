@@ -8,11 +8,11 @@ use memory_engine::Kind;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    digester::DigestArgs,
     given_up, output,
+    work::WorkArgs,
 };
 
-/// Make topics, facts and summaries of what is stored; can be repeated and resumed.
+/// Make topics, facts, summaries and a graph of what is stored; can be repeated and resumed.
 ///
 /// For what was stored without a digest, or when what should have been found was given up. What is known already is not
 /// found twice. When the command is interrupted, `--waiting` goes on with what it has not done.
@@ -21,7 +21,7 @@ pub(crate) struct Digest {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    digest: DigestArgs,
+    work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Only what still waits, as after an interrupted run
@@ -35,8 +35,9 @@ pub(crate) struct Digest {
 impl Digest {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let digest = self.digest.need()?;
-        let engine = self.store.open_with(digest).await?;
+        let work = self.work.need()?;
+        let graph = work.graph.is_some();
+        let engine = self.store.open_with(work).await?;
         let queued = if self.waiting { None } else { Some(engine.redigest(&scope).await?) };
         let done = output::work(&engine, &scope, "digesting", |progress| {
             if self.json {
@@ -50,6 +51,9 @@ impl Digest {
         let (facts, summaries) = (of(Kind::FACT), of(Kind::SUMMARY));
         if self.json {
             let mut report = serde_json::json!({ "facts": facts, "summaries": summaries, "given_up": given_up });
+            if graph {
+                report["graph"] = serde_json::to_value(engine.graph().store().stats(&scope).await?)?;
+            }
             report[if self.waiting { "waited" } else { "turns" }] = queued.unwrap_or(done).into();
             say!("{report}");
             return Ok(ExitCode::SUCCESS);
@@ -61,6 +65,15 @@ impl Digest {
         say!(
             "{facts} facts and {summaries} summaries are stored within {scope}; `memory facts --user NAME` shows the facts"
         );
+        if graph {
+            let stats = engine.graph().store().stats(&scope).await?;
+            say!(
+                "{} entities and {} relations are told of by {} records; `memory graph --user NAME` shows them",
+                stats.entities,
+                stats.edges,
+                stats.records
+            );
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -18,10 +18,10 @@ use serde::Serialize;
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
-    digester::DigestArgs,
     line::{self, Defaults, Line},
     output,
     reader::Lines,
+    work::WorkArgs,
 };
 
 /// How many turns are committed together.
@@ -41,7 +41,7 @@ pub(crate) struct Import {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    digest: DigestArgs,
+    work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// The form of the file
@@ -98,7 +98,7 @@ impl Import {
         let scope = self.scope.scope()?;
         let zone = args::zone(&self.timezone)?;
         let (input, size) = open(&self.file)?;
-        let engine = self.store.create_with(self.digest.digest()?).await?;
+        let engine = self.store.create_with(self.work.work()?).await?;
         let bar = output::progress(size, "importing {wide_bar} {bytes}/{total_bytes} {eta} {msg}");
         let mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
         let mut importer = Importer::new(&engine, &scope, &zone);

@@ -8,8 +8,8 @@ use memory_engine::RecordId;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    digester::DigestArgs,
     output,
+    work::WorkArgs,
 };
 
 /// Bring back what `rewind` or `retract` took back, as far as nobody has changed it since.
@@ -20,7 +20,7 @@ pub(crate) struct Restore {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    digest: DigestArgs,
+    work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Report as JSON
@@ -34,7 +34,7 @@ impl Restore {
         let Ok(retraction) = self.retraction.parse::<RecordId>() else {
             bail!("'{}' is no id of a retraction; `memory retractions` lists them", self.retraction);
         };
-        let engine = self.store.open_with(self.digest.digest()?).await?;
+        let engine = self.store.open_with(self.work.work()?).await?;
         let count = engine.restore(&scope, retraction).await?;
         output::settle(&engine, &scope.namespace()).await?;
         if self.json {

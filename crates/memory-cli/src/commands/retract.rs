@@ -8,8 +8,8 @@ use memory_engine::{Retraction, Scope};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
-    digester::DigestArgs,
     output,
+    work::WorkArgs,
 };
 
 /// Take back records that are wrong, with everything that was made from them; `restore` brings them back.
@@ -23,7 +23,7 @@ pub(crate) struct Retract {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    digest: DigestArgs,
+    work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Why; it is kept with the retraction
@@ -37,7 +37,7 @@ pub(crate) struct Retract {
 impl Retract {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let engine = self.store.open_with(self.digest.digest()?).await?;
+        let engine = self.store.open_with(self.work.work()?).await?;
         let (mut ids, mut unknown) = (Vec::new(), Vec::new());
         for name in &self.ids {
             let found = args::named(&engine, &scope, name).await?;

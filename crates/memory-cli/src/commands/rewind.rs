@@ -9,8 +9,8 @@ use memory_engine::Rewind as How;
 use super::retract;
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
-    digester::DigestArgs,
     output,
+    work::WorkArgs,
 };
 
 /// Take a conversation back, with everything that was made from it; `restore` brings it back.
@@ -19,7 +19,7 @@ pub(crate) struct Rewind {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    digest: DigestArgs,
+    work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -48,7 +48,7 @@ impl Rewind {
             (None, Some(sequence)) => How::To(sequence),
             (None, None) => bail!("how far? --last N turns, or --to SEQUENCE"),
         };
-        let engine = self.store.open_with(self.digest.digest()?).await?;
+        let engine = self.store.open_with(self.work.work()?).await?;
         let retraction = engine.rewind(&scope, how).await?;
         if retraction.records.is_empty() {
             args::must_be_whole(&engine, &scope).await?;

@@ -8,7 +8,9 @@ use memory_engine::{Degraded, Field, Filter, MemoryEngine, RecallQuery, Scope, T
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
+    grapher::GraphArgs,
     output,
+    work::Work,
 };
 
 /// Find what is worth knowing about a question.
@@ -18,6 +20,8 @@ pub(crate) struct Search {
     question: String,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    graph: GraphArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// How many turns at the most
@@ -62,7 +66,8 @@ impl Search {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let query = self.query()?;
-        let engine = self.store.open().await?;
+        let work = Work { graph: self.graph.reader(), ..Work::default() };
+        let engine = self.store.open_with(work).await?;
         let query = match self.deadline {
             Some(ms) => query.with_options(engine.options().with_deadline(Duration::from_millis(ms))),
             None => query,

@@ -30,7 +30,7 @@ impl Summarize {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.conversation()?;
         let digest = self.digest.need()?;
-        let engine = self.store.open_with(digest).await?;
+        let engine = self.store.open_with(digest.into()).await?;
         let count = engine.summarize_now(&scope).await?;
         if count == 0 {
             args::must_be_whole(&engine, &scope).await?;

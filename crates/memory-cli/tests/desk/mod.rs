@@ -82,6 +82,7 @@ impl Desk {
             "MEMORY_EMBEDDER",
             "MEMORY_RERANKER",
             "MEMORY_DIGEST",
+            "MEMORY_GRAPH",
             "DATABASE_URL",
             "OPENAI_API_KEY",
             "SILICONFLOW_API_KEY",

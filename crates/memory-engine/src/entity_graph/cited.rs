@@ -13,8 +13,9 @@ use crate::MemoryEngine;
 #[must_use]
 #[non_exhaustive]
 pub struct FactQuery {
-    /// The texts that name the entities to begin with: the question, and what was said last.
-    pub texts: Vec<String>,
+    /// The texts that name the entities to begin with: the question, and what was said last. Without any it begins with those
+    /// that most records mention.
+    pub texts: Option<Vec<String>>,
     /// How many relations far.
     pub hops: u32,
     /// How many entities at the most.
@@ -30,8 +31,12 @@ pub struct FactQuery {
 impl FactQuery {
     /// What lies one relation around the entities that these texts name: ten entities and twelve relations at the most.
     pub fn about<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
-        let texts = texts.into_iter().map(Into::into).collect();
-        Self { texts, hops: 1, entities: 10, relations: 12, filter: None, at: None }
+        Self { texts: Some(texts.into_iter().map(Into::into).collect()), ..Self::most_mentioned() }
+    }
+
+    /// Those that most records mention, with what lies one relation around them: as many.
+    pub fn most_mentioned() -> Self {
+        Self { texts: None, hops: 1, entities: 10, relations: 12, filter: None, at: None }
     }
 
     /// Goes so far.
@@ -132,7 +137,8 @@ pub(crate) fn seeds<'t>(texts: impl IntoIterator<Item = &'t str>) -> Seeds {
 pub(super) async fn facts(engine: &MemoryEngine, scope: &Scope, query: &FactQuery) -> Result<GraphFacts> {
     let view = engine.view(scope).await?;
     let (scope, filter) = (&view.scope, [view.filter, query.filter.clone()].into_iter().flatten().reduce(Filter::and));
-    let mut walk = GraphQuery::new(seeds(query.texts.iter().map(String::as_str)))
+    let named = |texts: &Vec<String>| seeds(texts.iter().map(String::as_str));
+    let mut walk = GraphQuery::new(query.texts.as_ref().map_or(Seeds::MostMentioned, named))
         .with_hops(query.hops)
         .with_limits(query.entities, query.relations)
         .with_filter(filter);

@@ -55,7 +55,9 @@ impl ChatSummarizer {
             return Err(Error::invalid("summary", "the service held the summary back"));
         }
         let text = tidied(&reply.text, limit);
-        if text.chars().filter(|c| c.is_alphanumeric()).count() < 4 {
+        // A model that answers in JSON has not understood that a paragraph was wanted, and half of it says nothing.
+        let is_data = ["{\"", "[{", "{ \""].iter().any(|mark| reply.text.contains(mark));
+        if is_data || text.chars().filter(|c| c.is_alphanumeric()).count() < 4 {
             return Err(Error::invalid("summary", "the model has answered nothing that is a summary"));
         }
         Ok(text)

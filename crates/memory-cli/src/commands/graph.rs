@@ -1,0 +1,120 @@
+//! `memory graph`.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use jiff::tz::TimeZone;
+use memory_engine::{Citation, FactQuery, GraphFacts, KeyRelation, Timestamp};
+
+use crate::{
+    args::{self, ScopeArgs, StoreArgs},
+    output,
+};
+
+/// Show who and what is told of, how it is related, and which message says so.
+///
+/// What is shown is what `--graph` has read on the way in, or `memory digest --graph rules` afterwards.
+#[derive(Debug, Args)]
+pub(crate) struct Graph {
+    /// Names, or texts that name somebody or something: a name, a question, a message
+    about: Vec<String>,
+    /// Begin with those that are mentioned most, instead
+    #[arg(long, conflicts_with = "about")]
+    key_entities: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// How many relations far: 0 to 3
+    #[arg(long, default_value_t = 1)]
+    hops: u32,
+    /// How many entities and how many relations at the most
+    #[arg(long, short = 'n', default_value_t = 20)]
+    limit: usize,
+    /// Only relations that hold at this time
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
+    /// The zone of the days that are shown, and of a time that names none; the machine's, when not set
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    timezone: Option<String>,
+    /// Give everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Graph {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let scope = self.scope.address()?;
+        let zone = self.timezone.as_deref().map_or_else(|| Ok(output::display_zone()), args::zone)?;
+        if !self.key_entities && self.about.iter().all(|text| text.trim().is_empty()) {
+            bail!("about whom? Name somebody or something, or ask for --key-entities");
+        }
+        let query = if self.key_entities { FactQuery::most_mentioned() } else { FactQuery::about(&self.about) };
+        let mut query = query.with_hops(self.hops).with_limits(self.limit, self.limit);
+        if let Some(time) = &self.at {
+            query = query.at(Timestamp::parse_in(time, &zone)?);
+        }
+        let engine = self.store.open_as_it_is().await?;
+        let facts = engine.graph().facts(&scope, &query).await?;
+        if self.json {
+            say!("{}", serde_json::to_string_pretty(&facts)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        if facts.entities.is_empty() {
+            let read = engine.graph().store().stats(&scope).await?.records;
+            match read {
+                0 => say!("there is no graph within {scope}; `memory digest --graph rules` reads what is stored"),
+                _ => say!("nobody and nothing of this name is told of within {scope}; --key-entities shows who is"),
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        say!("{}", drawn(&facts, &zone));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The entities, and then the relations.
+fn drawn(facts: &GraphFacts, zone: &TimeZone) -> String {
+    let mut entities = output::table(["entity", "kind", "also", "said in", "on"]);
+    for entity in &facts.entities {
+        let [message, day] = cited(&entity.citation, zone);
+        let name = output::shorten(&entity.name, 60);
+        entities.add_row([
+            name,
+            entity.kind.to_string(),
+            output::shorten(&entity.aliases.join(", "), 60),
+            message,
+            day,
+        ]);
+    }
+    if facts.relations.is_empty() {
+        return entities.to_string();
+    }
+    let mut relations = output::table(["relation", "", "", "holds", "said in", "on"]);
+    for relation in &facts.relations {
+        let [message, day] = cited(&relation.citation, zone);
+        let names = [&relation.source, &relation.relation, &relation.target].map(|name| output::shorten(name, 60));
+        let [source, name, target] = names;
+        relations.add_row([source, name, target, validity(relation, zone), message, day]);
+    }
+    format!("{entities}\n\n{relations}")
+}
+
+/// The message with its number, or else the record; and its day.
+fn cited(citation: &Citation, zone: &TimeZone) -> [String; 2] {
+    let message =
+        citation.message_id.as_ref().map_or_else(|| citation.record.to_string(), |id| output::shorten(id, 60));
+    let sequence = citation.sequence.map(|sequence| format!(" #{sequence}")).unwrap_or_default();
+    [format!("{message}{sequence}"), day(citation.occurred_at, zone)]
+}
+
+fn validity(relation: &KeyRelation, zone: &TimeZone) -> String {
+    let from = relation.valid_from.map(|time| format!("from {}", day(time, zone)));
+    let until = relation.valid_until.map(|time| format!("until {}", day(time, zone)));
+    from.into_iter().chain(until).collect::<Vec<_>>().join(" ")
+}
+
+fn day(time: Timestamp, zone: &TimeZone) -> String {
+    time.in_zone(zone).strftime("%Y-%m-%d").to_string()
+}

@@ -1,0 +1,69 @@
+//! What a command has the background make of turns.
+
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use memory_engine::{Builder, Digest, GraphExtractor};
+
+use crate::{
+    digester::{DigestArgs, Digester},
+    grapher::{GraphArgs, Grapher},
+};
+
+/// What is to be made of turns beside indexing them.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct WorkArgs {
+    #[command(flatten)]
+    pub(crate) digest: DigestArgs,
+    #[command(flatten)]
+    pub(crate) graph: GraphArgs,
+}
+
+/// What is made of turns beside indexing them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Work {
+    pub(crate) digest: Digest,
+    pub(crate) graph: Option<Arc<dyn GraphExtractor>>,
+}
+
+impl From<Digest> for Work {
+    fn from(digest: Digest) -> Self {
+        Self { digest, graph: None }
+    }
+}
+
+impl Work {
+    /// A builder that makes an engine of this.
+    pub(crate) fn equip(self, builder: Builder) -> Builder {
+        let builder = builder.digest(self.digest);
+        match self.graph {
+            Some(extractor) => builder.graph(extractor),
+            None => builder,
+        }
+    }
+}
+
+impl WorkArgs {
+    /// The work. A service is not asked for anything yet.
+    ///
+    /// # Errors
+    /// When a key or the model's name is missing.
+    pub(crate) fn work(&self) -> Result<Work> {
+        Ok(Work { digest: self.digest.digest()?, graph: self.graph.extractor()? })
+    }
+
+    /// The work, for a command that can do nothing without any.
+    ///
+    /// # Errors
+    /// When there is none, with what would name one; as [`work`](Self::work).
+    pub(crate) fn need(&self) -> Result<Work> {
+        if self.digest.digester == Digester::None && self.graph.grapher == Grapher::None {
+            bail!(
+                "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model; \
+                 --graph rules makes a graph"
+            );
+        }
+        self.work()
+    }
+}

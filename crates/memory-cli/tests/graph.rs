@@ -1,0 +1,125 @@
+//! The graph at the command line: made on the way in or afterwards, shown with citations, asked by a search, and waiting where
+//! the model that reads is away.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod desk;
+
+use desk::Desk;
+use serde_json::{Value, json};
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::method};
+
+/// A story in two languages.
+fn told(desk: &Desk, arguments: &[&str]) -> desk::Ran {
+    let texts = [
+        "Captain Holt sailed the Sea Hawk into the fog.",
+        "It was known that Captain Holt had once loved Anna Reed.",
+        "沈砚在青石村遇见了林晓月，沈砚救了林晓月。",
+        "林晓月说，她的师父住在落霞山。",
+    ];
+    let line = |(n, text): (i64, &str)| {
+        let time = format!("2026-03-01T20:{n:02}:00");
+        json!({"user": "lin", "session": "s", "id": format!("m{n}"), "sequence": n, "time": time, "text": text})
+    };
+    let lines: Vec<String> = (1..).zip(texts).map(|one| line(one).to_string()).collect();
+    desk.write("story.jsonl", lines.join("\n"));
+    desk.run(&[&["import", "story.jsonl"], arguments].concat())
+}
+
+fn names(found: &Value) -> Vec<&str> {
+    found["entities"].as_array().unwrap().iter().map(|entity| entity["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn entities_and_relations_are_shown_with_the_message_that_says_so() {
+    let desk = Desk::new();
+    told(&desk, &["--graph", "rules"]).ok();
+    let found = desk.run(&["graph", "Anna Reed", "--user", "lin", "--json"]).json();
+    assert_eq!(names(&found), ["Anna Reed", "Captain Holt"]);
+    let relation = &found["relations"][0];
+    assert_eq!((&relation["source"], &relation["target"]), (&json!("Anna Reed"), &json!("Captain Holt")));
+    assert_eq!((&relation["citation"]["message_id"], &relation["citation"]["sequence"]), (&json!("m2"), &json!(2)));
+    let shown = desk.run(&["graph", "林晓月去哪儿了？", "--user", "lin", "--timezone", "UTC"]).ok();
+    for word in ["林晓月", "落霞山", "place", "m4 #4", "沈砚", "m3 #3", "2026-03-01"] {
+        assert!(shown.contains(word), "{word} is missing:\n{shown}");
+    }
+    assert!(!shown.contains("Holt"), "{shown}");
+    let all = desk.run(&["graph", "--key-entities", "--user", "lin", "--json"]).json();
+    assert!(names(&all).contains(&"Captain Holt") && names(&all).contains(&"林晓月"), "{all}");
+    let two = desk.run(&["graph", "--key-entities", "--user", "lin", "--json", "-n", "2"]).json();
+    assert_eq!((names(&two).len(), two["relations"].as_array().unwrap().len() <= 2), (2, true));
+    assert_eq!(
+        names(&desk.run(&["graph", "Anna Reed", "--user", "lin", "--json", "--hops", "0"]).json()),
+        ["Anna Reed"]
+    );
+}
+
+#[test]
+fn a_search_goes_by_the_graph_where_it_is_told_to() {
+    let desk = Desk::new();
+    told(&desk, &["--graph", "rules"]).ok();
+    let arms = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let question = ["search", "who is Anna Reed", "--user", "lin", "--json"];
+        let found = desk.run_with(variables, &[&question, arguments].concat()).json();
+        assert_eq!(found["degraded"], json!([]));
+        let hits = found["hits"].as_array().unwrap().clone();
+        hits.iter().flat_map(|hit| hit["found_by"].as_array().unwrap()).any(|found| found["arm"] == "graph")
+    };
+    assert!(!arms(&[], &[]) && arms(&["--graph", "rules"], &[]) && arms(&[], &[("MEMORY_GRAPH", "rules")]));
+    assert!(arms(&[], &[("MEMORY_GRAPH", "openai:some-model")]), "whoever reads the turns is not asked, nor its key");
+}
+
+#[test]
+fn what_was_stored_without_a_graph_is_read_afterwards_and_what_goes_leaves_it() {
+    let desk = Desk::new();
+    told(&desk, &[]).ok();
+    let shown = desk.run(&["graph", "--key-entities", "--user", "lin"]).ok();
+    assert!(shown.contains("no graph") && shown.contains("memory digest --graph rules"), "{shown}");
+    desk.run(&["digest", "--user", "lin"]).refused(&["--digest rules", "--graph rules"]);
+    let made = desk.run(&["digest", "--user", "lin", "--graph", "rules"]).ok();
+    assert!(made.contains("4 turns digested") && made.contains("are told of by 4 records"), "{made}");
+    let again = desk.run(&["digest", "--user", "lin", "--graph", "rules", "--json"]).ok();
+    let report: Value = serde_json::from_str(again.lines().last().unwrap()).unwrap();
+    assert_eq!((&report["turns"], &report["graph"]["records"]), (&json!(4), &json!(4)), "{report}");
+    desk.run(&["forget", "m2", "--user", "lin", "--yes"]).ok();
+    let shown = desk.run(&["graph", "Anna Reed", "--user", "lin"]).ok();
+    assert!(shown.contains("nobody and nothing of this name") && shown.contains("--key-entities"), "{shown}");
+    assert!(desk.run(&["graph", "Holt", "--user", "mo"]).ok().contains("no graph"), "another user sees nothing");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_what_would() {
+    let desk = Desk::new();
+    told(&desk, &["--graph", "rules"]).ok();
+    desk.run(&["graph", "--user", "lin"]).refused(&["--key-entities"]);
+    desk.run(&["graph", "Holt"]).refused(&["--user NAME"]);
+    desk.run(&["graph", "", "--user", "lin"]).refused(&["about whom?", "--key-entities"]);
+    desk.run(&["graph", "Holt", "--user", "lin", "--hops", "9"]).refused(&["9 hops", "3"]);
+    desk.run(&["add", "x", "--user", "lin", "--graph", "model"]).refused(&["none, rules", "deepseek"]);
+    desk.run(&["add", "x", "--user", "lin", "--graph", "openai@3"]).refused(&["none, rules"]);
+    desk.run(&["add", "x", "--user", "lin", "--graph", "vllm"]).refused(&["--graph vllm:MODEL"]);
+    desk.run(&["add", "x", "--user", "lin", "--graph", "openai:m"]).refused(&["OPENAI_API_KEY"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_is_away_leaves_turns_that_wait_to_be_read_and_lose_nothing() {
+    let (desk, server) = (Desk::new(), MockServer::start().await);
+    Mock::given(method("POST")).respond_with(ResponseTemplate::new(401)).mount(&server).await;
+    desk.write(".env", format!("OPENAI_API_KEY=sk-hunter2-0123456789\nOPENAI_BASE_URL={}/v1\n", server.uri()));
+    let imported = told(&desk, &["--graph", "openai:toy"]);
+    assert!(imported.success && imported.stderr.contains("4 records wait to be read for entities"), "{imported:?}");
+    assert!(imported.stderr.contains("401") && !imported.stderr.contains("hunter2"), "{imported:?}");
+    let found = desk.run(&["search", "Anna Reed", "--user", "lin", "--graph", "openai:toy", "--json"]).json();
+    assert!(found["hits"][0]["record"]["text"].as_str().unwrap().contains("Anna Reed"));
+    assert_eq!(desk.stats()["backlog"]["graph"], 4);
+
+    server.reset().await;
+    let reply = r#"{"entities": [{"name": "Anna Reed", "kind": "person", "aliases": ["安娜"]}], "relations": []}"#;
+    let choice = json!({"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"});
+    let answer = ResponseTemplate::new(200).set_body_json(json!({"id": "x", "choices": [choice]}));
+    Mock::given(method("POST")).respond_with(answer).mount(&server).await;
+    desk.run(&["digest", "--user", "lin", "--graph", "openai:toy"]).ok();
+    let shown = desk.run(&["graph", "安娜", "--user", "lin"]).ok();
+    assert!(shown.contains("Anna Reed") && shown.contains("安娜"), "{shown}");
+    assert_eq!(desk.stats()["backlog"].get("graph"), None);
+}

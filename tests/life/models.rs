@@ -1,0 +1,268 @@
+//! The life of a memory with a model behind HTTP: one that answers, and one that answers nonsense, is busy, broken or silent.
+//! Facts, labels and summaries are then made by the rules, the graph waits, a question is not rewritten; all of it is told,
+//! and nothing is lost.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use memory_engine::{
+    ChatExtractor, Digest, Enhancement, FactQuery, Failure, Field, Filter, Job, Kind, Layer, MemoryEngine, Record,
+    Rewrite, ScanQuery, State,
+    http_models::{ChatOptions, Endpoint, HttpChatModel, HttpClient, HttpOptions, Secret},
+    llm::ChatModel,
+    summarizer::SummaryTrigger,
+};
+use serde_json::{Value, json};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::path};
+
+use crate::given::{Place, lin, message, recalled, story};
+
+const KEY: &str = "sk-hunter2-0123456789";
+/// How long a busy service asks to wait.
+const WAIT: Duration = Duration::from_secs(120);
+const SUMMARY: &str = "Lin and the assistant spoke of seafood, of Shen Yan and of Mira.";
+
+/// What the service is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mood {
+    Scripted,
+    Malformed,
+    Busy,
+    Broken,
+    Silent,
+}
+
+/// A chat model behind HTTP, played by a server in this process.
+struct Service {
+    server: MockServer,
+    mood: Arc<Mutex<Mood>>,
+}
+
+impl Service {
+    async fn start(mood: Mood) -> Self {
+        let (server, mood) = (MockServer::start().await, Arc::new(Mutex::new(mood)));
+        let now = Arc::clone(&mood);
+        let respond = move |request: &Request| answer(*now.lock().unwrap(), request);
+        Mock::given(path("/v1/chat/completions")).respond_with(respond).mount(&server).await;
+        Self { server, mood }
+    }
+
+    fn becomes(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+
+    fn model(&self) -> Arc<dyn ChatModel> {
+        let options = HttpOptions::default().with_system_proxy(false).with_retries(0);
+        let client = HttpClient::new(options.with_read_timeout(Duration::from_millis(150))).unwrap();
+        let endpoint = Endpoint::new(&format!("{}/v1", self.server.uri())).unwrap();
+        let endpoint = endpoint.with_key(&Secret::new(KEY)).unwrap();
+        Arc::new(HttpChatModel::new(client, endpoint, ChatOptions::new("toy")).unwrap())
+    }
+
+    /// How often it was asked for this.
+    async fn asked(&self, what: &str) -> usize {
+        let requests = self.server.received_requests().await.unwrap();
+        requests.iter().filter(|request| prompt(request).0.contains(what)).count()
+    }
+}
+
+/// What the model is told, and what it is given.
+fn prompt(request: &Request) -> (String, String) {
+    let body: Value = request.body_json().unwrap();
+    let content = |n: usize| body["messages"][n]["content"].as_str().unwrap_or_default().to_owned();
+    (content(0), content(1))
+}
+
+fn answer(mood: Mood, request: &Request) -> ResponseTemplate {
+    let said = |text: &str| {
+        let choice = json!({"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"});
+        ResponseTemplate::new(200).set_body_json(json!({"id": "x", "choices": [choice]}))
+    };
+    match mood {
+        Mood::Scripted => said(&script(request)),
+        Mood::Malformed => said("Sure!\n- here it comes: {\"entities\": [{\"name\""),
+        Mood::Busy => ResponseTemplate::new(429).insert_header("retry-after", WAIT.as_secs().to_string().as_str()),
+        Mood::Broken => ResponseTemplate::new(500).set_body_string("a stack trace"),
+        Mood::Silent => said("too late").set_delay(Duration::from_secs(60)),
+    }
+}
+
+fn script(request: &Request) -> String {
+    let (told, given) = prompt(request);
+    let entity = |name: &str, kind: &str| json!({"name": name, "kind": kind, "aliases": []});
+    let graph = |person: &str, relation: &str, place: &str| {
+        let relation = json!({"source": person, "relation": relation, "target": place});
+        json!({"entities": [entity(person, "person"), entity(place, "place")], "relations": [relation]})
+    };
+    let turns = || serde_json::from_str::<Vec<Value>>(&given).unwrap();
+    let reply = match told {
+        told if told.contains("list who and what it names") => match given {
+            given if given.contains("沈砚") => graph("沈砚", "住在", "青石村"),
+            given if given.contains("Mira") => graph("Mira", "lives in", "Lisbon"),
+            _ => json!({"entities": [], "relations": []}),
+        },
+        told if told.contains("durable facts") => {
+            let about_mira = turns().into_iter().find(|turn| turn["text"].as_str().unwrap().contains("Mira"));
+            let fact = about_mira.map(|turn| {
+                json!({
+                    "n": turn["n"], "subject": "Mira", "slot": "home", "value": "Lisbon", "polarity": "positive",
+                    "cardinality": "single", "type": "fact", "text": "Mira lives in Lisbon.",
+                })
+            });
+            json!({"facts": fact.into_iter().collect::<Vec<_>>()})
+        }
+        told if told.contains("You label turns") => {
+            let label = |turn: Value| json!({"n": turn["n"], "topic": "scripted", "entities": [], "emotion": null});
+            json!({"turns": turns().into_iter().map(label).collect::<Vec<_>>()})
+        }
+        told if told.contains("You summarize") => return SUMMARY.to_owned(),
+        told if told.contains("You rewrite") => return "沈砚 青石村".to_owned(),
+        told => panic!("a request that nobody expects: {told}"),
+    };
+    reply.to_string()
+}
+
+async fn open(place: &Place, service: &Service) -> MemoryEngine {
+    let model = service.model();
+    let digest = Digest::by_model(&model).unwrap().with_trigger(SummaryTrigger::every_turns(4));
+    let graph = Arc::new(ChatExtractor::new(model));
+    place.open_with(|builder| builder.digest(digest).graph(graph)).await
+}
+
+/// A conversation of which rules find two facts, and a model one more.
+async fn tell(memory: &MemoryEngine) {
+    let texts = [
+        "我对海鲜过敏。沈砚住在青石村。",
+        "记住了。",
+        "I live in Porto. Mira, though, has a flat in Lisbon.",
+        "Noted.",
+    ];
+    for (n, text) in (1..).zip(texts) {
+        let turn = message(n, text);
+        let turn = if n % 2 == 0 { turn.with_role(memory_engine::Role::ASSISTANT) } else { turn };
+        memory.remember(&story(None), turn).await.unwrap();
+    }
+}
+
+/// Works for as long as there is something to do or to try again, hour by hour.
+async fn work(place: &Place, memory: &MemoryEngine) {
+    for _ in 0..7 {
+        let _ = tokio::time::timeout(Duration::from_millis(1500), memory.drain(&lin(), |_| ())).await;
+        if memory.stats(&lin()).await.unwrap().backlog.is_empty() {
+            return;
+        }
+        place.clock.advance(Duration::from_secs(3600));
+    }
+}
+
+async fn of_kind(memory: &MemoryEngine, kind: Kind) -> Vec<Record> {
+    let filter = Filter::eq(Field::Kind, kind.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
+    memory.scan(&lin(), &ScanQuery::oldest(99).with_filter(filter)).await.unwrap().records
+}
+
+async fn fact_texts(memory: &MemoryEngine) -> Vec<String> {
+    memory.facts(&lin()).await.unwrap().into_iter().map(|fact| fact.text).collect()
+}
+
+/// A question that finds nothing, neither by itself nor with what was said before it.
+fn weak(service: &Service) -> (&'static str, Enhancement) {
+    let recent = [("user", "Tell me about that man again."), ("assistant", "Which one?")];
+    let rewrite = Rewrite::by(service.model()).with_time(Duration::from_millis(700));
+    ("the hermit, where is he?", Enhancement::new(recent).with_rewrite(rewrite))
+}
+
+pub(crate) async fn a_model_that_answers_makes_labels_facts_summaries_a_graph_and_a_better_question(place: Place) {
+    let service = Service::start(Mood::Scripted).await;
+    let memory = open(&place, &service).await;
+    tell(&memory).await;
+    assert_eq!(service.server.received_requests().await.unwrap().len(), 0, "no write waits for a model");
+    work(&place, &memory).await;
+    let facts = fact_texts(&memory).await;
+    for word in ["海鲜", "Porto", "Mira lives in Lisbon."] {
+        assert!(facts.iter().any(|fact| fact.contains(word)), "{word}: {facts:?}");
+    }
+    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.iter().map(|s| s.text.as_str()).collect::<Vec<_>>(), [SUMMARY]);
+    assert!(of_kind(&memory, Kind::TURN).await.iter().all(|turn| turn.topic.as_deref() == Some("scripted")));
+    let known = memory.graph().facts(&lin(), &FactQuery::about(["沈砚在哪？"])).await.unwrap();
+    let said = &known.relations[0];
+    assert_eq!((&said.source[..], &said.relation[..], &said.target[..]), ("沈砚", "住在", "青石村"));
+    assert_eq!(said.citation.message_id.as_deref(), Some("m1"));
+    let (question, enhancement) = weak(&service);
+    let found = memory.recall_enhanced(&lin(), question, &enhancement).await.unwrap();
+    assert_eq!((found.layer, found.asked.as_str()), (Layer::Rewritten, "沈砚 青石村"));
+    assert!(found.recall.relevant().next().unwrap().record.text.contains("青石村"));
+    assert_eq!(memory.failures(&lin(), 9).await.unwrap(), []);
+}
+
+/// Makes the service so, and looks at what is there without it and at what comes when it is well again.
+async fn without_it(place: Place, mood: Mood, reason: &str) -> Vec<Failure> {
+    let service = Service::start(mood).await;
+    let memory = open(&place, &service).await;
+    tell(&memory).await;
+    let _ = tokio::time::timeout(Duration::from_millis(1500), memory.drain(&lin(), |_| ())).await;
+    let (first, tried_at) = (memory.failures(&lin(), 9).await.unwrap(), memory_engine::Clock::now(&*place.clock));
+    work(&place, &memory).await;
+
+    // What the rules can do is done.
+    let facts = fact_texts(&memory).await;
+    assert!(facts.len() == 2 && facts.iter().any(|fact| fact.contains("海鲜")), "{facts:?}");
+    let summaries = of_kind(&memory, Kind::SUMMARY).await;
+    assert!(summaries.len() == 1 && summaries[0].text.contains("Porto"), "{summaries:?}");
+    assert!(service.asked("durable facts").await > 0 && service.asked("You summarize").await > 0, "it was asked");
+
+    // The graph is not, and says why.
+    assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 0);
+    let stats = memory.stats(&lin()).await.unwrap();
+    let undone = |counts: &std::collections::BTreeMap<Job, u64>| counts.get(&Job::Graph).copied().unwrap_or_default();
+    assert_eq!(undone(&stats.backlog) + undone(&stats.given_up), 4, "{stats:?}");
+    assert_eq!(stats.backlog.keys().chain(stats.given_up.keys()).filter(|job| **job != Job::Graph).count(), 0);
+    let failures = memory.failures(&lin(), 9).await.unwrap();
+    assert!(failures.iter().any(|one| one.job == Job::Graph && one.reason.contains(reason)), "{failures:?}");
+    let told = format!("{failures:?}");
+    assert!(!told.contains("hunter2") && !told.contains("青石村") && !told.contains("stack trace"), "{told}");
+
+    // Nor is a question rewritten; it finds what it finds by itself.
+    let (question, enhancement) = weak(&service);
+    let found = memory.recall_enhanced(&lin(), question, &enhancement).await.unwrap();
+    assert!(found.layer != Layer::Rewritten, "{found:?}");
+    assert!(found.recall.degraded.iter().any(|one| one.stage == "rewrite" && !one.reason.is_empty()), "{found:?}");
+    assert!(recalled(&memory, &lin(), "海鲜").await.iter().any(|text| text.contains("沈砚")), "found by its words");
+
+    // Nothing is lost: with a service that answers all of it is made, and nothing twice.
+    service.becomes(Mood::Scripted);
+    memory.redigest(&lin()).await.unwrap();
+    work(&place, &memory).await;
+    assert_eq!(of_kind(&memory, Kind::TURN).await.len(), 4);
+    assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 2);
+    let facts = fact_texts(&memory).await;
+    assert!(facts.len() == 3 && facts.iter().any(|fact| fact == "Mira lives in Lisbon."), "{facts:?}");
+    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 1);
+    let stats = memory.stats(&lin()).await.unwrap();
+    assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0), "{stats:?}");
+    let found = memory.recall_enhanced(&lin(), question, &enhancement).await.unwrap();
+    assert_eq!((found.layer, found.recall.degraded.len()), (Layer::Rewritten, 0));
+    let waits = |one: &Failure| one.retry_at.is_none_or(|at| at > tried_at);
+    assert!(first.iter().all(waits), "{first:?}");
+    first
+}
+
+pub(crate) async fn r15_a_model_that_answers_nonsense_is_given_up_for_the_graph_and_told(place: Place) {
+    without_it(place, Mood::Malformed, "JSON").await;
+}
+
+pub(crate) async fn r15_a_model_that_is_busy_is_asked_again_when_it_says(place: Place) {
+    let start = memory_engine::Clock::now(&*place.clock);
+    let first = without_it(place, Mood::Busy, "429").await;
+    let graph = first.iter().find(|one| one.job == Job::Graph).unwrap();
+    assert!(graph.retry_at.unwrap() >= start.after(WAIT), "no sooner than it asks: {graph:?}");
+}
+
+pub(crate) async fn r15_a_model_that_is_broken_leaves_the_rules_and_the_graph_waits(place: Place) {
+    without_it(place, Mood::Broken, "500").await;
+}
+
+pub(crate) async fn r15_a_model_that_is_silent_holds_nobody_up(place: Place) {
+    without_it(place, Mood::Silent, "did not").await;
+}
