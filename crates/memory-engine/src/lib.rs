@@ -20,6 +20,7 @@ mod pipeline;
 mod query;
 mod recall;
 mod retraction;
+mod spaces;
 mod turn;
 pub mod upkeep;
 
@@ -67,4 +68,4 @@ pub use memory_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};
 pub use memory_summarizer as summarizer;
 pub use memory_synonyms as synonyms;
 pub use memory_synonyms::{SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt};
-pub use memory_vector_store::{MemoryVectorStore, VectorStore};
+pub use memory_vector_store::{Generation, Generations, MemoryVectorStore, VectorStore};

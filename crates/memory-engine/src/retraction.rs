@@ -169,7 +169,7 @@ impl MemoryEngine {
         for person in self.are_facts_among(scope, &now).await? {
             self.settle_facts(&person, &[], &[]).await?;
         }
-        for (job, sources) in sources.into_iter().filter(|(job, _)| self.jobs().contains(job)) {
+        for (job, sources) in sources.into_iter().filter(|(job, _)| self.further_jobs().contains(job)) {
             for page in sources.into_iter().collect::<Vec<_>>().chunks(PAGE) {
                 self.records().enqueue(&user, page, job).await?;
             }
@@ -200,7 +200,10 @@ impl MemoryEngine {
                 continue;
             };
             // Summaries are made anew: others may cover by now what they covered.
-            if record.kind == Kind::SUMMARY && record.trust == Trust::Derived && self.jobs().contains(&Job::Summary) {
+            if record.kind == Kind::SUMMARY
+                && record.trust == Trust::Derived
+                && self.further_jobs().contains(&Job::Summary)
+            {
                 continue;
             }
             let mode = PutMode::Update { revision: record.revision };

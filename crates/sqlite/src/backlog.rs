@@ -12,14 +12,23 @@ use crate::{
     statement::Statement,
 };
 
-const FREE: i64 = i64::MIN;
+pub(crate) const FREE: i64 = i64::MIN;
 pub(crate) const GIVEN_UP: i64 = i64::MAX;
 
-/// Queues a job for a record, behind all others and free to be claimed.
+/// Queues a job for a record, behind all others and free to be claimed. What waits for a vector waits for one of each
+/// generation.
 pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO backlog (job, record, leased_until) VALUES (?1, ?2, ?3)")?
         .execute(params![job.as_str(), row, FREE])?;
+    if job == Job::Embedding {
+        connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO backlog (job, record, leased_until)
+                 SELECT o.part, ?2, ?3 FROM origins o WHERE o.part = ?1",
+            )?
+            .execute(params![Job::Reembedding.as_str(), row, FREE])?;
+    }
     Ok(())
 }
 

@@ -14,6 +14,9 @@ pub enum Job {
     Keywords,
     /// Put its vector into the vector store.
     Embedding,
+    /// Put its vector into the generation of vectors that does not serve. Only a store that holds such a generation queues it,
+    /// and by itself: beside every [`Embedding`](Self::Embedding).
+    Reembedding,
     /// Cut it into parts, where it is long.
     Chunks,
     /// Find out its topic, what it names and the feeling it shows.
@@ -28,8 +31,16 @@ pub enum Job {
 
 impl Job {
     /// All of them, in the order in which they are best done.
-    pub const ALL: [Self; 7] =
-        [Self::Keywords, Self::Embedding, Self::Chunks, Self::Metadata, Self::Facts, Self::Graph, Self::Summary];
+    pub const ALL: [Self; 8] = [
+        Self::Keywords,
+        Self::Embedding,
+        Self::Reembedding,
+        Self::Chunks,
+        Self::Metadata,
+        Self::Facts,
+        Self::Graph,
+        Self::Summary,
+    ];
 
     /// Those that every record waits for.
     pub const INDEXING: [Self; 2] = [Self::Keywords, Self::Embedding];
@@ -39,6 +50,7 @@ impl Job {
         match self {
             Self::Keywords => "keywords",
             Self::Embedding => "embedding",
+            Self::Reembedding => "reembedding",
             Self::Chunks => "chunks",
             Self::Metadata => "metadata",
             Self::Facts => "facts",
