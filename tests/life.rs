@@ -12,6 +12,8 @@ mod deletion;
 mod digest;
 #[path = "life/given.rs"]
 mod given;
+#[path = "life/reembedding.rs"]
+mod reembedding;
 #[path = "life/retraction.rs"]
 mod retraction;
 
@@ -48,6 +50,12 @@ fn main() {
         digest::r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew,
         digest::r15_a_model_that_fails_leaves_the_rules_and_nothing_waits,
         digest::r15_what_fails_by_itself_is_given_up_and_told_and_the_others_go_on,
+        reembedding::a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or_empty,
+        reembedding::a2_a_fill_that_is_broken_off_goes_on_where_it_was,
+        reembedding::a2_one_process_fills_while_another_serves_and_that_one_is_told_when_its_vectors_are_gone,
+        reembedding::a2_a_generation_is_given_up_or_kept_to_switch_back,
+        reembedding::a2_an_embedder_that_fails_holds_up_the_new_vectors_and_not_the_old,
+        reembedding::a2_what_cannot_be_embedded_keeps_the_old_vectors_until_that_is_accepted,
         retraction::r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back,
         retraction::r9_the_last_turn_goes_with_what_was_made_from_it,
         retraction::r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it,
