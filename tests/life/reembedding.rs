@@ -58,7 +58,9 @@ impl Embedder for Turned {
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
-        tokio::time::sleep(self.pause).await;
+        if purpose == Purpose::Document {
+            tokio::time::sleep(self.pause).await;
+        }
         if self.away.load(Ordering::Relaxed) {
             return Err(Error::new(ErrorKind::Unavailable, "embed", "the service is away"));
         }
@@ -131,7 +133,10 @@ pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or
     let mut now = old();
     let mut kept = begin(&place, &now, 60).await;
     // Once to another length, and once more to another space of the same length; the tables change places both times.
-    for (round, new) in [shorter(), same_length()].into_iter().enumerate() {
+    for (round, new) in [("a", 64, 5), ("b", 128, 37)].into_iter().enumerate() {
+        let (name, dimensions, turn) = new;
+        let pause = Duration::from_millis(15);
+        let new = Arc::new(Turned { pause, ..Turned::new(name, dimensions, turn) });
         let memory = place.open_in(new.clone(), Some(now.clone()), Mismatch::Refuse, true).await.unwrap();
         let (done, searches, switched) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
         let first = 1000 * (round + 1);
@@ -191,7 +196,8 @@ pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or
             tokio::time::timeout(Duration::from_secs(60), async { tokio::join!(writer, searcher, filling) })
                 .await
                 .expect("it ends");
-        assert!(searches.load(Ordering::Relaxed) > 20 && switched.load(Ordering::Relaxed) > 0);
+        let (searches, switched) = (searches.load(Ordering::Relaxed), switched.load(Ordering::Relaxed));
+        assert!(switched > 0 && searches > switched + 5, "{searches} searches, {switched} by the new one");
         memory.drain(&lin(), |_| ()).await.unwrap();
         assert_eq!(serving(&memory).await, new.space().to_string());
         kept.extend(written);

@@ -104,34 +104,40 @@ impl MemoryEngine {
     /// The first one that concerns a whole job.
     pub(crate) async fn work_all(&self, mut progress: impl FnMut(u64)) -> Result<u64> {
         let _one_at_a_time = self.working().lock().await;
+        let mut jobs = vec![Job::Keywords, Job::Embedding];
+        jobs.extend(self.further_jobs());
+        // Last: whoever is waited for comes before what is done for later.
+        jobs.push(Job::Reembedding);
         let (mut done, mut failure) = (0, None);
-        for job in [Job::Keywords, Job::Embedding, Job::Reembedding].into_iter().chain(self.further_jobs()) {
-            let space = match self.space_for(job).await {
-                Ok(None) if embeds(job) => continue,
-                Ok(space) => space,
-                Err(error) => {
-                    failure.get_or_insert(error);
-                    continue;
+        let mut left = jobs.clone();
+        while let Some(job) = left.first().copied() {
+            let worked = match self.space_for(job).await {
+                Ok(None) if embeds(job) => None,
+                Ok(space) => {
+                    let pending = self.records().backlog(job, self.batch(job, space), LEASE).await?;
+                    if pending.is_empty() { None } else { Some(self.work(job, &pending).await) }
                 }
+                Err(error) => Some(Err(error)),
             };
-            let batch = self.batch(job, space);
-            loop {
-                let pending = self.records().backlog(job, batch, LEASE).await?;
-                if pending.is_empty() {
-                    break;
-                }
-                match self.work(job, &pending).await {
-                    Ok(count) => done += count,
-                    Err(error) => {
-                        failure.get_or_insert(error);
-                        break;
+            match worked {
+                None => _ = left.remove(0),
+                Some(Ok(count)) => {
+                    done += count;
+                    progress(done);
+                    if job == Job::Reembedding {
+                        // There may be very many of these: what has come in meanwhile is done in between.
+                        left = jobs.clone();
                     }
                 }
-                progress(done);
+                Some(Err(error)) => {
+                    failure.get_or_insert(error);
+                    left.remove(0);
+                    jobs.retain(|other| *other != job);
+                }
             }
         }
-        if failure.is_none() {
-            self.spaces().change_when_complete().await?;
+        if let Err(error) = self.spaces().change_when_complete().await {
+            failure.get_or_insert(error);
         }
         failure.map_or(Ok(done), Err)
     }

@@ -13,7 +13,7 @@ use memory_vector_store::{GenerationStore, Generations, Role, VectorEntry, Vecto
 use crate::{
     PostgresStore, backlog, delete, derivations, generations, keyword_search, keywords, origin, put, read, scan,
     scopes::Reach,
-    transaction::{reading, writing},
+    transaction::{Readers, reading, writing},
     vector_search, vectors,
 };
 
@@ -166,12 +166,14 @@ impl GenerationStore for PostgresStore {
 
     async fn role(&self) -> Result<Role> {
         // Not from a replica: who works on what is decided by it.
-        let known = writing!(self, "generations", |connection| generations::known(connection).await)?;
+        let readers = Readers::primary(self);
+        let known = reading!(from readers, "generations", |connection| generations::known(connection).await)?;
         Ok(known.of(self.origin(), "generations").map_err(|failure| failure.into_error("generations"))?.0)
     }
 
     async fn generations(&self) -> Result<Generations> {
-        writing!(self, "generations", |connection| generations::count(connection).await)
+        let readers = Readers::primary(self);
+        reading!(from readers, "generations", |connection| generations::count(connection).await)
     }
 
     async fn begin(&self) -> Result<u64> {
