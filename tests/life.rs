@@ -16,6 +16,8 @@ mod given;
 mod models;
 #[path = "life/profile.rs"]
 mod profile;
+#[path = "life/reembedding.rs"]
+mod reembedding;
 #[path = "life/retraction.rs"]
 mod retraction;
 #[path = "life/story.rs"]
@@ -63,6 +65,12 @@ fn main() {
         models::r15_a_model_that_is_busy_is_asked_again_when_it_says,
         models::r15_a_model_that_is_broken_leaves_the_rules_and_the_graph_waits,
         models::r15_a_model_that_is_silent_holds_nobody_up,
+        reembedding::a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or_empty,
+        reembedding::a2_a_fill_that_is_broken_off_goes_on_where_it_was,
+        reembedding::a2_one_process_fills_while_another_serves_and_that_one_is_told_when_its_vectors_are_gone,
+        reembedding::a2_a_generation_is_given_up_or_kept_to_switch_back,
+        reembedding::a2_an_embedder_that_fails_holds_up_the_new_vectors_and_not_the_old,
+        reembedding::a2_what_cannot_be_embedded_keeps_the_old_vectors_until_that_is_accepted,
         retraction::r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back,
         retraction::r9_the_last_turn_goes_with_what_was_made_from_it,
         retraction::r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it,

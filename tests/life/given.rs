@@ -10,8 +10,8 @@ use std::{
 
 use libtest_mimic::Trial;
 use memory_engine::{
-    Builder, Embedder, HashEmbedder, Kind, ManualClock, MemoryEngine, Record, RecordId, Scope, TextAnalyzer, Timestamp,
-    Turn, index_fingerprint,
+    Builder, Embedder, HashEmbedder, Kind, ManualClock, MemoryEngine, Mismatch, Record, RecordId, Result, Scope,
+    TextAnalyzer, Timestamp, Turn, index_fingerprint,
 };
 use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use sqlx::Connection;
@@ -52,6 +52,37 @@ impl Place {
                 let options = PostgresOptions::clone(options).with_clock(self.clock.clone());
                 let store = Arc::new(PostgresStore::connect(url, options).await.unwrap());
                 builder.stores(store.clone(), store.clone(), store).build().await.unwrap()
+            }
+        }
+    }
+
+    /// Opens it with this embedder, perhaps in another one's place, with a task in the background if it is to have one.
+    pub(crate) async fn open_in(
+        &self,
+        embedder: Arc<dyn Embedder>,
+        replaced: Option<Arc<dyn Embedder>>,
+        mismatch: Mismatch,
+        background: bool,
+    ) -> Result<MemoryEngine> {
+        let mut builder = MemoryEngine::builder().clock(self.clock.clone()).background(background);
+        builder = builder.embedder(embedder.clone()).on_mismatch(mismatch);
+        if let Some(old) = &replaced {
+            builder = builder.replacing(old.clone());
+        }
+        match &self.home {
+            Home::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await,
+            Home::Postgres(url, options, _) => {
+                let mut options = PostgresOptions::clone(options).with_clock(self.clock.clone());
+                options = options.with_mismatch(match mismatch {
+                    Mismatch::Refuse => memory_postgres::Mismatch::Refuse,
+                    Mismatch::Leave => memory_postgres::Mismatch::Leave,
+                    Mismatch::Refill => memory_postgres::Mismatch::Refill,
+                    Mismatch::Rebuild => memory_postgres::Mismatch::Rebuild,
+                });
+                options.space = embedder.space().clone();
+                options.replaced = replaced.map(|old| old.space().clone());
+                let store = Arc::new(PostgresStore::connect(url, options).await?);
+                builder.stores(store.clone(), store.clone(), store).build().await
             }
         }
     }

@@ -8,6 +8,7 @@ pub mod derivations;
 pub mod failures;
 pub mod filter;
 pub mod forwarding;
+pub mod generations;
 pub mod graph;
 pub mod isolation;
 pub mod keyword_scores;
@@ -168,6 +169,11 @@ macro_rules! each_scenario {
                 vectors_are_found_only_within_the_scope,
                 a_senseless_filter_is_refused_by_a_search_for_vectors,
                 a_late_vector_of_a_deleted_record_does_not_come_back,
+            }
+            generations {
+                a_second_generation_is_filled_beside_the_one_that_serves_and_takes_its_place,
+                a_second_generation_that_is_dropped_leaves_nothing_and_makes_room_for_another,
+                a_second_generation_that_is_begun_again_goes_on_and_may_lack_what_was_given_up,
             }
             synonyms {
                 groups_come_back_in_the_order_of_their_terms,

@@ -106,11 +106,12 @@ impl StoreArgs {
         }
     }
 
-    /// Opens a memory that is there and whose indexes may have been made otherwise.
-    pub(crate) async fn open_to_rebuild(&self) -> Result<MemoryEngine> {
+    /// Opens a memory that is there and whose indexes may have been made otherwise: terms are made anew, and vectors of this
+    /// embedder beside the old ones.
+    pub(crate) async fn open_to_refill(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
         place::must_exist(&database).await?;
-        let builder = self.builder(&database).await?.on_mismatch(Mismatch::Rebuild).background(false);
+        let builder = self.builder(&database).await?.on_mismatch(Mismatch::Refill).background(false);
         builder.build().await.with_context(|| database.to_string())
     }
 }

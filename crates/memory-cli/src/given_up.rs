@@ -25,6 +25,9 @@ pub(crate) fn told(job: Job, count: u64, reason: Option<&String>) -> String {
 fn cure(job: Job) -> &'static str {
     match job {
         Job::Keywords | Job::Embedding => "`memory reindex` has it tried again",
+        Job::Reembedding => {
+            "`memory reindex` with the embedder that was changed to has it tried again, and `--lacking N` does without"
+        }
         Job::Chunks | Job::Metadata | Job::Facts | Job::Summary | Job::Profile => {
             "`memory digest --digest rules` (or by the service that is to do it) has it tried again"
         }

@@ -47,15 +47,39 @@ pub(crate) async fn work(
     what: &str,
     mut told: impl FnMut(Progress),
 ) -> memory_engine::Result<u64> {
-    let bar = progress(0, &format!("{what:<9} {{wide_bar}} {{pos}}/{{len}} {{per_sec}} {{eta}}"));
+    let bar = work_bar(what);
     let done = engine.drain(scope, |progress| {
-        bar.set_length(progress.total);
-        bar.set_position(progress.done);
+        show(&bar, progress);
         told(progress);
     });
     let done = done.await;
     bar.finish_and_clear();
     done
+}
+
+/// Waits until a change of embedder is done, with a bar, and tells how far it is.
+pub(crate) async fn change_over(
+    engine: &MemoryEngine,
+    lacking: u64,
+    mut told: impl FnMut(Progress),
+) -> memory_engine::Result<bool> {
+    let bar = work_bar("embedding");
+    let over = engine.change_over(lacking, |progress| {
+        show(&bar, progress);
+        told(progress);
+    });
+    let over = over.await;
+    bar.finish_and_clear();
+    over
+}
+
+fn work_bar(what: &str) -> ProgressBar {
+    progress(0, &format!("{what:<9} {{wide_bar}} {{pos}}/{{len}} {{per_sec}} {{eta}}"))
+}
+
+fn show(bar: &ProgressBar, progress: Progress) {
+    bar.set_length(progress.total);
+    bar.set_position(progress.done);
 }
 
 /// Waits until everything is indexed, and gives how many vectors are not: where the embedder or the model that reads for

@@ -5,6 +5,7 @@
 
 mod desk;
 mod digesting;
+mod refilling;
 mod shop;
 
 use std::env;
@@ -96,6 +97,7 @@ fn main() {
         a_server_is_migrated_and_looked_at,
         a_store_goes_to_a_server_and_back_whole,
         a_digest_that_is_killed_again_and_again_ends_complete,
+        a_change_of_embedder_that_is_killed_goes_on_where_it_was,
     ];
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -142,6 +144,10 @@ fn a_server_is_migrated_and_looked_at(server: &Server) {
 
 fn a_digest_that_is_killed_again_and_again_ends_complete(server: &Server) {
     digesting::ends_complete(&[("MEMORY_DB", &server.url)]);
+}
+
+fn a_change_of_embedder_that_is_killed_goes_on_where_it_was(server: &Server) {
+    Runtime::new().unwrap().block_on(refilling::ends_complete(&[("MEMORY_DB", &server.url)]));
 }
 
 fn a_store_goes_to_a_server_and_back_whole(server: &Server) {

@@ -24,6 +24,8 @@ pub struct Checkup {
     pub analyzer: Option<String>,
     /// The space of the vectors; `None` when there never were any.
     pub space: Option<String>,
+    /// The space of the generation of vectors that does not serve, where there is one.
+    pub second_space: Option<String>,
     /// How many of what is stored, by the names of things.
     pub counts: BTreeMap<String, u64>,
     /// What waits for each job.

@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 use memory_core::{Error, ErrorKind, Failure, Job, Pending, Result, Timestamp};
 use memory_summarizer::is_said;
 
-use crate::{MemoryEngine, engine};
+use crate::{MemoryEngine, engine, spaces::Space};
 
 pub(crate) use indexing::indexed_text;
 pub(crate) use profile::ProfileKeeper;
@@ -66,6 +66,11 @@ fn delay(failures: u32) -> Duration {
     FIRST_RETRY.saturating_mul(2_u32.saturating_pow(failures.min(16))).min(LAST_RETRY)
 }
 
+/// Whether a job makes vectors.
+fn embeds(job: Job) -> bool {
+    matches!(job, Job::Embedding | Job::Reembedding)
+}
+
 /// Tells that a model had no part in what it should have had, and why. The rules have done its work.
 fn told(part: &'static str, degraded: Option<&Error>) {
     if let Some(error) = degraded {
@@ -102,22 +107,40 @@ impl MemoryEngine {
     /// The first one that concerns a whole job.
     pub(crate) async fn work_all(&self, mut progress: impl FnMut(u64)) -> Result<u64> {
         let _one_at_a_time = self.working().lock().await;
+        let mut jobs = vec![Job::Keywords, Job::Embedding];
+        jobs.extend(self.further_jobs());
+        // Last: whoever is waited for comes before what is done for later.
+        jobs.push(Job::Reembedding);
         let (mut done, mut failure) = (0, None);
-        for job in self.jobs() {
-            loop {
-                let pending = self.records().backlog(job, self.batch(job), LEASE).await?;
-                if pending.is_empty() {
-                    break;
+        let mut left = jobs.clone();
+        while let Some(job) = left.first().copied() {
+            let worked = match self.space_for(job).await {
+                Ok(None) if embeds(job) => None,
+                Ok(space) => {
+                    let pending = self.records().backlog(job, self.batch(job, space), LEASE).await?;
+                    if pending.is_empty() { None } else { Some(self.hold(&pending, self.work(job, &pending)).await) }
                 }
-                match self.hold(&pending, self.work(job, &pending)).await {
-                    Ok(count) => done += count,
-                    Err(error) => {
-                        failure.get_or_insert(error);
-                        break;
+                Err(error) => Some(Err(error)),
+            };
+            match worked {
+                None => _ = left.remove(0),
+                Some(Ok(count)) => {
+                    done += count;
+                    progress(done);
+                    if job == Job::Reembedding {
+                        // There may be very many of these: what has come in meanwhile is done in between.
+                        left = jobs.clone();
                     }
                 }
-                progress(done);
+                Some(Err(error)) => {
+                    failure.get_or_insert(error);
+                    left.remove(0);
+                    jobs.retain(|other| *other != job);
+                }
             }
+        }
+        if let Err(error) = self.spaces().change_when_complete().await {
+            failure.get_or_insert(error);
         }
         failure.map_or(Ok(done), Err)
     }
@@ -136,6 +159,11 @@ impl MemoryEngine {
             done = work => done,
             never = hide => never,
         }
+    }
+
+    /// The space that a job embeds in; `None` for one that is for another process, or that embeds nothing.
+    async fn space_for(&self, job: Job) -> Result<Option<&Space>> {
+        if embeds(job) { self.spaces().working_on(job).await } else { Ok(None) }
     }
 
     /// Does a job for a batch; when that fails by the fault of one of them, for one after the other. Counts what was done.
@@ -198,7 +226,7 @@ impl MemoryEngine {
         let mut done: Vec<_> = pending.iter().map(Pending::done).collect();
         // What was queued with everything else and is nothing that was said is done with.
         let said: Vec<Pending>;
-        let pending = if Job::INDEXING.contains(&job) {
+        let pending = if job == Job::Keywords || embeds(job) {
             pending
         } else {
             said = pending.iter().filter(|one| is_said(&one.record)).cloned().collect();
@@ -206,7 +234,14 @@ impl MemoryEngine {
         };
         match job {
             Job::Keywords => self.index_terms(pending).await?,
-            Job::Embedding => self.index_vectors(pending).await?,
+            Job::Embedding | Job::Reembedding => {
+                // Asked after these were claimed: what is acknowledged now was claimed for the vectors that are written now.
+                let space = self.space_for(job).await?.ok_or_else(|| {
+                    let message = "the store has just changed over to another embedder; it will be tried again";
+                    Error::new(ErrorKind::Unavailable, "embed", message)
+                })?;
+                self.index_vectors(space, pending).await?;
+            }
             Job::Chunks => {
                 if let Some(chunker) = &digest.chunker {
                     self.cut(chunker, pending).await?;

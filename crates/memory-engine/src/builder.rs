@@ -17,6 +17,7 @@ use crate::{
     dates::index_fingerprint,
     engine::{Parts, Stores},
     entity_graph::GraphParts,
+    spaces::{Space, Spaces},
 };
 
 /// From which weight on an embedder is so dear that its vectors are worth keeping.
@@ -28,6 +29,7 @@ const WORTH_KEEPING: f64 = 0.1;
 pub struct Builder {
     backend: Backend,
     embedder: Arc<dyn Embedder>,
+    replaced: Option<Arc<dyn Embedder>>,
     reranker: Option<Arc<dyn Reranker>>,
     analyzer: Arc<dyn Analyzer>,
     clock: Arc<dyn Clock>,
@@ -67,6 +69,11 @@ pub enum Mismatch {
     /// Open it and leave its indexes as they are: records can be read, and whatever needs an index that does not fit fails
     /// with `SchemaMismatch`.
     Leave,
+    /// Begin a second generation of vectors beside those of the other embedder, or go on with it. Whoever has that embedder goes
+    /// on searching by it until the new vectors are complete; then the store changes over. See
+    /// [`MemoryEngine::change_over`]. An index of terms is emptied and queued to be made anew. A third-party store has to bring
+    /// what this needs.
+    Refill,
     /// Empty the indexes concerned and queue every record to be indexed anew.
     Rebuild,
 }
@@ -76,6 +83,7 @@ impl Default for Builder {
         Self {
             backend: Backend::Memory,
             embedder: Arc::new(HashEmbedder::default()),
+            replaced: None,
             reranker: None,
             analyzer: Arc::new(TextAnalyzer),
             clock: Arc::new(SystemClock),
@@ -136,6 +144,15 @@ impl Builder {
     /// Makes vectors with this; the hash embedder, unless told otherwise.
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = embedder;
+        self
+    }
+
+    /// Takes the place of another embedder: a store whose vectors are `old`'s is filled with those of the new one in the
+    /// background, goes by the old ones until the new ones are complete, and then changes over, all while it is written and
+    /// searched. Records that come in meanwhile get both. The old ones stay until
+    /// [`MemoryEngine::drop_second_generation`].
+    pub fn replacing(mut self, old: Arc<dyn Embedder>) -> Self {
+        self.replaced = Some(old);
         self
     }
 
@@ -229,12 +246,16 @@ impl Builder {
         let runtime = tokio::runtime::Handle::try_current().map_err(outside)?;
         let space = self.embedder.space().clone();
         // What is cheaper to make than to look up is not kept.
-        let embedder = match self.embedding_cache {
-            bytes if bytes > 0 && self.embedder.semantic_weight() >= WORTH_KEEPING => {
-                Arc::new(CachedEmbedder::new(self.embedder, bytes))
+        let cached = |embedder: Arc<dyn Embedder>| -> Arc<dyn Embedder> {
+            match self.embedding_cache {
+                bytes if bytes > 0 && embedder.semantic_weight() >= WORTH_KEEPING => {
+                    Arc::new(CachedEmbedder::new(embedder, bytes))
+                }
+                _ => embedder,
             }
-            _ => self.embedder,
         };
+        let embedder = cached(self.embedder);
+        let replaced = self.replaced.filter(|old| *old.space() != space).map(cached);
         let analyzed_by = index_fingerprint(self.analyzer.as_ref());
         let in_memory = || -> Arc<dyn SynonymStore> { Arc::new(MemorySynonymStore::new()) };
         let graph_in_memory = || -> Arc<dyn GraphStore> { Arc::new(MemoryGraphStore::new()) };
@@ -251,13 +272,15 @@ impl Builder {
             #[cfg(feature = "sqlite")]
             Backend::Sqlite(path) => {
                 use memory_sqlite::{Mismatch as OnMismatch, SqliteOptions, SqliteStore};
-                let options = SqliteOptions::new(space.clone(), analyzed_by)
+                let mut options = SqliteOptions::new(space.clone(), analyzed_by)
                     .with_clock(Arc::clone(&self.clock))
                     .with_mismatch(match self.mismatch {
                         Mismatch::Refuse => OnMismatch::Refuse,
                         Mismatch::Leave => OnMismatch::Leave,
+                        Mismatch::Refill => OnMismatch::Refill,
                         Mismatch::Rebuild => OnMismatch::Rebuild,
                     });
+                options.replaced = replaced.as_ref().map(|old| old.space().clone());
                 let store = Arc::new(SqliteStore::open(path, options).await?);
                 let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
                 (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
@@ -265,13 +288,15 @@ impl Builder {
             #[cfg(feature = "postgres")]
             Backend::Postgres(Address(url)) => {
                 use memory_postgres::{Mismatch as OnMismatch, PostgresOptions, PostgresStore};
-                let options = PostgresOptions::new(space.clone(), analyzed_by)
+                let mut options = PostgresOptions::new(space.clone(), analyzed_by)
                     .with_clock(Arc::clone(&self.clock))
                     .with_mismatch(match self.mismatch {
                         Mismatch::Refuse => OnMismatch::Refuse,
                         Mismatch::Leave => OnMismatch::Leave,
+                        Mismatch::Refill => OnMismatch::Refill,
                         Mismatch::Rebuild => OnMismatch::Rebuild,
                     });
+                options.replaced = replaced.as_ref().map(|old| old.space().clone());
                 let store = Arc::new(PostgresStore::connect(&url, options).await?);
                 let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
                 (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
@@ -289,6 +314,13 @@ impl Builder {
             let message = format!("the vector store holds {}, the embedder makes {space}", stores.vectors.space());
             return Err(Error::new(ErrorKind::DimensionMismatch, "build", message));
         }
+        // A store without generations has no vectors of another embedder.
+        let changes = self.mismatch == Mismatch::Refill || replaced.is_some();
+        let replaced = replaced.zip(stores.vectors.generations());
+        let replaced =
+            replaced.map(|(embedder, store)| Space { vectors: store.beside(embedder.space().clone()), embedder });
+        let wanted = Space { embedder, vectors: Arc::clone(&stores.vectors) };
+        let spaces = Spaces::new(wanted, replaced, changes).await?;
         let synonyms = self.synonyms.unwrap_or(synonyms);
         let thesaurus = SharedThesaurus::new(synonyms, Arc::clone(&self.analyzer), Arc::clone(&self.clock));
         let graph = GraphParts { store: self.graph_store.unwrap_or(graph), extractor: self.graph_extractor };
@@ -297,7 +329,7 @@ impl Builder {
             graph,
             thesaurus,
             scene_policy: self.scene_policy,
-            embedder,
+            spaces,
             reranker: self.reranker,
             analyzer: self.analyzer,
             clock: self.clock,

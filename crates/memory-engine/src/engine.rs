@@ -22,6 +22,7 @@ use crate::{
     entity_graph::GraphParts,
     lag::Lags,
     pipeline,
+    spaces::{Space, Spaces},
 };
 
 /// How far ahead of the clock a record may have occurred: clocks and zones differ, but not by more than a day.
@@ -63,7 +64,7 @@ struct Inner {
 pub(crate) struct Parts {
     pub(crate) stores: Stores,
     pub(crate) graph: GraphParts,
-    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) spaces: Spaces,
     pub(crate) reranker: Option<Arc<dyn Reranker>>,
     pub(crate) analyzer: Arc<dyn Analyzer>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -312,9 +313,9 @@ impl MemoryEngine {
         &self.inner.parts.options
     }
 
-    /// What makes its vectors.
+    /// What makes its vectors: the one that takes another's place, from the moment on when its vectors serve.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
-        &self.inner.parts.embedder
+        &self.spaces().serving().embedder
     }
 
     /// What judges its candidates, if anything does.
@@ -350,21 +351,24 @@ impl MemoryEngine {
         &self.inner.parts.stores.keywords
     }
 
+    /// The vectors that serve.
     pub(crate) fn vectors(&self) -> &Arc<dyn VectorStore> {
-        &self.inner.parts.stores.vectors
+        &self.spaces().serving().vectors
     }
 
-    /// What this engine does in the background.
-    pub(crate) fn jobs(&self) -> Vec<Job> {
+    pub(crate) fn spaces(&self) -> &Spaces {
+        &self.inner.parts.spaces
+    }
+
+    /// What this engine does in the background beside indexing.
+    pub(crate) fn further_jobs(&self) -> Vec<Job> {
         let graph = self.graph_parts().extractor.as_ref().map(|_| Job::Graph);
-        Job::INDEXING.into_iter().chain(graph).chain(self.digest().jobs()).collect()
+        graph.into_iter().chain(self.digest().jobs()).collect()
     }
 
     /// What the background is to do for a record beside indexing it.
     pub(crate) fn jobs_for(&self, record: &Record) -> Vec<Job> {
-        let mut jobs = self.jobs();
-        jobs.retain(|job| !Job::INDEXING.contains(job));
-        if is_said(record) { jobs } else { Vec::new() }
+        if is_said(record) { self.further_jobs() } else { Vec::new() }
     }
 
     /// What the background makes of turns.
@@ -377,11 +381,13 @@ impl MemoryEngine {
         self.inner.wake.notify_one();
     }
 
-    /// How many records a job takes at once.
-    pub(crate) fn batch(&self, job: Job) -> usize {
+    /// How many records a job takes at once; one that embeds does it in this space.
+    pub(crate) fn batch(&self, job: Job, space: Option<&Space>) -> usize {
         const BATCH: usize = 256;
         match job {
-            Job::Embedding => BATCH.min(self.embedder().max_batch().max(1)),
+            Job::Embedding | Job::Reembedding => {
+                BATCH.min(space.map_or(BATCH, |space| space.embedder.max_batch().max(1)))
+            }
             Job::Keywords => BATCH,
             Job::Chunks => 32,
             // What a model may be asked about at once.
@@ -420,9 +426,14 @@ impl MemoryEngine {
         off_runtime("analyze", move || texts.iter().map(|text| analyzer.document(text)).collect()).await
     }
 
-    /// Embeds; long texts off the runtime, since an embedder that computes in the process may take long over them.
+    /// Embeds in the space that serves.
     pub(crate) async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Embedding>> {
-        let embedder = Arc::clone(self.embedder());
+        self.embed_in(self.spaces().serving(), texts, purpose).await
+    }
+
+    /// Embeds; long texts off the runtime, since an embedder that computes in the process may take long over them.
+    pub(crate) async fn embed_in(&self, space: &Space, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Embedding>> {
+        let embedder = Arc::clone(&space.embedder);
         let long = texts.iter().map(String::len).sum::<usize>() > LONG;
         let embed = async move {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -25,13 +25,13 @@ pub(crate) use plan::named_time;
 
 pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
     let view = engine.view(scope).await?;
-    let plan = Plan::new(engine, query, view.filter)?;
+    let mut plan = Plan::new(engine, query, view.filter)?;
     let scope = &view.scope;
     let mut trace = Trace::new(plan.options.deadline);
     if query.scene.as_ref().is_some_and(|scene| !engine.scene_policy().recalls(scene)) {
         return Ok(trace.into_recall(Vec::new()));
     }
-    let candidates = candidates(engine, scope, &plan, &mut trace).await?;
+    let candidates = candidates(engine, scope, &mut plan, &mut trace).await?;
     let started = Instant::now();
     let hits = select::hits(engine, scope, &plan, &mut trace, candidates).await?;
     trace.took(Stage::Fetch.name(), started);
@@ -42,7 +42,7 @@ pub(crate) async fn recall(engine: &MemoryEngine, scope: &Scope, query: &RecallQ
 async fn candidates(
     engine: &MemoryEngine,
     scope: &Scope,
-    plan: &Plan<'_>,
+    plan: &mut Plan<'_>,
     trace: &mut Trace,
 ) -> Result<Vec<Candidate>> {
     let started = Instant::now();
@@ -57,6 +57,14 @@ async fn candidates(
         trace.limit(Stage::Vector, arms::vector(engine, scope, plan)),
         trace.limit(Stage::Graph, graph::search(engine, scope, plan)),
     );
+    let vector = match vector {
+        // The store has changed over to the other embedder meanwhile.
+        Err(e) if e.kind() == ErrorKind::SchemaMismatch && engine.spaces().turn_from(&plan.space) => {
+            plan.space = engine.spaces().serving().clone();
+            trace.limit(Stage::Vector, arms::vector(engine, scope, plan)).await
+        }
+        vector => vector,
+    };
     trace.or_nothing(Stage::Synonyms, thesaurus);
     trace.took("arms", started);
     let late = |e: &memory_core::Error| e.kind() == ErrorKind::Timeout;
@@ -68,7 +76,7 @@ async fn candidates(
     };
     let (keyword, vector) = (trace.or_nothing(Stage::Keyword, keyword), trace.or_nothing(Stage::Vector, vector));
     let graph = trace.or_nothing(Stage::Graph, graph);
-    let mut candidates = arms::fused(engine, plan, keyword, vector, graph);
+    let mut candidates = arms::fused(plan, keyword, vector, graph);
     if plan.query.arms != Arms::All || candidates.is_empty() {
         return Ok(candidates);
     }

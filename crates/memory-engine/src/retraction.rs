@@ -171,7 +171,7 @@ impl MemoryEngine {
         for person in self.are_facts_among(scope, &now).await? {
             self.settle_facts(&person, &[], &[]).await?;
         }
-        for (job, sources) in sources.into_iter().filter(|(job, _)| self.jobs().contains(job)) {
+        for (job, sources) in sources.into_iter().filter(|(job, _)| self.further_jobs().contains(job)) {
             for page in sources.into_iter().collect::<Vec<_>>().chunks(PAGE) {
                 self.records().enqueue(&user, page, job).await?;
             }
@@ -203,7 +203,7 @@ impl MemoryEngine {
             };
             // Summaries and profiles are made anew: others may cover by now what they covered.
             let made = record.kind == Kind::SUMMARY && record.trust == Trust::Derived;
-            if (made && self.jobs().contains(&Job::Summary)) || self.keeps_profile(&record) {
+            if (made && self.further_jobs().contains(&Job::Summary)) || self.keeps_profile(&record) {
                 continue;
             }
             let mode = PutMode::Update { revision: record.revision };

@@ -3,16 +3,18 @@
 //! What is here serves all tenants, as migrations do: it is no part of any contract.
 
 use memory_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
-use sqlx::{Connection, PgConnection, Row};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::{
     backlog::GIVEN_UP,
     failure::Failure,
+    generations::{self, Table},
     migration,
     options::PostgresOptions,
     origin,
     records::indexed,
     server::{Secret, Server},
+    vector_index::{self, VectorIndex},
 };
 
 /// What is counted, by name.
@@ -127,8 +129,17 @@ async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
     checkup.partitions = partitions;
     checkup.analyzer = origin::made_by(connection, Job::Keywords.as_str()).await?;
     checkup.space = origin::made_by(connection, Job::Embedding.as_str()).await?;
+    // The statements name the first table of vectors; the one that serves may be the second.
+    let known = if schema >= 7 { Some(generations::known(connection).await?) } else { None };
+    let table = known.as_ref().map_or(Table::First, |known| known.table);
+    let of_serving = |sql: &str| sql.replace("FROM vectors", &format!("FROM {}", table.name()));
     for (name, sql) in COUNTS {
-        checkup.counts.insert(name.to_owned(), count(connection, sql).await?);
+        checkup.counts.insert(name.to_owned(), count(connection, &of_serving(sql)).await?);
+    }
+    if let Some(second) = known.and_then(|known| known.second) {
+        let vectors = format!("SELECT count(*) FROM {}", table.other().name());
+        checkup.counts.insert("vectors of the second generation".to_owned(), count(connection, &vectors).await?);
+        checkup.second_space = Some(second);
     }
     if schema >= 2 {
         let groups = count(connection, "SELECT count(*) FROM synonym_map").await?;
@@ -158,7 +169,7 @@ async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
         checkup.waiting.insert(job, Waiting::new(count(0)?, oldest).with_given_up(count(2)?));
     }
     for (sql, what) in FAULTS {
-        let found = count(connection, sql).await?;
+        let found = count(connection, &of_serving(sql)).await?;
         checkup.blame(found, what);
     }
     for index in INDEXES {
@@ -167,18 +178,20 @@ async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
             checkup.problems.push(format!("the index {index} is missing; restore the schema from a backup"));
         }
     }
-    let nearness = origin::made_by(connection, "vector index").await?;
-    let there = "SELECT to_regclass('vectors_by_nearness') IS NOT NULL";
-    let there = sqlx::query_scalar::<_, bool>(there).fetch_one(connection).await?;
+    let nearness = VectorIndex::noted(connection, table).await?;
+    let there = sqlx::query_scalar::<_, bool>("SELECT to_regclass($1) IS NOT NULL").bind(vector_index::name(table));
+    let there = there.fetch_one(connection).await?;
     if nearness.is_some_and(|definition| definition != "none") && !there {
+        let name = vector_index::name(table);
         let missing =
-            "the index vectors_by_nearness is missing; delete its row from the table origins and open the database";
-        checkup.problems.push(missing.to_owned());
+            format!("the index {name} is missing; delete its row from the table origins and open the database");
+        checkup.problems.push(missing);
     }
     Ok(checkup)
 }
 
-async fn count(connection: &mut PgConnection, sql: &'static str) -> Result<u64, Failure> {
-    let count: i64 = sqlx::query_scalar(sql).fetch_one(connection).await?;
+async fn count(connection: &mut PgConnection, sql: &str) -> Result<u64, Failure> {
+    // Put together from the texts of this file.
+    let count: i64 = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection).await?;
     Ok(u64::try_from(count).unwrap_or_default())
 }

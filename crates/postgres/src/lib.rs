@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod filter_sql;
 mod fuzzy;
+mod generations;
 mod graph;
 mod graph_walk;
 mod keyword_search;

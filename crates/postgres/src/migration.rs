@@ -1,10 +1,12 @@
 //! The schema and its versions.
 
 use memory_core::{Error, ErrorKind, Result};
+use memory_vector_store::Role;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
     failure::Failure,
+    generations,
     options::{Mismatch, PostgresOptions},
     origin::Origin,
     server::{Secret, Server},
@@ -31,14 +33,15 @@ macro_rules! migration {
 }
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [Migration; 7] = [
+const MIGRATIONS: [Migration; 8] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
     migration!("0004_life"),
     migration!("0005_graph"),
     migration!("0006_companion"),
-    migration!("0007_waiting"),
+    migration!("0007_generations"),
+    migration!("0008_waiting"),
 ];
 
 /// What stands in a migration where a table is spread over partitions, if that is asked for.
@@ -138,8 +141,10 @@ pub(crate) async fn settle(
     let mut connection = locked(server, options).await?;
     up(&mut connection, options).await?;
     origin.settle(&mut connection, options.mismatch).await?;
-    if options.mismatch != Mismatch::Leave {
-        index.settle(&mut connection).await?;
+    if options.mismatch != Mismatch::Leave
+        && let Ok((Role::Serving, table)) = generations::known(&mut connection).await?.of(origin, "connect")
+    {
+        index.settle(&mut connection, table).await?;
     }
     unlock(connection).await
 }

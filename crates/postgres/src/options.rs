@@ -25,6 +25,9 @@ pub struct PostgresOptions {
     pub statement_timeout: Duration,
     /// What to do about a database that was made with another space or analyzer; [`Mismatch::Refuse`] unless set.
     pub mismatch: Mismatch,
+    /// The space of the embedder that this one takes the place of: a database of that space is dealt with as
+    /// [`Mismatch::Refill`] does.
+    pub replaced: Option<EmbeddingSpace>,
     /// Where the tables are; the connection's own schema (as a rule `public`) unless set. It is made when it is not there.
     pub schema: Option<String>,
     /// Over how many hash partitions a *new* database spreads each table; 0, plain tables, unless set.
@@ -46,6 +49,10 @@ pub enum Mismatch {
     /// Open it and leave its indexes as they are. Its records can be read; what needs an index that does not fit fails with
     /// `SchemaMismatch`.
     Leave,
+    /// Begin a second generation of vectors beside those that do not fit, or go on with it: searches go by the old one until
+    /// [`GenerationStore::switch`](memory_vector_store::GenerationStore::switch). Terms are dealt with as
+    /// [`Rebuild`](Self::Rebuild) does.
+    Refill,
     /// Empty the indexes that do not fit any more and queue every active record for them, in one transaction.
     Rebuild,
 }
@@ -64,6 +71,7 @@ impl PostgresOptions {
             connect_timeout: Duration::from_secs(10),
             statement_timeout: Duration::from_secs(30),
             mismatch: Mismatch::Refuse,
+            replaced: None,
             schema: None,
             partitions: 0,
             half_precision: false,
@@ -104,6 +112,13 @@ impl PostgresOptions {
     #[must_use]
     pub fn with_mismatch(mut self, mismatch: Mismatch) -> Self {
         self.mismatch = mismatch;
+        self
+    }
+
+    /// Takes the place of the embedder of that space.
+    #[must_use]
+    pub fn with_replaced(mut self, space: EmbeddingSpace) -> Self {
+        self.replaced = Some(space);
         self
     }
 

@@ -1,12 +1,12 @@
 //! What the derived tables were made with.
 
-use memory_core::{Clock, Error, ErrorKind, Index, SystemClock};
+use memory_core::{Clock, EmbeddingSpace, Error, ErrorKind, Index, SystemClock};
 use sqlx::PgConnection;
 
 use crate::{
     backlog,
     failure::Failure,
-    keywords,
+    generations, keywords,
     options::{Mismatch, PostgresOptions},
     vectors,
 };
@@ -16,12 +16,29 @@ use crate::{
 pub(crate) struct Origin {
     analyzer: String,
     space: String,
+    /// The space that may serve while vectors of this process' own are made.
+    replaced: Option<String>,
 }
 
 impl Origin {
     /// Those of the options.
     pub(crate) fn of(options: &PostgresOptions) -> Self {
-        Self { analyzer: options.analyzer.clone(), space: options.space.to_string() }
+        let replaced = options.replaced.as_ref().map(ToString::to_string);
+        Self { analyzer: options.analyzer.clone(), space: options.space.to_string(), replaced }
+    }
+
+    /// The same with another space.
+    pub(crate) fn in_space(&self, space: &EmbeddingSpace) -> Self {
+        Self { space: space.to_string(), replaced: None, ..self.clone() }
+    }
+
+    pub(crate) fn space(&self) -> &str {
+        &self.space
+    }
+
+    /// Whether vectors that were made in the space `found` get a second generation beside them.
+    pub(crate) fn refills(&self, found: &str, mismatch: Mismatch) -> bool {
+        found != self.space && (mismatch == Mismatch::Refill || self.replaced.as_deref() == Some(found))
     }
 
     fn of_index(&self, index: Index) -> &str {
@@ -36,17 +53,22 @@ impl Origin {
     pub(crate) fn check(&self, index: Index, found: Option<&str>, operation: &'static str) -> Result<(), Failure> {
         match found {
             Some(found) if found == self.of_index(index) => Ok(()),
-            found => Err(self.mismatch(index, found.unwrap_or("nothing"), operation).into()),
+            found => Err(self.mismatch(index, found, operation).into()),
         }
     }
 
-    fn mismatch(&self, index: Index, found: &str, operation: &'static str) -> Error {
-        let what = match index {
-            Index::Keywords => "the keyword index was made by the analyzer",
-            Index::Embedding => "the vectors were made in the embedding space",
+    /// The error of whoever comes with another analyzer or embedder than the database was made with.
+    pub(crate) fn mismatch(&self, index: Index, found: Option<&str>, operation: &'static str) -> Error {
+        let (found, wanted) = (found.unwrap_or("nothing"), self.of_index(index));
+        let message = match index {
+            Index::Keywords => format!(
+                "the keyword index was made by the analyzer '{found}', and '{wanted}' is in use now; run `memory reindex`"
+            ),
+            Index::Embedding => format!(
+                "the vectors were made in the embedding space '{found}', and '{wanted}' is in use now; run `memory reindex` \
+                 with the embedder of '{wanted}', while others go on searching, or open it with that of '{found}'"
+            ),
         };
-        let wanted = self.of_index(index);
-        let message = format!("{what} '{found}', and '{wanted}' is in use now; run `memory reindex`");
         Error::new(ErrorKind::SchemaMismatch, operation, message)
     }
 
@@ -67,13 +89,22 @@ impl Origin {
                 Some(found) if found == self.of_index(index) => {}
                 None => write(connection, index.job().as_str(), self.of_index(index)).await?,
                 Some(_) if mismatch == Mismatch::Leave => {}
+                Some(found) if index == Index::Embedding && self.refills(&found, mismatch) => {}
                 Some(found) if mismatch == Mismatch::Refuse => {
-                    return Err(self.mismatch(index, &found, "connect").into());
+                    return Err(match index {
+                        Index::Keywords => self.mismatch(index, Some(&found), "connect"),
+                        Index::Embedding => generations::known(connection).await?.refusal(self, "connect"),
+                    }
+                    .into());
                 }
                 Some(_) => {
                     match index {
                         Index::Keywords => keywords::clear(connection).await?,
-                        Index::Embedding => vectors::clear(connection).await?,
+                        Index::Embedding => {
+                            generations::drop_second(connection).await?;
+                            let table = generations::known(connection).await?.table;
+                            vectors::clear(connection, table).await?;
+                        }
                     }
                     backlog::requeue_all(connection, index.job(), SystemClock.now()).await?;
                     write(connection, index.job().as_str(), self.of_index(index)).await?;

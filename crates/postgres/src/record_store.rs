@@ -1,6 +1,6 @@
 //! The contracts, each call handed to a connection.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use memory_core::{
@@ -8,12 +8,12 @@ use memory_core::{
     RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use memory_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
-    PostgresStore, backlog, delete, derivations, keyword_search, keywords, origin, put, read, scan,
+    PostgresStore, backlog, delete, derivations, generations, keyword_search, keywords, origin, put, read, scan,
     scopes::Reach,
-    transaction::{reading, writing},
+    transaction::{Readers, reading, writing},
     vector_search, vectors,
 };
 
@@ -143,11 +143,7 @@ impl VectorStore for PostgresStore {
             scope.authorize("vector upsert", &entry.record.scope)?;
             self.embedding_space().check("vector upsert", &entry.embedding)?;
         }
-        writing!(self, "vector upsert", |connection| {
-            let made_by = origin::made_by(connection, Job::Embedding.as_str()).await?;
-            self.origin().check(Index::Embedding, made_by.as_deref(), "vector upsert")?;
-            vectors::upsert(connection, entries).await
-        })
+        writing!(self, "vector upsert", |connection| { vectors::upsert(connection, self.origin(), entries).await })
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
@@ -161,5 +157,47 @@ impl VectorStore for PostgresStore {
         reading!(self, "vector search", |connection| {
             vector_search::search(connection, self.origin(), self.index(), scope, query).await
         })
+    }
+
+    fn generations(&self) -> Option<&dyn GenerationStore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl GenerationStore for PostgresStore {
+    fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
+        Arc::new(self.in_space(space))
+    }
+
+    async fn role(&self) -> Result<Role> {
+        // Not from a replica: who works on what is decided by it.
+        let readers = Readers::primary(self);
+        let known = reading!(from readers, "generations", |connection| generations::known(connection).await)?;
+        Ok(known.of(self.origin(), "generations").map_err(|failure| failure.into_error("generations"))?.0)
+    }
+
+    async fn generations(&self) -> Result<Generations> {
+        let readers = Readers::primary(self);
+        reading!(from readers, "generations", |connection| generations::count(connection).await)
+    }
+
+    async fn begin(&self) -> Result<u64> {
+        writing!(self, "reindex", |connection| { generations::begin(connection, self.origin(), self.index()).await })?;
+        writing!(self, "reindex", |connection| generations::queue_missing(connection, self.origin()).await)
+    }
+
+    async fn switch(&self, lacking: u64) -> Result<bool> {
+        let may = writing!(self, "reindex", |connection| {
+            generations::may_switch(connection, self.origin(), lacking).await
+        })?;
+        if !may {
+            return Ok(false);
+        }
+        writing!(self, "reindex", |connection| generations::switch(connection, self.origin(), lacking).await)
+    }
+
+    async fn drop_second(&self) -> Result<Option<String>> {
+        writing!(self, "reindex", |connection| generations::drop_second(connection).await)
     }
 }

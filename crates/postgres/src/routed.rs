@@ -12,13 +12,14 @@ use memory_core::{
 };
 use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use memory_vector_store::{GenerationStore, Role, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{PostgresStore, scopes};
 
 /// Several databases as one: each user lives on one of them, which their namespace says.
 ///
 /// A database that is down takes its own users with it (`Unavailable`) and nobody else. The backlog of the others goes on.
+/// A change of embedder is made database by database: this has no generations of vectors of its own.
 /// The order of the databases is part of what is stored: append new ones, and move the users that fall to them (about one
 /// in as many as there are databases) by copying their records.
 ///
@@ -242,6 +243,11 @@ impl VectorStore for RoutedStore {
             self.space().check("vector upsert", &entry.embedding)?;
         }
         for (shard, own) in self.homes(entries, |entry| &entry.record.scope) {
+            // What waits for a vector waits for one that serves.
+            if shard.role().await? != Role::Serving {
+                let message = "a database goes by vectors of another space; `memory reindex` changes it over by itself";
+                return Err(Error::new(ErrorKind::SchemaMismatch, "vector upsert", message));
+            }
             VectorStore::upsert(shard, scope, &own).await?;
         }
         Ok(())

@@ -3,14 +3,16 @@
 use std::{fmt, sync::Arc};
 
 use memory_core::{Clock, EmbeddingSpace, Result};
+use memory_vector_store::GenerationStore;
 use sqlx::PgPool;
 
 use crate::{
     failure::Failure,
-    migration,
-    options::PostgresOptions,
+    generations, migration,
+    options::{Mismatch, PostgresOptions},
     origin::Origin,
     server::{Secret, Server},
+    transaction::reading,
     vector_index::VectorIndex,
 };
 
@@ -61,7 +63,7 @@ impl PostgresStore {
             knows_letters(&primary).await
         };
         let fuzzy = open.await.map_err(|failure: Failure| failure.into_error("connect"))?;
-        Ok(Self {
+        let store = Self {
             server,
             primary,
             replica: replica.map(|server| server.pool(&options)),
@@ -70,7 +72,32 @@ impl PostgresStore {
             origin,
             index,
             fuzzy,
-        })
+        };
+        store.refill(options.mismatch).await?;
+        Ok(store)
+    }
+
+    /// Begins a second generation of vectors, or goes on with it, where that is what the store was opened for.
+    async fn refill(&self, mismatch: Mismatch) -> Result<()> {
+        let known = reading!(self, "connect", |connection| generations::known(connection).await)?;
+        if known.serving.is_some_and(|found| self.origin.refills(&found, mismatch)) {
+            self.begin().await?;
+        }
+        Ok(())
+    }
+
+    /// Another handle on the same database, in another space.
+    pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
+        Self {
+            server: self.server.clone(),
+            primary: self.primary.clone(),
+            replica: self.replica.clone(),
+            clock: Arc::clone(&self.clock),
+            origin: self.origin.in_space(&space),
+            index: self.index.in_space(space.clone()),
+            space,
+            fuzzy: self.fuzzy,
+        }
     }
 
     /// Lets running calls end and closes every connection. Calls that come later fail with `Unavailable`.
@@ -124,9 +151,11 @@ impl fmt::Debug for PostgresStore {
 /// Whether there is nothing to be done: as a rule there is not, and no lock is taken.
 async fn is_settled(pool: &PgPool, origin: &Origin, index: &VectorIndex) -> Result<bool, Failure> {
     let mut connection = pool.acquire().await?;
-    Ok(migration::version(&mut connection).await? == migration::SCHEMA
-        && origin.is_settled(&mut connection).await?
-        && index.is_settled(&mut connection).await?)
+    if migration::version(&mut connection).await? != migration::SCHEMA || !origin.is_settled(&mut connection).await? {
+        return Ok(false);
+    }
+    let table = generations::known(&mut connection).await?.table;
+    index.is_settled(&mut connection, table).await
 }
 
 /// Whether trigrams can be had of Chinese: under some locales `pg_trgm` throws all but ASCII away.

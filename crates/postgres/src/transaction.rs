@@ -38,6 +38,11 @@ impl<'s> Readers<'s> {
         Self { store, replica: store.replica().is_some(), tries: 0 }
     }
 
+    /// Only the server that is written to.
+    pub(crate) fn primary(store: &'s PostgresStore) -> Self {
+        Self { store, replica: false, tries: 0 }
+    }
+
     /// A connection to whoever is asked now.
     pub(crate) async fn acquire(&self) -> Result<PoolConnection<Postgres>, Failure> {
         if self.tries > 0 {
@@ -94,8 +99,11 @@ pub(crate) async fn begin(store: &PostgresStore) -> Result<Transaction<'static, 
 
 /// Runs `$body` on a connection to a server that may be read from. It must not change anything.
 macro_rules! reading {
-    ($store:expr, $operation:expr, |$connection:ident| $body:expr) => {{
-        let mut readers = $crate::transaction::Readers::of($store);
+    ($store:expr, $operation:expr, |$connection:ident| $body:expr) => {
+        $crate::transaction::reading!(from $crate::transaction::Readers::of($store), $operation, |$connection| $body)
+    };
+    (from $readers:expr, $operation:expr, |$connection:ident| $body:expr) => {{
+        let mut readers = $readers;
         loop {
             let attempt = async {
                 let mut acquired = readers.acquire().await?;

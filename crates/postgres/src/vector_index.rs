@@ -4,16 +4,30 @@ use memory_core::{EmbeddingSpace, Metric};
 use pgvector::Vector;
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use crate::{failure::Failure, options::PostgresOptions, origin, statement::Statement};
+use crate::{failure::Failure, generations::Table, options::PostgresOptions, origin, statement::Statement};
 
-/// What `origins` calls it.
-const PART: &str = "vector index";
+/// What `origins` calls the index of a table.
+fn part(table: Table) -> &'static str {
+    match table {
+        Table::First => "vector index",
+        Table::Second => "second vector index",
+    }
+}
+
+/// What the database calls it.
+pub(crate) fn name(table: Table) -> &'static str {
+    match table {
+        Table::First => "vectors_by_nearness",
+        Table::Second => "second_vectors_by_nearness",
+    }
+}
 
 /// How vectors of the store's space are indexed and compared.
 #[derive(Debug, Clone)]
 pub(crate) struct VectorIndex {
     space: EmbeddingSpace,
     kind: Kind,
+    half: bool,
     pub(crate) exact_up_to: u64,
 }
 
@@ -25,15 +39,21 @@ enum Kind {
     None,
 }
 
+impl Kind {
+    fn of(space: &EmbeddingSpace, half: bool) -> Self {
+        match space.dimensions {
+            1..=2000 if !half => Self::Single,
+            1..=4000 => Self::Half,
+            _ => Self::None,
+        }
+    }
+}
+
 impl VectorIndex {
     /// That of the options.
     pub(crate) fn of(options: &PostgresOptions) -> Self {
-        let kind = match options.space.dimensions {
-            1..=2000 if !options.half_precision => Kind::Single,
-            1..=4000 => Kind::Half,
-            _ => Kind::None,
-        };
-        Self { space: options.space.clone(), kind, exact_up_to: options.exact_up_to }
+        let (half, exact_up_to) = (options.half_precision, options.exact_up_to);
+        Self { space: options.space.clone(), kind: Kind::of(&options.space, half), half, exact_up_to }
     }
 
     /// The space of the vectors.
@@ -79,22 +99,41 @@ impl VectorIndex {
         format!("((embedding::{kind}({})) {class}_{metric}_ops)", self.space.dimensions)
     }
 
-    /// Whether the database has the very index.
-    pub(crate) async fn is_settled(&self, connection: &mut PgConnection) -> Result<bool, Failure> {
-        Ok(origin::made_by(connection, PART).await?.as_deref() == Some(&self.definition()))
+    /// Whether a table has the very index.
+    pub(crate) async fn is_settled(&self, connection: &mut PgConnection, table: Table) -> Result<bool, Failure> {
+        Ok(origin::made_by(connection, part(table)).await?.as_deref() == Some(&self.definition()))
     }
 
     /// Makes the index, in the place of another one.
-    pub(crate) async fn settle(&self, connection: &mut PgConnection) -> Result<(), Failure> {
-        if self.is_settled(connection).await? {
+    pub(crate) async fn settle(&self, connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
+        if self.is_settled(connection, table).await? {
             return Ok(());
         }
         let definition = self.definition();
-        sqlx::raw_sql("DROP INDEX IF EXISTS vectors_by_nearness").execute(&mut *connection).await?;
+        Self::remove(connection, table).await?;
         if self.is_there() {
-            let sql = format!("CREATE INDEX vectors_by_nearness ON vectors USING hnsw {definition}");
+            let sql = format!("CREATE INDEX {} ON {} USING hnsw {definition}", name(table), table.name());
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
         }
-        origin::write(connection, PART, &definition).await
+        origin::write(connection, part(table), &definition).await
+    }
+
+    /// Removes the index of a table.
+    pub(crate) async fn remove(connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
+        let sql = format!("DROP INDEX IF EXISTS {}", name(table));
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
+        sqlx::query("DELETE FROM origins WHERE part = $1").bind(part(table)).execute(connection).await?;
+        Ok(())
+    }
+
+    /// What `origins` says that the index of a table is.
+    pub(crate) async fn noted(connection: &mut PgConnection, table: Table) -> Result<Option<String>, Failure> {
+        origin::made_by(connection, part(table)).await
+    }
+
+    /// The same way of indexing, for vectors of another space.
+    pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
+        let half = self.half;
+        Self { kind: Kind::of(&space, half), space, half, exact_up_to: self.exact_up_to }
     }
 }

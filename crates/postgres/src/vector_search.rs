@@ -3,7 +3,7 @@
 //! Postgres proposes, and the inner product that every backend shares decides: what comes back is scored once more from
 //! the vectors themselves, so that scores and order are the same everywhere.
 
-use memory_core::{Embedding, Hit, Index, RecordId, Scope};
+use memory_core::{Embedding, Hit, RecordId, Scope};
 use memory_vector_store::{ExactIndex, VectorQuery};
 use pgvector::Vector;
 use sqlx::{Connection, PgConnection, Row};
@@ -11,6 +11,7 @@ use sqlx::{Connection, PgConnection, Row};
 use crate::{
     failure::Failure,
     filter_sql,
+    generations::{self, Table},
     origin::Origin,
     scopes::{self, Reach},
     statement::Statement,
@@ -36,14 +37,16 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &VectorQuery,
 ) -> Result<Vec<Hit>, Failure> {
-    let (there, made_by) = count(connection, &Reach::of(scope)).await?;
-    origin.check(Index::Embedding, made_by.as_deref(), "vector search")?;
+    let (there, table, made_by) = count(connection, &Reach::of(scope)).await?;
+    if made_by.as_deref() != Some(origin.space()) {
+        return Err(generations::known(connection).await?.refusal(origin, "vector search").into());
+    }
     if there == 0 || query.limit == 0 {
         return Ok(Vec::new());
     }
     if is_proposed(index, there, query) {
         let mut statement = Statement::default();
-        write(index, scope, query, true, &mut statement);
+        write(index, table, scope, query, true, &mut statement);
         let mut transaction = connection.begin_with(BEGIN).await?;
         let found = run(&mut transaction, statement).await?;
         transaction.commit().await?;
@@ -53,8 +56,16 @@ pub(crate) async fn search(
         }
     }
     let mut statement = Statement::default();
-    write(index, scope, query, false, &mut statement);
-    Ok(rescored(index, query, run(connection, statement).await?))
+    write(index, table, scope, query, false, &mut statement);
+    let found = run(connection, statement).await?;
+    if found.is_empty() {
+        // It may have been dropped since it was counted.
+        let known = generations::known(connection).await?;
+        if known.serving.as_deref() != Some(origin.space()) {
+            return Err(known.refusal(origin, "vector search").into());
+        }
+    }
+    Ok(rescored(index, query, found))
 }
 
 /// Whether the index is asked, of so many vectors within reach.
@@ -70,27 +81,41 @@ pub(crate) async fn explained(
     query: &VectorQuery,
     statement: &mut Statement,
 ) -> Result<(), Failure> {
-    let (there, _) = count(connection, &Reach::of(scope)).await?;
-    write(index, scope, query, is_proposed(index, there, query), statement);
+    let (there, table, _) = count(connection, &Reach::of(scope)).await?;
+    write(index, table, scope, query, is_proposed(index, there, query), statement);
     Ok(())
 }
 
-/// How many vectors are within reach, and what they were made by.
-async fn count(connection: &mut PgConnection, reach: &Reach) -> Result<(u64, Option<String>), Failure> {
+/// How many vectors that serve are within reach, where they lie, and what they were made by.
+async fn count(connection: &mut PgConnection, reach: &Reach) -> Result<(u64, Table, Option<String>), Failure> {
     let mut statement = Statement::new(
-        "SELECT coalesce(sum(a.vectors), 0)::bigint, (SELECT o.made_by FROM origins o WHERE o.part = 'embedding')
+        "SELECT coalesce(sum(a.vectors), 0)::bigint, coalesce(sum(a.second_vectors), 0)::bigint,
+                (SELECT o.made_by FROM origins o WHERE o.part = 'embedding'),
+                (SELECT o.made_by FROM origins o WHERE o.part = 'serving table')
          FROM addresses a WHERE ",
     );
     reach.is_address("a", &mut statement);
     let row = statement.row(connection).await?;
-    Ok((u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or_default(), row.try_get(1)?))
+    let table = Table::named(row.try_get::<Option<&str>, _>(3)?);
+    let there: i64 = match table {
+        Table::First => row.try_get(0)?,
+        Table::Second => row.try_get(1)?,
+    };
+    Ok((u64::try_from(there).unwrap_or_default(), table, row.try_get(2)?))
 }
 
 type Found = Vec<(RecordId, Embedding)>;
 
 /// Writes the statement for the nearest ones: those that the index proposes, or with each within reach looked at.
-fn write(index: &VectorIndex, scope: &Scope, query: &VectorQuery, proposed: bool, statement: &mut Statement) {
-    statement.push("SELECT v.id, v.embedding FROM vectors v");
+fn write(
+    index: &VectorIndex,
+    table: Table,
+    scope: &Scope,
+    query: &VectorQuery,
+    proposed: bool,
+    statement: &mut Statement,
+) {
+    statement.push("SELECT v.id, v.embedding FROM ").push(table.name()).push(" v");
     if query.filter.is_some() {
         statement.push(
             " JOIN records r ON r.ns = v.ns AND r.id = v.id JOIN addresses a ON a.ns = v.ns AND a.address = v.address",

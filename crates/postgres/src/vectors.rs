@@ -1,16 +1,19 @@
 //! The vectors of the records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{Embedding, RecordId};
 use memory_vector_store::VectorEntry;
 use pgvector::Vector;
-use sqlx::PgConnection;
+use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
 
 use crate::{
     failure::Failure,
-    namespaces, records,
+    generations::{self, Table},
+    namespaces,
+    origin::Origin,
+    records,
     scopes::{self, Reach, uuid},
 };
 
@@ -24,38 +27,87 @@ pub(crate) fn kept(embedding: &Embedding) -> Vector {
     Vector::from(kept.values().to_vec())
 }
 
-/// Keeps the vectors of the records that are still as the entries have them.
-pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[VectorEntry]) -> Result<(), Failure> {
+/// Keeps the vectors of the records that are still as the entries have them, in the generation of this process' space.
+pub(crate) async fn upsert(
+    connection: &mut PgConnection,
+    origin: &Origin,
+    entries: &[VectorEntry],
+) -> Result<(), Failure> {
     let mut of: BTreeMap<Uuid, BTreeMap<RecordId, &VectorEntry>> = BTreeMap::new();
     for entry in entries {
         of.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
     }
     namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
+    // After the lock: generations change between two writes.
+    let (_, table) = generations::known(connection).await?.of(origin, "vector upsert")?;
     for (ns, entries) in of {
         let ids: Vec<_> = entries.keys().copied().collect();
         let current = records::current(connection, ns, &ids).await?;
         let fresh = current.iter().filter_map(|now| entries.get(&now.id).filter(|entry| now.is(&entry.record)));
-        insert(connection, ns, &fresh.copied().collect::<Vec<_>>()).await?;
+        insert(connection, table, ns, &fresh.copied().collect::<Vec<_>>()).await?;
     }
     Ok(())
 }
 
-async fn insert(connection: &mut PgConnection, ns: Uuid, entries: &[&VectorEntry]) -> Result<(), Failure> {
+/// Puts vectors into a table, and counts them.
+macro_rules! inserting {
+    ($table:literal) => {
+        concat!(
+            "WITH new AS (
+                INSERT INTO ",
+            $table,
+            " (ns, id, address, embedding)
+                SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::vector[]) x RETURNING address
+             ), sums AS (
+                SELECT address, count(*) AS vectors FROM new GROUP BY address
+             )
+             UPDATE addresses a SET ",
+            $table,
+            " = a.",
+            $table,
+            " + s.vectors FROM sums s WHERE a.ns = $1 AND a.address = s.address"
+        )
+    };
+}
+
+/// Takes vectors out of a table, and counts them.
+macro_rules! removing {
+    ($table:literal) => {
+        concat!(
+            "WITH gone AS (
+                DELETE FROM ",
+            $table,
+            " v WHERE v.ns = $1 AND v.id = ANY ($2) RETURNING v.address, v.id
+             ), sums AS (
+                SELECT address, count(*) AS vectors FROM gone GROUP BY address
+             ), kept AS (
+                UPDATE addresses a SET ",
+            $table,
+            " = a.",
+            $table,
+            " - s.vectors FROM sums s WHERE a.ns = $1 AND a.address = s.address
+             )
+             SELECT id FROM gone"
+        )
+    };
+}
+
+async fn insert(
+    connection: &mut PgConnection,
+    table: Table,
+    ns: Uuid,
+    entries: &[&VectorEntry],
+) -> Result<(), Failure> {
     if entries.is_empty() {
         return Ok(());
     }
     let ids: Vec<Uuid> = entries.iter().map(|entry| uuid(entry.record.id)).collect();
     let addresses: Vec<Uuid> = entries.iter().map(|entry| scopes::address(&entry.record.scope)).collect();
-    remove(connection, ns, &ids).await?;
-    sqlx::query(
-        "WITH new AS (
-            INSERT INTO vectors (ns, id, address, embedding)
-            SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::vector[]) x RETURNING address
-         ), sums AS (
-            SELECT address, count(*) AS vectors FROM new GROUP BY address
-         )
-         UPDATE addresses a SET vectors = a.vectors + s.vectors FROM sums s WHERE a.ns = $1 AND a.address = s.address",
-    )
+    remove_from(connection, table, ns, &ids).await?;
+    sqlx::query(match table {
+        Table::First => inserting!("vectors"),
+        Table::Second => inserting!("second_vectors"),
+    })
     .bind(ns)
     .bind(ids)
     .bind(addresses)
@@ -65,23 +117,26 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, entries: &[&VectorEntry
     Ok(())
 }
 
-/// Removes the vectors of these records, and counts those that had any.
+/// Removes the vectors of these records, of every generation, and counts those that had any.
 pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, Failure> {
-    let gone: i64 = sqlx::query_scalar(
-        "WITH gone AS (
-            DELETE FROM vectors v WHERE v.ns = $1 AND v.id = ANY ($2) RETURNING v.address
-         ), sums AS (
-            SELECT address, count(*) AS vectors FROM gone GROUP BY address
-         ), kept AS (
-            UPDATE addresses a SET vectors = a.vectors - s.vectors FROM sums s WHERE a.ns = $1 AND a.address = s.address
-         )
-         SELECT count(*) FROM gone",
-    )
-    .bind(ns)
-    .bind(ids)
-    .fetch_one(connection)
-    .await?;
-    Ok(u64::try_from(gone).unwrap_or_default())
+    let mut gone = BTreeSet::new();
+    for table in Table::ALL {
+        gone.extend(remove_from(connection, table, ns, ids).await?);
+    }
+    Ok(gone.len() as u64)
+}
+
+async fn remove_from(
+    connection: &mut PgConnection,
+    table: Table,
+    ns: Uuid,
+    ids: &[Uuid],
+) -> Result<Vec<Uuid>, Failure> {
+    let gone = sqlx::query_scalar(match table {
+        Table::First => removing!("vectors"),
+        Table::Second => removing!("second_vectors"),
+    });
+    Ok(gone.bind(ns).bind(ids).fetch_all(connection).await?)
 }
 
 /// Removes the vectors of these records within reach, and counts those that had any.
@@ -94,8 +149,10 @@ pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[
     Ok(gone)
 }
 
-/// Removes all vectors: a statement for all tenants, run when an index is rebuilt.
-pub(crate) async fn clear(connection: &mut PgConnection) -> Result<(), Failure> {
-    sqlx::raw_sql("TRUNCATE vectors; UPDATE addresses SET vectors = 0").execute(connection).await?;
+/// Removes all vectors of a generation: a statement for all tenants, run when an index is rebuilt.
+pub(crate) async fn clear(connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
+    let name = table.name();
+    let sql = format!("TRUNCATE {name}; UPDATE addresses SET {name} = 0 WHERE {name} <> 0");
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await?;
     Ok(())
 }

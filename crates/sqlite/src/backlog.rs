@@ -12,16 +12,25 @@ use crate::{
     statement::Statement,
 };
 
-const FREE: i64 = i64::MIN;
+pub(crate) const FREE: i64 = i64::MIN;
 pub(crate) const GIVEN_UP: i64 = i64::MAX;
 
-/// Queues a job for a record, behind all others and free to be claimed.
+/// Queues a job for a record, behind all others and free to be claimed. What waits for a vector waits for one of each
+/// generation.
 pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job, now: Timestamp) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO backlog (job, record, leased_until, queued_at) VALUES (?1, ?2, ?3, ?4)",
         )?
         .execute(params![job.as_str(), row, FREE, now.as_micros()])?;
+    if job == Job::Embedding {
+        connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO backlog (job, record, leased_until, queued_at)
+                 SELECT o.part, ?2, ?3, ?4 FROM origins o WHERE o.part = ?1",
+            )?
+            .execute(params![Job::Reembedding.as_str(), row, FREE, now.as_micros()])?;
+    }
     Ok(())
 }
 

@@ -5,7 +5,14 @@ use std::path::Path;
 use memory_core::{Checkup, Index, Job, Result, Scope, Timestamp, Waiting};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{backlog::GIVEN_UP, connection, failure::Failure, migration, records::indexed};
+use crate::{
+    backlog::GIVEN_UP,
+    connection,
+    failure::Failure,
+    generations::{self, Table},
+    migration,
+    records::indexed,
+};
 
 /// What is counted, by name.
 const COUNTS: [(&str, &str); 6] = [
@@ -123,9 +130,20 @@ fn examine(connection: &Connection, path: &Path) -> Result<Checkup, Failure> {
         connection.query_row(sql, [index.job().as_str()], |row| row.get::<_, String>(0)).optional()
     };
     (checkup.analyzer, checkup.space) = (made_by(Index::Keywords)?, made_by(Index::Embedding)?);
-    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
+    // The statements name the first table of vectors; the one that serves may be the second.
+    let known = if schema >= 7 { Some(generations::known(connection)?) } else { None };
+    let serving = known.as_ref().map_or(Table::First, |known| known.table);
+    let count = |sql: &str| {
+        let sql = sql.replace("FROM vectors", &format!("FROM {}", serving.name()));
+        connection.query_row(&sql, [], |row| row.get::<_, u64>(0))
+    };
     for (name, sql) in COUNTS {
         checkup.counts.insert(name.to_owned(), count(sql)?);
+    }
+    if let Some(second) = known.and_then(|known| known.second) {
+        let vectors = generations::count(connection)?.second.map_or(0, |second| second.vectors);
+        checkup.counts.insert("vectors of the second generation".to_owned(), vectors);
+        checkup.second_space = Some(second);
     }
     if schema >= 2 {
         checkup.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);

@@ -8,6 +8,7 @@ mod delete;
 mod derivations;
 mod failure;
 mod filter_sql;
+mod generations;
 mod graph;
 mod graph_walk;
 mod keyword_index;

@@ -14,7 +14,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [(&str, &str); 7] = [
+const MIGRATIONS: [(&str, &str); 8] = [
     (
         include_str!("../../../migrations/sqlite/0001_initial.up.sql"),
         include_str!("../../../migrations/sqlite/0001_initial.down.sql"),
@@ -40,14 +40,26 @@ const MIGRATIONS: [(&str, &str); 7] = [
         include_str!("../../../migrations/sqlite/0006_companion.down.sql"),
     ),
     (
-        include_str!("../../../migrations/sqlite/0007_waiting.up.sql"),
-        include_str!("../../../migrations/sqlite/0007_waiting.down.sql"),
+        include_str!("../../../migrations/sqlite/0007_generations.up.sql"),
+        include_str!("../../../migrations/sqlite/0007_generations.down.sql"),
+    ),
+    (
+        include_str!("../../../migrations/sqlite/0008_waiting.up.sql"),
+        include_str!("../../../migrations/sqlite/0008_waiting.down.sql"),
     ),
 ];
 
 /// The names of those steps.
-pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] =
-    ["0001_initial", "0002_synonyms", "0003_life", "0004_changes", "0005_graph", "0006_companion", "0007_waiting"];
+pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
+    "0001_initial",
+    "0002_synonyms",
+    "0003_life",
+    "0004_changes",
+    "0005_graph",
+    "0006_companion",
+    "0007_generations",
+    "0008_waiting",
+];
 
 /// Brings a database file to the schema of this version, as opening it does, and gives the schema that it had. Of a file
 /// that is not there a new one is made.

@@ -22,6 +22,9 @@ pub struct SqliteOptions {
     pub queue_length: usize,
     /// What to do about a file that was made with another space or analyzer; [`Mismatch::Refuse`] unless set.
     pub mismatch: Mismatch,
+    /// The space of the embedder that this one takes the place of: a file of that space is dealt with as
+    /// [`Mismatch::Refill`] does.
+    pub replaced: Option<EmbeddingSpace>,
 }
 
 /// What to do about a file that was made with another embedding space or another analyzer.
@@ -33,6 +36,10 @@ pub enum Mismatch {
     /// Open it and leave its indexes as they are. Its records can be read; what needs an index that does not fit fails with
     /// `SchemaMismatch`.
     Leave,
+    /// Begin a second generation of vectors beside those that do not fit, or go on with it: searches go by the old one until
+    /// [`GenerationStore::switch`](memory_vector_store::GenerationStore::switch). Terms are dealt with as
+    /// [`Rebuild`](Self::Rebuild) does.
+    Refill,
     /// Empty the indexes that do not fit any more and queue every active record for them, in one transaction.
     Rebuild,
 }
@@ -48,6 +55,7 @@ impl SqliteOptions {
             readers: 3,
             queue_length: 256,
             mismatch: Mismatch::Refuse,
+            replaced: None,
         }
     }
 
@@ -76,6 +84,13 @@ impl SqliteOptions {
     #[must_use]
     pub fn with_queue_length(mut self, queue_length: usize) -> Self {
         self.queue_length = queue_length.max(1);
+        self
+    }
+
+    /// Takes the place of the embedder of that space.
+    #[must_use]
+    pub fn with_replaced(mut self, space: EmbeddingSpace) -> Self {
+        self.replaced = Some(space);
         self
     }
 

@@ -1,12 +1,12 @@
 //! What the derived tables were made with.
 
-use memory_core::{Clock, Error, ErrorKind, Index, SystemClock};
+use memory_core::{Clock, EmbeddingSpace, Error, ErrorKind, Index, SystemClock};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     backlog,
     failure::Failure,
-    keywords,
+    generations, keywords,
     options::{Mismatch, SqliteOptions},
     vectors,
 };
@@ -16,12 +16,24 @@ use crate::{
 pub(crate) struct Origin {
     analyzer: String,
     space: String,
+    /// The space that may serve while vectors of this process' own are made.
+    replaced: Option<String>,
 }
 
 impl Origin {
     /// Those of the options.
     pub(crate) fn of(options: &SqliteOptions) -> Self {
-        Self { analyzer: options.analyzer.clone(), space: options.space.to_string() }
+        let replaced = options.replaced.as_ref().map(ToString::to_string);
+        Self { analyzer: options.analyzer.clone(), space: options.space.to_string(), replaced }
+    }
+
+    /// The same with another space.
+    pub(crate) fn in_space(&self, space: &EmbeddingSpace) -> Self {
+        Self { space: space.to_string(), replaced: None, ..self.clone() }
+    }
+
+    pub(crate) fn space(&self) -> &str {
+        &self.space
     }
 
     fn of_index(&self, index: Index) -> &str {
@@ -35,17 +47,22 @@ impl Origin {
     pub(crate) fn check(&self, connection: &Connection, index: Index, operation: &'static str) -> Result<(), Failure> {
         match made_by(connection, index)? {
             Some(found) if found == self.of_index(index) => Ok(()),
-            found => Err(self.mismatch(index, found.as_deref().unwrap_or("nothing"), operation).into()),
+            found => Err(self.mismatch(index, found.as_deref(), operation).into()),
         }
     }
 
-    fn mismatch(&self, index: Index, found: &str, operation: &'static str) -> Error {
-        let what = match index {
-            Index::Keywords => "the keyword index was made by the analyzer",
-            Index::Embedding => "the vectors were made in the embedding space",
+    /// The error of whoever comes with another analyzer or embedder than the file was made with.
+    pub(crate) fn mismatch(&self, index: Index, found: Option<&str>, operation: &'static str) -> Error {
+        let (found, wanted) = (found.unwrap_or("nothing"), self.of_index(index));
+        let message = match index {
+            Index::Keywords => format!(
+                "the keyword index was made by the analyzer '{found}', and '{wanted}' is in use now; run `memory reindex`"
+            ),
+            Index::Embedding => format!(
+                "the vectors were made in the embedding space '{found}', and '{wanted}' is in use now; run `memory reindex` \
+                 with the embedder of '{wanted}', while others go on searching, or open it with that of '{found}'"
+            ),
         };
-        let wanted = self.of_index(index);
-        let message = format!("{what} '{found}', and '{wanted}' is in use now; run `memory reindex`");
         Error::new(ErrorKind::SchemaMismatch, operation, message)
     }
 
@@ -62,17 +79,31 @@ impl Origin {
     /// Brings file and process together when the file is opened.
     pub(crate) fn settle(&self, connection: &Connection, mismatch: Mismatch) -> Result<(), Failure> {
         for index in Index::ALL {
+            let refills = index == Index::Embedding && mismatch == Mismatch::Refill;
             match made_by(connection, index)? {
                 Some(found) if found == self.of_index(index) => {}
                 None => self.write(connection, index)?,
                 Some(_) if mismatch == Mismatch::Leave => {}
+                Some(found) if refills || index == Index::Embedding && self.replaced.as_ref() == Some(&found) => {
+                    generations::begin(connection, self)?;
+                }
                 Some(found) if mismatch == Mismatch::Refuse => {
-                    return Err(self.mismatch(index, &found, "open").into());
+                    let known = generations::known(connection)?;
+                    return Err(match index {
+                        Index::Embedding if known.second.as_ref() == Some(&self.space) => {
+                            generations::not_yet(&known, self, "open")
+                        }
+                        Index::Embedding | Index::Keywords => self.mismatch(index, Some(&found), "open"),
+                    }
+                    .into());
                 }
                 Some(_) => {
                     match index {
                         Index::Keywords => keywords::clear(connection)?,
-                        Index::Embedding => vectors::clear(connection)?,
+                        Index::Embedding => {
+                            generations::drop_second(connection)?;
+                            vectors::clear(connection, generations::known(connection)?.table)?;
+                        }
                     }
                     backlog::requeue(connection, None, None, index.job(), SystemClock.now())?;
                     self.write(connection, index)?;

@@ -1,6 +1,6 @@
 //! The contracts, each call handed to the threads.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use memory_core::{
@@ -8,11 +8,11 @@ use memory_core::{
     RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use memory_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
-    SqliteStore, backlog, delete, derivations, keyword_search, keywords, put, read, scan, scopes::Reach, vectors,
-    writer::Residue,
+    SqliteStore, backlog, delete, derivations, generations, keyword_search, keywords, put, read, scan, scopes::Reach,
+    vectors, writer::Residue,
 };
 
 #[async_trait]
@@ -188,8 +188,8 @@ impl VectorStore for SqliteStore {
         let (entries, origin) = (entries.to_vec(), self.origin());
         let residue = |_: &()| Residue::None;
         self.write("vector upsert", residue, move |connection| {
-            origin.check(connection, Index::Embedding, "vector upsert")?;
-            vectors::upsert(connection, &entries)
+            let (_, table) = generations::of(connection, &origin, "vector upsert")?;
+            vectors::upsert(connection, table, &entries)
         })
         .await
     }
@@ -209,9 +209,44 @@ impl VectorStore for SqliteStore {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let (scope, query, origin, index) = (scope.clone(), query.clone(), self.origin(), self.vectors());
         self.read("vector search", move |connection| {
-            origin.check(connection, Index::Embedding, "vector search")?;
-            index.search(connection, &scope, &query)
+            let table = generations::serving(connection, &origin, "vector search")?;
+            index.search(connection, table, &scope, &query)
         })
         .await
+    }
+
+    fn generations(&self) -> Option<&dyn GenerationStore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl GenerationStore for SqliteStore {
+    fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
+        Arc::new(self.in_space(space))
+    }
+
+    async fn role(&self) -> Result<Role> {
+        let origin = self.origin();
+        self.read("generations", move |connection| Ok(generations::of(connection, &origin, "generations")?.0)).await
+    }
+
+    async fn generations(&self) -> Result<Generations> {
+        self.read("generations", generations::count).await
+    }
+
+    async fn begin(&self) -> Result<u64> {
+        let origin = self.origin();
+        self.write("reindex", |_| Residue::None, move |connection| generations::begin(connection, &origin)).await
+    }
+
+    async fn switch(&self, lacking: u64) -> Result<bool> {
+        let origin = self.origin();
+        self.write("reindex", |_| Residue::None, move |connection| generations::switch(connection, &origin, lacking))
+            .await
+    }
+
+    async fn drop_second(&self) -> Result<Option<String>> {
+        self.write("reindex", |_| Residue::Deleted, generations::drop_second).await
     }
 }

@@ -32,14 +32,20 @@ use crate::{
 /// processes, can have one file open: each sees what the others have written. What was acknowledged is on the disk.
 ///
 /// Dropping the store finishes what is queued, closes the file and waits for that; [`close`](Self::close) does the same
-/// without blocking.
+/// without blocking. A handle in another space (see [`GenerationStore`](memory_vector_store::GenerationStore)) is the same
+/// store: the last one closes it.
 pub struct SqliteStore {
-    path: PathBuf,
     space: EmbeddingSpace,
-    clock: Arc<dyn Clock>,
     origin: Origin,
-    keywords: Arc<KeywordIndex>,
     vectors: Arc<VectorIndex>,
+    file: Arc<File>,
+}
+
+/// An open file with its threads.
+struct File {
+    path: PathBuf,
+    clock: Arc<dyn Clock>,
+    keywords: Arc<KeywordIndex>,
     queues: Mutex<Option<Queues>>,
     threads: Mutex<Threads>,
 }
@@ -95,21 +101,26 @@ impl SqliteStore {
         let (ready, mut readiness) = mpsc::channel(count);
         threads.handles.extend(readers::start(&path, options.busy_timeout, count, reads, reading, ready)?);
         first_failure(&mut readiness).await?;
-        Ok(Self {
+        let file = File {
             path,
-            keywords: Arc::default(),
-            vectors: Arc::new(VectorIndex::new(options.space.clone())),
-            space: options.space,
             clock: options.clock,
-            origin,
+            keywords: Arc::default(),
             queues: Mutex::new(Some(Queues { write, read })),
             threads: Mutex::new(threads),
-        })
+        };
+        let vectors = Arc::new(VectorIndex::new(options.space.clone()));
+        Ok(Self { space: options.space, origin, vectors, file: Arc::new(file) })
+    }
+
+    /// Another handle on the same file, in another space.
+    pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
+        let (origin, vectors) = (self.origin.in_space(&space), Arc::new(VectorIndex::new(space.clone())));
+        Self { space, origin, vectors, file: Arc::clone(&self.file) }
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.file.path
     }
 
     /// Finishes what is queued and closes the file. Calls that come later fail with `Unavailable`.
@@ -117,21 +128,13 @@ impl SqliteStore {
     /// # Cancel safety
     /// Dropping the future lets the threads finish by themselves.
     pub async fn close(&self) {
-        drop(self.queues.lock().take());
-        let ended = self.threads.lock().ended.take();
+        drop(self.file.queues.lock().take());
+        let ended = self.file.threads.lock().ended.take();
         if let Some(mut ended) = ended {
             // Nothing is ever sent: this returns when the writer, the last to end, lets go of the other end.
             let _ = ended.recv().await;
         }
-        self.join();
-    }
-
-    fn join(&self) {
-        let handles = std::mem::take(&mut self.threads.lock().handles);
-        for handle in handles {
-            // A thread that ended badly has nothing more to say.
-            let _ = handle.join();
-        }
+        self.file.join();
     }
 
     pub(crate) fn embedding_space(&self) -> &EmbeddingSpace {
@@ -139,7 +142,7 @@ impl SqliteStore {
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.clock
+        &self.file.clock
     }
 
     pub(crate) fn origin(&self) -> Origin {
@@ -147,7 +150,7 @@ impl SqliteStore {
     }
 
     pub(crate) fn keywords(&self) -> Arc<KeywordIndex> {
-        Arc::clone(&self.keywords)
+        Arc::clone(&self.file.keywords)
     }
 
     pub(crate) fn vectors(&self) -> Arc<VectorIndex> {
@@ -155,7 +158,7 @@ impl SqliteStore {
     }
 
     fn queues(&self, operation: &'static str) -> Result<Queues> {
-        self.queues.lock().clone().ok_or_else(|| closed(operation))
+        self.file.queues.lock().clone().ok_or_else(|| closed(operation))
     }
 
     /// Runs `body` in a transaction that sees one state of the file.
@@ -209,7 +212,17 @@ impl SqliteStore {
     }
 }
 
-impl Drop for SqliteStore {
+impl File {
+    fn join(&self) {
+        let handles = std::mem::take(&mut self.threads.lock().handles);
+        for handle in handles {
+            // A thread that ended badly has nothing more to say.
+            let _ = handle.join();
+        }
+    }
+}
+
+impl Drop for File {
     fn drop(&mut self) {
         drop(self.queues.lock().take());
         self.join();
@@ -218,7 +231,7 @@ impl Drop for SqliteStore {
 
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore").field("path", &self.path).field("space", &self.space).finish_non_exhaustive()
+        f.debug_struct("SqliteStore").field("path", &self.file.path).field("space", &self.space).finish_non_exhaustive()
     }
 }
 

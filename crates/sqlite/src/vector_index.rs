@@ -10,6 +10,7 @@ use crate::{
     changes::{self, News},
     failure::Failure,
     filter_sql,
+    generations::Table,
     scopes::Reach,
     statement::Statement,
     vectors,
@@ -18,7 +19,7 @@ use crate::{
 /// A vector's name: the id, by which equal ones are ordered, and the row, since two users may have the same id.
 type Key = (RecordId, i64);
 
-/// Every vector of the file, read at the first search and kept up with what any process writes.
+/// Every vector of a generation, read at the first search and kept up with what any process writes.
 #[derive(Debug)]
 pub(crate) struct VectorIndex {
     space: EmbeddingSpace,
@@ -29,13 +30,15 @@ pub(crate) struct VectorIndex {
 struct Loaded {
     index: ExactIndex<Key, i64>,
     keys: FxHashMap<i64, Key>,
+    /// Where they were read from.
+    table: Table,
     /// The last change it has seen; `None` before the first search.
     seen: Option<i64>,
 }
 
 impl Loaded {
-    fn empty(space: &EmbeddingSpace) -> Self {
-        Self { index: ExactIndex::new(space), keys: FxHashMap::default(), seen: None }
+    fn empty(space: &EmbeddingSpace, table: Table) -> Self {
+        Self { index: ExactIndex::new(space), keys: FxHashMap::default(), table, seen: None }
     }
 
     fn forget(&mut self, row: i64) {
@@ -55,14 +58,15 @@ impl Loaded {
 impl VectorIndex {
     /// An index that has not read anything.
     pub(crate) fn new(space: EmbeddingSpace) -> Self {
-        let loaded = RwLock::new(Loaded::empty(&space));
+        let loaded = RwLock::new(Loaded::empty(&space, Table::First));
         Self { space, loaded }
     }
 
-    /// The nearest vectors within `scope`, in the transaction that `connection` is in.
+    /// The nearest vectors within `scope`, in the transaction that `connection` is in. The generation lies in `table`.
     pub(crate) fn search(
         &self,
         connection: &Connection,
+        table: Table,
         scope: &Scope,
         query: &VectorQuery,
     ) -> Result<Vec<Hit>, Failure> {
@@ -75,7 +79,7 @@ impl VectorIndex {
             None => None,
             Some(_) => Some(admitted(connection, &reach, query)?),
         };
-        let loaded = self.current(connection)?;
+        let loaded = self.current(connection, table)?;
         // More than there are is all of them, and the index makes room for as many as it is asked for.
         let limit = query.limit.min(loaded.index.len());
         let admit = |key: &Key| admitted.as_ref().is_none_or(|admitted| admitted.contains(key));
@@ -84,26 +88,28 @@ impl VectorIndex {
     }
 
     /// The vectors as this transaction sees them, or later: another search may have seen more already.
-    fn current(&self, connection: &Connection) -> Result<RwLockReadGuard<'_, Loaded>, Failure> {
+    fn current(&self, connection: &Connection, table: Table) -> Result<RwLockReadGuard<'_, Loaded>, Failure> {
+        // A generation that was dropped and begun anew may lie elsewhere.
+        let seen = |loaded: &Loaded| loaded.seen.filter(|_| loaded.table == table);
         let loaded = self.loaded.read();
-        if changes::news(connection, loaded.seen)? == News::None {
+        if changes::news(connection, seen(&loaded))? == News::None {
             return Ok(loaded);
         }
         drop(loaded);
         let mut loaded = self.loaded.write();
-        match changes::news(connection, loaded.seen)? {
+        match changes::news(connection, seen(&loaded))? {
             News::None => {}
             News::Until(last) => {
                 let seen = loaded.seen.unwrap_or_default();
                 for row in changes::since(connection, seen)? {
                     loaded.forget(row);
                 }
-                vectors::since(connection, seen, |vector| loaded.take(vector))?;
+                vectors::since(connection, table, seen, |vector| loaded.take(vector))?;
                 loaded.seen = Some(last);
             }
             News::Everything(last) => {
-                *loaded = Loaded::empty(&self.space);
-                vectors::all(connection, |vector| loaded.take(vector))?;
+                *loaded = Loaded::empty(&self.space, table);
+                vectors::all(connection, table, |vector| loaded.take(vector))?;
                 loaded.seen = Some(last);
             }
         }

@@ -7,33 +7,44 @@ use rusqlite::{Connection, params};
 use crate::{
     changes,
     failure::Failure,
+    generations::Table,
     records,
     scopes::{self, Place, Reach},
 };
 
 /// Keeps the vectors of the records that are still as the entries have them.
-pub(crate) fn upsert(connection: &Connection, entries: &[VectorEntry]) -> Result<(), Failure> {
+pub(crate) fn upsert(connection: &Connection, table: Table, entries: &[VectorEntry]) -> Result<(), Failure> {
     for VectorEntry { record, embedding } in entries {
         let place = scopes::settle(connection, &record.scope)?;
         let Some(current) = records::current(connection, place.namespace, record.id)? else { continue };
         if current.is(record, place) {
-            insert(connection, current.row, record.id, place, embedding)?;
+            insert(connection, table, current.row, record.id, place, embedding)?;
         }
     }
     changes::forget_old(connection)
 }
 
-fn insert(connection: &Connection, row: i64, id: RecordId, place: Place, embedding: &Embedding) -> Result<(), Failure> {
+fn insert(
+    connection: &Connection,
+    table: Table,
+    row: i64,
+    id: RecordId,
+    place: Place,
+    embedding: &Embedding,
+) -> Result<(), Failure> {
     let vector: Vec<u8> = embedding.values().iter().flat_map(|value| value.to_le_bytes()).collect();
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO vectors (record, id, scope, vector) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![row, id.as_bytes(), place.scope, vector])?;
+    let sql = format!("INSERT OR REPLACE INTO {} (record, id, scope, vector) VALUES (?1, ?2, ?3, ?4)", table.name());
+    connection.prepare_cached(&sql)?.execute(params![row, id.as_bytes(), place.scope, vector])?;
     changes::note(connection, row)
 }
 
-/// Removes the vector of a record; whether it had one.
+/// Removes the vectors of a record, of every generation; whether it had one.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure> {
-    let removed = connection.prepare_cached("DELETE FROM vectors WHERE record = ?1")?.execute([row])?;
+    let mut removed = 0;
+    for table in Table::ALL {
+        let sql = format!("DELETE FROM {} WHERE record = ?1", table.name());
+        removed += connection.prepare_cached(&sql)?.execute([row])?;
+    }
     if removed == 0 {
         return Ok(false);
     }
@@ -53,9 +64,9 @@ pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -
     Ok(gone)
 }
 
-/// Removes all vectors, and has everyone who keeps them read them anew.
-pub(crate) fn clear(connection: &Connection) -> Result<(), Failure> {
-    connection.execute("DELETE FROM vectors", [])?;
+/// Removes all vectors of a generation, and has everyone who keeps them read them anew.
+pub(crate) fn clear(connection: &Connection, table: Table) -> Result<(), Failure> {
+    connection.execute(&format!("DELETE FROM {}", table.name()), [])?;
     changes::note_all(connection)
 }
 
@@ -67,16 +78,24 @@ pub(crate) struct StoredVector {
     pub(crate) embedding: Embedding,
 }
 
-/// Gives every vector.
-pub(crate) fn all(connection: &Connection, take: impl FnMut(StoredVector)) -> Result<(), Failure> {
-    each(connection, "SELECT record, id, scope, vector FROM vectors", 0, take)
+/// Gives every vector of a generation.
+pub(crate) fn all(connection: &Connection, table: Table, take: impl FnMut(StoredVector)) -> Result<(), Failure> {
+    each(connection, &format!("SELECT record, id, scope, vector FROM {}", table.name()), 0, take)
 }
 
 /// Gives the vectors that have changed after `change` and are still there.
-pub(crate) fn since(connection: &Connection, change: i64, take: impl FnMut(StoredVector)) -> Result<(), Failure> {
-    let sql = "SELECT v.record, v.id, v.scope, v.vector
-        FROM (SELECT DISTINCT record FROM changes WHERE change > ?1) c CROSS JOIN vectors v ON v.record = c.record";
-    each(connection, sql, change, take)
+pub(crate) fn since(
+    connection: &Connection,
+    table: Table,
+    change: i64,
+    take: impl FnMut(StoredVector),
+) -> Result<(), Failure> {
+    let sql = format!(
+        "SELECT v.record, v.id, v.scope, v.vector
+         FROM (SELECT DISTINCT record FROM changes WHERE change > ?1) c CROSS JOIN {} v ON v.record = c.record",
+        table.name()
+    );
+    each(connection, &sql, change, take)
 }
 
 fn each(connection: &Connection, sql: &str, change: i64, mut take: impl FnMut(StoredVector)) -> Result<(), Failure> {

@@ -353,5 +353,13 @@ async fn make_the_golden_file() {
     let pending = store.backlog(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);
     let error = memory_core::Error::new(ErrorKind::Timeout, "embed", "it took too long");
     store.fail(&[pending.failed(&error, None)]).await.unwrap();
+    let space = EmbeddingSpace::cosine("another", given::DIMENSIONS);
+    let refill = SqliteOptions::new(space, "words-1").with_mismatch(Mismatch::Refill);
+    let second = SqliteStore::open(Path::new(&path), refill).await.unwrap();
+    embed(&second, &given::golden()[0], vector(11)).await;
+    let pending = second.backlog(Job::Reembedding, 1, Duration::ZERO).await.unwrap().remove(0);
+    assert_eq!(pending.record.id, given::golden()[0].id);
+    second.acknowledge(&[pending.done()]).await.unwrap();
+    second.close().await;
     store.close().await;
 }

@@ -5,6 +5,8 @@ use std::{fmt::Debug, sync::Arc};
 use async_trait::async_trait;
 use memory_core::{Embedding, EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
 
+use crate::GenerationStore;
+
 /// Keeps one vector for each record and finds the nearest ones. Takes vectors, never text: no store owns a model.
 ///
 /// # Cancel safety
@@ -32,6 +34,11 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// `DimensionMismatch` for a query of another space; `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>>;
+
+    /// The store as one whose embedder can be changed while it is in use; `None`, unless it says otherwise.
+    fn generations(&self) -> Option<&dyn GenerationStore> {
+        None
+    }
 }
 
 const _: fn(&dyn VectorStore) = |_| {};
@@ -87,6 +94,9 @@ macro_rules! forward {
             }
             async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
                 (**self).search(scope, query).await
+            }
+            fn generations(&self) -> Option<&dyn GenerationStore> {
+                (**self).generations()
             }
         }
     )*};

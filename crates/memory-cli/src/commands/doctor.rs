@@ -104,6 +104,9 @@ fn table(db: &str, checkup: &Checkup) -> String {
     for (what, made_by) in [("analyzer", &checkup.analyzer), ("embedding space", &checkup.space)] {
         row(what, made_by.clone().unwrap_or_else(|| "none yet".into()));
     }
+    if let Some(space) = &checkup.second_space {
+        row("second generation", format!("{space}; the store does not go by it (yet, or any more)"));
+    }
     for (what, count) in &checkup.counts {
         row(what, count.to_string());
     }

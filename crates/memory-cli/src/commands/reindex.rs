@@ -2,15 +2,20 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
+use memory_engine::{Generations, MemoryEngine, Progress, Scope};
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
     output,
 };
 
-/// Make all indexes anew, after a change of embedder or analyzer.
+/// Make all indexes anew, or change over to another embedder.
+///
+/// With the embedder that the store goes by, its terms and vectors are made anew. With another one a second generation of
+/// vectors is made beside them, for all tenants; the store is written and searched meanwhile, and changes over at once when
+/// they are complete. When the command is interrupted, the same command goes on.
 #[derive(Debug, Args)]
 pub(crate) struct Reindex {
     #[command(flatten)]
@@ -18,23 +23,105 @@ pub(crate) struct Reindex {
     #[command(flatten)]
     scope: ScopeArgs,
     /// Only what still waits, as after an embedder that did not work
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["keep_old", "lacking", "drop"])]
     waiting: bool,
+    /// After a change of embedder, keep the old vectors: changing back takes no time, and new records get both
+    #[arg(long, conflicts_with = "drop")]
+    keep_old: bool,
+    /// Change over although up to so many records could not be embedded; they are found by their words
+    #[arg(long, default_value_t = 0, value_name = "N", conflicts_with = "drop")]
+    lacking: u64,
+    /// Remove the vectors that the store does not go by: the old ones that were kept, or new ones that are to be given up
+    #[arg(long)]
+    drop: bool,
+    /// Report as JSON, a line for every batch
+    #[arg(long)]
+    json: bool,
 }
 
 impl Reindex {
     pub(crate) async fn run(self) -> Result<ExitCode> {
+        if self.drop {
+            return self.drop_second().await;
+        }
         let scope = self.scope.scope()?;
         if self.waiting {
             let engine = self.store.open().await?;
-            let count = output::drain(&engine, &scope).await?;
-            say!("{count} that waited indexed with {}", engine.embedder().space());
-            return Ok(ExitCode::SUCCESS);
+            let count = self.drain(&engine, &scope).await?;
+            let space = engine.embedder().space();
+            return self.done(
+                serde_json::json!({ "waited": count, "space": space.to_string() }),
+                &format!("{count} that waited indexed with {space}"),
+            );
         }
-        let engine = self.store.open_to_rebuild().await?;
+        let engine = self.store.open_to_refill().await?;
+        let space = engine.embedder().space().to_string();
+        if let Some(generations) = engine.generations().await?.filter(|now| now.serving.space != space) {
+            return self.change_over(&engine, &scope, &generations).await;
+        }
         let count = engine.reindex(&scope).await?;
-        output::drain(&engine, &scope).await?;
-        say!("{count} records indexed anew with {}", engine.embedder().space());
+        self.drain(&engine, &scope).await?;
+        let beside = engine.generations().await?.and_then(|now| now.second).map(|second| second.space);
+        let hint = beside.as_ref().map_or(String::new(), |beside| {
+            format!("; vectors of {beside} lie beside them, and `memory reindex --drop` removes those")
+        });
+        self.done(
+            serde_json::json!({ "records": count, "space": space, "beside": beside }),
+            &format!("{count} records indexed anew with {space}{hint}"),
+        )
+    }
+
+    /// Fills the vectors of this command's embedder, and has the store go by them.
+    async fn change_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
+        let (old, new) = (&before.serving.space, engine.embedder().space().to_string());
+        if *scope != Scope::tenant_wide(Scope::DEFAULT_TENANT)? {
+            bail!("a change from '{old}' to '{new}' is for everybody; leave the names out");
+        }
+        let over = output::change_over(engine, self.lacking, |progress| self.tell(progress));
+        let over = over.await?;
+        if !over {
+            let left = engine.generations().await?.and_then(|now| now.second).map_or(0, |second| second.given_up);
+            bail!(
+                "{left} records could not be embedded (`memory stats` says why), so the store still goes by '{old}'; the same \
+                 command tries them again, and `--lacking {left}` changes over without them"
+            );
+        }
+        let kept = self.keep_old || engine.drop_second_generation().await?.is_none();
+        // What was waiting for terms, or came in since.
+        output::drain(engine, scope).await?;
+        let now = engine.generations().await?.map_or(0, |now| now.serving.vectors);
+        let what = if kept { "are kept; `memory reindex --drop` removes them" } else { "are gone" };
+        self.done(
+            serde_json::json!({ "records": now, "space": new, "replaced": old, "kept": kept }),
+            &format!("{now} records indexed anew with {new}; the vectors of {old} {what}"),
+        )
+    }
+
+    async fn drop_second(&self) -> Result<ExitCode> {
+        let dropped = self.store.open_as_it_is().await?.drop_second_generation().await?;
+        let told = match &dropped {
+            Some(space) => format!("the vectors of {space} are gone"),
+            None => "there are no vectors beside those that the store goes by".to_owned(),
+        };
+        self.done(serde_json::json!({ "dropped": dropped }), &told)
+    }
+
+    async fn drain(&self, engine: &MemoryEngine, scope: &Scope) -> Result<u64> {
+        Ok(output::work(engine, scope, "indexing", |progress| self.tell(progress)).await?)
+    }
+
+    fn tell(&self, progress: Progress) {
+        if self.json {
+            output::tell_line(&serde_json::json!({ "done": progress.done, "total": progress.total }));
+        }
+    }
+
+    fn done(&self, report: serde_json::Value, told: &str) -> Result<ExitCode> {
+        if self.json {
+            say!("{report}");
+        } else {
+            say!("{told}");
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -29,8 +29,10 @@ impl Stats {
         let engine = self.store.open().await?;
         let stats = engine.stats(&scope).await?;
         let (reasons, now) = (given_up::reasons(&engine, &scope).await?, SystemClock.now());
+        let generations = engine.generations().await?;
         if self.json {
             let mut report = serde_json::to_value(&stats)?;
+            report["generations"] = serde_json::to_value(&generations)?;
             report["given_up_because"] = serde_json::to_value(&reasons)?;
             let waited = stats.waiting_since.iter().map(|(job, since)| (job, now.since(*since).as_secs_f64()));
             report["waited_seconds"] = serde_json::to_value(waited.collect::<BTreeMap<_, _>>())?;
@@ -60,6 +62,15 @@ impl Stats {
             }
         }
         say!("{table}\nwithin {scope}");
+        if let Some((generations, second)) = generations.and_then(|all| Some((all.clone(), all.second?))) {
+            let (of, serving) = (generations.records, generations.serving);
+            say!(
+                "of everybody's {of} records {} have vectors of {}, by which searches go,",
+                serving.vectors,
+                serving.space
+            );
+            say!("and {} have vectors of {}, which lie beside them", second.vectors, second.space);
+        }
         for (job, count) in &stats.given_up {
             say!("{}", given_up::told(*job, *count, reasons.get(job)));
         }

@@ -14,6 +14,9 @@ pub enum Job {
     Keywords,
     /// Put its vector into the vector store.
     Embedding,
+    /// Put its vector into the generation of vectors that does not serve. Only a store that holds such a generation queues it,
+    /// and by itself: beside every [`Embedding`](Self::Embedding).
+    Reembedding,
     /// Cut it into parts, where it is long.
     Chunks,
     /// Find out its topic, what it names and the feeling it shows.
@@ -30,9 +33,10 @@ pub enum Job {
 
 impl Job {
     /// All of them, in the order in which they are best done.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Keywords,
         Self::Embedding,
+        Self::Reembedding,
         Self::Chunks,
         Self::Metadata,
         Self::Facts,
@@ -49,6 +53,7 @@ impl Job {
         match self {
             Self::Keywords => "keywords",
             Self::Embedding => "embedding",
+            Self::Reembedding => "reembedding",
             Self::Chunks => "chunks",
             Self::Metadata => "metadata",
             Self::Facts => "facts",

@@ -35,7 +35,7 @@ impl Write {
         if !self.record.is_indexed() {
             return Vec::new();
         }
-        let asked = self.jobs.iter().copied().filter(|job| !Job::INDEXING.contains(job));
+        let asked = self.jobs.iter().copied().filter(|job| !Job::INDEXING.contains(job) && *job != Job::Reembedding);
         let mut jobs: Vec<Job> = Job::INDEXING.into_iter().chain(asked).collect();
         jobs.sort();
         jobs.dedup();

@@ -7,7 +7,7 @@ use memory_embedder::Purpose;
 use memory_keyword_store::KeywordEntry;
 use memory_vector_store::VectorEntry;
 
-use crate::MemoryEngine;
+use crate::{MemoryEngine, spaces::Space};
 
 impl MemoryEngine {
     pub(super) async fn index_terms(&self, pending: &[Pending]) -> Result<()> {
@@ -20,13 +20,13 @@ impl MemoryEngine {
         Ok(())
     }
 
-    pub(super) async fn index_vectors(&self, pending: &[Pending]) -> Result<()> {
+    pub(super) async fn index_vectors(&self, space: &Space, pending: &[Pending]) -> Result<()> {
         let records = records(pending);
         let texts: Vec<String> = records.iter().map(|r| indexed_text(r)).collect();
-        let vectors = self.embed(texts, Purpose::Document).await?;
+        let vectors = self.embed_in(space, texts, Purpose::Document).await?;
         let entries = records.into_iter().zip(vectors).map(|(record, embedding)| VectorEntry { record, embedding });
         for (scope, entries) in by_tenant(entries, |entry| &entry.record)? {
-            self.vectors().upsert(&scope, &entries).await?;
+            space.vectors.upsert(&scope, &entries).await?;
         }
         Ok(())
     }

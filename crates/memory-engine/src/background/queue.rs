@@ -36,7 +36,7 @@ impl MemoryEngine {
     /// # Errors
     /// `Unsupported` when this engine digests nothing; the store's.
     pub async fn redigest(&self, scope: &Scope) -> Result<u64> {
-        let jobs: Vec<Job> = self.jobs().into_iter().filter(|job| !Job::INDEXING.contains(job)).collect();
+        let jobs = self.further_jobs();
         if jobs.is_empty() {
             let message = "this engine makes nothing of turns; build it with a digest or a graph";
             return Err(Error::new(ErrorKind::Unsupported, "redigest", message));
@@ -65,6 +65,21 @@ impl MemoryEngine {
         Ok(count)
     }
 
+    /// The jobs that this engine does: the vectors of others are for others to make. Where the store has none of its own, it
+    /// should have them.
+    async fn own_jobs(&self) -> Result<Vec<Job>> {
+        let mut jobs = vec![Job::Keywords];
+        for job in [Job::Embedding, Job::Reembedding] {
+            match self.spaces().working_on(job).await {
+                Ok(space) => jobs.extend(space.map(|_| job)),
+                Err(e) if e.kind() == ErrorKind::SchemaMismatch => jobs.extend((job == Job::Embedding).then_some(job)),
+                Err(e) => return Err(e),
+            }
+        }
+        jobs.extend(self.further_jobs());
+        Ok(jobs)
+    }
+
     /// Waits until everything within `scope` that is queued has been done or given up, telling how far it is; gives how much
     /// there was to do.
     ///
@@ -74,7 +89,7 @@ impl MemoryEngine {
     /// # Errors
     /// The embedder's or the store's; what was indexed before stays.
     pub async fn drain(&self, scope: &Scope, mut progress: impl FnMut(Progress)) -> Result<u64> {
-        let jobs = self.jobs();
+        let jobs = self.own_jobs().await?;
         let waiting = async || {
             let backlog = self.stats(scope).await?.backlog;
             Ok::<u64, Error>(backlog.iter().filter(|(job, _)| jobs.contains(job)).map(|(_, count)| count).sum())

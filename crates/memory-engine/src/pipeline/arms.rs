@@ -11,7 +11,7 @@ use memory_vector_store::VectorQuery;
 use rustc_hash::FxHashMap;
 
 use super::{candidate::Candidate, plan::Plan};
-use crate::{Arms, MemoryEngine, dates};
+use crate::{Arms, MemoryEngine, dates, spaces::Space};
 
 /// What the keyword arm found.
 #[derive(Debug, Default)]
@@ -67,25 +67,19 @@ pub(crate) async fn vector(engine: &MemoryEngine, scope: &Scope, plan: &Plan<'_>
     if plan.query.arms == Arms::KeywordOnly {
         return Ok(Vec::new());
     }
-    let embedder = engine.embedder();
-    let mut vectors = engine.embed(vec![plan.query.text.clone()], Purpose::Query).await?;
+    let Space { embedder, vectors: store } = &plan.space;
+    let mut vectors = engine.embed_in(&plan.space, vec![plan.query.text.clone()], Purpose::Query).await?;
     let Some(embedding) = vectors.pop() else { return Ok(Vec::new()) };
     let query = VectorQuery::new(embedding, plan.pool).with_filter(plan.filter.clone());
-    let mut hits = engine.vectors().search(scope, &query).await?;
+    let mut hits = store.search(scope, &query).await?;
     hits.retain(|hit| hit.score.value() > embedder.score_floor());
     Ok(hits)
 }
 
 /// The union of what the arms found, best first.
-pub(crate) fn fused(
-    engine: &MemoryEngine,
-    plan: &Plan<'_>,
-    keyword: Words,
-    vector: Vec<Hit>,
-    graph: Vec<Hit>,
-) -> Vec<Candidate> {
+pub(crate) fn fused(plan: &Plan<'_>, keyword: Words, vector: Vec<Hit>, graph: Vec<Hit>) -> Vec<Candidate> {
     let options = &plan.options;
-    let semantic = engine.embedder().semantic_weight().clamp(0.0, 1.0);
+    let semantic = plan.space.embedder.semantic_weight().clamp(0.0, 1.0);
     let weight = (options.vector_weight * semantic).max(options.spelling_weight).clamp(0.0, 1.0);
     let farthest = vector.last().filter(|_| vector.len() >= plan.pool).map(|hit| hit.score.value());
     let rankings = [

@@ -18,7 +18,7 @@ pub(crate) async fn explain(
     if let Some(verdict) = left_out(engine, scope, &plan, id).await? {
         return Ok(Explanation { verdict, hit: None, degraded: Vec::new() });
     }
-    let candidates = candidates(engine, scope, &plan, &mut trace).await?;
+    let candidates = candidates(engine, scope, &mut plan, &mut trace).await?;
     let limit = std::mem::replace(&mut plan.limit, candidates.len().max(1));
     let hits = select::hits(engine, scope, &plan, &mut trace, candidates).await?;
     let place = hits.iter().position(|hit| hit.record.id == id);

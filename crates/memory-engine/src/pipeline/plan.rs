@@ -2,7 +2,7 @@
 
 use memory_core::{Error, Field, Filter, Op, Result, Timestamp};
 
-use crate::{MemoryEngine, RecallOptions, RecallQuery};
+use crate::{MemoryEngine, RecallOptions, RecallQuery, spaces::Space};
 
 /// A question with everything that decides how it is answered.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) pool: usize,
     /// The question's filter, and what may be seen from its scene.
     pub(crate) filter: Option<Filter>,
+    /// The space that the question is embedded in.
+    pub(crate) space: Space,
 }
 
 impl<'a> Plan<'a> {
@@ -35,7 +37,8 @@ impl<'a> Plan<'a> {
         let then = if query.only_then { named_time(query, asked_at) } else { None };
         let filter = [visible, query.filter.clone(), seen, then].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
-        Ok(Self { query, options, asked_at, limit, pool: options.pool.max(limit), filter })
+        let space = engine.spaces().serving().clone();
+        Ok(Self { query, options, asked_at, limit, pool: options.pool.max(limit), filter, space })
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) async fn hits(
         };
         for (candidate, record) in batch.into_iter().zip(records) {
             let Some(record) = record.filter(|record| may_be_given(record, plan)) else { continue };
-            read.push(boosted(candidate, record, &policy, engine.embedder().as_ref(), plan));
+            read.push(boosted(candidate, record, &policy, plan));
         }
         read.sort_by(|a, b| b.score.cmp(&a.score).then(a.record.id.cmp(&b.record.id)));
         let Some(next) = rest.peek() else { break };
@@ -66,14 +66,8 @@ fn may_be_given(record: &Record, plan: &Plan<'_>) -> bool {
     record.is_indexed() && plan.filter.as_ref().is_none_or(|filter| filter.matches(record))
 }
 
-fn boosted(
-    candidate: Candidate,
-    record: Record,
-    policy: &Policy<'_>,
-    embedder: &dyn Embedder,
-    plan: &Plan<'_>,
-) -> RecallHit {
-    let relevant = fits(&candidate, &record, embedder, plan);
+fn boosted(candidate: Candidate, record: Record, policy: &Policy<'_>, plan: &Plan<'_>) -> RecallHit {
+    let relevant = fits(&candidate, &record, plan.space.embedder.as_ref(), plan);
     let Candidate { score, found_by, reranked, .. } = candidate;
     let boosts = policy.boosts(&record);
     let score = boosts.iter().fold(score, |score, boost| score * boost.factor);

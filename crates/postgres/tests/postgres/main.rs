@@ -48,6 +48,7 @@ fn main() {
     ));
     trials.extend(sentences!(url, migration:
         up_data_down_up,
+        going_back_before_generations_keeps_the_vectors_that_serve,
         many_who_open_a_new_database_at_once_find_one_schema,
         a_newer_schema_is_refused,
         tables_of_another_application_are_left_alone,

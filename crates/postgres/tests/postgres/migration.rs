@@ -1,7 +1,10 @@
 //! Schemas and their versions.
 
+use std::time::Duration;
+
 use memory_core::{EmbeddingSpace, ErrorKind, Job, RecordStore};
-use memory_engine_postgres::{Mismatch, PostgresStore, SCHEMA, migrate_down, migrate_up, migration_status};
+use memory_engine_postgres::{Mismatch, PostgresStore, SCHEMA, checkup, migrate_down, migrate_up, migration_status};
+use memory_vector_store::GenerationStore;
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::given::{Database, embed, found, lin, near, turn, vector, write};
@@ -49,6 +52,38 @@ pub(crate) async fn up_data_down_up(database: &Database) {
     }
     let e = migrate_down(&database.url, &database.options(), 1).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::InvalidInput);
+}
+
+/// What serves is kept, whichever table it lies in.
+pub(crate) async fn going_back_before_generations_keeps_the_vectors_that_serve(database: &Database) {
+    for partitions in [0, 2] {
+        let store = database.connect(database.options().with_partitions(partitions)).await;
+        let record = turn(&lin(), "some words");
+        store.put(&lin(), vec![write(&record)]).await.unwrap();
+        embed(&store, &record, vector(1)).await;
+        let options = database.with(EmbeddingSpace::cosine("newer", 16), "words-1");
+        let new = database.connect(options.clone().with_mismatch(Mismatch::Refill).with_exact_up_to(0)).await;
+        embed(&new, &record, vector(2)).await;
+        let done: Vec<_> = new.backlog(Job::Reembedding, 9, Duration::ZERO).await.unwrap();
+        new.acknowledge(&done.iter().map(|pending| pending.done()).collect::<Vec<_>>()).await.unwrap();
+        assert!(new.switch(0).await.unwrap());
+        assert_eq!(near(&new, &lin(), vector(2)).await, 1, "by the index of the second table");
+        let seen = "SELECT embedding FROM conversations";
+        let seen: pgvector::Vector = sqlx::query_scalar(seen).fetch_one(&mut database.look().await).await.unwrap();
+        assert_eq!(seen.as_slice(), vector(2).values(), "the views show what serves");
+        let found = checkup(&database.url, &database.options()).await.unwrap();
+        assert_eq!((found.problems, found.second_space.as_deref()), (Vec::new(), Some("test (16-d, cosine)")));
+        store.close().await;
+        new.close().await;
+        migrate_down(&database.url, &options, 6).await.unwrap();
+        let store = database.connect(options.clone()).await;
+        assert_eq!(near(&store, &lin(), vector(2)).await, 1);
+        assert_eq!(store.generations().await.unwrap().second, None);
+        let found = checkup(&database.url, &database.options()).await.unwrap();
+        assert_eq!(found.problems, Vec::<String>::new());
+        store.close().await;
+        migrate_down(&database.url, &options, 0).await.unwrap();
+    }
 }
 
 pub(crate) async fn many_who_open_a_new_database_at_once_find_one_schema(database: &Database) {

@@ -1,0 +1,123 @@
+//! Kill -9 in the middle of a change of embedder.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::Stdio,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use wiremock::{
+    Mock, MockServer, Request, ResponseTemplate,
+    matchers::{method, path},
+};
+
+use crate::desk::{Desk, Ran};
+
+const TURNS: usize = 600;
+const DIMENSIONS: usize = 32;
+
+/// A direction for each text: the letters that it is made of.
+fn vector(text: &str) -> Vec<f64> {
+    let mut vector = vec![0.01; DIMENSIONS];
+    for (place, letter) in text.chars().enumerate() {
+        vector[(letter as usize * 31 + place * 7) % DIMENSIONS] += 1.0;
+    }
+    vector
+}
+
+/// A slow service that counts the texts that it has embedded.
+async fn service(embedded: Arc<AtomicUsize>) -> MockServer {
+    let server = MockServer::start().await;
+    let embed = move |request: &Request| {
+        let body: Value = request.body_json().unwrap();
+        let texts = body["input"].as_array().unwrap();
+        embedded.fetch_add(texts.len(), Ordering::Relaxed);
+        let data = texts.iter().enumerate();
+        let data: Vec<Value> =
+            data.map(|(n, text)| json!({ "index": n, "embedding": vector(text.as_str().unwrap()) })).collect();
+        let answer = json!({ "data": data, "model": "toy" });
+        ResponseTemplate::new(200).set_body_json(answer).set_delay(Duration::from_millis(100))
+    };
+    Mock::given(method("POST")).and(path("/v1/embeddings")).respond_with(embed).mount(&server).await;
+    server
+}
+
+fn text(number: usize) -> String {
+    match number % 2 {
+        0 => format!("the lighthouse keeper wrote letter {number}"),
+        _ => format!("第{number}封信是灯塔的看守人写的"),
+    }
+}
+
+/// Changes the embedder of a store and is killed in the middle: the store goes by the old vectors until the same command has
+/// finished, which embeds only what is missing.
+pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
+    let desk = Desk::new();
+    let embedded = Arc::new(AtomicUsize::new(0));
+    let server = service(Arc::clone(&embedded)).await;
+    desk.write(".env", format!("OPENAI_API_KEY=sk-of-a-test\nOPENAI_BASE_URL='{}/v1'\n", server.uri()));
+    let run = |arguments: &[&str]| -> Ran { desk.run_with(variables, arguments) };
+    let lines = (0..TURNS).map(|number| {
+        let (id, text) = (number.to_string(), text(number));
+        json!({ "id": id, "user": "lin", "session": "a", "role": "user", "time": "2026-03-01T20:00:00", "text": text })
+            .to_string()
+    });
+    let file = desk.write("turns.jsonl", lines.collect::<Vec<_>>().join("\n"));
+    run(&["import", file.to_str().unwrap()]).ok();
+    let new = ["--embedder", "openai:toy"];
+    let finds = |ran: Ran, wanted: usize| {
+        let found = ran.json();
+        assert_eq!(found["degraded"], json!([]), "{found}");
+        assert_eq!(found["hits"][0]["record"]["text"], text(wanted));
+    };
+    // By its spelling: no word of it stands anywhere.
+    let misspelled = ["search", "lighthousekeeperwroteletter 12", "--user", "lin", "--json"];
+    let serves_old = || assert_eq!(run(&misspelled).json()["degraded"], json!([]));
+
+    run(&[&["search", "x", "--user", "lin"], &new[..]].concat()).refused(&["memory reindex", "toy"]);
+    let mut child = desk.command(&[&["reindex", "--json"], &new[..]].concat());
+    let mut child = child.envs(variables.iter().copied()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut done = 0;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        done = line["done"].as_u64().unwrap();
+        assert_eq!(line["total"], TURNS);
+        if done > TURNS as u64 / 3 {
+            break;
+        }
+    }
+    child.kill().unwrap(); // SIGKILL: no destructor, no flush
+    child.wait().unwrap();
+    serves_old();
+    finds(run(&["search", &text(7), "--user", "lin", "--json"]), 7);
+    let generations = |ran: Ran| ran.json()["generations"].clone();
+    let now = generations(run(&["stats", "--json"]));
+    let filled = now["second"]["vectors"].as_u64().unwrap();
+    assert!(filled >= done && filled < TURNS as u64, "{done} were told, {now}");
+    assert!(run(&["stats"]).ok().contains(&format!("and {filled} have vectors of toy")));
+    assert!(run(&["doctor"]).ok().contains("second generation"), "nothing is wrong with it");
+    // What is written now gets the old vector at once, and the new one later; what is deleted is gone from both.
+    run(&["add", "the ferry was late", "--user", "lin"]).ok();
+    run(&["forget", "14", "--user", "lin", "--session", "a", "--yes"]).ok();
+    run(&[&["search", "x", "--user", "lin"], &new[..]].concat()).refused(&["memory reindex", "lie beside them"]);
+
+    let before = embedded.load(Ordering::Relaxed);
+    let told = run(&[&["reindex", "--keep-old"], &new[..]].concat()).ok();
+    assert!(told.contains("indexed anew with") && told.contains("are kept"), "{told}");
+    let again = embedded.load(Ordering::Relaxed) - before;
+    assert!(again <= TURNS + 1 - filled as usize, "{again} were embedded, {filled} were there");
+    let found = run(&[&["search", &text(8), "--user", "lin", "--json"], &new[..]].concat());
+    finds(found, 8);
+    run(&["search", "x", "--user", "lin", "--embedder", "hash"]).refused(&["memory reindex"]);
+    // Back at once, since the old ones were kept, and then they go.
+    let before = embedded.load(Ordering::Relaxed);
+    assert!(run(&["reindex", "--embedder", "hash"]).ok().contains("are gone"));
+    serves_old();
+    assert_eq!(embedded.load(Ordering::Relaxed), before);
+    assert!(run(&["reindex", "--drop"]).ok().contains("there are no vectors beside those"));
+}

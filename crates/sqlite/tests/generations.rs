@@ -1,0 +1,127 @@
+//! Files with vectors of two spaces.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
+
+mod given;
+
+use std::{fs, path::Path, time::Duration};
+
+use given::{embed, lin, near, open, options, turn, vector, write};
+use memory_core::{Embedding, EmbeddingSpace, ErrorKind, Job, Record, RecordStore};
+use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore, checkup, migrate_down};
+use memory_vector_store::{GenerationStore, Role};
+
+fn other() -> SqliteOptions {
+    SqliteOptions::new(EmbeddingSpace::cosine("another", given::DIMENSIONS), "words-1")
+}
+
+async fn refilled(path: &Path) -> SqliteStore {
+    SqliteStore::open(path, other().with_mismatch(Mismatch::Refill)).await.unwrap()
+}
+
+/// Two records with vectors of the usual space.
+async fn begin(path: &Path) -> Vec<Record> {
+    let store = open(path).await;
+    let records = vec![turn(&lin(), "green tea"), turn(&lin(), "苦 咖啡")];
+    RecordStore::put(&store, &lin(), records.iter().map(write).collect()).await.unwrap();
+    work(&store, Job::Embedding, &records, 1).await;
+    records
+}
+
+/// Gives each record the vector of its number, and acknowledges.
+async fn work(store: &SqliteStore, job: Job, records: &[Record], first: u64) {
+    for (record, number) in records.iter().zip(first..) {
+        embed(store, record, vector(number)).await;
+    }
+    let done: Vec<_> = store.backlog(job, 99, Duration::ZERO).await.unwrap().iter().map(|p| p.done()).collect();
+    store.acknowledge(&done).await.unwrap();
+}
+
+#[tokio::test]
+async fn going_back_to_schema_six_keeps_the_vectors_that_serve() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let records = begin(&path).await;
+    let store = refilled(&path).await;
+    work(&store, Job::Reembedding, &records, 11).await;
+    assert!(store.switch(0).await.unwrap());
+    let late = turn(&lin(), "the ferry");
+    RecordStore::put(&store, &lin(), vec![write(&late)]).await.unwrap();
+    store.close().await;
+    assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
+    assert_eq!(checkup(&path).unwrap().second_space.as_deref(), Some("test (16-d, cosine)"));
+    migrate_down(&path, 6).unwrap();
+    assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
+    let store = SqliteStore::open(&path, other()).await.unwrap();
+    assert_eq!(near(&store, &lin(), vector(11)).await, 2);
+    assert_eq!(store.stats(&lin()).await.unwrap().backlog, [(Job::Embedding, 1)].into());
+    assert_eq!(store.drop_second().await.unwrap(), None);
+    drop(store);
+    let e = SqliteStore::open(&path, options()).await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
+}
+
+#[tokio::test]
+async fn what_is_deleted_or_dropped_leaves_no_bytes_of_either_generation() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let records = begin(&path).await;
+    let store = refilled(&path).await;
+    work(&store, Job::Reembedding, &records, 11).await;
+    let holds = |vector: Embedding| {
+        let bytes: Vec<u8> = vector.values().iter().flat_map(|value| value.to_le_bytes()).collect();
+        ["", "-wal"].iter().any(|end| {
+            let file = fs::read(format!("{}{end}", path.display())).unwrap_or_default();
+            file.windows(16).any(|window| *window == bytes[..16])
+        })
+    };
+    let all = || [1, 2, 11, 12].map(|number| holds(vector(number)));
+    assert_eq!(all(), [true; 4]);
+    RecordStore::delete(&store, &lin(), &[records[0].id]).await.unwrap();
+    assert_eq!(all(), [false, true, false, true]);
+    assert!(store.drop_second().await.unwrap().is_some());
+    assert_eq!(all(), [false, true, false, false]);
+    assert_eq!(open(&path).await.role().await.unwrap(), Role::Serving);
+}
+
+/// Another process has the file open and finds what the switch means to it.
+#[tokio::test]
+async fn a_table_that_changes_hands_is_read_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let records = begin(&path).await;
+    let old = open(&path).await;
+    assert_eq!(near(&old, &lin(), vector(1)).await, 2);
+    for left in [&records[..], &records[1..]] {
+        let new = refilled(&path).await;
+        work(&new, Job::Reembedding, left, 11).await;
+        RecordStore::delete(&new, &lin(), &[records[0].id]).await.unwrap();
+        assert!(new.switch(0).await.unwrap());
+        assert_eq!(near(&new, &lin(), vector(11)).await, 1);
+        let back = SqliteStore::open(&path, options().with_mismatch(Mismatch::Refill)).await.unwrap();
+        back.drop_second().await.unwrap();
+        assert_eq!(back.begin().await.unwrap(), 1);
+        work(&back, Job::Reembedding, &records[1..], 2).await;
+        assert!(back.switch(0).await.unwrap());
+        assert_eq!(near(&old, &lin(), vector(2)).await, 1, "what it had read is not what there is");
+        back.drop_second().await.unwrap();
+    }
+}
+
+/// The file was made by the first version that knows generations, in the middle of a change of embedder.
+#[tokio::test]
+async fn a_file_of_schema_seven_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-7.sqlite"), &path).unwrap();
+    let store = open(&path).await;
+    let generations = store.generations().await.unwrap();
+    assert_eq!((generations.records, generations.serving.vectors, generations.serving.given_up), (3, 2, 1));
+    let second = generations.second.unwrap();
+    assert_eq!((second.vectors, second.waiting), (1, 2));
+    assert_eq!(near(&store, &lin(), vector(1)).await, 2);
+    let new = refilled(&path).await;
+    let records: Vec<Record> = given::golden();
+    work(&new, Job::Reembedding, &records, 21).await;
+    assert!(new.switch(0).await.unwrap());
+    assert_eq!(near(&new, &lin(), vector(21)).await, 3);
+}
