@@ -57,7 +57,12 @@ pub(crate) async fn r7_a_story_is_told_with_what_happened_before_and_with_nothin
     memory.engine().fork(&other, Fork::at(1).from_branch("main")).await.unwrap();
     tell(&memory, &other, 2, &["Captain Holt burned the Sea Hawk in Grey Harbour."]).await;
     let (here, there) = (told(&memory, &main, SHIP).await, told(&memory, &other, SHIP).await);
-    assert!(here.contains("loved Anna Reed") && !here.contains("burned") && !here.contains("Grey Harbour"), "{here}");
+    assert!(
+        here.contains("Anna Reed — appears with → Captain Holt [msg m4 / seq 4]")
+            && !here.contains("burned")
+            && !here.contains("Grey Harbour"),
+        "{here}"
+    );
     assert!(there.contains("burned") && there.contains("into the fog") && !there.contains("Reed"), "{there}");
 
     memory.engine().rewind(&main, Rewind::Last(2)).await.unwrap();
