@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use memory_engine::{
-    Digest, Fork, Kind, MemoryMode, Rewind, RuleExtractor, Scope,
+    Builder, Digest, Fork, Kind, MemoryMode, RecallOptions, Rewind, RuleExtractor, Scope,
     story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait},
 };
 
@@ -11,7 +11,10 @@ use crate::given::{Place, lin, story};
 
 async fn open(place: &Place, mode: MemoryMode) -> StoryMemory {
     let graph = Arc::new(RuleExtractor::default());
-    let engine = place.open_with(|builder| builder.digest(Digest::of_stories(4)).graph(graph)).await;
+    // The dictionary is loaded with the first question; a busy machine takes its time.
+    let options = RecallOptions::default().with_deadline(Duration::from_secs(60));
+    let equip = |builder: Builder| builder.digest(Digest::of_stories(4)).graph(graph).recall_options(options);
+    let engine = place.open_with(equip).await;
     StoryMemory::new(engine, mode, StoryOptions::default())
 }
 
