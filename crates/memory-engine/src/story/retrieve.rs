@@ -104,7 +104,8 @@ impl StoryMemory {
     }
 }
 
-/// The best of each answer in turn, nothing twice: no message in two parts, and no summary of what is in the prompt.
+/// The best of each answer in turn, nothing twice: no message in two parts, no summary beside a message that it covers, and
+/// none of what is in the prompt.
 fn chosen(answers: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<Record> {
     let mut lists: Vec<_> =
         answers.into_iter().map(|recall| recall.hits.into_iter().filter(is_worth_telling)).collect();
@@ -116,8 +117,13 @@ fn chosen(answers: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<Record> {
         }
         for record in round.into_iter().filter(|record| !retells(record, turn)) {
             let name = record.source.message_id.clone().unwrap_or_else(|| record.id.to_string());
-            if chosen.len() < limit && seen.insert(name) {
-                chosen.push(record);
+            if !seen.insert(name) || chosen.iter().any(|one| record.derived_from.contains(&one.id)) {
+                continue;
+            }
+            match chosen.iter().position(|one| one.derived_from.contains(&record.id)) {
+                Some(summary) => chosen[summary] = record,
+                None if chosen.len() < limit => chosen.push(record),
+                None => {}
             }
         }
     }
