@@ -77,11 +77,16 @@ impl RelayRequest {
 }
 
 /// An answer of which the head is there. Dropping it closes the connection, which tells the service to stop.
-#[derive(Debug)]
 pub struct RelayReply {
     url: Url,
     response: reqwest::Response,
     idle: Duration,
+}
+
+impl std::fmt::Debug for RelayReply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RelayReply").field("status", &self.response.status()).finish_non_exhaustive()
+    }
 }
 
 impl Relay {
@@ -130,7 +135,9 @@ impl Relay {
 
     async fn attempt(&self, request: &RelayRequest, url: &Url) -> Result<reqwest::Response, reqwest::Error> {
         let mut headers = headers::of_request(&request.headers);
-        headers.extend(self.endpoint.headers().iter().map(|(name, value)| (name.clone(), value.clone())));
+        for (name, value) in self.endpoint.headers() {
+            headers.insert(name.clone(), value.clone());
+        }
         let sent = self.http.request(request.method.clone(), url.clone()).headers(headers);
         let sent = if request.body.is_empty() { sent } else { sent.body(request.body.clone()) };
         sent.send().await

@@ -74,6 +74,10 @@ impl ChatBody {
     /// What is wrong with it, for the client.
     pub(super) fn read(bytes: Bytes) -> Result<Self, String> {
         let text = std::str::from_utf8(&bytes).map_err(|_| "the body is not UTF-8; it has to be JSON".to_owned())?;
+        // A list would be taken for the fields of the object in their order.
+        if !text.trim_start().starts_with('{') {
+            return Err("the body is not a JSON object".to_owned());
+        }
         let wrong = |e: serde_json::Error| {
             let (line, column) = (e.line(), e.column());
             format!("the body is not a JSON object in which each key stands once (line {line}, column {column})")
@@ -169,7 +173,8 @@ impl Messages {
         let list: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
         let (mut said, mut system) = (Vec::with_capacity(list.len()), None);
         for raw in list {
-            let Ok(message) = serde_json::from_str::<Message<'_>>(raw.get()) else {
+            let read = Some(raw.get()).filter(|raw| raw.starts_with('{'));
+            let Some(message) = read.and_then(|raw| serde_json::from_str::<Message<'_>>(raw).ok()) else {
                 said.push(Said::unknown());
                 continue;
             };

@@ -54,7 +54,7 @@ pub(crate) fn streamed(model: &str, messages: &[Value]) -> Value {
 
 impl Chat {
     pub(crate) async fn new() -> Self {
-        Self::with(GatewayOptions::default()).await
+        Self::with(patient()).await
     }
 
     pub(crate) async fn with(options: GatewayOptions) -> Self {
@@ -134,6 +134,11 @@ impl Chat {
     pub(crate) fn system(&self) -> String {
         self.served.seen.last()["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
     }
+}
+
+/// With time for a machine that is busy and has not read its dictionary yet.
+pub(crate) fn patient() -> GatewayOptions {
+    GatewayOptions::default().with_deadlines(Duration::from_secs(15), Duration::from_secs(15))
 }
 
 pub(crate) fn lin() -> Scope {

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use memory_engine_server::GatewayOptions;
 use serde_json::{Value, json};
 
-use crate::given::{Chat, content, said, streamed, to, user};
+use crate::given::{Chat, content, patient, said, streamed, to, user};
 
 #[tokio::test]
 async fn a_stream_comes_as_the_service_sent_it_and_its_turn_is_stored_before_its_end() {
@@ -113,7 +112,7 @@ async fn a_plain_call_that_is_given_up_stops_the_service_too() {
 
 #[tokio::test]
 async fn a_silent_model_is_covered_by_comments_and_nothing_is_held_back_meanwhile() {
-    let chat = Chat::with(GatewayOptions::default().with_keep_alive(Duration::from_millis(100))).await;
+    let chat = Chat::with(patient().with_keep_alive(Duration::from_millis(100))).await;
     let started = Instant::now();
     let headers = [("x-session-id", "monday"), ("x-user-id", "lin")];
     let mut reply = chat.send("v1/chat/completions", &streamed("pause", &[user("等等")]), &headers).await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine::{Field, Filter, Kind, Op, Record, RecordId, Result, Role, ScanQuery, State};
+use memory_engine::{Field, Filter, Kind, Record, RecordId, Result, Role, ScanQuery, State};
 
 use super::Keeping;
 use crate::gateway::{
@@ -24,8 +24,7 @@ impl Keeping {
     pub(super) async fn take_back_left_behind(&self, turn: &Turn) -> Result<()> {
         let Some(follows) = turn.key.follows.as_deref() else { return Ok(()) };
         let later = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let since = Filter::compare(Field::Round, Op::Ge, 2.0);
-        let page = self.engine.scan(&turn.address, &ScanQuery::newest(MOST).with_filter(later.and(since))).await?;
+        let page = self.engine.scan(&turn.address, &ScanQuery::newest(MOST).with_filter(later)).await?;
         let left = left_behind(&page.records, &turn.key.key, follows);
         if !left.is_empty() {
             self.engine.retract(&turn.address, &left, REASON).await?;
