@@ -1,7 +1,6 @@
 //! OpenAI-compatible chat.
 
 mod options;
-mod sse;
 mod wire;
 
 use async_trait::async_trait;
@@ -12,7 +11,7 @@ use reqwest::Method;
 
 pub use options::{ChatOptions, JsonMode};
 
-use crate::{Endpoint, HttpClient, client::Call};
+use crate::{Endpoint, HttpClient, SseEvents, client::Call};
 
 const OPERATION: &str = "chat";
 
@@ -61,7 +60,7 @@ impl ChatModel for HttpChatModel {
         let response = self.client.open(&call).await?;
         let reading = Reading {
             response,
-            events: sse::Events::new(self.client.max_response_bytes()),
+            events: SseEvents::new(self.client.max_response_bytes()),
             host: self.endpoint.host(),
             finished: false,
             over: false,
@@ -73,7 +72,7 @@ impl ChatModel for HttpChatModel {
 /// A stream that is being read.
 struct Reading {
     response: reqwest::Response,
-    events: sse::Events,
+    events: SseEvents,
     host: String,
     /// Whether the finish reason has come.
     finished: bool,

@@ -1,15 +1,17 @@
 //! Memories put before a model that did not ask for them: when, which, and in which form.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use memory_context::{Action, Decision, GatewayBlock, InjectionRules, Message};
-use memory_core::{Error, ErrorKind, Field, Filter, Kind, Op, Record, Result, ScanQuery, Scope, Value};
+use memory_core::{ContentHash, Error, ErrorKind, Field, Filter, Kind, Op, Record, Result, ScanQuery, Scope, Value};
 use tokio::time::timeout;
 
-use crate::{Arms, Degraded, MemoryEngine, RecallQuery};
+use crate::{Arms, Degraded, MemoryEngine, RecallOptions, RecallQuery};
 
 /// Turns in a round: what the user said, and the answer.
 const TURNS_A_ROUND: usize = 2;
+/// How many memories more are looked for where the conversation may hold those that are found.
+const MORE: usize = 20;
 
 /// Decides by rules whether a message calls for memories, finds them, and lays them out for the system prompt.
 ///
@@ -21,6 +23,7 @@ pub struct Injector {
     rules: InjectionRules,
     block: GatewayBlock,
     limit: usize,
+    deadline: Duration,
 }
 
 /// What is to be injected for a message.
@@ -43,9 +46,21 @@ struct Material {
     summaries: Vec<Record>,
     memories: Vec<Record>,
     degraded: Vec<Degraded>,
+    /// What the conversation holds.
+    known: BTreeSet<ContentHash>,
 }
 
 impl Material {
+    /// How many to look for, so that so many are left.
+    fn looked_for(&self, limit: usize) -> usize {
+        limit + self.known.len().min(MORE)
+    }
+
+    /// The first of these that the conversation does not hold.
+    fn fresh(&self, records: impl IntoIterator<Item = Record>, limit: usize) -> Vec<Record> {
+        records.into_iter().filter(|record| !self.known.contains(&record.content_hash())).take(limit).collect()
+    }
+
     fn lacks(&mut self, error: &Error) {
         self.degraded.push(Degraded { stage: "injection", reason: error.to_string() });
     }
@@ -61,7 +76,8 @@ impl Material {
 impl Injector {
     /// With the rules and the form of the chat gateway's document, and five memories at the most.
     pub fn new(engine: MemoryEngine) -> Self {
-        Self { engine, rules: InjectionRules::default(), block: GatewayBlock::default(), limit: 5 }
+        let deadline = engine.options().deadline;
+        Self { engine, rules: InjectionRules::default(), block: GatewayBlock::default(), limit: 5, deadline }
     }
 
     /// By these rules.
@@ -82,11 +98,25 @@ impl Injector {
         self
     }
 
+    /// Within this time, and not that of the engine's recalls.
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
     /// What to inject for a message, from everything within `scope` that its scene may see.
     pub async fn inject(&self, scope: &Scope, message: &Message<'_>) -> Injection {
+        self.inject_into(scope, message, &[]).await
+    }
+
+    /// As [`inject`](Self::inject), without what the conversation holds already, word for word: it would be said twice.
+    pub async fn inject_into(&self, scope: &Scope, message: &Message<'_>, conversation: &[&str]) -> Injection {
         let decision = self.rules.decide(message);
         let mut material = Material::default();
-        let time = self.engine.options().deadline;
+        if decision.action != Action::Nothing {
+            material.known = conversation.iter().map(|text| ContentHash::of(text)).collect();
+        }
+        let time = self.deadline;
         if timeout(time, self.find(scope, message, &decision.action, &mut material)).await.is_err() {
             material.lacks(&Error::new(
                 ErrorKind::Timeout,
@@ -103,7 +133,8 @@ impl Injector {
 
     /// Finds part after part; what one part lacks does not cost the others.
     async fn find(&self, scope: &Scope, message: &Message<'_>, action: &Action, material: &mut Material) {
-        let question = || RecallQuery::new(message.text).with_limit(self.limit);
+        let options = self.recall_options(material);
+        let question = || RecallQuery::new(message.text).with_options(options);
         match action {
             Action::Nothing => {}
             Action::Search => self.search(scope, question().in_scene(message.scene), material).await,
@@ -119,9 +150,10 @@ impl Injector {
                 let newest = self.newest(scope, message, kind(Kind::SUMMARY), *summaries).await;
                 material.summaries = material.or_nothing(newest);
                 let turns = rounds.saturating_mul(TURNS_A_ROUND);
-                let newest = self.newest(scope, message, kind(Kind::TURN), turns).await;
-                let turns = material.or_nothing(newest);
-                material.memories.extend(turns);
+                let newest = self.newest(scope, message, kind(Kind::TURN), material.looked_for(turns)).await;
+                let found = material.or_nothing(newest);
+                let fresh = material.fresh(found, turns);
+                material.memories.extend(fresh);
             }
             Action::SameEmotion { emotion, words, within } => {
                 self.same_emotion(scope, message, (emotion, words), *within, material).await;
@@ -129,11 +161,19 @@ impl Injector {
         }
     }
 
+    /// A recall ends a little earlier, so that what it has found by then is injected.
+    fn recall_options(&self, material: &Material) -> RecallOptions {
+        let options = self.engine.options().with_limit(material.looked_for(self.limit));
+        options.with_deadline(options.deadline.min(self.deadline.mul_f64(0.9)))
+    }
+
     /// What fits the question by itself.
     async fn search(&self, scope: &Scope, query: RecallQuery, material: &mut Material) {
         match self.engine.recall(scope, query).await {
             Ok(recall) => {
-                material.memories.extend(recall.relevant().map(|hit| hit.record.clone()));
+                let relevant = recall.relevant().map(|hit| hit.record.clone());
+                let fresh = material.fresh(relevant, self.limit);
+                material.memories.extend(fresh);
                 material.degraded.extend(recall.degraded);
             }
             Err(e) => material.lacks(&e),
@@ -162,17 +202,20 @@ impl Injector {
         let lately = Filter::compare(Field::OccurredAt, Op::Ge, memory_core::Timestamp::from_micros(since));
         let names = words.iter().map(String::as_str).chain([emotion]).map(|w| Value::Text(w.to_owned())).collect();
         let labelled = Filter::In(Field::Emotion, names).and(lately.clone());
-        let newest = self.newest(scope, message, labelled, self.limit).await;
-        material.memories = material.or_nothing(newest);
+        let options = self.recall_options(material);
+        let newest = self.newest(scope, message, labelled, options.limit).await;
+        let found = material.or_nothing(newest);
+        material.memories = material.fresh(found, self.limit);
         let query = RecallQuery::new(words.join(" ")).with_arms(Arms::KeywordOnly).with_filter(lately);
-        let recall = match self.engine.recall(scope, query.in_scene(message.scene).with_limit(self.limit)).await {
+        let recall = match self.engine.recall(scope, query.in_scene(message.scene).with_options(options)).await {
             Ok(recall) => recall,
             Err(e) => return material.lacks(&e),
         };
         let holds =
             |record: &Record| words.iter().any(|word| record.text.to_lowercase().contains(&word.to_lowercase()));
         let unlabelled = recall.hits.into_iter().map(|hit| hit.record).filter(|r| r.emotion.is_none() && holds(r));
-        material.memories.extend(unlabelled);
+        let fresh = material.fresh(unlabelled, self.limit);
+        material.memories.extend(fresh);
         material.memories.truncate(self.limit);
         material.degraded.extend(recall.degraded);
     }

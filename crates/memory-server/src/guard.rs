@@ -54,6 +54,16 @@ impl Guard {
         router.layer(from_fn_with_state((self.clone(), wording), admit))
     }
 
+    /// Takes our keys off a request that is let in: who passes it on passes on none of them.
+    fn take_key(&self, headers: &mut HeaderMap) {
+        OWN.iter().for_each(|name| drop(headers.remove(*name)));
+        if let Rule::Keys(keys) = &*self.0
+            && authorization(headers).is_some_and(|key| keys.find(key).is_some())
+        {
+            headers.remove(AUTHORIZATION);
+        }
+    }
+
     fn admits(&self, headers: &HeaderMap) -> Result<Access, Fault> {
         match &*self.0 {
             Rule::Open(access) => Ok(access.clone()),
@@ -70,20 +80,27 @@ impl Guard {
 
 /// The key that a request shows.
 fn shown(headers: &HeaderMap) -> Option<&str> {
-    let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let scheme = |value: &'_ str| value.split_once(' ').map(|(scheme, _)| scheme.to_ascii_lowercase());
-    let bearer = || {
-        let value = named(AUTHORIZATION.as_str())?;
-        let known = matches!(scheme(value)?.as_str(), "bearer" | "token");
-        value.split_once(' ').filter(|_| known).map(|(_, key)| key.trim())
-    };
-    named("x-memory-key").or_else(|| named("x-api-key")).or_else(bearer).filter(|key| !key.is_empty())
+    let own = OWN.iter().find_map(|name| named(headers, name));
+    own.or_else(|| authorization(headers)).filter(|key| !key.is_empty())
 }
+
+fn named<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
+}
+
+fn authorization(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, key) = named(headers, AUTHORIZATION.as_str())?.split_once(' ')?;
+    matches!(scheme.to_ascii_lowercase().as_str(), "bearer" | "token").then(|| key.trim())
+}
+
+/// The headers that hold a key of ours and nothing else.
+const OWN: [&str; 2] = ["x-memory-key", "x-api-key"];
 
 async fn admit(State((guard, wording)): State<(Guard, Wording)>, mut request: Request, next: Next) -> Response {
     match guard.admits(request.headers()) {
         Ok(access) => {
             request.extensions_mut().insert(access);
+            guard.take_key(request.headers_mut());
             next.run(request).await
         }
         Err(fault) if wording == Wording::OpenAi => fault.into_openai(),
@@ -118,6 +135,22 @@ mod tests {
         for headers in sent {
             assert_eq!(guard.admits(&headers).unwrap().name(), "one");
         }
+    }
+
+    #[test]
+    fn no_key_of_ours_goes_further_than_the_guard_and_one_of_another_service_does() {
+        let key = ApiKey::generate();
+        let guard = Guard::keys(KeyRing::default().with_key(&key, Access::tenant("one", "acme").unwrap()));
+        let k = key.reveal();
+        let taken = |pairs: &[(&'static str, &str)]| {
+            let mut headers = headers(pairs);
+            guard.take_key(&mut headers);
+            headers
+        };
+        let ours = format!("Bearer {k}");
+        assert!(taken(&[("x-memory-key", k), ("x-api-key", k), ("authorization", &ours)]).is_empty());
+        let theirs = [("authorization", "Bearer sk-of-the-upstream")];
+        assert_eq!(taken(&[("x-memory-key", k), theirs[0]]), headers(&theirs));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use config::{
 };
 pub use debug::Debugging;
 pub use fault::Fault;
-pub use gateway::Gateway;
+pub use gateway::{Gateway, GatewayOptions, Upstream};
 pub use guard::Guard;
 pub use keys::{ApiKey, KeyRing};
 pub use mcp::Mcp;

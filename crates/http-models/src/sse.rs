@@ -2,13 +2,13 @@
 
 use memory_core::{Error, ErrorKind, Result};
 
-use super::OPERATION;
+const OPERATION: &str = "event stream";
 
 /// Cuts bytes into events, wherever the network has cut them before.
 ///
 /// The `data` of an event is all that is kept; comments, names and ids are passed over. Lines end with LF, CRLF or CR.
 #[derive(Debug)]
-pub(super) struct Events {
+pub struct SseEvents {
     bytes: Vec<u8>,
     /// How far into `bytes` the lines are read.
     read: usize,
@@ -16,14 +16,17 @@ pub(super) struct Events {
     most: usize,
 }
 
-impl Events {
-    /// Refuses an event of more than `most` bytes.
-    pub(super) fn new(most: usize) -> Self {
+impl SseEvents {
+    /// A reader that refuses an event of more than `most` bytes.
+    pub fn new(most: usize) -> Self {
         Self { bytes: Vec::new(), read: 0, data: None, most }
     }
 
     /// Takes what came.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Corrupt` for an event that is too large.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<()> {
         self.bytes.drain(..std::mem::take(&mut self.read));
         let held = self.bytes.len() + self.data.as_ref().map_or(0, String::len);
         if held + bytes.len() > self.most {
@@ -34,8 +37,12 @@ impl Events {
         Ok(())
     }
 
-    /// The data of the next event that is there as a whole.
-    pub(super) fn next(&mut self) -> Result<Option<String>> {
+    /// The data of the next event that is there as a whole. A last event without the blank line behind it is none.
+    ///
+    /// # Errors
+    /// `Corrupt` for a line that is not UTF-8.
+    #[allow(clippy::should_implement_trait, reason = "an iterator would have to end")]
+    pub fn next(&mut self) -> Result<Option<String>> {
         while let Some(length) = self.bytes[self.read..].iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let end = self.read + length;
             let after = match (self.bytes[end], self.bytes.get(end + 1)) {
@@ -77,7 +84,7 @@ mod tests {
     const EVENTS: [&str; 3] = ["{\"a\": \"我\"}", "one\ntwo", "[DONE]"];
 
     fn read(pieces: &[&[u8]]) -> Vec<String> {
-        let mut events = Events::new(1000);
+        let mut events = SseEvents::new(1000);
         let mut found = Vec::new();
         for piece in pieces {
             events.feed(piece).unwrap();
@@ -97,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_event_that_never_ends_is_given_up() {
-        let mut events = Events::new(100);
+        let mut events = SseEvents::new(100);
         let error = (0..100).find_map(|_| events.feed(&[b'x'; 10]).and_then(|()| events.next()).err()).unwrap();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
     }

@@ -1,0 +1,54 @@
+//! How long a relay waits.
+
+use std::time::Duration;
+
+use crate::HttpOptions;
+
+/// How long a relay waits. There is no limit for an answer as a whole.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RelayOptions {
+    /// How long connecting may take. 5 seconds.
+    pub connect_timeout: Duration,
+    /// How long an answer may stop. 120 seconds.
+    pub idle_timeout: Duration,
+    /// Whether the proxy of the environment is used. Yes.
+    pub system_proxy: bool,
+}
+
+impl Default for RelayOptions {
+    fn default() -> Self {
+        Self { connect_timeout: Duration::from_secs(5), idle_timeout: Duration::from_secs(120), system_proxy: true }
+    }
+}
+
+impl RelayOptions {
+    /// Sets how long connecting may take.
+    #[must_use]
+    pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// Sets how long an answer may stop.
+    #[must_use]
+    pub fn with_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = timeout;
+        self
+    }
+
+    /// Sets whether the proxy of the environment is used.
+    #[must_use]
+    pub fn with_system_proxy(mut self, proxy: bool) -> Self {
+        self.system_proxy = proxy;
+        self
+    }
+
+    /// The client's options. A relay keeps the time of each wait itself, so that the client's own limit is out of the way.
+    pub(super) fn http(&self) -> HttpOptions {
+        HttpOptions::default()
+            .with_connect_timeout(self.connect_timeout)
+            .with_read_timeout(Duration::from_secs(24 * 60 * 60))
+            .with_system_proxy(self.system_proxy)
+    }
+}

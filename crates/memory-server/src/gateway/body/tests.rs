@@ -1,0 +1,100 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::gateway::thread::Thread;
+
+const BLOCK: &str = "---\n[记忆参考]\n\"我对海鲜过敏\"\n---";
+
+fn body(text: &str) -> ChatBody {
+    ChatBody::read(Bytes::from(text.to_owned())).unwrap()
+}
+
+fn injected(text: &str) -> Value {
+    serde_json::from_slice(&body(text).written(None, BLOCK)).unwrap()
+}
+
+#[test]
+fn a_system_text_keeps_its_words_and_the_block_stands_behind_a_blank_line() {
+    let found =
+        injected(r#"{"messages":[{"role":"user","content":"hi"},{"content":"You are \"K\".","role":"developer"}]}"#);
+    assert_eq!(found["messages"][1]["content"], format!("You are \"K\".\n\n{BLOCK}"));
+    assert_eq!(found["messages"].as_array().unwrap().len(), 2);
+    let empty = injected(r#"{"messages":[{"role":"system","content":""},{"role":"user","content":"hi"}]}"#);
+    assert_eq!(empty["messages"][0]["content"], BLOCK);
+}
+
+#[test]
+fn a_system_message_of_parts_gets_one_more() {
+    for (content, parts) in [(r#"[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]"#, 2), ("[ ]", 1)] {
+        let found = injected(&format!(r#"{{"messages":[{{"role":"system","content":{content}}}]}}"#));
+        let content = found["messages"][0]["content"].as_array().unwrap();
+        assert_eq!((content.len(), &content[parts - 1]), (parts, &json!({ "type": "text", "text": BLOCK })));
+    }
+}
+
+#[test]
+fn without_a_system_message_that_can_be_read_one_stands_before_all_others() {
+    for messages in
+        [r#"[{"role":"user","content":"hi"}]"#, r#"[{"role":"system","content":null},{"role":"user"}]"#, "[]"]
+    {
+        let found = injected(&format!(r#"{{"messages":{messages}}}"#));
+        assert_eq!(found["messages"][0], json!({ "role": "system", "content": BLOCK }));
+        let before: Value = serde_json::from_str(messages).unwrap();
+        assert_eq!(found["messages"].as_array().unwrap()[1..], *before.as_array().unwrap());
+    }
+}
+
+#[test]
+fn whatever_is_not_edited_stays_as_it_was_byte_by_byte() {
+    let text = r#"{ "temperature":0.10, "seed":123456789012345678901234567890,"zz":{"b":1,"a":[1e5, null]},
+        "model" : "fast/gpt-4o","messages":[{"role":"user","content":"\ud83d\ude00","name":"L","x":1.50}],"min_p":0.05}"#;
+    assert_eq!(body(text).written(None, ""), text);
+    assert_eq!(body(text).written(Some("fast/gpt-4o"), ""), text);
+    let renamed = body(text).written(Some("gpt-4o"), "");
+    assert_eq!(renamed, text.replace("\"fast/gpt-4o\"", "\"gpt-4o\""));
+    let both = body(text).written(Some("gpt-4o"), "m");
+    let system = r#"[{"role":"system","content":"m"},{"role"#;
+    assert_eq!(both, text.replace("\"fast/gpt-4o\"", "\"gpt-4o\"").replace(r#"[{"role"#, system));
+}
+
+#[test]
+fn what_cannot_be_a_request_is_refused_and_what_is_odd_goes_through() {
+    for bad in ["", "[]", "nonsense", "{", r#"{"model":1,"model":2}"#] {
+        assert!(ChatBody::read(Bytes::from_static(bad.as_bytes())).is_err(), "{bad}");
+    }
+    for odd in
+        [r#"{}"#, r#"{"messages":"hi"}"#, r#"{"messages":[1,"x",{"role":5,"content":{}}],"model":7,"stream":"yes"}"#]
+    {
+        let odd = body(odd);
+        assert_eq!((odd.model(), odd.is_streamed(), Thread::of(odd.said()).question()), (None, false, None));
+    }
+    let half = body(r#"{"messages":[{"role":"user","content":"\ud83d"}]}"#);
+    assert_eq!(Thread::of(half.said()).question(), None, "half of an emoji is no text, and no reason to refuse it");
+}
+
+#[test]
+fn the_owner_is_found_where_clients_put_it() {
+    let of = |text: &str| body(text).owner().clone();
+    let named = of(r#"{"user":"lin","metadata":{"session_id":"小雨","agent_id":7}}"#);
+    assert_eq!(
+        named,
+        Owner { user: Some("lin".into()), agent: Some("7".into()), session: Some("小雨".into()), branch: None }
+    );
+    assert_eq!(of(r#"{"user":"x","user_id":"mei","session_id":" s "}"#).user.unwrap(), "mei");
+    assert!(of(r#"{"user":"","metadata":null,"session_id":{}}"#).is_nobody());
+}
+
+proptest! {
+    #[test]
+    fn any_block_in_any_system_text_is_read_back_as_it_was(system in ".*", block in ".+", user in ".*") {
+        let request = json!({ "messages": [{ "role": "system", "content": system }, { "role": "user", "content": user }] });
+        let written = body(&request.to_string()).written(None, &block);
+        let found: Value = serde_json::from_slice(&written).unwrap();
+        let expected = if system.is_empty() { block } else { format!("{system}\n\n{block}") };
+        prop_assert_eq!(found["messages"][0]["content"].as_str(), Some(expected.as_str()));
+        prop_assert_eq!(&found["messages"][1], &request["messages"][1]);
+    }
+}

@@ -1,0 +1,103 @@
+//! What the model says, read along while it is passed on.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What has been heard of a reply. Of several choices the first is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Heard {
+    text: String,
+    /// The choices that have begun, and those that have ended.
+    begun: BTreeSet<u64>,
+    ended: BTreeSet<u64>,
+    calls: bool,
+    done: bool,
+    failed: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Chunk {
+    choices: Option<Vec<Choice>>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Choice {
+    index: Option<u64>,
+    delta: Option<Message>,
+    message: Option<Message>,
+    finish_reason: Option<Value>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Message {
+    content: Option<Value>,
+    tool_calls: Option<Value>,
+    function_call: Option<Value>,
+}
+
+impl Heard {
+    /// Hears the data of an event. What is no JSON, or of another form, is passed over.
+    pub(super) fn event(&mut self, data: &str) {
+        if data.trim() == "[DONE]" {
+            self.done = true;
+        } else if let Ok(chunk) = serde_json::from_str::<Chunk>(data) {
+            self.chunk(chunk);
+        }
+    }
+
+    /// Hears a reply that comes as a whole.
+    pub(super) fn completion(&mut self, body: &[u8]) {
+        if let Ok(chunk) = serde_json::from_slice::<Chunk>(body) {
+            self.done = chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty());
+            self.chunk(chunk);
+        }
+    }
+
+    fn chunk(&mut self, chunk: Chunk) {
+        self.failed |= chunk.error.is_some_and(|error| !error.is_null());
+        for choice in chunk.choices.unwrap_or_default() {
+            let index = choice.index.unwrap_or(0);
+            self.begun.insert(index);
+            if choice.finish_reason.is_some_and(|reason| !reason.is_null()) {
+                self.ended.insert(index);
+            }
+            let Some(message) = choice.delta.or(choice.message).filter(|_| index == 0) else { continue };
+            match message.content {
+                Some(Value::String(text)) => self.text.push_str(&text),
+                Some(parts @ Value::Array(_)) => self.text.push_str(&super::body::content(&parts.to_string())),
+                _ => {}
+            }
+            let is_there = |value: &Value| value.as_array().is_none_or(|calls| !calls.is_empty()) && !value.is_null();
+            self.calls |= [message.tool_calls, message.function_call].iter().flatten().any(is_there);
+        }
+    }
+
+    /// What was said to the person so far.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether all of it is there: each choice that has begun has ended, or the service said so.
+    pub(super) fn is_whole(&self) -> bool {
+        self.done || (!self.ended.is_empty() && self.begun == self.ended)
+    }
+
+    /// Whether it calls tools: then it is not the answer yet.
+    pub(super) fn calls_tools(&self) -> bool {
+        self.calls
+    }
+
+    /// Whether the service reported an error in it.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed
+    }
+}
+
+#[cfg(test)]
+mod tests;

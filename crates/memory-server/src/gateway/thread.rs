@@ -1,0 +1,197 @@
+//! What a list of messages says about its conversation.
+
+use blake3::Hasher;
+use memory_engine::summarizer::without_injected;
+
+/// Who speaks in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    System,
+    User,
+    Assistant,
+    Tool,
+    Unknown,
+}
+
+impl Speaker {
+    pub(super) fn of(role: &str) -> Self {
+        match role {
+            "system" | "developer" => Self::System,
+            "user" => Self::User,
+            "assistant" | "model" => Self::Assistant,
+            "tool" | "function" => Self::Tool,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// One message, as far as we look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) speaker: Speaker,
+    pub(super) text: String,
+    /// Whether it calls tools.
+    pub(super) calls: bool,
+}
+
+impl Said {
+    pub(super) fn unknown() -> Self {
+        Self { speaker: Speaker::Unknown, text: String::new(), calls: false }
+    }
+}
+
+/// What a person said, and what the model answered in the end. What it said while it called tools is no part of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Exchange {
+    pub(super) user: String,
+    pub(super) assistant: String,
+}
+
+/// A conversation, as a request has it: exchange after exchange, the last of them still open.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Thread {
+    exchanges: Vec<Exchange>,
+    /// Whether it ends with a person's message; otherwise tools have answered, or a reply is to be continued.
+    asks: bool,
+}
+
+/// What identifies a turn within its session, wherever it is heard again: what was said, and the exchange right before it. So
+/// a client that sends only the end of its history is understood, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TurnKey {
+    /// Of the turn.
+    pub(super) key: String,
+    /// Of the exchange before it; `None` for the first one that the request holds.
+    pub(super) follows: Option<String>,
+    /// Of the turn before it, where the request holds enough to tell.
+    pub(super) parent: Option<String>,
+}
+
+impl Thread {
+    pub(super) fn of(messages: &[Said]) -> Self {
+        let mut thread = Self::default();
+        for message in messages {
+            let text = spoken(&message.text);
+            match message.speaker {
+                Speaker::User => {
+                    if thread.exchanges.last().is_none_or(|open| !open.assistant.is_empty()) {
+                        thread.exchanges.push(Exchange::default());
+                    }
+                    if let Some(open) = thread.exchanges.last_mut() {
+                        join(&mut open.user, &text);
+                    }
+                    thread.asks = true;
+                }
+                Speaker::Assistant => {
+                    if thread.exchanges.is_empty() {
+                        thread.exchanges.push(Exchange::default());
+                    }
+                    if let Some(open) = thread.exchanges.last_mut().filter(|_| !message.calls) {
+                        join(&mut open.assistant, &text);
+                    }
+                    thread.asks = false;
+                }
+                Speaker::Tool | Speaker::Unknown => thread.asks = false,
+                Speaker::System => {}
+            }
+        }
+        thread
+    }
+
+    /// What the person asks with this request; `None` when they do not, or not in words.
+    pub(super) fn question(&self) -> Option<&str> {
+        self.exchanges.last().filter(|_| self.asks).map(|open| open.user.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// What the person said last, and what of the reply is there already: a reply may be continued.
+    pub(super) fn open(&self) -> Exchange {
+        self.exchanges.last().cloned().unwrap_or_default()
+    }
+
+    /// The exchange before the open one.
+    pub(super) fn before(&self) -> Option<&Exchange> {
+        self.exchanges.len().checked_sub(2).and_then(|i| self.exchanges.get(i))
+    }
+
+    /// How many times the person has spoken.
+    pub(super) fn rounds(&self) -> u64 {
+        self.exchanges.iter().filter(|exchange| !exchange.user.is_empty()).count() as u64
+    }
+
+    /// Every text in it.
+    pub(super) fn texts(&self) -> Vec<&str> {
+        let texts = self.exchanges.iter().flat_map(|exchange| [exchange.user.as_str(), exchange.assistant.as_str()]);
+        texts.filter(|text| !text.is_empty()).collect()
+    }
+
+    /// What identifies the open turn; `None` when nothing was said.
+    pub(super) fn key(&self) -> Option<TurnKey> {
+        let (open, earlier) = self.exchanges.split_last()?;
+        let follows = earlier.last().map(exchange_key);
+        let parent = earlier.split_last().map(|(last, before)| turn_key(before.last(), &last.user));
+        Some(TurnKey { key: turn_key(earlier.last(), &open.user), follows, parent })
+    }
+
+    /// A name for the session of a client that names none: the same for every request whose history begins with the same
+    /// words.
+    pub(super) fn derived_session(&self) -> String {
+        let opening = self.exchanges.iter().take_while(|exchange| exchange.user.is_empty()).count();
+        let mut hasher = Hasher::new_derive_key("memory-engine 2026 session from its first words");
+        for exchange in self.exchanges.iter().take(opening) {
+            feed(&mut hasher, &exchange.assistant);
+        }
+        feed(&mut hasher, self.exchanges.get(opening).map_or("", |first| &first.user));
+        format!("auto-{}", short(&hasher))
+    }
+}
+
+/// What is kept of a text: without thoughts, and without memories that were injected and came back.
+pub(super) fn spoken(text: &str) -> String {
+    let text = without_thoughts(text);
+    // What no database text can hold.
+    without_injected(&text).replace('\0', "").trim().to_owned()
+}
+
+/// Without thoughts in tags, as some models write them into their replies; one that was not finished is a thought to its end.
+fn without_thoughts(text: &str) -> String {
+    let (mut kept, mut rest) = (String::new(), text);
+    while let Some((before, thought)) = rest.split_once("<think>") {
+        kept.push_str(before);
+        rest = thought.split_once("</think>").map_or("", |(_, after)| after);
+    }
+    kept + rest
+}
+
+/// What an exchange is known by to the turns after it.
+pub(super) fn exchange_key(exchange: &Exchange) -> String {
+    let mut hasher = Hasher::new_derive_key("memory-engine 2026 exchange");
+    feed(&mut hasher, &exchange.user);
+    feed(&mut hasher, &exchange.assistant);
+    short(&hasher)
+}
+
+fn turn_key(before: Option<&Exchange>, user: &str) -> String {
+    let mut hasher = Hasher::new_derive_key("memory-engine 2026 turn");
+    feed(&mut hasher, &before.map(exchange_key).unwrap_or_default());
+    feed(&mut hasher, user);
+    short(&hasher)
+}
+
+fn feed(hasher: &mut Hasher, text: &str) {
+    hasher.update(&(text.len() as u64).to_le_bytes());
+    hasher.update(text.as_bytes());
+}
+
+fn short(hasher: &Hasher) -> String {
+    hasher.finalize().to_hex().as_str()[..32].to_owned()
+}
+
+fn join(text: &mut String, more: &str) {
+    if !text.is_empty() && !more.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(more);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use memory_engine::ManualClock;
+
+use super::*;
+
+const AT: i64 = 1_771_400_000_000_000;
+
+fn turn(user: &str, assistant: &str) -> Turn {
+    let address = Scope::user("lin").unwrap().with_session("s").unwrap();
+    Turn {
+        address,
+        key: TurnKey { key: "k".into(), follows: Some("f".into()), parent: Some("p".into()) },
+        said: Exchange { user: user.into(), assistant: assistant.into() },
+        before: Some(Exchange { user: "a".into(), assistant: "b".into() }),
+        scene: Some("daily".into()),
+        model: Some("m".into()),
+        injected: Vec::new(),
+        partial: None,
+        asked_at: Timestamp::from_micros(AT),
+        clock: Arc::new(ManualClock::new(Timestamp::from_micros(AT + 5))),
+    }
+}
+
+#[test]
+fn a_new_turn_is_two_records_in_their_order() {
+    let records = turn("你好", "早").records(Stored::default(), 3);
+    let [user, reply] = records.as_slice() else { panic!("{records:?}") };
+    assert_eq!((user.source.round, user.source.sequence, reply.source.sequence), (Some(3), Some(5), Some(6)));
+    assert!(user.position() < reply.position());
+    assert_eq!((user.trust, reply.trust, user.scene.as_deref()), (Trust::User, Trust::Assistant, Some("daily")));
+    assert_eq!(reply.metadata["model"], "m");
+}
+
+#[test]
+fn the_same_again_writes_nothing_and_another_reply_takes_the_old_ones_place_and_time() {
+    let first = turn("你好", "早").records(Stored::default(), 3);
+    let stored = || Stored { user: Some(first[0].clone()), reply: Some(first[1].clone()), ..Stored::default() };
+    assert_eq!(stored().round(), Some(3));
+    assert!(turn("你好", "早").records(stored(), 3).is_empty());
+    let mut later = turn("你好", "晚上好");
+    later.asked_at = Timestamp::from_micros(AT + 1_000_000);
+    let again = later.records(stored(), 3);
+    let [reply] = again.as_slice() else { panic!("{again:?}") };
+    assert_eq!((reply.id, reply.occurred_at, reply.text.as_str()), (first[1].id, first[1].occurred_at, "晚上好"));
+}
+
+#[test]
+fn the_reply_before_says_what_the_client_shows_of_it() {
+    let mut parent = turn("a", "another").records(Stored::default(), 2).pop().unwrap();
+    parent.metadata.insert("partial".into(), json!("client_gone"));
+    let stored = Stored { parent_reply: Some(parent.clone()), ..Stored::default() };
+    assert_eq!(stored.round(), Some(3));
+    let records = turn("c", "d").records(stored, 3);
+    assert_eq!((records.len(), records[0].id, records[0].text.as_str()), (3, parent.id, "b"));
+    assert!(!records[0].metadata.contains_key("partial"));
+}
+
+#[test]
+fn a_text_that_no_record_can_hold_is_cut_and_an_empty_one_is_no_record() {
+    let long = "我".repeat(Record::MAX_TEXT_BYTES);
+    let records = turn("", &long).records(Stored::default(), 1);
+    assert_eq!(records.len(), 1);
+    records[0].validate().unwrap();
+}

@@ -1,0 +1,192 @@
+//! Where models are, and which of them is meant.
+
+use std::sync::Arc;
+
+use memory_engine::{
+    Error, Result,
+    http_models::{Endpoint, Relay, RelayOptions},
+};
+
+/// A service that has models, with an OpenAI-compatible API.
+///
+/// With a key in its [`Endpoint`] that is what the service gets; without one the client's own `Authorization` is passed on.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Upstream {
+    name: String,
+    endpoint: Endpoint,
+    models: Vec<String>,
+    options: RelayOptions,
+}
+
+/// The services of a gateway.
+#[derive(Debug)]
+pub(super) struct Upstreams(Vec<Arc<Service>>);
+
+/// One of them, ready to be asked.
+#[derive(Debug)]
+pub(super) struct Service {
+    pub(super) name: String,
+    pub(super) relay: Relay,
+    models: Vec<String>,
+}
+
+/// Who is asked, and for which model by its name there.
+#[derive(Debug, Clone)]
+pub(super) struct Route {
+    pub(super) service: Arc<Service>,
+    pub(super) model: Option<String>,
+}
+
+impl Upstream {
+    /// A service by the name `name`, at an address such as `https://api.deepseek.com/v1`. It takes every model that no other
+    /// service names.
+    pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
+        Self { name: name.into(), endpoint, models: Vec::new(), options: RelayOptions::default() }
+    }
+
+    /// It takes these models and no others: names, or beginnings of names with `*` behind them.
+    pub fn with_models<M: Into<String>>(mut self, models: impl IntoIterator<Item = M>) -> Self {
+        self.models = models.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// With other limits than the usual ones.
+    pub fn with_options(mut self, options: RelayOptions) -> Self {
+        self.options = options;
+        self
+    }
+}
+
+impl Upstreams {
+    /// Makes the services ready.
+    ///
+    /// # Errors
+    /// `InvalidInput` when there are none, for a name that is empty, holds a slash or stands twice, and for a model's name that is
+    /// empty; those of [`Relay::new`].
+    pub(super) fn open(upstreams: Vec<Upstream>) -> Result<Self> {
+        let invalid = |message: String| Err(Error::invalid("gateway", message));
+        if upstreams.is_empty() {
+            return invalid("a gateway needs at least one upstream; name one with its base URL".into());
+        }
+        let mut services: Vec<Arc<Service>> = Vec::new();
+        for Upstream { name, endpoint, models, options } in upstreams {
+            if name.trim().is_empty() || name.contains('/') {
+                return invalid(format!("the upstream's name '{name}' is empty or holds a slash"));
+            }
+            if services.iter().any(|service| service.name == name) {
+                return invalid(format!("there are two upstreams by the name '{name}'"));
+            }
+            if models.iter().any(|model| model.trim().is_empty()) {
+                return invalid(format!("the upstream '{name}' names an empty model; '*' takes all"));
+            }
+            services.push(Arc::new(Service { name, relay: Relay::new(endpoint, options)?, models }));
+        }
+        Ok(Self(services))
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> &[Arc<Service>] {
+        &self.0
+    }
+
+    /// Who takes a model: the service that names it, the one whose name stands before a slash in it (which is taken off), the one
+    /// that names the longest beginning of it, or else the first one that names none. `None` when nobody does.
+    ///
+    /// A request that names no model goes to the one that names none, or to the first: it will say what it thinks of it.
+    pub(super) fn route(&self, model: Option<&str>) -> Option<Route> {
+        let to = |service: &Arc<Service>, model: Option<&str>| {
+            Some(Route { service: Arc::clone(service), model: model.map(str::to_owned) })
+        };
+        let open = self.0.iter().find(|service| service.models.is_empty());
+        let Some(name) = model else {
+            return open.or_else(|| self.0.first()).and_then(|service| to(service, None));
+        };
+        if let Some(service) = self.0.iter().find(|service| service.models.iter().any(|known| known == name)) {
+            return to(service, Some(name));
+        }
+        if let Some((prefix, rest)) = name.split_once('/').filter(|(_, rest)| !rest.is_empty())
+            && let Some(service) = self.0.iter().find(|service| service.name == prefix)
+        {
+            return to(service, Some(rest));
+        }
+        let begins = |service: &&Arc<Service>| service.begins(name);
+        let best = self.0.iter().rev().filter(|service| begins(service).is_some()).max_by_key(begins);
+        best.or(open).and_then(|service| to(service, Some(name)))
+    }
+
+    /// What a model of a service is called here: by its own name when that leads there, or with the service's before it.
+    pub(super) fn name_of(&self, service: &Service, model: &str) -> String {
+        match self.route(Some(model)) {
+            Some(route) if route.service.name == service.name && route.model.as_deref() == Some(model) => {
+                model.to_owned()
+            }
+            _ => format!("{}/{model}", service.name),
+        }
+    }
+}
+
+impl Service {
+    /// How long the beginning is that it names of this model.
+    fn begins(&self, model: &str) -> Option<usize> {
+        let beginnings = self.models.iter().filter_map(|known| known.strip_suffix('*'));
+        beginnings.filter(|beginning| model.starts_with(beginning)).map(str::len).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    fn upstream(name: &str) -> Upstream {
+        Upstream::new(name, Endpoint::new("http://127.0.0.1:9/v1").unwrap())
+    }
+
+    fn routed(upstreams: &Upstreams, model: &str) -> Option<(String, String)> {
+        upstreams.route(Some(model)).map(|route| (route.service.name.clone(), route.model.unwrap()))
+    }
+
+    #[test]
+    fn a_model_goes_to_who_names_it_then_by_prefix_then_to_who_names_none() {
+        let all = Upstreams::open(vec![
+            upstream("openrouter").with_models(["deepseek/deepseek-r1"]),
+            upstream("deepseek").with_models(["deepseek-*"]),
+            upstream("reasoners").with_models(["deepseek-reason*"]),
+            upstream("local"),
+        ])
+        .unwrap();
+        let expected = [
+            ("deepseek/deepseek-r1", "openrouter", "deepseek/deepseek-r1"),
+            ("deepseek/deepseek-chat", "deepseek", "deepseek-chat"),
+            ("deepseek-chat", "deepseek", "deepseek-chat"),
+            ("deepseek-reasoner", "reasoners", "deepseek-reasoner"),
+            ("openrouter/anything/else", "openrouter", "anything/else"),
+            ("qwen/qwen3", "local", "qwen/qwen3"),
+            ("我的模型", "local", "我的模型"),
+        ];
+        for (asked, service, model) in expected {
+            assert_eq!(routed(&all, asked), Some((service.into(), model.into())), "{asked}");
+        }
+        assert_eq!(all.route(None).unwrap().service.name, "local");
+    }
+
+    #[test]
+    fn a_model_that_nobody_takes_is_unknown() {
+        let all = Upstreams::open(vec![upstream("a").with_models(["gpt-*"])]).unwrap();
+        assert_eq!(routed(&all, "claude"), None);
+        assert_eq!(all.route(None).unwrap().service.name, "a");
+        assert_eq!(all.name_of(&all.all()[0].clone(), "claude"), "a/claude");
+        assert_eq!(all.name_of(&all.all()[0].clone(), "gpt-5"), "gpt-5");
+    }
+
+    #[test]
+    fn upstreams_that_cannot_be_told_apart_are_refused() {
+        for bad in
+            [vec![], vec![upstream("a"), upstream("a")], vec![upstream("a/b")], vec![upstream("a").with_models([""])]]
+        {
+            assert!(Upstreams::open(bad).is_err());
+        }
+    }
+}

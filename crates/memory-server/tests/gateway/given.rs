@@ -1,0 +1,153 @@
+//! A client of the gateway.
+
+use std::time::Duration;
+
+use axum::http::{HeaderMap, Method, StatusCode};
+use memory_engine::{
+    Filter, Kind, MemoryEngine, Record, ScanQuery, Scope, State, Turn,
+    http_models::{Endpoint, Relay, RelayOptions, RelayReply, RelayRequest},
+};
+use memory_engine_server::GatewayOptions;
+use serde_json::{Value, json};
+
+use crate::support::Served;
+
+pub(crate) struct Chat {
+    pub(crate) served: Served,
+    relay: Relay,
+}
+
+/// An answer as a whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+pub(crate) fn user(text: &str) -> Value {
+    json!({ "role": "user", "content": text })
+}
+
+pub(crate) fn said(text: &str) -> Value {
+    json!({ "role": "assistant", "content": text })
+}
+
+/// A request to a model.
+pub(crate) fn to(model: &str, messages: &[Value]) -> Value {
+    json!({ "model": model, "messages": messages })
+}
+
+pub(crate) fn streamed(model: &str, messages: &[Value]) -> Value {
+    json!({ "model": model, "messages": messages, "stream": true })
+}
+
+impl Chat {
+    pub(crate) async fn new() -> Self {
+        Self::with(patient()).await
+    }
+
+    pub(crate) async fn with(options: GatewayOptions) -> Self {
+        Self::over(MemoryEngine::builder().in_memory().build().await.unwrap(), options).await
+    }
+
+    pub(crate) async fn over(engine: MemoryEngine, options: GatewayOptions) -> Self {
+        let served = Served::over(engine, options).await;
+        let relay = Relay::new(Endpoint::new(&served.url).unwrap(), RelayOptions::default()).unwrap();
+        Self { served, relay }
+    }
+
+    /// Sends what follows elsewhere.
+    pub(crate) fn redirect(&mut self, url: &str) {
+        self.relay = Relay::new(Endpoint::new(url).unwrap(), RelayOptions::default()).unwrap();
+    }
+
+    /// Sends a request to a path, with these headers beside the key.
+    pub(crate) async fn send(&self, path: &str, body: &Value, headers: &[(&'static str, &str)]) -> RelayReply {
+        let mut all = HeaderMap::new();
+        all.insert("x-memory-key", self.served.key.parse().unwrap());
+        all.insert("content-type", "application/json".parse().unwrap());
+        for (name, value) in headers {
+            all.insert(*name, axum::http::HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        let path: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        let method = if body.is_null() { Method::GET } else { Method::POST };
+        let request = RelayRequest::new(method, &path).with_headers(all);
+        let request = if body.is_null() { request } else { request.with_body(body.to_string()) };
+        self.relay.send(&request, Duration::from_secs(20)).await.unwrap()
+    }
+
+    pub(crate) async fn get(&self, path: &str, body: &Value, headers: &[(&'static str, &str)]) -> Answer {
+        let mut reply = self.send(path, body, headers).await;
+        let (status, headers) = (reply.status(), reply.headers());
+        let body = reply.rest(1 << 24).await.unwrap();
+        Answer { status, headers, body: String::from_utf8(body.to_vec()).unwrap() }
+    }
+
+    /// A chat of lin's, in the session `monday`.
+    pub(crate) async fn ask(&self, body: &Value) -> Answer {
+        self.get("v1/chat/completions", body, &[("x-user-id", "lin"), ("x-session-id", "monday")]).await
+    }
+
+    /// The turns that are stored of a session, in their order.
+    pub(crate) async fn turns(&self, session: &str) -> Vec<Record> {
+        let turns = Filter::eq(memory_engine::Field::Kind, Kind::TURN.as_str());
+        let active = Filter::eq(memory_engine::Field::State, State::Active.as_str());
+        let query = ScanQuery::oldest(100).with_filter(turns.and(active));
+        let scope = lin().with_session(session).unwrap();
+        self.served.engine.scan(&scope, &query).await.unwrap().records
+    }
+
+    pub(crate) async fn texts(&self) -> Vec<String> {
+        self.turns("monday").await.into_iter().map(|record| record.text).collect()
+    }
+
+    /// Waits until as many turns are there.
+    pub(crate) async fn await_turns(&self, count: usize) -> Vec<Record> {
+        for _ in 0..200 {
+            let turns = self.turns("monday").await;
+            if turns.len() >= count {
+                return turns;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("there are still fewer than {count} turns");
+    }
+
+    /// Puts something into lin's memory that was said long ago.
+    pub(crate) async fn remember(&self, text: &str) {
+        let scope = lin().with_session("long ago").unwrap();
+        self.served.engine.remember(&scope, Turn::user(text).with_scene("daily").with_round(1)).await.unwrap();
+    }
+
+    /// What was last sent to the service.
+    pub(crate) fn system(&self) -> String {
+        self.served.seen.last()["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// With time for a machine that is busy and has not read its dictionary yet.
+pub(crate) fn patient() -> GatewayOptions {
+    GatewayOptions::default().with_deadlines(Duration::from_secs(15), Duration::from_secs(15))
+}
+
+pub(crate) fn lin() -> Scope {
+    Scope::tenant_wide("acme").unwrap().with_user("lin").unwrap()
+}
+
+/// The pieces of text in a stream, put together.
+pub(crate) fn content(stream: &str, key: &str) -> String {
+    let chunk = |line: &str| serde_json::from_str::<Value>(line.strip_prefix("data:")?.trim()).ok();
+    let text = |chunk: Value| chunk["choices"][0]["delta"][key].as_str().map(str::to_owned);
+    stream.lines().filter_map(chunk).filter_map(text).collect()
+}

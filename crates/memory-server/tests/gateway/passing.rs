@@ -1,0 +1,138 @@
+//! What passes through, and what does not.
+
+use std::time::Duration;
+
+use memory_engine::{
+    MemoryEngine,
+    http_models::{Endpoint, Secret},
+};
+use memory_engine_server::{Access, Gateway, GatewayOptions, Guard, Server, Upstream};
+use serde_json::{Value, json};
+
+use crate::{
+    given::{Chat, streamed, to, user},
+    support::{listen, upstream},
+};
+
+#[tokio::test]
+async fn requests_and_answers_keep_what_we_do_not_know() {
+    let chat = Chat::new().await;
+    let body = json!({ "model": "echo", "temperature": 0.7, "min_p": 0.05, "chat_template_kwargs": { "z": 1, "a": null },
+        "messages": [{ "role": "system", "content": "s", "name": "n" },
+            { "role": "user", "content": [{ "type": "text", "text": "看图" }, { "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } }], "x": true }],
+        "user": "lin", "metadata": { "session_id": "monday" }, "stream_options": null });
+    let answer = chat.get("v1/chat/completions", &body, &[]).await;
+    assert_eq!(chat.served.seen.last(), body);
+    assert_eq!(chat.served.seen.requests.lock().last().unwrap().2, body.to_string(), "byte by byte");
+    assert!(answer.body.ends_with(r#""x_unknown":1.5}"#));
+    assert_eq!(chat.texts().await[0], "看图");
+}
+
+#[tokio::test]
+async fn refusals_pass_at_once_with_their_headers_and_are_not_asked_again() {
+    let chat = Chat::new().await;
+    for body in [to("limited", &[user("a")]), streamed("limited", &[user("a")])] {
+        let answer = chat.ask(&body).await;
+        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (429, "7"));
+        assert_eq!((answer.header("x-ratelimit-remaining-requests"), answer.header("x-request-id")), ("0", "req_9"));
+        assert_eq!(answer.json()["error"]["code"], "rate_limit_exceeded");
+    }
+    let html = chat.ask(&to("html", &[user("a")])).await;
+    assert_eq!(
+        (html.status.as_u16(), html.header("content-type"), html.body.as_str()),
+        (502, "text/html", "<html>bad</html>")
+    );
+    assert_eq!(chat.served.seen.requests.lock().len(), 3);
+    assert!(chat.turns("monday").await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_as_openai_says_it() {
+    let chat = Chat::new().await;
+    let error = async |path: &str, body: &Value, headers: &[(&'static str, &str)]| {
+        let answer = chat.get(path, body, headers).await;
+        (answer.status.as_u16(), answer.json()["error"]["message"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(error("v1/completions", &json!({}), &[]).await.0, 404);
+    assert_eq!(error("v1/audio/speech", &Value::Null, &[]).await.0, 404);
+    assert_eq!(error("v1/chat/completions", &json!([1]), &[]).await.0, 400);
+    let body = to("echo", &[user("a")]);
+    let (status, message) = error("v1/chat/completions", &body, &[("x-user-id", "%ff")]).await;
+    assert!(status == 400 && message.contains("x-user-id"), "{message}");
+    let (status, message) = error("v1/chat/completions", &body, &[("x-session-id", &"s".repeat(300))]).await;
+    assert!(status == 400 && message.contains("session"), "{message}");
+    assert_eq!(error("v1/chat/completions", &body, &[("x-memory", "maybe")]).await.0, 400);
+    let answer = chat.get("v1/chat/completions", &body, &[("x-memory-key", "wrong")]).await;
+    assert_eq!((answer.status.as_u16(), answer.json()["error"]["type"].as_str()), (401, Some("authentication_error")));
+}
+
+#[tokio::test]
+async fn keys_go_where_they_belong() {
+    let chat = Chat::new().await;
+    let body = to("echo", &[user("a")]);
+    // The client's key for the service goes there, ours does not.
+    let theirs = [("authorization", "Bearer sk-theirs"), ("x-user-id", "lin"), ("x-title", "app")];
+    chat.get("v1/chat/completions", &body, &theirs).await;
+    let sent = chat.served.seen.last_headers();
+    assert_eq!((sent["authorization"].as_bytes(), sent["x-title"].as_bytes()), (&b"Bearer sk-theirs"[..], &b"app"[..]));
+    assert!(sent.keys().all(|name| !name.as_str().starts_with("x-memory") && name != "x-user-id"), "{sent:?}");
+    // Ours as the only key, as an OpenAI client sends it.
+    let ours = format!("Bearer {}", chat.served.key);
+    chat.get("v1/chat/completions", &body, &[("x-memory-key", ""), ("authorization", &ours)]).await;
+    chat.get("v1/chat/completions", &body, &[("authorization", &ours)]).await;
+    assert!(!format!("{:?}", chat.served.seen.last_headers()).contains(&chat.served.key));
+    assert!(!chat.served.seen.last_headers().contains_key("authorization"));
+    chat.get("v1/chat/completions", &body, &[("authorization", "Bearer ")]).await;
+    assert!(!chat.served.seen.last_headers().contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn several_upstreams_are_told_apart_by_the_model_and_one_that_is_down_is_named() {
+    let (one, two) = (std::sync::Arc::default(), std::sync::Arc::default());
+    let at =
+        async |seen: &std::sync::Arc<upstream::Seen>| format!("{}/v1", listen(upstream::router(seen.clone())).await);
+    let endpoint = Endpoint::new(&at(&one).await).unwrap().with_key(&Secret::new("sk-one")).unwrap();
+    let other = Endpoint::new(&at(&two).await).unwrap();
+    let down = Endpoint::new("http://127.0.0.1:9/v1").unwrap();
+    let upstreams = vec![
+        Upstream::new("one", endpoint).with_models(["echo", "text-*"]),
+        Upstream::new("two", other).with_models(["odd"]),
+        Upstream::new("down", down).with_models(["gone"]),
+    ];
+    let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
+    let gateway = Gateway::new(engine.clone(), upstreams, GatewayOptions::default()).unwrap();
+    let guard = Guard::open(Access::tenant("all", "acme").unwrap());
+    let url = listen(Server::new(engine, guard).gateway(gateway).router()).await;
+    let mut chat = Chat::new().await;
+    chat.redirect(&url);
+    let auth = [("authorization", "Bearer sk-client")];
+
+    chat.get("v1/chat/completions", &to("echo", &[user("a")]), &auth).await;
+    assert_eq!(one.last_headers()["authorization"], "Bearer sk-one");
+    let renamed = chat.get("v1/chat/completions", &to("two/echo", &[user("a")]), &auth).await;
+    assert_eq!((renamed.status.as_u16(), two.last()["model"].as_str()), (200, Some("echo")));
+    assert_eq!(two.last_headers()["authorization"], "Bearer sk-client");
+    let unknown = chat.get("v1/chat/completions", &to("claude", &[user("a")]), &auth).await;
+    assert!(unknown.status == 404 && unknown.body.contains("claude"), "{}", unknown.body);
+    let down = chat.get("v1/chat/completions", &to("gone", &[user("a")]), &auth).await;
+    assert!(down.status == 502 && down.body.contains("'down'") && !down.body.contains("127.0.0.1"), "{}", down.body);
+
+    let models = chat.get("v1/models", &Value::Null, &auth).await;
+    let ids: Vec<String> =
+        models.json()["data"].as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids, ["echo", "one/odd", "two/echo", "odd"]);
+    assert_eq!(models.header("x-memory-upstreams-missing"), "down");
+    let vectors = chat
+        .get("v1/embeddings", &json!({ "model": "text-3", "input": "a", "encoding_format": "base64" }), &auth)
+        .await;
+    assert_eq!((vectors.status.as_u16(), one.last()["encoding_format"].as_str()), (200, Some("base64")));
+}
+
+#[tokio::test]
+async fn a_service_that_does_not_answer_is_given_up() {
+    let options = GatewayOptions::default().with_patience(Duration::from_millis(200), Duration::from_millis(200));
+    let chat = Chat::with(options).await;
+    let answer = chat.ask(&streamed("silent", &[user("a")])).await;
+    assert_eq!((answer.status.as_u16(), answer.json()["error"]["type"].as_str()), (504, Some("server_error")));
+    assert!(chat.turns("monday").await.is_empty());
+}
