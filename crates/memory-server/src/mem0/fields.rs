@@ -88,10 +88,6 @@ impl Fields {
         self.platform
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
