@@ -206,9 +206,9 @@ fn narrowed(scope: Scope, filter: &Filter) -> Scope {
         one => std::slice::from_ref(one),
     };
     let demanded = |field: &Field| {
-        demands.iter().find_map(|one| match one {
-            Filter::Compare(compared, Op::Eq, Value::Text(name)) if compared == field => Some(name.clone()),
-            _ => None,
+        demands.iter().find_map(|one| {
+            let Filter::Compare(compared, Op::Eq, Value::Text(name)) = one else { return None };
+            (compared == field).then(|| name.clone())
         })
     };
     let mut narrow = scope.clone();

@@ -117,7 +117,9 @@ impl Fields {
             Value::Bool(flag) => Some(*flag),
             Value::String(text) if text.eq_ignore_ascii_case("true") || text == "1" => Some(true),
             Value::String(text) if text.eq_ignore_ascii_case("false") || text == "0" => Some(false),
-            _ => self.wrong(name, "bool_type", "Input should be a valid boolean"),
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                self.wrong(name, "bool_type", "Input should be a valid boolean")
+            }
         }
     }
 
@@ -158,7 +160,9 @@ impl Fields {
     pub(super) fn object(&mut self, name: &str) -> Option<Map<String, Value>> {
         match self.value(name)? {
             Value::Object(object) => Some(object.clone()),
-            _ => self.wrong(name, "dict_type", "Input should be a valid dictionary"),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                self.wrong(name, "dict_type", "Input should be a valid dictionary")
+            }
         }
     }
 
@@ -168,7 +172,7 @@ impl Fields {
         let texts = match self.value(name)? {
             Value::String(text) => Some(text.split(',').map(|text| text.trim().to_owned()).collect()),
             Value::Array(values) => values.iter().map(one).collect(),
-            _ => None,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
         };
         texts.or_else(|| self.wrong(name, "list_type", "Input should be a valid list of strings"))
     }

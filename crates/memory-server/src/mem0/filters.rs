@@ -63,7 +63,9 @@ impl Grammar {
             // None of a list may hold.
             "NOT" => match value {
                 Json::Object(inner) => Ok(Condition::Not(Box::new(self.object(inner, depth + 1)?))),
-                _ => Ok(Condition::Not(Box::new(Condition::Any(self.list(key, value, depth)?)))),
+                Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
+                    Ok(Condition::Not(Box::new(Condition::Any(self.list(key, value, depth)?))))
+                }
             },
             key => self.key(key, value),
         };
@@ -268,11 +270,9 @@ fn category(name: &str) -> Condition {
 }
 
 fn text(key: &str, value: &Json) -> Result<String, Failure> {
-    match value {
-        Json::String(text) if !text.is_empty() => Ok(text.clone()),
-        // An owner that is null would be everybody's.
-        _ => Err(Failure::bad_request(format!("the filter {key} takes a text that is not empty"))),
-    }
+    // An owner that is null would be everybody's.
+    let text = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    text.ok_or_else(|| Failure::bad_request(format!("the filter {key} takes a text that is not empty")))
 }
 
 /// Compares with a point in time; being equal to a day is lying within it.

@@ -121,11 +121,7 @@ impl Mem0 {
         if owner.is_nobody() {
             return Err(Failure::bad_request("At least one identifier is required."));
         }
-        let app = match owner.condition() {
-            super::condition::Condition::Field(filter) => filter,
-            _ => Filter::And(Vec::new()),
-        };
-        let filter = Self::all_but_the_book().and(app);
+        let filter = Self::all_but_the_book().and(owner.filter());
         self.forget_matching(&owner.scopes(access)?, &filter).await
     }
 }

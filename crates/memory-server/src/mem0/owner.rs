@@ -76,8 +76,12 @@ pub(super) fn somebody(named: &Named, access: &Access) -> Result<(), Failure> {
 
 impl Named {
     /// What the scopes do not say of it.
-    pub(super) fn condition(&self) -> Condition {
+    pub(super) fn filter(&self) -> Filter {
         let app = self.app.as_deref().map(|app| Filter::eq(Field::Metadata(marks::APP.into()), app));
-        app.map_or_else(Condition::always, Condition::Field)
+        app.unwrap_or(Filter::And(Vec::new()))
+    }
+
+    pub(super) fn condition(&self) -> Condition {
+        Condition::Field(self.filter())
     }
 }

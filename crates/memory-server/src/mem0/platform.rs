@@ -105,6 +105,8 @@ fn wanted(fields: &mut Fields, access: &Access, filters_needed: bool) -> Result<
     let filter = fields.object("filters");
     let between = [("start_date", Op::Ge), ("end_date", Op::Le)];
     let categories = fields.texts("categories");
+    // Old clients say beside the filters which metadata they want.
+    let metadata = fields.object("metadata");
     fields.check()?;
     if filters_needed && filter.is_none() {
         return Err(Failure::bad_request("filters are required: an object such as {\"user_id\": \"alice\"}"));
@@ -115,9 +117,11 @@ fn wanted(fields: &mut Fields, access: &Access, filters_needed: bool) -> Result<
         owner::somebody(&owner, access)?;
     }
     let mut condition = Grammar::Platform.read(&filter)?.and(owner.condition());
-    if let Some(categories) = categories {
-        let one_of = Map::from_iter([("categories".to_owned(), json!({ "in": categories }))]);
-        condition = condition.and(Grammar::Platform.read(&one_of)?);
+    let more =
+        [("categories", categories.map(|names| json!({ "in": names }))), ("metadata", metadata.map(Value::from))];
+    for (name, wanted) in more {
+        let Some(wanted) = wanted else { continue };
+        condition = condition.and(Grammar::Platform.read(&Map::from_iter([(name.to_owned(), wanted)]))?);
     }
     for (name, op) in between {
         let Some(value) = fields.value(name) else { continue };

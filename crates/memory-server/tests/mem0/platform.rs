@@ -113,6 +113,8 @@ async fn old_clients_get_bare_lists_and_may_send_texts() {
         let found = api.post("/v2/memories/search/", body).await;
         assert_eq!((found.is_array(), texts(&found).len()), (true, 2));
     }
+    let of = json!({"query": "oolong", "user_id": "lin", "metadata": {"a": 1}});
+    assert_eq!(api.post("/v1/memories/search/", of).await, json!([]), "metadata beside the question are a condition");
     assert!(api.post("/v2/memories/", json!({"user_id": "lin"})).await.is_array());
     assert!(
         api.post("/v2/memories/?page=1&page_size=5", json!({"filters": {"user_id": "lin"}})).await["results"]
