@@ -303,7 +303,7 @@ async fn a_search_gives_what_fits_best_first_with_scores_from_0_to_1() {
 async fn a_question_that_nothing_fits_finds_nothing() {
     let api = Api::open().await;
     api.note(lin(), "我对海鲜过敏。").await;
-    let ask = |query: &'static str| async {
+    let ask = async |query: &'static str| {
         texts(&api.post("/search", json!({"query": query, "filters": {"user_id": "lin"}})).await)
     };
     assert_eq!(ask("海鲜能吃吗").await, ["我对海鲜过敏。"]);
