@@ -66,6 +66,17 @@ impl MemoryEngine {
 
     /// Finds the facts in stored turns of one address now, and gives those that come from them, whatever has become of each.
     async fn find_facts(&self, address: &Scope, turns: &[RecordId]) -> Result<Vec<Record>> {
+        let mut tries = 0;
+        loop {
+            match self.try_find_facts(address, turns).await {
+                // The background writes down at the same time what the turns are about.
+                Err(error) if error.kind() == ErrorKind::Conflict && tries < TRIES => tries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_find_facts(&self, address: &Scope, turns: &[RecordId]) -> Result<Vec<Record>> {
         let stored = self.get_all(address, turns).await?;
         let said: Vec<Record> = stored.into_iter().flatten().filter(is_said).collect();
         if said.is_empty() {
