@@ -10,11 +10,12 @@ mod summaries;
 
 use std::{sync::Arc, time::Duration};
 
-use memory_core::{Error, ErrorKind, Failure, Job, Pending, Result, Timestamp};
+use memory_core::{Error, ErrorKind, Failure, Job, Pending, Record, Result, Timestamp, Trust};
 use memory_summarizer::is_said;
 
 use crate::{MemoryEngine, engine, spaces::Space};
 
+pub use facts::Learned;
 pub(crate) use indexing::indexed_text;
 pub(crate) use profile::ProfileKeeper;
 
@@ -256,7 +257,8 @@ impl MemoryEngine {
             }
             Job::Facts => {
                 if let Some(extractor) = &digest.facts {
-                    self.note_facts(extractor.as_ref(), pending).await?;
+                    let said: Vec<Record> = pending.iter().map(|one| one.record.clone()).collect();
+                    self.note_facts(extractor.as_ref(), &said, Trust::Derived).await?;
                 }
             }
             Job::Summary => {

@@ -26,7 +26,7 @@ pub mod story;
 mod turn;
 pub mod upkeep;
 
-pub use background::Progress;
+pub use background::{Learned, Progress};
 pub use branches::{Fork, Inherits};
 pub use builder::{Builder, Mismatch};
 pub use database::Database;

@@ -7,6 +7,8 @@
 //! | `MEMORY_KEY` | a key that reaches all users of its tenant |
 //! | `UPSTREAM_URL` | where the model is that the gateway forwards to (`tests/support/upstream.rs`) |
 //!
+//! Scripts in JavaScript (`.mjs`) are run where `CLIENTS_NODE` names a folder in which `npm install mem0ai@3.3.1` was run.
+//!
 //! A script passes when it exits with 0; what it prints is shown when it does not. `CLIENTS_PYTHON` names the interpreter,
 //! which `scripts/clients/venv` makes and prints. Without it these tests are listed as ignored; with `CLIENTS_REQUIRE=1` they
 //! then fail.
@@ -31,11 +33,16 @@ fn main() {
     let required = env::var("CLIENTS_REQUIRE").is_ok_and(|value| value == "1");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
     let mut scripts: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    scripts.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
+    let node = env::var("CLIENTS_NODE").ok().filter(|folder| !folder.is_empty());
+    scripts.retain(|path| path.extension().is_some_and(|extension| extension == "py" || extension == "mjs"));
     scripts.sort();
     assert!(!scripts.is_empty(), "there are no scripts in tests/clients");
     let trials = scripts.into_iter().map(|script| {
         let name = script.file_stem().unwrap().to_string_lossy().into_owned();
+        if script.extension().is_some_and(|extension| extension == "mjs") {
+            let ignored = node.is_none();
+            return Trial::test(format!("{name}_js"), move || run(Some("node"), &script)).with_ignored_flag(ignored);
+        }
         let ignored = python.is_none() && !required;
         let python = python.clone();
         Trial::test(name, move || run(python.as_deref(), &script)).with_ignored_flag(ignored)
@@ -48,7 +55,10 @@ fn run(python: Option<&str>, script: &Path) -> Result<(), Failed> {
     let runtime = Runtime::new()?;
     let served = runtime.block_on(Served::whole());
     let mut command = Command::new(python);
-    command.arg("-u").arg(script).env("PYTHONDONTWRITEBYTECODE", "1");
+    if script.extension().is_some_and(|extension| extension == "py") {
+        command.arg("-u");
+    }
+    command.arg(script).env("PYTHONDONTWRITEBYTECODE", "1");
     command.env("MEMORY_URL", &served.url).env("MEMORY_KEY", &served.key).env("UPSTREAM_URL", &served.upstream);
     // What the developer has set up for the real services is not for these.
     for variable in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "MEM0_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY"] {

@@ -1,0 +1,102 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::sync::LazyLock;
+
+use memory_engine::{Kind, Record, SystemClock};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+const USERS: [Option<&str>; 4] = [Some("lin"), Some("mei"), Some("eve"), None];
+
+/// Records of three users and of nobody, which differ in agent, text and a note.
+static RECORDS: LazyLock<Vec<Record>> = LazyLock::new(|| {
+    let mut records = Vec::new();
+    for user in USERS {
+        for agent in [Some("kai"), Some("zoe"), None] {
+            for (text, note) in [("green tea", json!("a")), ("black tea", json!(["a", "b"])), ("water", json!(null))] {
+                let mut scope = Scope::tenant_wide("acme").unwrap();
+                scope = user.map_or(scope.clone(), |user| scope.with_user(user).unwrap());
+                scope = agent.map_or(scope.clone(), |agent| scope.with_agent(agent).unwrap());
+                let mut record = Record::new(scope, Kind::NOTE, text, &SystemClock);
+                record.metadata.insert("note".into(), note);
+                records.push(record);
+            }
+        }
+    }
+    records
+});
+
+fn condition() -> impl Strategy<Value = Condition> {
+    let leaf = prop_oneof![
+        prop::sample::select(vec!["lin", "mei"]).prop_map(|user| Condition::User(user.into())),
+        Just(Condition::AnyUser),
+        prop::sample::select(vec!["kai", "zoe"]).prop_map(|agent| Condition::Field(Filter::eq(Field::Agent, agent))),
+        Just(Condition::Field(Filter::Exists(Field::Metadata("note".into())))),
+        Just(Condition::Holds(Holder::Text, "TEA".into(), Letters::Folded)),
+        Just(Condition::Holds(Holder::Metadata("note".into()), "a".into(), Letters::Exact)),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Condition::All),
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Condition::Any),
+            inner.prop_map(|one| Condition::Not(Box::new(one))),
+        ]
+    })
+}
+
+/// How often a record is found in these places.
+fn found(places: &[Place], record: &Record) -> usize {
+    let here = |place: &&Place| {
+        let exact = place.condition.as_ref().is_none_or(|condition| condition.matches(record));
+        place.scope.covers(&record.scope) && place.filter.matches(record) && exact
+    };
+    places.iter().filter(here).count()
+}
+
+proptest! {
+    #[test]
+    fn a_record_is_found_once_if_it_fulfils_the_condition_and_never_else(condition in condition()) {
+        let access = Access::tenant("all", "acme").unwrap();
+        let places = condition.clone().places(&access, &access.scopes().unwrap()).unwrap();
+        for record in RECORDS.iter() {
+            prop_assert_eq!(found(&places, record), usize::from(condition.matches(record)));
+        }
+    }
+
+    #[test]
+    fn whatever_a_condition_says_a_key_of_two_users_finds_only_theirs(condition in condition()) {
+        let access = Access::tenant("two", "acme").unwrap().only_users(["lin", "mei"]).unwrap();
+        let places = condition.clone().places(&access, &access.scopes().unwrap()).unwrap();
+        for record in RECORDS.iter() {
+            let theirs = matches!(record.scope.user_name(), Some("lin" | "mei"));
+            prop_assert_eq!(found(&places, record), usize::from(theirs && condition.matches(record)));
+        }
+    }
+
+    #[test]
+    fn whatever_a_condition_says_a_key_of_one_user_finds_only_theirs_or_is_refused(condition in condition()) {
+        let access = Access::tenant("one", "acme").unwrap().only_users(["lin"]).unwrap();
+        let Ok(places) = condition.clone().places(&access, &access.scopes().unwrap()) else {
+            let mut users = BTreeSet::new();
+            condition.users(&mut users);
+            prop_assert!(users.contains("mei"), "what names nobody else is not refused");
+            return Ok(());
+        };
+        for record in RECORDS.iter() {
+            let theirs = record.scope.user_name() == Some("lin");
+            prop_assert_eq!(found(&places, record), usize::from(theirs && condition.matches(record)));
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_is_demanded_narrows_the_scope() {
+    let access = Access::tenant("all", "acme").unwrap();
+    let kai = Condition::Field(Filter::eq(Field::Agent, "kai"));
+    let places = Condition::User("lin".into()).and(kai).places(&access, &access.scopes().unwrap()).unwrap();
+    let scope = Scope::tenant_wide("acme").unwrap().with_user("lin").unwrap().with_agent("kai").unwrap();
+    assert_eq!(places.iter().map(|place| &place.scope).collect::<Vec<_>>(), [&scope]);
+    assert!(places[0].condition.is_none());
+}

@@ -1,0 +1,19 @@
+//! mem0's routes, as its clients send and read them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "mem0/given.rs"]
+mod given;
+
+#[path = "mem0/binding.rs"]
+mod binding;
+#[path = "mem0/faults.rs"]
+mod faults;
+#[path = "mem0/filtering.rs"]
+mod filtering;
+#[path = "mem0/learning.rs"]
+mod learning;
+#[path = "mem0/open_source.rs"]
+mod open_source;
+#[path = "mem0/platform.rs"]
+mod platform;

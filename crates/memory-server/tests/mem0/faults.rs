@@ -1,0 +1,155 @@
+//! What happens when something behind the server fails.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use memory_core::{Adjacent, Done, Pending, Write};
+use memory_engine::{
+    Digest, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, HashEmbedder, Job, MemoryEngine,
+    MemoryKeywordStore, MemoryVectorStore, Page, Purpose, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
+    Stats, Tombstone, Written,
+    http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Owner, Mem0Search, Secret},
+    llm::Message,
+};
+use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mem0, Server};
+use serde_json::{Map, json};
+use tokio::net::TcpListener;
+
+use super::given::{Api, engine, texts};
+
+/// An embedder that is never there.
+#[derive(Debug, Default)]
+struct BrokenEmbedder(HashEmbedder);
+
+#[async_trait]
+impl Embedder for BrokenEmbedder {
+    fn space(&self) -> &EmbeddingSpace {
+        self.0.space()
+    }
+    fn max_batch(&self) -> usize {
+        self.0.max_batch()
+    }
+    fn semantic_weight(&self) -> f64 {
+        1.0
+    }
+    fn score_floor(&self) -> f64 {
+        0.0
+    }
+    async fn embed(&self, _: &[&str], _: Purpose) -> Result<Vec<Embedding>> {
+        Err(Error::new(ErrorKind::Unavailable, "embed", "the embedder is out of order"))
+    }
+}
+
+#[tokio::test]
+async fn without_an_embedder_memories_are_stored_and_found_by_their_words() {
+    let builder = MemoryEngine::builder().in_memory().embedder(Arc::new(BrokenEmbedder::default()));
+    let engine = builder.digest(Digest::by_rules().unwrap()).build().await.unwrap();
+    let api = Api::over(Mem0::new(engine.clone()), engine);
+    assert_eq!(api.tell(json!({"user_id": "lin"}), "我对海鲜过敏。").await.len(), 1);
+    api.note(json!({"user_id": "lin"}), "I like oolong.").await;
+    let body = json!({"query": "oolong", "filters": {"user_id": "lin"}});
+    assert_eq!(texts(&api.post("/search", body).await), ["I like oolong."]);
+}
+
+/// A store that cannot be reached.
+#[derive(Debug)]
+struct AwayStore;
+
+macro_rules! away {
+    ($($name:ident($($argument:ty),*) -> $answer:ty;)*) => {
+        #[async_trait]
+        impl RecordStore for AwayStore {
+            $(async fn $name(&self, $(_: $argument),*) -> Result<$answer> {
+                Err(Error::new(ErrorKind::Unavailable, stringify!($name), "the database does not answer"))
+            })*
+        }
+    };
+}
+
+away! {
+    put(&Scope, Vec<Write>) -> Vec<Written>;
+    get(&Scope, &[RecordId]) -> Vec<Option<Record>>;
+    delete(&Scope, &[RecordId]) -> Vec<RecordId>;
+    scan(&Scope, &ScanQuery) -> Page;
+    derived(&Scope, &[RecordId]) -> Vec<RecordId>;
+    adjacent(&Scope, &[RecordId]) -> Vec<Adjacent>;
+    stats(&Scope) -> Stats;
+    tombstones(&Scope, Option<RecordId>, usize) -> Vec<Tombstone>;
+    bury(&Scope, &[Tombstone]) -> u64;
+    backlog(Job, usize, Duration) -> Vec<Pending>;
+    acknowledge(&[Done]) -> Vec<bool>;
+    fail(&[Failure]) -> ();
+    failures(&Scope, usize) -> Vec<Failure>;
+    enqueue(&Scope, &[RecordId], Job) -> u64;
+    requeue(&Scope, Job) -> u64;
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_is_told_with_a_code_and_the_id_of_the_request() {
+    let vectors = MemoryVectorStore::new(HashEmbedder::default().space().clone());
+    let stores = (Arc::new(AwayStore), Arc::new(MemoryKeywordStore::new()), Arc::new(vectors));
+    let engine = MemoryEngine::builder().stores(stores.0, stores.1, stores.2).background(false).build().await.unwrap();
+    let api = Api::over(Mem0::new(engine.clone()), engine);
+    let id = "0198c5a2-7b1e-7c3a-9f00-2f6d1e9b7a10";
+    let message = json!([{"role": "user", "content": "I live in Porto."}]);
+    for (method, path, body) in [
+        ("POST", "/memories".to_owned(), json!({"messages": message, "user_id": "lin"})),
+        ("POST", "/memories".to_owned(), json!({"messages": message, "user_id": "lin", "infer": false})),
+        ("POST", "/v3/memories/add/".to_owned(), json!({"messages": message, "user_id": "lin"})),
+        ("POST", "/v3/memories/".to_owned(), json!({"filters": {"user_id": "lin"}})),
+        ("GET", "/memories?user_id=lin".to_owned(), json!({})),
+        ("GET", format!("/memories/{id}"), json!({})),
+        ("PUT", format!("/memories/{id}"), json!({"text": "x"})),
+        ("DELETE", format!("/v1/memories/{id}/"), json!({})),
+        ("GET", format!("/memories/{id}/history"), json!({})),
+        ("GET", "/entities".to_owned(), json!({})),
+        ("POST", "/reset".to_owned(), json!({})),
+    ] {
+        let answer = api.ask(method, &path, Some(body)).await;
+        assert_eq!(answer.status, 502, "{method} {path}: {}", answer.body);
+        assert_eq!(
+            (&answer.body["code"], &answer.body["request_id"]),
+            (&json!("datastore_unavailable"), &json!("r-1"))
+        );
+        assert!(answer.body["detail"].is_string() && answer.body["detail"] == answer.body["error"]);
+        assert!(!answer.body.to_string().contains("Porto"));
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_refused_in_words() {
+    let api = Api::open().await;
+    let body = json!({"messages": "x".repeat(3 << 20), "user_id": "lin"});
+    let answer = api.ask("POST", "/v3/memories/add/", Some(body)).await;
+    assert_eq!((answer.status, answer.body["detail"].is_string()), (413, true));
+}
+
+#[tokio::test]
+async fn our_own_client_of_mem0_servers_works_with_it() {
+    let engine = engine().await;
+    let key = ApiKey::generate();
+    let access = Access::tenant("client", "acme").unwrap();
+    let guard = Guard::keys(KeyRing::default().with_key(&key, access));
+    let router = Server::new(engine.clone(), guard).mem0(Mem0::new(engine)).router();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let http = HttpClient::new(HttpOptions::default()).unwrap();
+    let client = Mem0Client::new(http, &url, Some(&Secret::new(key.reveal()))).unwrap();
+
+    let owner = Mem0Owner::user("lin").with_agent("kai").with_run("monday");
+    let metadata = Map::from_iter([("chatfile".to_owned(), json!("a.jsonl"))]);
+    let added = client.add(&owner, &[Message::user("我海鲜过敏。")], &metadata, true).await.unwrap();
+    assert_eq!((added[0].event.as_str(), added[0].memory.as_str()), ("ADD", "用户对海鲜过敏。"));
+    let stored = client.add(&owner, &[Message::user("I like oolong.")], &Map::new(), false).await.unwrap();
+    let found =
+        client.search(&owner, &Mem0Search::new("海鲜").with_limit(5).with_filter("chatfile", "a.jsonl")).await.unwrap();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].score.unwrap() > 0.1 && found[0].user_id.as_deref() == Some("lin"));
+    assert_eq!(found[0].metadata.as_ref().unwrap()["chatfile"], "a.jsonl");
+    let memory = client.get(&stored[0].id).await.unwrap().unwrap();
+    assert_eq!((memory.memory.as_str(), memory.role.as_deref()), ("I like oolong.", Some("user")));
+    assert!(client.delete(&stored[0].id).await.unwrap());
+    assert!(!client.delete(&stored[0].id).await.unwrap());
+    assert!(client.get(&stored[0].id).await.unwrap().is_none());
+}
