@@ -17,6 +17,6 @@ pub use fault::Fault;
 pub use gateway::Gateway;
 pub use guard::Guard;
 pub use keys::{ApiKey, KeyRing};
-pub use mcp::Mcp;
+pub use mcp::{Mcp, McpOptions};
 pub use mem0::Mem0;
 pub use server::Server;
