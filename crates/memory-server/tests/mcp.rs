@@ -215,6 +215,10 @@ async fn a_memory_is_added_corrected_listed_and_deleted() {
     call(&router, uri, "add_memory", json!({ "text": "I moved to Porto", "role": "user" })).await;
     assert_eq!(memories(&call(&router, uri, "list_memories", json!({})).await), ["I moved to Porto", "喜欢爵士乐"]);
 
+    let begun = call(&router, uri, "init_context", json!({})).await;
+    let context = begun["structuredContent"]["context"].as_str().unwrap();
+    assert!(context.contains("- 喜欢爵士乐") && context.contains("I moved to Porto"), "{context}");
+
     let corrected = call(&router, uri, "update_memory", json!({ "id": id, "text": "喜欢古典乐" })).await;
     assert_eq!(corrected["structuredContent"]["memory"], "喜欢古典乐");
     assert_eq!(

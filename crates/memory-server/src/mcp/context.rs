@@ -7,7 +7,8 @@ use memory_engine::{
     summarizer::{self, Language},
 };
 
-/// How many summaries and how many messages there are at the most.
+/// How many notes, summaries and messages there are at the most.
+const NOTES: usize = 40;
 const SUMMARIES: usize = 10;
 const MESSAGES: usize = 40;
 
@@ -15,6 +16,7 @@ const MESSAGES: usize = 40;
 #[derive(Debug, Default)]
 pub(super) struct OpeningContext {
     profile: Vec<Record>,
+    /// What was found out, and what was noted.
     facts: Vec<Record>,
     summaries: Vec<Record>,
     messages: Vec<Record>,
@@ -72,6 +74,8 @@ impl OpeningContext {
         };
         let mut facts = engine.facts(scope).await?;
         facts.retain(|fact| seen.as_ref().is_none_or(|seen| seen.matches(fact)));
+        facts.extend(newest(Kind::NOTE, NOTES).await?);
+        facts.sort_by_key(Record::position);
         Ok(Self {
             profile: newest(Kind::PROFILE, 1).await?,
             facts,
