@@ -9,11 +9,12 @@ mod summaries;
 
 use std::{sync::Arc, time::Duration};
 
-use memory_core::{Error, ErrorKind, Failure, Job, Pending, Result, Timestamp};
+use memory_core::{Error, ErrorKind, Failure, Job, Pending, Record, Result, Timestamp, Trust};
 use memory_summarizer::is_said;
 
 use crate::{MemoryEngine, engine};
 
+pub use facts::Learned;
 pub(crate) use indexing::indexed_text;
 
 /// How long a claimed item is hidden from other workers. Whoever dies holding one delays it by so much.
@@ -202,7 +203,8 @@ impl MemoryEngine {
             }
             Job::Facts => {
                 if let Some(extractor) = &digest.facts {
-                    self.note_facts(extractor.as_ref(), pending).await?;
+                    let said: Vec<Record> = pending.iter().map(|one| one.record.clone()).collect();
+                    self.note_facts(extractor.as_ref(), &said, Trust::Derived).await?;
                 }
             }
             Job::Summary => {

@@ -372,7 +372,8 @@ impl MemoryEngine {
         }
     }
 
-    pub(crate) fn clock(&self) -> &dyn Clock {
+    /// Where it takes the time from.
+    pub fn clock(&self) -> &dyn Clock {
         &self.inner.parts.clock
     }
 

@@ -23,7 +23,7 @@ mod retraction;
 mod turn;
 pub mod upkeep;
 
-pub use background::Progress;
+pub use background::{Learned, Progress};
 pub use branches::{Fork, Inherits};
 pub use builder::{Builder, Mismatch};
 pub use database::Database;

@@ -1,12 +1,16 @@
 //! Facts, and which of them hold.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+    time::Duration,
+};
 
 use memory_core::{
-    Basis, ErrorKind, Field, Filter, Kind, Order, Outcome, Pending, PutMode, Record, RecordId, Result, Scope, State,
-    Write,
+    Basis, Error, ErrorKind, Field, Filter, Job, Kind, Order, Outcome, PutMode, Record, RecordId, Result, Scope, State,
+    Trust, Write,
 };
-use memory_summarizer::{Change, Fact, FactExtractor, reconcile};
+use memory_summarizer::{Change, Fact, FactExtractor, RuleFacts, is_said, reconcile};
 
 use super::told;
 use crate::MemoryEngine;
@@ -14,11 +18,84 @@ use crate::MemoryEngine;
 /// How often it is tried anew when somebody else writes facts of the same person.
 const TRIES: usize = 5;
 
+// The patterns are compiled in, so that reading them cannot fail.
+static RULES: LazyLock<Option<RuleFacts>> = LazyLock::new(|| RuleFacts::built_in().ok());
+
+/// Turns that were stored, and what is known from them.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Learned {
+    /// The turns, in their order.
+    pub turns: Vec<RecordId>,
+    /// The facts that come from them, also those that say nothing new or have been superseded already.
+    pub facts: Vec<Record>,
+    /// Whether the facts are still to be found, in the background.
+    pub pending: bool,
+}
+
 impl MemoryEngine {
-    /// Finds the facts in turns and brings them together with those that are known.
-    pub(super) async fn note_facts(&self, extractor: &dyn FactExtractor, pending: &[Pending]) -> Result<()> {
+    /// Stores turns at an address, all or none, and finds the facts in them at once: by the digest's extractor, or by the rules
+    /// where there is none. What is not done within `patience`, or fails, is left to the background, if this engine finds
+    /// facts there.
+    ///
+    /// What was noted with a turn in its metadata is noted with its facts, too, under keys that are not a fact's own. A fact
+    /// that is found at once and was deleted before is new, since somebody says it again.
+    ///
+    /// # Errors
+    /// Those of [`store`](Self::store) with [`PutMode::Create`]; nothing is stored then.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave turns whose facts nobody looks for until [`redigest`](Self::redigest).
+    pub async fn learn(&self, address: &Scope, turns: Vec<Record>, patience: Duration) -> Result<Learned> {
+        let jobs = |turn: &Record| self.jobs_for(turn).into_iter().filter(|job| *job != Job::Facts).collect();
+        let writes = turns.into_iter().map(|turn| Write { jobs: jobs(&turn), ..Write::new(turn, PutMode::Create) });
+        let written = self.write(address, writes.collect()).await?;
+        let turns: Vec<RecordId> = written.into_iter().map(|written| written.id).collect();
+        let found = tokio::time::timeout(patience, self.find_facts(address, &turns)).await;
+        let late = |_| Err(Error::new(ErrorKind::Timeout, "facts", "they were not found in time"));
+        match found.unwrap_or_else(late) {
+            Ok(facts) => Ok(Learned { turns, facts, pending: false }),
+            Err(error) => {
+                tracing::warn!(kind = ?error.kind(), "facts are left to the background: {error}");
+                self.records().enqueue(address, &turns, Job::Facts).await?;
+                self.wake();
+                Ok(Learned { turns, facts: Vec::new(), pending: true })
+            }
+        }
+    }
+
+    /// Finds the facts in stored turns of one address now, and gives those that come from them, whatever has become of each.
+    async fn find_facts(&self, address: &Scope, turns: &[RecordId]) -> Result<Vec<Record>> {
+        let stored = self.get_all(address, turns).await?;
+        let said: Vec<Record> = stored.into_iter().flatten().filter(is_said).collect();
+        if said.is_empty() {
+            return Ok(Vec::new());
+        }
+        match (&self.digest().facts, &*RULES) {
+            (Some(extractor), _) => self.note_facts(extractor.as_ref(), &said, Trust::User).await?,
+            (None, Some(rules)) => self.note_facts(rules, &said, Trust::User).await?,
+            (None, None) => {}
+        }
+        self.facts_from(address, turns).await
+    }
+
+    /// The facts that were found in these records, whatever has become of each, in their order.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn facts_from(&self, address: &Scope, records: &[RecordId]) -> Result<Vec<Record>> {
+        let derived = self.records().derived(address, records).await?;
+        let mut facts: Vec<Record> = self.get_all(address, &derived).await?.into_iter().flatten().collect();
+        facts.retain(|fact| fact.kind == Kind::FACT);
+        facts.sort_by_key(Record::position);
+        Ok(facts)
+    }
+
+    /// Finds the facts in turns and brings them together with those that are known. New ones get this trust: what was deleted
+    /// stays away from what is derived, and not from what is said again.
+    pub(super) async fn note_facts(&self, extractor: &dyn FactExtractor, said: &[Record], trust: Trust) -> Result<()> {
         let mut conversations: BTreeMap<&Scope, Vec<Record>> = BTreeMap::new();
-        for Pending { record, .. } in pending {
+        for record in said {
             conversations.entry(&record.scope).or_default().push(record.clone());
         }
         for (address, mut turns) in conversations {
@@ -30,7 +107,7 @@ impl MemoryEngine {
             told("facts", found.degraded.as_ref());
             let own = |fact: &Fact| fact.evidence.iter().any(|evidence| meant.contains(&evidence.record));
             let facts: Vec<Fact> = found.facts.into_iter().filter(own).collect();
-            self.settle_facts(address, &facts, &turns).await?;
+            self.settle(address, &facts, &turns, trust).await?;
         }
         Ok(())
     }
@@ -47,12 +124,16 @@ impl MemoryEngine {
     /// Brings new facts, found in `turns` at an address, together with those that are known of the same person, until nothing
     /// changes any more. With none it puts right what has become of the others.
     pub(crate) async fn settle_facts(&self, address: &Scope, facts: &[Fact], turns: &[Record]) -> Result<()> {
+        self.settle(address, facts, turns, Trust::Derived).await
+    }
+
+    async fn settle(&self, address: &Scope, facts: &[Fact], turns: &[Record], trust: Trust) -> Result<()> {
         let person = person(address)?;
         let (mut tries, mut barred) = (0, Vec::new());
         loop {
             let known = self.all_facts(&person).await?;
             let new = facts.iter().filter(|fact| !is_known(fact, address, &known));
-            let new = new.map(|fact| self.as_record(fact, address, turns));
+            let new = new.map(|fact| self.as_record(fact, address, turns, trust));
             let new: Vec<Record> = new.filter(|fact| !barred.contains(&fact.id)).collect();
             let changes = reconcile(&new, &known);
             if changes.is_empty() {
@@ -79,8 +160,13 @@ impl MemoryEngine {
 
     /// A fact as a record. Its id goes by the revision of its evidence: what was withdrawn with an edited turn does not keep
     /// away what is found in it now.
-    fn as_record(&self, fact: &Fact, address: &Scope, turns: &[Record]) -> Record {
+    fn as_record(&self, fact: &Fact, address: &Scope, turns: &[Record], trust: Trust) -> Record {
         let mut record = fact.to_record(address, self.clock().now());
+        record.trust = trust;
+        let said = record.derived_from.last().and_then(|id| turns.iter().find(|turn| turn.id == *id));
+        for (key, value) in said.into_iter().flat_map(|turn| &turn.metadata) {
+            record.metadata.entry(key).or_insert_with(|| value.clone());
+        }
         let revision = |id: &RecordId| turns.iter().find(|turn| turn.id == *id).map_or(0, |turn| turn.revision);
         let revisions: Vec<String> = record.derived_from.iter().map(|id| revision(id).to_string()).collect();
         record.id = RecordId::named(address, &format!("{} at {}", record.id, revisions.join(" ")));

@@ -1,0 +1,263 @@
+//! Conditions on memories, and where memories that fulfil them can lie.
+
+use std::collections::BTreeSet;
+
+use memory_engine::{Field, Filter, Op, Record, Scope, Value};
+use serde_json::Value as Json;
+
+use super::failure::Failure;
+use crate::{Access, Owner};
+
+/// A condition on memories, as mem0's filters state it: one on the fields of a record, and beside it what no store can be asked.
+///
+/// Users are no field: they are a part of the scope, and a scope comes from the [`Access`] alone.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Condition {
+    /// It belongs to this user.
+    User(String),
+    /// It belongs to some user.
+    AnyUser,
+    /// What a store can decide.
+    Field(Filter),
+    /// A text holds another one.
+    Holds(Holder, String, Letters),
+    /// All hold.
+    All(Vec<Condition>),
+    /// At least one holds.
+    Any(Vec<Condition>),
+    /// It does not hold.
+    Not(Box<Condition>),
+}
+
+/// What text is looked into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// What the memory says.
+    Text,
+    /// A metadata key, as it is kept.
+    Metadata(String),
+}
+
+/// Whether capital and small letters are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Letters {
+    Exact,
+    Folded,
+}
+
+/// Where to look: every record there that fulfils filter *and* condition is meant.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) scope: Scope,
+    pub(super) filter: Filter,
+    /// What the filter could not say; nothing, when it says all.
+    pub(super) condition: Option<Condition>,
+}
+
+/// Whose a record could be.
+#[derive(Debug, Clone, Copy)]
+enum Whose<'a> {
+    User(&'a str),
+    /// A user that the condition does not name.
+    Other,
+    Nobody,
+}
+
+impl Condition {
+    /// The condition that everything fulfils.
+    pub(super) fn always() -> Self {
+        Self::All(Vec::new())
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self::All(vec![self, other])
+    }
+
+    /// Whether a record fulfils it.
+    pub(super) fn matches(&self, record: &Record) -> bool {
+        match self {
+            Self::User(user) => record.scope.user_name() == Some(user),
+            Self::AnyUser => record.scope.user_name().is_some(),
+            Self::Field(filter) => filter.matches(record),
+            Self::Holds(Holder::Text, part, letters) => letters.holds(&record.text, part),
+            Self::Holds(Holder::Metadata(key), part, letters) => {
+                record.metadata.get(key).is_some_and(|value| letters.found_in(value, part))
+            }
+            Self::All(all) => all.iter().all(|one| one.matches(record)),
+            Self::Any(any) => any.iter().any(|one| one.matches(record)),
+            Self::Not(one) => !one.matches(record),
+        }
+    }
+
+    /// The users that it names.
+    fn users<'a>(&'a self, found: &mut BTreeSet<&'a str>) {
+        match self {
+            Self::User(user) => drop(found.insert(user)),
+            Self::All(some) | Self::Any(some) => some.iter().for_each(|one| one.users(found)),
+            Self::Not(one) => one.users(found),
+            Self::AnyUser | Self::Field(_) | Self::Holds(..) => {}
+        }
+    }
+
+    /// Whether a filter can say all of it, once it is known whose the records are.
+    fn is_plain(&self) -> bool {
+        match self {
+            Self::Holds(..) => false,
+            Self::All(some) | Self::Any(some) => some.iter().all(Self::is_plain),
+            Self::Not(one) => one.is_plain(),
+            Self::User(_) | Self::AnyUser | Self::Field(_) => true,
+        }
+    }
+
+    /// What is left of it for records of that owner, as a filter that lets all through that fulfil it: what a filter cannot say
+    /// is taken for true, and below a negation for false.
+    fn left(&self, whose: Whose<'_>, wide: bool) -> Filter {
+        match self {
+            Self::User(user) => constant(matches!(whose, Whose::User(name) if name == user)),
+            Self::AnyUser => constant(!matches!(whose, Whose::Nobody)),
+            Self::Field(filter) => filter.clone(),
+            Self::Holds(..) => constant(wide),
+            Self::All(some) => all(some.iter().map(|one| one.left(whose, wide))),
+            Self::Any(some) => any(some.iter().map(|one| one.left(whose, wide))),
+            Self::Not(one) => not(one.left(whose, !wide)),
+        }
+    }
+
+    /// Where memories that fulfil it can lie within reach. `scopes` are the narrowest ones that the request names by itself.
+    ///
+    /// # Errors
+    /// 403 when it names a user who is out of reach, wherever it names them: not even what a condition leaves out is looked at.
+    pub(super) fn places(self, access: &Access, scopes: &[Scope]) -> Result<Vec<Place>, Failure> {
+        let mut users = BTreeSet::new();
+        self.users(&mut users);
+        for user in &users {
+            access.scope(&Owner::user(*user))?;
+        }
+        let mut places = Vec::new();
+        for scope in scopes {
+            let parts: Vec<(Scope, Filter)> = match scope.user_name() {
+                Some(user) => vec![(scope.clone(), self.left(Whose::User(user), true))],
+                None => self.of_all_users(scope, &users)?,
+            };
+            // One scope of all users serves several kinds of owners: which of them a record has is seen at the record.
+            let plain = self.is_plain() && (users.is_empty() || parts.iter().all(|(s, _)| s.user_name().is_some()));
+            let plain = plain && !self.asks_for_a_user(&parts);
+            for (scope, filter) in parts.into_iter().filter(|(_, filter)| *filter != constant(false)) {
+                filter.validate()?;
+                let condition = (!plain).then(|| self.clone());
+                places.push(Place { scope: narrowed(scope, &filter), filter, condition });
+            }
+        }
+        Ok(places)
+    }
+
+    /// Whether it matters that a record has a user, where a part is of records with and without one.
+    fn asks_for_a_user(&self, parts: &[(Scope, Filter)]) -> bool {
+        let open = parts.iter().any(|(scope, _)| scope.user_name().is_none());
+        open && self.left(Whose::Other, true) != self.left(Whose::Nobody, true)
+    }
+
+    /// The users that it names one by one, when it is about nobody else; all of them together, otherwise.
+    fn of_all_users(&self, scope: &Scope, users: &BTreeSet<&str>) -> Result<Vec<(Scope, Filter)>, Failure> {
+        let others = any([self.left(Whose::Other, true), self.left(Whose::Nobody, true)]);
+        if others == constant(false) {
+            let of = |user: &&str| {
+                let scope = within(scope, user)?;
+                Ok((scope, self.left(Whose::User(user), true)))
+            };
+            return users.iter().map(of).collect();
+        }
+        let named = users.iter().map(|user| self.left(Whose::User(user), true));
+        Ok(vec![(scope.clone(), any(named.chain([others])))])
+    }
+}
+
+impl Letters {
+    fn holds(self, text: &str, part: &str) -> bool {
+        match self {
+            Self::Exact => text.contains(part),
+            Self::Folded => text.to_lowercase().contains(&part.to_lowercase()),
+        }
+    }
+
+    /// A list holds what is one of its elements; a text, what is a part of it.
+    fn found_in(self, value: &Json, part: &str) -> bool {
+        let same = |one: &str| match self {
+            Self::Exact => one == part,
+            Self::Folded => one.to_lowercase() == part.to_lowercase(),
+        };
+        match value {
+            Json::String(text) => self.holds(text, part),
+            Json::Array(values) => values.iter().any(|value| value.as_str().is_some_and(same)),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => false,
+        }
+    }
+}
+
+/// The same scope of one of its users, who has been found to be within reach.
+fn within(scope: &Scope, user: &str) -> Result<Scope, Failure> {
+    Ok(scope.clone().with_user(user)?)
+}
+
+/// The scope of the agent and the session that a filter demands: a narrower scope is a faster search.
+fn narrowed(scope: Scope, filter: &Filter) -> Scope {
+    let demands = match filter {
+        Filter::And(all) => all.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let demanded = |field: &Field| {
+        demands.iter().find_map(|one| match one {
+            Filter::Compare(compared, Op::Eq, Value::Text(name)) if compared == field => Some(name.clone()),
+            _ => None,
+        })
+    };
+    let mut narrow = scope.clone();
+    if let (None, Some(agent)) = (scope.agent(), demanded(&Field::Agent)) {
+        narrow = narrow.clone().with_agent(agent).unwrap_or(narrow);
+    }
+    if let (None, Some(session)) = (scope.session(), demanded(&Field::Session)) {
+        narrow = narrow.clone().with_session(session).unwrap_or(narrow);
+    }
+    narrow
+}
+
+pub(super) fn constant(value: bool) -> Filter {
+    if value { Filter::And(Vec::new()) } else { Filter::Or(Vec::new()) }
+}
+
+fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
+    let mut left = Vec::new();
+    for filter in filters {
+        match filter {
+            Filter::And(inner) => left.extend(inner),
+            Filter::Or(inner) if inner.is_empty() => return constant(false),
+            other => left.push(other),
+        }
+    }
+    if left.len() == 1 { left.remove(0) } else { Filter::And(left) }
+}
+
+fn any(filters: impl IntoIterator<Item = Filter>) -> Filter {
+    let mut left: Vec<Filter> = Vec::new();
+    for filter in filters {
+        match filter {
+            Filter::Or(inner) => left.extend(inner),
+            Filter::And(inner) if inner.is_empty() => return constant(true),
+            other => left.push(other),
+        }
+    }
+    left.dedup();
+    if left.len() == 1 { left.remove(0) } else { Filter::Or(left) }
+}
+
+fn not(filter: Filter) -> Filter {
+    match filter {
+        Filter::And(inner) if inner.is_empty() => constant(false),
+        Filter::Or(inner) if inner.is_empty() => constant(true),
+        Filter::Not(inner) => *inner,
+        other => Filter::Not(Box::new(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Of whom there are memories.
+
+use std::collections::BTreeMap;
+
+use memory_engine::{Field, Filter, Record, Timestamp};
+
+use super::{Mem0, failure::Failure, marks, owner::Named, row};
+use crate::Access;
+
+/// Somebody or something that has memories.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Entity {
+    /// `user`, `agent`, `run` or `app`.
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    /// How many memories; turns by which they are known are not counted.
+    pub(super) memories: usize,
+    pub(super) created_at: Timestamp,
+    pub(super) updated_at: Timestamp,
+}
+
+impl Mem0 {
+    /// Everybody within reach, by kind and name. All records are gone through.
+    pub(super) async fn entities(&self, access: &Access) -> Result<Vec<Entity>, Failure> {
+        let mut found: BTreeMap<(usize, String), Entity> = BTreeMap::new();
+        let filter = Mem0::all_but_the_book();
+        self.each(&access.scopes()?, &filter, |record| {
+            for (place, (kind, name)) in names(&record).into_iter().enumerate() {
+                let Some(name) = name else { continue };
+                let (made, changed) = (record.occurred_at, row::updated_at(&record));
+                let entity = found.entry((place, name.to_owned())).or_insert_with(|| Entity {
+                    kind,
+                    name: name.to_owned(),
+                    memories: 0,
+                    created_at: made,
+                    updated_at: changed,
+                });
+                entity.memories += usize::from(row::is_memory(&record));
+                entity.created_at = entity.created_at.min(made);
+                entity.updated_at = entity.updated_at.max(changed);
+            }
+        })
+        .await?;
+        Ok(found.into_values().collect())
+    }
+
+    /// Deletes everything of somebody within reach; 404 when there is nothing.
+    pub(super) async fn delete_entity(&self, access: &Access, kind: &str, name: &str) -> Result<(), Failure> {
+        let name = Some(name.to_owned());
+        let (mut owner, mut filter) = (Named::default(), Mem0::all_but_the_book());
+        match kind {
+            "user" => owner.user = name,
+            "agent" => owner.agent = name,
+            "run" => owner.run = name,
+            "app" => {
+                let app = Filter::eq(Field::Metadata(marks::APP.into()), name.unwrap_or_default().as_str());
+                filter = filter.and(app);
+            }
+            _ => return Err(Failure::bad_request("an entity is a user, an agent, a run or an app")),
+        }
+        let scopes = owner.scopes(access)?;
+        let mut there = false;
+        for scope in &scopes {
+            let one = memory_engine::ScanQuery::newest(1).with_filter(filter.clone());
+            there |= !self.engine.scan(scope, &one).await?.records.is_empty();
+        }
+        if !there {
+            return Err(Failure::not_found("Entity not found"));
+        }
+        self.forget_matching(&scopes, &filter).await.map(drop)
+    }
+}
+
+fn names(record: &Record) -> [(&'static str, Option<&str>); 4] {
+    [
+        ("user", record.scope.user_name()),
+        ("agent", record.scope.agent()),
+        ("run", record.scope.session()),
+        ("app", marks::text(record, marks::APP)),
+    ]
+}

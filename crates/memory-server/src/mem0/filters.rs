@@ -1,0 +1,312 @@
+//! mem0's two grammars of filters.
+
+use std::str::FromStr;
+
+use memory_engine::{Field, Filter, Kind, Op, RecordId, Timestamp, Value};
+use serde_json::{Map, Value as Json};
+
+use super::{
+    condition::{Condition, Holder, Letters},
+    failure::Failure,
+    marks, owner,
+};
+
+/// How deeply filters may be nested.
+const DEEPEST: usize = 16;
+
+/// Which grammar a filter is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grammar {
+    /// The open-source server's: any key that it does not know is a metadata key.
+    OpenSource,
+    /// The platform's: any key that it does not know is refused.
+    Platform,
+}
+
+/// What a key of a filter is about.
+#[derive(Debug, Clone)]
+enum Subject {
+    User,
+    Plain(Field),
+    Time(Field),
+    Updated,
+    Expires,
+    Text,
+    Words,
+    Categories,
+    Ids,
+    Metadata(String),
+}
+
+/// Whether a filter says at its top whose memories are meant.
+pub(super) fn names_an_owner(filter: &Map<String, Json>) -> bool {
+    owner::NAMES.iter().any(|(name, alias)| filter.contains_key(*name) || filter.contains_key(*alias))
+}
+
+impl Grammar {
+    /// Reads a filter: an object whose keys all have to hold.
+    ///
+    /// # Errors
+    /// 400 for an operator or, on the platform, a key that is not known, and for a value that the key does not take: a
+    /// condition that is not understood is never left out.
+    pub(super) fn read(self, filter: &Map<String, Json>) -> Result<Condition, Failure> {
+        self.object(filter, 0)
+    }
+
+    fn object(self, filter: &Map<String, Json>, depth: usize) -> Result<Condition, Failure> {
+        if depth > DEEPEST {
+            return Err(Failure::bad_request(format!("the filters are nested more than {DEEPEST} deep")));
+        }
+        let one = |(key, value): (&String, &Json)| match key.as_str() {
+            "AND" => Ok(Condition::All(self.list(key, value, depth)?)),
+            "OR" => Ok(Condition::Any(self.list(key, value, depth)?)),
+            // None of a list may hold.
+            "NOT" => match value {
+                Json::Object(inner) => Ok(Condition::Not(Box::new(self.object(inner, depth + 1)?))),
+                _ => Ok(Condition::Not(Box::new(Condition::Any(self.list(key, value, depth)?)))),
+            },
+            key => self.key(key, value),
+        };
+        Ok(Condition::All(filter.iter().map(one).collect::<Result<_, _>>()?))
+    }
+
+    fn list(self, key: &str, value: &Json, depth: usize) -> Result<Vec<Condition>, Failure> {
+        let wrong = || Failure::bad_request(format!("{key} takes a list of conditions, each an object"));
+        let inner = |value: &Json| self.object(value.as_object().ok_or_else(wrong)?, depth + 1);
+        let list = value.as_array().filter(|list| !list.is_empty()).ok_or_else(wrong)?;
+        list.iter().map(inner).collect()
+    }
+
+    fn key(self, key: &str, value: &Json) -> Result<Condition, Failure> {
+        let known = owner::NAMES.iter().find(|(_, alias)| *alias == key).map_or(key, |(name, _)| name);
+        let subject = match (known, self) {
+            ("user_id", _) => Subject::User,
+            ("agent_id", _) => Subject::Plain(Field::Agent),
+            ("run_id", _) => Subject::Plain(Field::Session),
+            ("app_id", _) => Subject::Plain(Field::Metadata(marks::APP.into())),
+            ("created_at" | "timestamp", _) => Subject::Time(Field::OccurredAt),
+            ("updated_at", _) => Subject::Updated,
+            ("expiration_date", _) => Subject::Expires,
+            ("actor_id", Self::OpenSource) => Subject::Plain(Field::Speaker),
+            ("role", Self::OpenSource) => Subject::Plain(Field::Role),
+            ("text", Self::Platform) => Subject::Text,
+            ("keywords" | "keywords_search", Self::Platform) => Subject::Words,
+            ("categories", Self::Platform) => Subject::Categories,
+            ("memory_ids", Self::Platform) => Subject::Ids,
+            ("metadata", Self::Platform) => return self.metadata(value),
+            (_, Self::OpenSource) => Subject::Metadata(key.to_owned()),
+            (_, Self::Platform) => {
+                return Err(Failure::bad_request(format!(
+                    "there is no filter {key:?}; known are AND, OR, NOT, user_id, agent_id, app_id, run_id, created_at, \
+                     updated_at, timestamp, expiration_date, text, categories, metadata, keywords, keywords_search and memory_ids"
+                )));
+            }
+        };
+        self.conditions(&subject, key, value)
+    }
+
+    /// Each key of an object of metadata has to be as it says.
+    fn metadata(self, value: &Json) -> Result<Condition, Failure> {
+        let wrong = || Failure::bad_request("the filter metadata takes an object of keys and what they have to be");
+        let one = |(key, value): (&String, &Json)| {
+            self.conditions(&Subject::Metadata(key.clone()), &format!("metadata.{key}"), value)
+        };
+        Ok(Condition::All(value.as_object().ok_or_else(wrong)?.iter().map(one).collect::<Result<_, _>>()?))
+    }
+
+    /// What a value demands: to be equal, or what its operators say.
+    fn conditions(self, subject: &Subject, key: &str, value: &Json) -> Result<Condition, Failure> {
+        match value {
+            Json::Object(operators) if operators.is_empty() => {
+                Err(Failure::bad_request(format!("the filter {key} is an empty object; it says nothing")))
+            }
+            Json::Object(operators) => {
+                let one = |(op, value): (&String, &Json)| self.condition(subject, key, op, value);
+                Ok(Condition::All(operators.iter().map(one).collect::<Result<_, _>>()?))
+            }
+            Json::Array(_) => self.condition(subject, key, "in", value),
+            // What is called keywords is looked for in the text.
+            Json::String(_) if matches!(subject, Subject::Words) => self.condition(subject, key, "icontains", value),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => self.condition(subject, key, "eq", value),
+        }
+    }
+
+    fn condition(self, subject: &Subject, key: &str, op: &str, value: &Json) -> Result<Condition, Failure> {
+        let unknown = || {
+            let known = match self {
+                Self::OpenSource => "eq, ne, in, nin, gt, gte, lt, lte, contains and icontains",
+                Self::Platform => "eq, ne, in, gt, gte, lt, lte, contains and icontains",
+            };
+            Failure::bad_request(format!("the filter {key} takes no operator {op:?}; there are {known}"))
+        };
+        let negated = |op: &str| Ok(Condition::Not(Box::new(self.condition(subject, key, op, value)?)));
+        match op {
+            "*" => return Err(unknown()),
+            "ne" => return negated("eq"),
+            "nin" if self == Self::OpenSource => return negated("in"),
+            "in" => {
+                let wrong = || Failure::bad_request(format!("the filter {key} takes a list after {op:?}"));
+                let list = value.as_array().ok_or_else(wrong)?;
+                let one = |value: &Json| self.condition(subject, key, "eq", value);
+                return Ok(Condition::Any(list.iter().map(one).collect::<Result<_, _>>()?));
+            }
+            "eq" if value == "*" => return Ok(subject.exists()),
+            "contains" | "icontains" => {
+                let letters = if op == "contains" { Letters::Exact } else { Letters::Folded };
+                return subject.contains(text(key, value)?, letters).ok_or_else(unknown);
+            }
+            _ => {}
+        }
+        let op = match op {
+            "eq" => Op::Eq,
+            "gt" => Op::Gt,
+            "gte" => Op::Ge,
+            "lt" => Op::Lt,
+            "lte" => Op::Le,
+            _ => return Err(unknown()),
+        };
+        subject.compares(key, op, value)
+    }
+}
+
+impl Subject {
+    fn exists(&self) -> Condition {
+        let filter = match self {
+            Self::User => return Condition::AnyUser,
+            Self::Plain(field) | Self::Time(field) => Filter::Exists(field.clone()),
+            Self::Expires => Filter::Exists(metadata(marks::EXPIRES)),
+            Self::Categories => Filter::Or(vec![Filter::Exists(Field::Tags), Filter::Exists(metadata("type"))]),
+            Self::Metadata(key) => return noted(key, |field| Filter::Exists(field)),
+            Self::Updated | Self::Text | Self::Words | Self::Ids => return Condition::always(),
+        };
+        Condition::Field(filter)
+    }
+
+    fn contains(&self, part: String, letters: Letters) -> Option<Condition> {
+        match self {
+            Self::Text | Self::Words => Some(Condition::Holds(Holder::Text, part, letters)),
+            Self::Categories => Some(category(&part)),
+            Self::Metadata(key) => {
+                Some(Condition::Holds(Holder::Metadata(marks::kept_as(key).into_owned()), part, letters))
+            }
+            Self::User | Self::Plain(_) | Self::Time(_) | Self::Updated | Self::Expires | Self::Ids => None,
+        }
+    }
+
+    fn compares(&self, key: &str, op: Op, value: &Json) -> Result<Condition, Failure> {
+        let unordered = |condition: Condition| match op {
+            Op::Eq => Ok(condition),
+            Op::Lt | Op::Le | Op::Gt | Op::Ge => {
+                Err(Failure::bad_request(format!("the filter {key} has no order: it is equal or not")))
+            }
+        };
+        let filter = |field: Field, value: Value| Condition::Field(Filter::Compare(field, op, value));
+        match self {
+            Self::User => unordered(Condition::User(text(key, value)?)),
+            Self::Plain(field) => unordered(filter(field.clone(), Value::Text(text(key, value)?))),
+            Self::Categories => unordered(category(&text(key, value)?)),
+            Self::Text | Self::Words => {
+                // A part of the text is enough: nobody knows a memory word for word.
+                let wanted = text(key, value)?;
+                unordered(Condition::Holds(Holder::Text, wanted, Letters::Exact))
+            }
+            Self::Ids => {
+                let id = text(key, value)?;
+                let wrong = |_| Failure::bad_request(format!("{id:?} in the filter {key} should be a valid UUID"));
+                let id = RecordId::from_str(&id).map_err(wrong)?;
+                unordered(Condition::Field(Filter::eq(Field::Id, id.to_string().as_str())))
+            }
+            Self::Expires => Ok(filter(metadata(marks::EXPIRES), Value::Text(day(key, value)?))),
+            Self::Time(field) => Ok(Condition::Field(at(key, op, value, |op, time| {
+                Filter::Compare(field.clone(), op, Value::Time(time))
+            })?)),
+            Self::Updated => Ok(Condition::Field(at(key, op, value, |op, time| {
+                // What was never changed was last changed when it was made.
+                let changed = metadata(marks::UPDATED);
+                let made = Filter::Compare(Field::OccurredAt, op, Value::Time(time));
+                let never = Filter::Not(Box::new(Filter::Exists(changed.clone())));
+                let later = Filter::Compare(changed, op, Value::Number(time.as_micros() as f64));
+                Filter::Or(vec![later, Filter::And(vec![never, made])])
+            })?)),
+            Self::Metadata(name) => {
+                let value = match value {
+                    Json::String(text) => Value::Text(text.clone()),
+                    Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
+                    Json::Bool(flag) => Value::Bool(*flag),
+                    Json::Null if op == Op::Eq => {
+                        return Ok(Condition::Not(Box::new(noted(name, |field| Filter::Exists(field)))));
+                    }
+                    Json::Null | Json::Array(_) | Json::Object(_) => {
+                        return Err(Failure::bad_request(format!("the filter {key} takes a text, a number or a flag")));
+                    }
+                };
+                Ok(noted(name, |field| Filter::Compare(field, op, value.clone())))
+            }
+        }
+    }
+}
+
+fn metadata(key: &str) -> Field {
+    Field::Metadata(key.to_owned())
+}
+
+/// A condition on a caller's note, under the name that it is kept by. What these routes did not store has it under its own.
+fn noted(name: &str, filter: impl Fn(Field) -> Filter) -> Condition {
+    let kept = marks::kept_as(name);
+    let aside = filter(metadata(&kept));
+    if kept == name || name.starts_with("mem0.") {
+        return Condition::Field(aside);
+    }
+    let no_fact = Filter::ne(Field::Kind, Kind::FACT.as_str());
+    Condition::Field(Filter::Or(vec![aside, Filter::And(vec![no_fact, filter(metadata(name))])]))
+}
+
+/// Categories are tags, and what sort of fact it is.
+fn category(name: &str) -> Condition {
+    let sort = Filter::And(vec![Filter::eq(Field::Kind, Kind::FACT.as_str()), Filter::eq(metadata("type"), name)]);
+    Condition::Field(Filter::Or(vec![Filter::eq(Field::Tags, name), sort]))
+}
+
+fn text(key: &str, value: &Json) -> Result<String, Failure> {
+    match value {
+        Json::String(text) if !text.is_empty() => Ok(text.clone()),
+        // An owner that is null would be everybody's.
+        _ => Err(Failure::bad_request(format!("the filter {key} takes a text that is not empty"))),
+    }
+}
+
+/// Compares with a point in time; being equal to a day is lying within it.
+fn at(key: &str, op: Op, value: &Json, compare: impl Fn(Op, Timestamp) -> Filter) -> Result<Filter, Failure> {
+    let time = moment(value).ok_or_else(|| {
+        Failure::bad_request(format!("the filter {key} takes a time such as 2026-03-02T20:15:00Z, a day, or seconds"))
+    })?;
+    let whole_day = value.as_str().is_some_and(|text| text.trim().len() == 10);
+    if op == Op::Eq && whole_day {
+        let tomorrow = time.after(std::time::Duration::from_secs(24 * 60 * 60));
+        return Ok(Filter::And(vec![compare(Op::Ge, time), compare(Op::Lt, tomorrow)]));
+    }
+    Ok(compare(op, time))
+}
+
+/// A point in time: a text as RFC 3339 has it, a day, or seconds since 1970.
+pub(super) fn moment(value: &Json) -> Option<Timestamp> {
+    match value {
+        Json::String(text) => text.parse().ok(),
+        Json::Number(number) => {
+            let micros = number.as_f64()? * 1e6;
+            // Until the year 9999.
+            (micros.abs() < 253_402_300_800e6).then(|| Timestamp::from_micros(micros as i64))
+        }
+        Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+/// A day, `YYYY-MM-DD`.
+pub(super) fn day(key: &str, value: &Json) -> Result<String, Failure> {
+    let day = value.as_str().and_then(|text| {
+        text.get(..10).filter(|day| text.len() == 10 || text[10..].starts_with('T') && !day.is_empty())
+    });
+    let day = day.and_then(|day| day.parse::<jiff::civil::Date>().ok());
+    day.map(|day| day.to_string())
+        .ok_or_else(|| Failure::bad_request(format!("{key} is a day, written as YYYY-MM-DD, such as 2026-12-31")))
+}

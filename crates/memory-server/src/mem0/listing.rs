@@ -1,0 +1,129 @@
+//! Going through memories.
+
+use std::collections::BTreeMap;
+
+use memory_engine::{Filter, Record, ScanQuery, Scope};
+
+use super::{
+    Mem0,
+    condition::{Condition, Place},
+    failure::Failure,
+    row,
+};
+use crate::Access;
+
+const PAGE: usize = 500;
+
+/// Which of the memories that fulfil a condition are meant.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown {
+    /// Those whose time is over, too.
+    pub(super) expired: bool,
+    /// The turns that they come from, too.
+    pub(super) turns: bool,
+}
+
+impl Mem0 {
+    /// Where the memories that fulfil a condition can lie, with the condition that they are memories and shown.
+    pub(super) fn places(
+        &self,
+        access: &Access,
+        scopes: &[Scope],
+        condition: Condition,
+        shown: Shown,
+    ) -> Result<Vec<Place>, Failure> {
+        let mut meant = Condition::Field(row::memories(shown.turns)).and(condition);
+        if !shown.expired {
+            meant = meant.and(Condition::Field(row::fresh(&row::day_of(self.engine.clock().now()))));
+        }
+        meant.places(access, scopes)
+    }
+
+    /// The newest memories, at most `limit` after the first `skip`, and how many there are in all; with `limit` as the most that
+    /// are counted, when nobody asks.
+    pub(super) async fn newest(
+        &self,
+        places: &[Place],
+        skip: usize,
+        limit: usize,
+        count: bool,
+    ) -> Result<(Vec<Record>, usize), Failure> {
+        let wanted = skip + limit;
+        let (mut found, mut total) = (Vec::new(), 0);
+        for place in places {
+            let mut query = ScanQuery::newest(PAGE).with_filter(place.filter.clone());
+            let mut here = 0;
+            loop {
+                if !count {
+                    query.limit = PAGE.min((wanted - here).max(1));
+                }
+                let page = self.engine.scan(&place.scope, &query).await?;
+                for record in page.records.into_iter().filter(|record| place.holds(record)) {
+                    // Later ones of this place are older still.
+                    if here < wanted {
+                        found.push(record);
+                    }
+                    here += 1;
+                }
+                query.after = page.next;
+                if query.after.is_none() || (!count && here >= wanted) {
+                    break;
+                }
+            }
+            total += here;
+        }
+        found.sort_by_key(|record| std::cmp::Reverse(record.position()));
+        Ok((found.into_iter().skip(skip).take(limit).collect(), total))
+    }
+
+    /// Everything within some scopes that a filter lets through, in their order of time, user by user.
+    pub(super) async fn each(
+        &self,
+        scopes: &[Scope],
+        filter: &Filter,
+        mut look: impl FnMut(Record),
+    ) -> Result<(), Failure> {
+        for scope in scopes {
+            let mut query = ScanQuery::oldest(PAGE).with_filter(filter.clone());
+            loop {
+                let page = self.engine.scan(scope, &query).await?;
+                page.records.into_iter().for_each(&mut look);
+                query.after = page.next;
+                if query.after.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what a filter lets through within some scopes, and notes for each memory that it was there. Counts the memories.
+    pub(super) async fn forget_matching(&self, scopes: &[Scope], filter: &Filter) -> Result<usize, Failure> {
+        let mut count = 0;
+        for scope in scopes {
+            loop {
+                let query = ScanQuery::oldest(PAGE).with_filter(filter.clone());
+                let page = self.engine.scan(scope, &query).await?.records;
+                if page.is_empty() {
+                    break;
+                }
+                count += page.iter().filter(|record| row::is_memory(record)).count();
+                let mut addresses: BTreeMap<Scope, Vec<Record>> = BTreeMap::new();
+                for record in page {
+                    addresses.entry(record.scope.clone()).or_default().push(record);
+                }
+                for (address, records) in addresses {
+                    self.forget_all(&address, &records).await?;
+                }
+            }
+        }
+        Ok(count)
+    }
+}
+
+impl Place {
+    /// Whether a record that its filter has let through is meant.
+    pub(super) fn holds(&self, record: &Record) -> bool {
+        self.condition.as_ref().is_none_or(|condition| condition.matches(record))
+    }
+}
