@@ -9,6 +9,7 @@ mod health;
 mod keys;
 mod mcp;
 mod mem0;
+mod openapi;
 mod server;
 
 pub use access::{Access, Owner};

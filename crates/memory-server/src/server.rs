@@ -3,7 +3,12 @@
 use axum::Router;
 use memory_engine::MemoryEngine;
 
-use crate::{Debugging, Gateway, Guard, Mcp, Mem0, guard::Wording, health};
+use crate::{
+    Debugging, Gateway, Guard, Mcp, Mem0,
+    guard::Wording,
+    health,
+    openapi::{self, Part},
+};
 
 /// The routers that a program serves, behind one guard.
 #[derive(Debug)]
@@ -18,7 +23,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server of this memory, with `/health` and `/ready` and nothing else.
+    /// A server of this memory, with `/health`, `/ready`, `/openapi.json` and nothing else.
     pub fn new(engine: MemoryEngine, guard: Guard) -> Self {
         Self { engine, guard, gateway: None, mem0: None, mcp: None, debugging: None }
     }
@@ -47,10 +52,18 @@ impl Server {
         self
     }
 
-    /// The routes, ready to be served or nested. `/health` and `/ready` ask for no key.
+    /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key.
     pub fn router(self) -> Router {
         let Self { engine, guard, gateway, mem0, mcp, debugging } = self;
-        let mut router = health::router(engine);
+        let documented = [
+            Some(Part::HEALTH),
+            gateway.as_ref().map(|_| Part::GATEWAY),
+            mem0.as_ref().map(|_| Part::MEM0),
+            mcp.as_ref().map(|_| Part::MCP),
+            debugging.as_ref().map(|_| Part::DEBUGGING),
+        ];
+        let documented: Vec<Part> = documented.into_iter().flatten().collect();
+        let mut router = health::router(engine).merge(openapi::router(&documented));
         if let Some(gateway) = gateway {
             router = router.merge(guard.protect(gateway.router(), Wording::OpenAi));
         }

@@ -106,7 +106,8 @@ async fn a_client_of_the_old_era_shakes_hands_lists_and_calls() {
         assert_eq!(send(&router, request("/mcp", &version, ready)).await.0, StatusCode::ACCEPTED);
         let (_, tools) = send(&router, request("/mcp", &version, rpc("tools/list", json!({})))).await;
         assert_eq!(tools["result"]["tools"][0]["name"], "search_memory");
-        let found = call_at(&router, "/mcp", &version, "search_memory", json!({ "query": "shrimp allergy" })).await;
+        let found =
+            call_at(&router, "/mcp?user_id=lin", &version, "search_memory", json!({ "query": "shrimp allergy" })).await;
         assert_eq!(memories(&found), ["I am allergic to shrimp"]);
     }
 }
@@ -131,7 +132,7 @@ async fn a_client_of_the_new_era_asks_without_a_handshake() {
 
     let params = modern(json!({ "name": "search_memory", "arguments": { "query": "海鲜能吃吗" } }));
     let named = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "search_memory")];
-    let (_, answer) = send(&router, request("/mcp", &named, rpc("tools/call", params.clone()))).await;
+    let (_, answer) = send(&router, request("/mcp?user_id=lin", &named, rpc("tools/call", params.clone()))).await;
     assert_eq!(memories(&answer["result"]), ["我对海鲜过敏"]);
 
     let mismatched = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "init_context")];
@@ -160,8 +161,13 @@ async fn an_answer_says_the_same_as_data_and_as_text() {
     let scope = Scope::user("lin").unwrap().with_session("monday").unwrap();
     let id = engine.remember(&scope, Turn::user("面试在周三下午").with_scene("daily")).await.unwrap();
     let router = served(&engine, open());
-    let result =
-        call(&router, "/mcp", "search_memory", json!({ "query": "面试什么时候", "top_k": null, "scene": "" })).await;
+    let result = call(
+        &router,
+        "/mcp?user_id=lin",
+        "search_memory",
+        json!({ "query": "面试什么时候", "top_k": null, "scene": "" }),
+    )
+    .await;
     let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(text, result["structuredContent"]);
     let hit = &text["results"][0];
@@ -189,7 +195,6 @@ async fn bad_arguments_are_answered_so_that_a_model_can_correct_them() {
         ("search_memory", json!({ "query": "x", "since": "soon" }), "is no time"),
         ("search_memory", json!({ "query": "x", "session_id": "a\u{0}b" }), "session"),
         ("init_context", json!({ "token_budget": 5 }), "from 100 to"),
-        ("add_memory", json!({ "text": "a plan" }), "user_id"),
         ("add_memory", json!({ "text": " ", "user_id": "lin" }), "empty"),
         ("add_memory", json!({ "text": "x", "user_id": "lin", "role": "tool" }), "user or assistant"),
         ("get_memory", json!({ "id": "7" }), "UUID"),
@@ -330,6 +335,25 @@ async fn the_address_names_whose_memory_and_arguments_choose_within_it() {
 }
 
 #[tokio::test]
+async fn who_names_nobody_is_the_user_and_with_a_key_for_several_has_to_say() {
+    let engine = engine().await;
+    let router = served(&engine, open());
+    call(&router, "/mcp", "add_memory", json!({ "text": "a plan" })).await;
+    let found = call(&router, "/mcp", "search_memory", json!({ "query": "plan" })).await;
+    assert_eq!(found["structuredContent"]["results"][0]["user_id"], "user");
+    assert!(memories(&call(&router, "/mcp?user_id=lin", "list_memories", json!({})).await).is_empty());
+    let mcp = Mcp::new(engine.clone()).with_owner(Owner { agent: Some("kai".into()), ..Owner::user("dream") });
+    let dreams = Server::new(engine.clone(), open()).mcp(mcp).router();
+    let added = call(&dreams, "/mcp?session_id=s1", "add_memory", json!({ "text": "another" })).await;
+    assert_eq!(added["structuredContent"]["user_id"], "dream");
+    let address = Scope::user("dream").unwrap().with_agent("kai").unwrap().with_session("s1").unwrap();
+    assert_eq!(engine.stats(&address).await.unwrap().records, 1);
+    let access = Access::tenant("app", "default").unwrap().only_users(["user", "lin"]).unwrap();
+    let several = served(&engine, Guard::open(access));
+    assert!(refused(&several, "/mcp", "list_memories", json!({})).await.contains("name one of them"));
+}
+
+#[tokio::test]
 async fn a_scene_sees_what_its_policy_says() {
     let engine = engine().await;
     let scope = Scope::user("lin").unwrap();
@@ -337,8 +361,9 @@ async fn a_scene_sees_what_its_policy_says() {
     engine.remember(&scope, Turn::user("the bridge to work is closed").with_scene("daily")).await.unwrap();
     let router = served(&engine, open());
     let from = async |scene: &str| {
-        let found = call(&router, "/mcp", "search_memory", json!({ "query": "bridge", "scene": scene })).await;
-        let begun = call(&router, "/mcp", "init_context", json!({ "scene": scene })).await;
+        let found =
+            call(&router, "/mcp?user_id=lin", "search_memory", json!({ "query": "bridge", "scene": scene })).await;
+        let begun = call(&router, "/mcp?user_id=lin", "init_context", json!({ "scene": scene })).await;
         let context = begun["structuredContent"]["context"].as_str().unwrap();
         (memories(&found).len(), context.contains("dragon"), context.contains("work"))
     };
@@ -404,7 +429,7 @@ async fn a_context_keeps_to_its_budget_and_is_nothing_when_nothing_is_known() {
     }
     let router = served(&engine, open());
     for budget in [100, 150, 400, 1200] {
-        let told = call(&router, "/mcp", "init_context", json!({ "token_budget": budget })).await;
+        let told = call(&router, "/mcp?user_id=lin", "init_context", json!({ "token_budget": budget })).await;
         let told = &told["structuredContent"];
         assert!(told["tokens"].as_u64().unwrap() <= budget, "{told}");
         let newest = told["context"].as_str().unwrap().contains("第59句话");

@@ -64,19 +64,16 @@ impl Caller {
     }
 }
 
-/// Whose memory a URL and headers name. The URL counts before a header.
+/// Whose memory headers and a URL name. A header counts before the URL.
 pub(super) fn named(uri: &Uri, headers: &HeaderMap) -> Result<Owner, Fault> {
     let names = Query::<Names>::try_from_uri(uri);
     let Query(names) = names.map_err(|e| {
         Fault::bad_request(format!("{}; a URL names user_id, agent_id, session_id, branch", e.body_text()))
     })?;
     let name = |in_url: String, header: &str| {
-        let name = match (in_url.trim(), headers.get(header)) {
-            ("", Some(value)) => decoded(header, value)?,
-            _ => in_url,
-        };
-        let name = name.trim();
-        Ok::<_, Fault>((!name.is_empty()).then(|| name.to_owned()))
+        let in_header = headers.get(header).map(|value| decoded(header, value)).transpose()?;
+        let mut names = in_header.into_iter().chain([in_url]).map(|name| name.trim().to_owned());
+        Ok::<_, Fault>(names.find(|name| !name.is_empty()))
     };
     Ok(Owner {
         user: name(names.user_id, "x-user-id")?,
@@ -127,12 +124,11 @@ mod tests {
     }
 
     #[test]
-    fn a_url_counts_before_a_header_and_both_may_be_in_any_script() {
-        let owner = from(
-            "/mcp?user_id=%E6%9E%97&session_id=",
-            &[("x-user-id", b"eve"), ("x-session-id", "周一".as_bytes()), ("x-agent-id", b"%E5%87%AF 100%")],
-        );
-        let owner = owner.unwrap();
+    fn a_header_counts_before_the_url_and_both_may_be_in_any_script() {
+        let uri = "/mcp?user_id=%E6%9E%97&session_id=friday";
+        let headers: [(_, &[u8]); 3] =
+            [("x-user-id", b" "), ("x-session-id", "周一".as_bytes()), ("x-agent-id", b"%E5%87%AF 100%")];
+        let owner = from(uri, &headers).unwrap();
         assert_eq!((owner.user.as_deref(), owner.session.as_deref()), (Some("林"), Some("周一")));
         assert_eq!((owner.agent.as_deref(), owner.branch), (Some("凯 100%"), None));
         assert_eq!(from("/mcp?run_id=r1", &[]).unwrap().session.as_deref(), Some("r1"));

@@ -21,6 +21,8 @@ use super::{Caller, tools};
 use crate::{Access, Owner};
 
 const NAME: &str = "memory-engine";
+/// The user that nobody names: the chat gateway's, too.
+const USER: &str = "user";
 const INSTRUCTIONS: &str = "Long-term memory across conversations. \
     Call init_context once when a conversation begins and put what it gives before the model. \
     Call search_memory whenever something that was said earlier may matter; ask in the user's own words and language. \
@@ -33,7 +35,7 @@ pub(super) struct Host {
     pub(super) engine: MemoryEngine,
     pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) zone: TimeZone,
-    /// For whom it works where a request names nobody.
+    /// For whom it works where a request names no user and the key is for all of them.
     pub(super) owner: Owner,
     /// Who asks, where requests do not say so: over pipes.
     pub(super) access: Option<Access>,
@@ -46,7 +48,7 @@ impl Host {
             engine,
             counter: Arc::new(EstimatedTokens),
             zone: TimeZone::UTC,
-            owner: Owner::default(),
+            owner: Owner::user(USER),
             access: None,
             tools: tools::all().into(),
         }
@@ -58,8 +60,11 @@ impl Host {
         let over_pipes = || self.access.clone().map(|access| Caller { access, owner: Owner::default() });
         let unguarded = || ErrorData::internal_error("no guard stands before this router", None);
         let mut caller = of_request.or_else(over_pipes).ok_or_else(unguarded)?;
-        if caller.owner.is_nobody() {
-            caller.owner = self.owner.clone();
+        if caller.owner.user.is_none() && caller.access.is_for_all_users() {
+            let Owner { user, agent, session, branch } = self.owner.clone();
+            let named = caller.owner;
+            let (agent, session) = (named.agent.or(agent), named.session.or(session));
+            caller.owner = Owner { user, agent, session, branch: named.branch.or(branch) };
         }
         Ok(caller)
     }

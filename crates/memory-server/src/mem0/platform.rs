@@ -30,8 +30,7 @@ const LIMIT: usize = 10;
 /// How many memories one request may change or delete.
 const BATCH: usize = 1000;
 /// What old clients send along with everything, and what says nothing about whose memories are meant.
-const ECHOED: &[&str] =
-    &["org_id", "project_id", "org_name", "project_name", "version", "output_format", "async_mode"];
+const ECHOED: &[&str] = &["org_id", "project_id", "org_name", "project_name", "version", "output_format", "async_mode"];
 
 pub(super) fn routes() -> Router<Mem0> {
     Router::new()

@@ -38,9 +38,6 @@ pub(super) fn tool() -> Tool {
 pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
     let given: Arguments = read(NAME, arguments)?;
     let scope = caller.scope(&given.user_id, &given.session_id)?;
-    if scope.user_name().is_none() {
-        return Err(Error::invalid(NAME, "whose memory is it? Give user_id, or name it in the server's address"));
-    }
     let turn = match given.role.trim() {
         "" => Turn::note(given.text),
         "user" => Turn::user(given.text),
