@@ -129,9 +129,7 @@ mod tests {
             for (method, operation) in item.as_object().unwrap().iter().filter(|(name, _)| *name != "parameters") {
                 assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{method} {path}");
                 assert!(tags.contains(operation["tags"][0].as_str().unwrap()), "{method} {path}");
-                assert!(
-                    operation["responses"].as_object().unwrap().len() > usize::from(operation["security"].is_null())
-                );
+                assert!(!operation["responses"].as_object().unwrap().is_empty(), "{method} {path}");
             }
             let mut inside = Vec::new();
             objects(&item["parameters"], &mut inside);
