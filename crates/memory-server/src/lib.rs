@@ -1,18 +1,25 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod config;
 mod debug;
 mod fault;
 mod gateway;
 mod guard;
 mod health;
 mod keys;
+mod limits;
 mod mcp;
 mod mem0;
+mod metrics;
 mod openapi;
 mod server;
 
 pub use access::{Access, Owner};
+pub use config::{
+    Config, GatewayConfig, KeyConfig, LimitsConfig, Loaded, LogConfig, LogFormat, McpConfig, PartConfig, Setting,
+    Sources, UpstreamConfig,
+};
 pub use debug::Debugging;
 pub use fault::Fault;
 pub use gateway::Gateway;
@@ -20,4 +27,5 @@ pub use guard::Guard;
 pub use keys::{ApiKey, KeyRing};
 pub use mcp::{Mcp, McpOptions};
 pub use mem0::Mem0;
-pub use server::Server;
+pub use metrics::Metrics;
+pub use server::{Server, serve};

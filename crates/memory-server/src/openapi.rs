@@ -12,6 +12,7 @@ const BASE: Part = Part(include_str!("openapi/base.json"));
 
 impl Part {
     pub(crate) const HEALTH: Self = Self(include_str!("openapi/health.json"));
+    pub(crate) const METRICS: Self = Self(include_str!("openapi/metrics.json"));
     pub(crate) const GATEWAY: Self = Self(include_str!("openapi/gateway.json"));
     pub(crate) const MEM0: Self = Self(include_str!("openapi/mem0.json"));
     pub(crate) const MCP: Self = Self(include_str!("openapi/mcp.json"));
@@ -69,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Part; 5] = [Part::HEALTH, Part::GATEWAY, Part::MEM0, Part::MCP, Part::DEBUGGING];
+    const ALL: [Part; 6] = [Part::HEALTH, Part::METRICS, Part::GATEWAY, Part::MEM0, Part::MCP, Part::DEBUGGING];
 
     /// Every object within a document.
     fn objects<'v>(value: &'v Value, found: &mut Vec<&'v Map<String, Value>>) {

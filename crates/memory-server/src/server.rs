@@ -1,21 +1,42 @@
 //! All of it on one port.
 
-use axum::Router;
-use memory_engine::MemoryEngine;
+use std::{future::Future, time::Duration};
+
+use axum::{
+    Router,
+    http::{HeaderName, HeaderValue, Request, header::AUTHORIZATION},
+};
+use memory_engine::{Error, ErrorKind, MemoryEngine, Result};
+use tokio::net::TcpListener;
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    cors::{AllowHeaders, AllowMethods, CorsLayer, ExposeHeaders},
+    request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
+    sensitive_headers::SetSensitiveRequestHeadersLayer,
+    trace::TraceLayer,
+};
 
 use crate::{
-    Debugging, Gateway, Guard, Mcp, Mem0,
+    Debugging, Gateway, Guard, LimitsConfig, Mcp, Mem0, Metrics,
+    fault::Fault,
     guard::Wording,
     health,
+    limits::Limits,
+    metrics,
     openapi::{self, Part},
 };
 
-/// The routers that a program serves, behind one guard.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The routers that a program serves, behind one guard and under one set of limits.
 #[derive(Debug)]
 #[must_use]
 pub struct Server {
     engine: MemoryEngine,
     guard: Guard,
+    limits: LimitsConfig,
+    origins: Vec<HeaderValue>,
+    metrics: Option<Metrics>,
     gateway: Option<Gateway>,
     mem0: Option<Mem0>,
     mcp: Option<Mcp>,
@@ -25,7 +46,36 @@ pub struct Server {
 impl Server {
     /// A server of this memory, with `/health`, `/ready`, `/openapi.json` and nothing else.
     pub fn new(engine: MemoryEngine, guard: Guard) -> Self {
-        Self { engine, guard, gateway: None, mem0: None, mcp: None, debugging: None }
+        let (limits, origins) = (LimitsConfig::default(), Vec::new());
+        Self { engine, guard, limits, origins, metrics: None, gateway: None, mem0: None, mcp: None, debugging: None }
+    }
+
+    /// Under these limits.
+    pub fn limits(mut self, limits: LimitsConfig) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Web pages of these origins, as `https://chat.example`, may call it. `*` is not for them: a page of anybody's could
+    /// read the memories of who looks at it.
+    ///
+    /// # Errors
+    /// `InvalidInput` for what is no origin.
+    pub fn cors_origins<'o>(mut self, origins: impl IntoIterator<Item = &'o str>) -> Result<Self> {
+        for origin in origins {
+            let plain = origin.starts_with("http://") || origin.starts_with("https://");
+            let origin = HeaderValue::from_str(origin).ok().filter(|_| plain && !origin.ends_with('/'));
+            let invalid =
+                || Error::invalid("config", "an origin is scheme and host without a path, as https://chat.example");
+            self.origins.push(origin.ok_or_else(invalid)?);
+        }
+        Ok(self)
+    }
+
+    /// With `/metrics`.
+    pub fn metrics(mut self, metrics: Metrics) -> Self {
+        self.metrics = Some(metrics);
+        self
     }
 
     /// With the chat gateway under `/v1`.
@@ -52,22 +102,92 @@ impl Server {
         self
     }
 
-    /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key.
+    /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key and have no limits.
     pub fn router(self) -> Router {
-        let Self { engine, guard, gateway, mem0, mcp, debugging } = self;
+        let Self { engine, guard, limits, origins, metrics, gateway, mem0, mcp, debugging } = self;
+        let limits = Limits::new(&limits);
+        let within = |part: Router, wording| guard.protect(limits.apply(metrics::count(part), wording), wording);
         let documented = [
             Some(Part::HEALTH),
+            metrics.as_ref().map(|_| Part::METRICS),
             gateway.as_ref().map(|_| Part::GATEWAY),
             mem0.as_ref().map(|_| Part::MEM0),
             mcp.as_ref().map(|_| Part::MCP),
             debugging.as_ref().map(|_| Part::DEBUGGING),
         ];
         let documented: Vec<Part> = documented.into_iter().flatten().collect();
+        let metrics = metrics.map(|metrics| metrics.router(engine.clone()));
+        let parts = [metrics, mem0.map(Mem0::router), mcp.map(Mcp::router), debugging.map(Debugging::router)];
         let mut router = health::router(engine).merge(openapi::router(&documented));
-        if let Some(gateway) = gateway {
-            router = router.merge(guard.protect(gateway.router(), Wording::OpenAi));
+        for part in parts.into_iter().flatten() {
+            router = router.merge(within(part, Wording::Mem0));
         }
-        let parts = [mem0.map(Mem0::router), mcp.map(Mcp::router), debugging.map(Debugging::router)];
-        parts.into_iter().flatten().fold(router, |router, part| router.merge(guard.protect(part, Wording::Mem0)))
+        if let Some(gateway) = gateway {
+            router = router.merge(within(gateway.router(), Wording::OpenAi));
+        }
+        let not_found = || async { Fault::not_found("there is no such route; /openapi.json lists them all") };
+        let router = router.fallback(not_found);
+        let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
+        // The last layer is the first that a request comes to.
+        router
+            .layer(CatchPanicLayer::new())
+            .layer(TraceLayer::new_for_http().make_span_with(span))
+            .layer(PropagateRequestIdLayer::new(REQUEST_ID))
+            .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
+            .layer(SetSensitiveRequestHeadersLayer::new([
+                AUTHORIZATION,
+                HeaderName::from_static("x-api-key"),
+                HeaderName::from_static("x-memory-key"),
+            ]))
+    }
+}
+
+/// Method and path: a query may hold what somebody asked.
+fn span<B>(request: &Request<B>) -> tracing::Span {
+    let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok()).unwrap_or_default();
+    tracing::info_span!("request", method = %request.method(), path = request.uri().path(), id)
+}
+
+fn cors(origins: Vec<HeaderValue>) -> CorsLayer {
+    // Keys travel in a header that the page sets, not in cookies: credentials stay off.
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods(AllowMethods::mirror_request())
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(ExposeHeaders::any())
+}
+
+/// Serves a router until `stop`, and then as long as `grace` lets those that are being served come to their end. What they
+/// stored is stored whether or not they do.
+///
+/// # Errors
+/// `Unavailable` when the listener fails.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+    grace: Duration,
+) -> Result<()> {
+    let (stopping, stopped) = tokio::sync::oneshot::channel();
+    let stop = async move {
+        stop.await;
+        let _ = stopping.send(()); // nobody waits when the listener has failed
+    };
+    let serving = axum::serve(listener, router).with_graceful_shutdown(stop);
+    let too_long = async {
+        // Without a stop there is no end to wait for.
+        match stopped.await {
+            Ok(()) => tokio::time::sleep(grace).await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        served = serving => {
+            served.map_err(|e| Error::new(ErrorKind::Unavailable, "serve", "the listener failed").with_source(e))
+        }
+        () = too_long => {
+            tracing::warn!(part = "serve", "some requests were not done within {} s and are dropped", grace.as_secs());
+            Ok(())
+        }
     }
 }

@@ -1,14 +1,14 @@
 //! Who may reach MCP over HTTP.
 
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
-use serde::Deserialize;
+
+use crate::McpConfig;
 
 /// What lets everybody in.
 const ANY: &str = "*";
 
 /// Who may reach MCP over HTTP, beside showing a key: a web page that is open in somebody's browser must not.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpOptions {
     /// The names that this server goes by in the `Host` header, with or without a port; `*` for any. Others get 403.
@@ -29,6 +29,16 @@ impl Default for McpOptions {
             allowed_origins: owned(&["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]),
             max_body_bytes: 4 << 20,
         }
+    }
+}
+
+impl From<&McpConfig> for McpOptions {
+    /// What is configured, beside the loopback.
+    fn from(config: &McpConfig) -> Self {
+        let mut options = Self::default();
+        options.allowed_hosts.extend_from_slice(&config.allowed_hosts);
+        options.allowed_origins.extend_from_slice(&config.allowed_origins);
+        options
     }
 }
 

@@ -1,0 +1,103 @@
+//! What there is to count, for Prometheus.
+
+use std::{collections::BTreeMap, time::Instant};
+
+use axum::{
+    Router,
+    extract::{MatchedPath, Request},
+    middleware::{Next, from_fn},
+    response::Response,
+    routing::get,
+};
+use memory_engine::{Error, ErrorKind, MemoryEngine, Result};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+use crate::Access;
+
+/// From how many seconds on a request counts as slower: a gateway's own work takes milliseconds, an answer may take minutes.
+const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
+
+/// What is counted in this process, ready to be read by Prometheus.
+///
+/// | metric | labels | what |
+/// |---|---|---|
+/// | `http_requests_total` | `method`, `route`, `status` | requests answered |
+/// | `http_request_duration_seconds` | `method`, `route` | until the head of the answer is sent |
+/// | `memory_records` | `kind` | records stored, within reach of the key that asks |
+/// | `memory_queue_waiting`, `memory_queue_given_up` | `job` | what the background has still to do, or has given up, there |
+///
+/// The parts of the server add their own, all of which begin with `memory_`.
+#[derive(Debug, Clone)]
+pub struct Metrics(PrometheusHandle);
+
+impl Metrics {
+    /// Counts from now on, in the whole process.
+    ///
+    /// # Errors
+    /// `Conflict` when something else counts already.
+    pub fn install() -> Result<Self> {
+        let failed = |e| Error::new(ErrorKind::Conflict, "metrics", "the process counts already").with_source(e);
+        let builder = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &BUCKETS)
+            .map_err(failed)?;
+        builder.install_recorder().map(Self).map_err(failed)
+    }
+
+    /// All of it as Prometheus reads it, with what is stored and what waits.
+    async fn text(&self, engine: &MemoryEngine, access: &Access) -> String {
+        if let Err(e) = look(engine, access).await {
+            tracing::warn!(part = "metrics", "{e}");
+        }
+        self.0.run_upkeep();
+        self.0.render()
+    }
+
+    /// `GET /metrics`.
+    pub(crate) fn router(self, engine: MemoryEngine) -> Router {
+        let read = move |access: Access| {
+            let (metrics, engine) = (self.clone(), engine.clone());
+            async move { ([("content-type", "text/plain; version=0.0.4")], metrics.text(&engine, &access).await) }
+        };
+        Router::new().route("/metrics", get(read))
+    }
+}
+
+/// What is stored and what waits.
+async fn look(engine: &MemoryEngine, access: &Access) -> Result<()> {
+    let (mut records, mut waiting, mut given_up) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for scope in access.scopes()? {
+        let stats = engine.stats(&scope).await?;
+        stats.kinds.into_iter().for_each(|(kind, count)| *records.entry(kind).or_insert(0) += count);
+        stats.backlog.into_iter().for_each(|(job, count)| *waiting.entry(job).or_insert(0) += count);
+        stats.given_up.into_iter().for_each(|(job, count)| *given_up.entry(job).or_insert(0) += count);
+    }
+    for (kind, count) in records {
+        metrics::gauge!("memory_records", "kind" => kind).set(count as f64);
+    }
+    for (metric, jobs) in [("memory_queue_waiting", waiting), ("memory_queue_given_up", given_up)] {
+        for (job, count) in jobs {
+            metrics::gauge!(metric, "job" => job.to_string()).set(count as f64);
+        }
+    }
+    Ok(())
+}
+
+/// Counts the requests to all routes of a router, by the pattern of the route and not by its path: there are few of those,
+/// and they hold nobody's name.
+pub(crate) fn count(router: Router) -> Router {
+    router.layer(from_fn(counted))
+}
+
+async fn counted(request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let method = request.method().to_string();
+    let begun = Instant::now();
+    let response = next.run(request).await;
+    let took = begun.elapsed();
+    let status = response.status().as_str().to_owned();
+    metrics::counter!("http_requests_total", "method" => method.clone(), "route" => route.clone(), "status" => status)
+        .increment(1);
+    metrics::histogram!("http_request_duration_seconds", "method" => method, "route" => route)
+        .record(took.as_secs_f64());
+    response
+}
