@@ -7,7 +7,8 @@ use axum::{
     http::{Request, StatusCode},
 };
 use memory_engine::{Kind, MemoryEngine, PutMode, Record, Scope, SystemClock, Turn};
-use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mcp, McpOptions, Owner, Server};
+use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mcp, McpConfig, McpOptions, Owner, Server};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tower::ServiceExt;
@@ -459,6 +460,11 @@ async fn pages_of_other_origins_and_other_names_stay_outside() {
     assert_eq!(at(usual().with_allowed_hosts(Vec::<String>::new()), &[("host", "evil.example")]).await, no);
     assert_eq!(at(usual().with_allowed_hosts(["memory.lan"]), &[("host", "memory.lan:8080")]).await, ok);
     assert_eq!(at(usual().with_allowed_hosts(["*"]), &[("host", "anything.example")]).await, ok);
+    let mut config = McpConfig::default();
+    config.allowed_hosts = vec!["memory.lan".into()];
+    for host in ["memory.lan", "localhost"] {
+        assert_eq!(at(McpOptions::from(&config), &[("host", host)]).await, ok, "{host}");
+    }
     let app = || usual().with_allowed_origins(["https://app.example:443"]);
     assert_eq!(at(app(), &[("origin", "https://app.example")]).await, ok);
     assert_eq!(at(app(), &[("origin", "http://localhost:5173")]).await, no);
@@ -563,4 +569,55 @@ async fn over_pipes_a_client_of_the_new_era_needs_no_handshake() {
     assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
     drop((lines, writing));
     serving.await.unwrap().unwrap();
+}
+
+/// Anything that JSON can say, mostly what is nearly right.
+fn anything() -> impl Strategy<Value = Value> {
+    let nearly = [
+        "",
+        " ",
+        "*",
+        "user",
+        "plot",
+        "2026-03-02",
+        "0198c0de-0000-7000-8000-000000000000",
+        "1.1.x",
+        "a\u{0}b",
+        "𠮷\u{202e}",
+    ];
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        (-2_i64..120).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        prop::sample::select(nearly.to_vec()).prop_map(Value::from),
+        ".{0,40}".prop_map(Value::from),
+        prop::collection::vec(any::<u8>(), 0..3).prop_map(Value::from),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, fork: false, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_a_host_sends_a_tool_answers(
+        tool in prop::sample::select(vec!["search_memory", "init_context", "add_memory", "get_memory", "update_memory", "delete_memory", "list_memories"]),
+        arguments in prop::collection::btree_map(
+            prop::sample::select(vec!["query", "top_k", "scene", "since", "until", "session_id", "user_id", "token_budget", "text", "role", "id", "kind", "limit", "cursor", "x"]),
+            anything(),
+            0..6,
+        ),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let router = served(&engine().await, open());
+            let body = rpc("tools/call", json!({ "name": tool, "arguments": arguments }));
+            let (status, answer) = send(&router, request("/mcp", &[], body)).await;
+            prop_assert_eq!(status, StatusCode::OK, "{}", &answer);
+            prop_assert!(answer["result"]["isError"].is_boolean(), "{answer}");
+            prop_assert!(answer["result"]["content"][0]["text"].is_string(), "{answer}");
+            Ok(())
+        })?;
+    }
 }

@@ -50,6 +50,14 @@ fn documented(document: &Value) -> Routes {
     document["paths"].as_object().unwrap().iter().map(|(path, item)| (path.clone(), methods(item))).collect()
 }
 
+/// A path as the document has it: without whose conversation it is, which the gateway's paths may begin with, and with one name
+/// for what takes up the rest.
+fn plain(path: &str) -> String {
+    let owner = ["/u/{user}", "/a/{agent}", "/s/{session}"];
+    let path = owner.iter().fold(path, |path, part| path.strip_prefix(part).unwrap_or(path));
+    path.replace("{*", "{")
+}
+
 /// The routes of a router, by what its `Debug` shows of them: there is no other way to ask. What answers any method alike is not
 /// among them: it is there to say that something of mem0's is not served here. A service that looks at the method itself has none
 /// of its own.
@@ -72,7 +80,7 @@ fn routed(router: &Router) -> Routes {
     let of = |(id, path): (u32, String)| (path.split('"').nth(1).unwrap().to_owned(), methods(&routes[&id]), id);
     let all = paths.into_iter().map(of);
     let kept = all.filter(|(_, methods, id)| !methods.is_empty() || routes[id].starts_with("Route("));
-    kept.map(|(path, methods, _)| (path, methods)).collect()
+    kept.map(|(path, methods, _)| (plain(&path), methods)).collect()
 }
 
 #[tokio::test]
