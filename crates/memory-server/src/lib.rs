@@ -12,6 +12,7 @@ mod limits;
 mod mcp;
 mod mem0;
 mod metrics;
+mod openapi;
 mod server;
 
 pub use access::{Access, Owner};
@@ -24,7 +25,7 @@ pub use fault::Fault;
 pub use gateway::{Gateway, GatewayOptions, Upstream};
 pub use guard::Guard;
 pub use keys::{ApiKey, KeyRing};
-pub use mcp::Mcp;
+pub use mcp::{Mcp, McpOptions};
 pub use mem0::Mem0;
 pub use metrics::Metrics;
 pub use server::{Server, serve};

@@ -17,8 +17,13 @@ use tower_http::{
 };
 
 use crate::{
-    Debugging, Gateway, Guard, LimitsConfig, Mcp, Mem0, Metrics, fault::Fault, guard::Wording, health, limits::Limits,
+    Debugging, Gateway, Guard, LimitsConfig, Mcp, Mem0, Metrics,
+    fault::Fault,
+    guard::Wording,
+    health,
+    limits::Limits,
     metrics,
+    openapi::{self, Part},
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -39,7 +44,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server of this memory, with `/health` and `/ready` and nothing else.
+    /// A server of this memory, with `/health`, `/ready`, `/openapi.json` and nothing else.
     pub fn new(engine: MemoryEngine, guard: Guard) -> Self {
         let (limits, origins) = (LimitsConfig::default(), Vec::new());
         Self { engine, guard, limits, origins, metrics: None, gateway: None, mem0: None, mcp: None, debugging: None }
@@ -97,14 +102,23 @@ impl Server {
         self
     }
 
-    /// The routes, ready to be served or nested. `/health` and `/ready` ask for no key and have no limits.
+    /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key and have no limits.
     pub fn router(self) -> Router {
         let Self { engine, guard, limits, origins, metrics, gateway, mem0, mcp, debugging } = self;
         let limits = Limits::new(&limits);
         let within = |part: Router, wording| guard.protect(limits.apply(metrics::count(part), wording), wording);
+        let documented = [
+            Some(Part::HEALTH),
+            metrics.as_ref().map(|_| Part::METRICS),
+            gateway.as_ref().map(|_| Part::GATEWAY),
+            mem0.as_ref().map(|_| Part::MEM0),
+            mcp.as_ref().map(|_| Part::MCP),
+            debugging.as_ref().map(|_| Part::DEBUGGING),
+        ];
+        let documented: Vec<Part> = documented.into_iter().flatten().collect();
         let metrics = metrics.map(|metrics| metrics.router(engine.clone()));
         let parts = [metrics, mem0.map(Mem0::router), mcp.map(Mcp::router), debugging.map(Debugging::router)];
-        let mut router = health::router(engine);
+        let mut router = health::router(engine).merge(openapi::router(&documented));
         for part in parts.into_iter().flatten() {
             router = router.merge(within(part, Wording::Mem0));
         }

@@ -1,0 +1,51 @@
+//! A record, as a tool shows it.
+
+use memory_engine::{Record, Score};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A record, as a tool shows it. What there is none of is left out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Memory {
+    /// Its id, for get_memory, update_memory and delete_memory
+    id: String,
+    /// What it says
+    memory: String,
+    /// What sort of thing it is: turn, note, fact, summary, …
+    kind: String,
+    /// Who said it: a name, or else user or assistant
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speaker: Option<String>,
+    /// The scene it belongs to; plot is role-play and not real
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scene: Option<String>,
+    /// The conversation it is from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    /// Whose it is
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<String>,
+    /// When it was said or happened (RFC 3339, UTC)
+    created_at: String,
+}
+
+impl From<&Record> for Memory {
+    fn from(record: &Record) -> Self {
+        let speaker = record.named_speaker().or(record.role.as_ref().map(|role| role.as_str()));
+        Self {
+            id: record.id.to_string(),
+            memory: record.text.clone(),
+            kind: record.kind.as_str().to_owned(),
+            speaker: speaker.map(str::to_owned),
+            scene: record.scene.clone(),
+            session_id: record.scope.session().map(str::to_owned),
+            user_id: record.scope.user_name().map(str::to_owned),
+            created_at: record.occurred_at.to_string(),
+        }
+    }
+}
+
+/// A score to four places: more of them say nothing.
+pub(super) fn rounded(score: Score) -> f64 {
+    (score.value() * 1e4).round() / 1e4
+}

@@ -1,0 +1,84 @@
+//! Who may reach MCP over HTTP.
+
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
+
+use crate::McpConfig;
+
+/// What lets everybody in.
+const ANY: &str = "*";
+
+/// Who may reach MCP over HTTP, beside showing a key: a web page that is open in somebody's browser must not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpOptions {
+    /// The names that this server goes by in the `Host` header, with or without a port; `*` for any. Others get 403.
+    pub allowed_hosts: Vec<String>,
+    /// The origins of web pages that may call, as `https://app.example:443`; `:*` stands for any port, and `*` for any
+    /// origin. Others get 403; who sends no `Origin`, and so is no browser, gets in.
+    pub allowed_origins: Vec<String>,
+    /// How many bytes a request may have; a longer one gets 413.
+    pub max_body_bytes: usize,
+}
+
+impl Default for McpOptions {
+    /// This machine only, and requests up to 4 MiB.
+    fn default() -> Self {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Self {
+            allowed_hosts: owned(&["localhost", "127.0.0.1", "::1"]),
+            allowed_origins: owned(&["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]),
+            max_body_bytes: 4 << 20,
+        }
+    }
+}
+
+impl From<&McpConfig> for McpOptions {
+    /// What is configured, beside the loopback.
+    fn from(config: &McpConfig) -> Self {
+        let mut options = Self::default();
+        options.allowed_hosts.extend_from_slice(&config.allowed_hosts);
+        options.allowed_origins.extend_from_slice(&config.allowed_origins);
+        options
+    }
+}
+
+impl McpOptions {
+    /// Goes by these names.
+    #[must_use]
+    pub fn with_allowed_hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
+        self.allowed_hosts = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Lets pages of these origins in; of none, when there are none.
+    #[must_use]
+    pub fn with_allowed_origins<O: Into<String>>(mut self, origins: impl IntoIterator<Item = O>) -> Self {
+        self.allowed_origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Takes requests of so many bytes.
+    #[must_use]
+    pub fn with_max_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_body_bytes = bytes;
+        self
+    }
+
+    pub(super) fn config(self) -> StreamableHttpServerConfig {
+        let any = |names: &[String]| names.iter().any(|name| name == ANY);
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_max_request_body_bytes(self.max_body_bytes);
+        let config = match self.allowed_hosts {
+            hosts if any(&hosts) => config.disable_allowed_hosts(),
+            // What checks them takes no names at all for all names.
+            hosts if hosts.is_empty() => config.with_allowed_hosts(Self::default().allowed_hosts),
+            hosts => config.with_allowed_hosts(hosts),
+        };
+        match self.allowed_origins {
+            origins if any(&origins) => config.disable_allowed_origins(),
+            origins => config.with_allowed_origins(origins).enforce_origin_validation(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `add_memory`.
+
+use memory_engine::{Error, Result, Role, Turn};
+use rmcp::model::{CallToolResult, JsonObject, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{answer, described, found, read, writes};
+use crate::mcp::{Caller, host::Host, memory::Memory};
+
+pub(super) const NAME: &str = "add_memory";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// What to remember, in a sentence or two that can be understood by itself
+    text: String,
+    /// Who said it word for word, user or assistant; leave it out for a note of your own
+    #[serde(default)]
+    role: String,
+    /// The scene it belongs to, such as daily or plot
+    #[serde(default)]
+    scene: String,
+    /// The conversation it belongs to; leave it out, or say *, for what holds in all of them
+    #[serde(default)]
+    session_id: String,
+    /// Whose memory, where the server's address does not say so
+    #[serde(default)]
+    user_id: String,
+}
+
+pub(super) fn tool() -> Tool {
+    let description = "Remembers something about the user, or something that was said. It is found from now on. \
+        Remember what will matter later: preferences, plans, people, decisions; no secrets, and nothing that search_memory gave.";
+    described::<Arguments, Memory>(NAME, "Remember", description, writes(false, false))
+}
+
+pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+    let given: Arguments = read(NAME, arguments)?;
+    let scope = caller.scope(&given.user_id, &given.session_id)?;
+    let turn = match given.role.trim() {
+        "" => Turn::note(given.text),
+        "user" => Turn::user(given.text),
+        "assistant" => Turn::assistant(given.text),
+        _ => {
+            let message = format!("role is {} or {}, or left out for a note", Role::USER, Role::ASSISTANT);
+            return Err(Error::invalid(NAME, message));
+        }
+    };
+    let scene = given.scene.trim();
+    let turn = if scene.is_empty() { turn } else { turn.with_scene(scene) };
+    let id = host.engine.remember(&scope, turn).await?;
+    answer(&Memory::from(&found(NAME, &host.engine, &scope, &id.to_string()).await?))
+}

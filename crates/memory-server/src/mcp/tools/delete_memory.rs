@@ -1,0 +1,43 @@
+//! `delete_memory`.
+
+use memory_engine::Result;
+use rmcp::model::{CallToolResult, JsonObject, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{answer, described, found, read, writes};
+use crate::mcp::{Caller, host::Host};
+
+pub(super) const NAME: &str = "delete_memory";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Its id, as search_memory gives it
+    id: String,
+    /// Whose memory, where the server's address does not say so
+    #[serde(default)]
+    user_id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Answer {
+    /// The id of what was deleted
+    id: String,
+    /// How many memories are gone: itself, and what was derived from it
+    deleted: u64,
+}
+
+pub(super) fn tool() -> Tool {
+    let description = "Deletes a memory for good, with all that was derived from it. \
+        Only when the user wants it gone; ask them first.";
+    described::<Arguments, Answer>(NAME, "Forget", description, writes(true, true))
+}
+
+pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+    let given: Arguments = read(NAME, arguments)?;
+    let scope = caller.person(&given.user_id)?;
+    let record = found(NAME, &host.engine, &scope, &given.id).await?;
+    let deleted = host.engine.forget(&record.scope, record.id).await?;
+    answer(&Answer { id: record.id.to_string(), deleted })
+}

@@ -1,0 +1,31 @@
+//! `get_memory`.
+
+use memory_engine::Result;
+use rmcp::model::{CallToolResult, JsonObject, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{answer, described, found, looks, read};
+use crate::mcp::{Caller, host::Host, memory::Memory};
+
+pub(super) const NAME: &str = "get_memory";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Its id, as search_memory gives it
+    id: String,
+    /// Whose memory, where the server's address does not say so
+    #[serde(default)]
+    user_id: String,
+}
+
+pub(super) fn tool() -> Tool {
+    described::<Arguments, Memory>(NAME, "Show a memory", "Gives one memory by its id.", looks())
+}
+
+pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+    let asked: Arguments = read(NAME, arguments)?;
+    let scope = caller.person(&asked.user_id)?;
+    answer(&Memory::from(&found(NAME, &host.engine, &scope, &asked.id).await?))
+}

@@ -1,0 +1,66 @@
+//! `init_context`.
+
+use memory_engine::Result;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{answer, described, looks, read, within};
+use crate::mcp::{Caller, context::OpeningContext, host::Host};
+
+pub(super) const NAME: &str = "init_context";
+const BUDGET: (i64, i64) = (100, 100_000);
+const NOTHING: &str = "Nothing is remembered yet.";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Only this conversation; leave it out, or say *, to draw on all conversations of the user
+    #[serde(default)]
+    session_id: String,
+    /// Whose memory, where the server's address does not say so
+    #[serde(default)]
+    user_id: String,
+    /// The scene the conversation is in, such as daily, plot or meta: only what may be seen from there is told
+    #[serde(default)]
+    scene: String,
+    /// How many tokens the context may have
+    #[serde(default = "usual")]
+    #[schemars(range(min = 100, max = 100_000))]
+    token_budget: i64,
+}
+
+fn usual() -> i64 {
+    1200
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Answer {
+    /// The text to put before the model; empty when nothing is remembered
+    context: String,
+    /// The ids of the memories in it, in its order
+    memories: Vec<String>,
+    /// How many tokens it has, rather too many than too few
+    tokens: usize,
+}
+
+pub(super) fn tool() -> Tool {
+    let description = "Gives a text to begin a conversation with: who the user is, what is known of them, \
+        summaries of what was talked about, and the latest messages, within a budget of tokens. \
+        Call it once, at the beginning of a conversation.";
+    described::<Arguments, Answer>(NAME, "Begin with what is known", description, looks())
+}
+
+pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+    let asked: Arguments = read(NAME, arguments)?;
+    let scope = caller.scope(&asked.user_id, &asked.session_id)?;
+    let budget = within(NAME, "token_budget", asked.token_budget, BUDGET)?;
+    let scene = Some(asked.scene.trim()).filter(|scene| !scene.is_empty());
+    let opening = OpeningContext::of(&host.engine, &scope, scene).await?;
+    let (context, ids, tokens) = opening.written(budget, &host.zone, host.counter.as_ref())?;
+    let text = if context.is_empty() { NOTHING.to_owned() } else { context.clone() };
+    let mut result = answer(&Answer { context, memories: ids.iter().map(ToString::to_string).collect(), tokens })?;
+    // For hosts that show the text as it is.
+    result.content = vec![ContentBlock::text(text)];
+    Ok(result)
+}

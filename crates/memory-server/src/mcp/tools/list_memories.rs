@@ -1,0 +1,88 @@
+//! `list_memories`.
+
+use memory_engine::{Cursor, Error, Field, Filter, Record, Result, ScanQuery, State, Timestamp};
+use rmcp::model::{CallToolResult, JsonObject, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{answer, described, looks, read, within};
+use crate::mcp::{Caller, host::Host, memory::Memory};
+
+pub(super) const NAME: &str = "list_memories";
+const LIMIT: (i64, i64) = (1, 100);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Only those of this kind: turn, note, fact, summary, …
+    #[serde(default)]
+    kind: String,
+    /// How many at the most
+    #[serde(default = "twenty")]
+    #[schemars(range(min = 1, max = 100))]
+    limit: i64,
+    /// Where to go on: next_cursor of the list before
+    #[serde(default)]
+    cursor: String,
+    /// Only this conversation; * for all of the user's, where the server's address names one
+    #[serde(default)]
+    session_id: String,
+    /// Whose memory, where the server's address does not say so
+    #[serde(default)]
+    user_id: String,
+}
+
+fn twenty() -> i64 {
+    20
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Answer {
+    /// The memories, newest first
+    results: Vec<Memory>,
+    /// Where to go on; left out at the end
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+pub(super) fn tool() -> Tool {
+    let description = "Lists memories, newest first, page by page. To find something, use search_memory.";
+    described::<Arguments, Answer>(NAME, "List memories", description, looks())
+}
+
+pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+    let asked: Arguments = read(NAME, arguments)?;
+    let scope = caller.scope(&asked.user_id, &asked.session_id)?;
+    let limit = within(NAME, "limit", asked.limit, LIMIT)?;
+    let mut filter = Filter::eq(Field::State, State::Active.as_str());
+    if !asked.kind.trim().is_empty() {
+        filter = filter.and(Filter::eq(Field::Kind, asked.kind.trim()));
+    }
+    let mut query = ScanQuery::newest(limit).with_filter(filter);
+    if !asked.cursor.trim().is_empty() {
+        query.after = Some(cursor(asked.cursor.trim())?);
+    }
+    let mut records: Vec<Record> = Vec::with_capacity(limit);
+    // Ledgers take up places in a page, and are nobody's memories.
+    loop {
+        query.limit = limit - records.len();
+        let page = host.engine.timeline(&scope, &query).await?;
+        query.after = page.next;
+        records.extend(page.records.into_iter().filter(Record::is_indexed));
+        if records.len() == limit || query.after.is_none() {
+            break;
+        }
+    }
+    let next_cursor = query.after.map(|at| format!("{}.{}.{}", at.occurred_at.as_micros(), at.sequence, at.id));
+    answer(&Answer { results: records.iter().map(Memory::from).collect(), next_cursor })
+}
+
+/// A place in the order of records. It says where to go on, and never how far one sees.
+fn cursor(text: &str) -> Result<Cursor> {
+    let read = || {
+        let mut parts = text.splitn(3, '.');
+        let occurred_at = Timestamp::from_micros(parts.next()?.parse().ok()?);
+        Some(Cursor { occurred_at, sequence: parts.next()?.parse().ok()?, id: parts.next()?.parse().ok()? })
+    };
+    read().ok_or_else(|| Error::invalid(NAME, "the cursor is none of ours; give next_cursor of the list before"))
+}

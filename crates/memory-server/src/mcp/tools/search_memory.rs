@@ -1,0 +1,102 @@
+//! `search_memory`.
+
+use memory_engine::{Recall, RecallHit, RecallQuery, Result, Timestamp};
+use rmcp::model::{CallToolResult, JsonObject, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{answer, described, looks, read, within};
+use crate::mcp::{
+    Caller,
+    host::Host,
+    memory::{Memory, rounded},
+};
+
+pub(super) const NAME: &str = "search_memory";
+const TOP_K: (i64, i64) = (1, 100);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// What to look for, as a question or in a few words, in the user's own language
+    query: String,
+    /// How many memories at the most
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 100))]
+    top_k: i64,
+    /// The scene the conversation is in, such as daily, plot or meta: only what may be seen from there is found
+    #[serde(default)]
+    scene: String,
+    /// Only what happened at this time or later: 2026-03-02 or 2026-03-02T20:15:00+08:00
+    #[serde(default)]
+    since: String,
+    /// Only what happened before this time
+    #[serde(default)]
+    until: String,
+    /// Only this conversation; * for all of the user's, where the server's address names one
+    #[serde(default)]
+    session_id: String,
+    /// Whose memory, where the server's address does not say so
+    #[serde(default)]
+    user_id: String,
+}
+
+fn ten() -> i64 {
+    10
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Answer {
+    /// What was found, best first
+    results: Vec<Hit>,
+    /// What did not take part in the search, and why
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    degraded: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Hit {
+    #[serde(flatten)]
+    memory: Memory,
+    /// How good it is; it compares with those of the same search only
+    score: f64,
+    /// Whether it fits the question by itself, and is not only the best there is
+    relevant: bool,
+}
+
+impl From<&RecallHit> for Hit {
+    fn from(hit: &RecallHit) -> Self {
+        Self { memory: Memory::from(&hit.record), score: rounded(hit.score), relevant: hit.relevant }
+    }
+}
+
+impl From<&Recall> for Answer {
+    fn from(recall: &Recall) -> Self {
+        let degraded = recall.degraded.iter().map(|part| format!("{}: {}", part.stage, part.reason));
+        Self { results: recall.hits.iter().map(Hit::from).collect(), degraded: degraded.collect() }
+    }
+}
+
+pub(super) fn tool() -> Tool {
+    let description = "Finds what was said or noted earlier, by words and by meaning, in any language. \
+        Use it whenever the user refers to something from before, or when knowing them better would make a better answer. \
+        An empty list means that nothing is known; then say so and make nothing up.";
+    described::<Arguments, Answer>(NAME, "Search memory", description, looks())
+}
+
+pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+    let asked: Arguments = read(NAME, arguments)?;
+    let scope = caller.scope(&asked.user_id, &asked.session_id)?;
+    let mut query = RecallQuery::new(asked.query).with_limit(within(NAME, "top_k", asked.top_k, TOP_K)?);
+    if !asked.scene.trim().is_empty() {
+        query = query.in_scene(asked.scene.trim());
+    }
+    if !asked.since.trim().is_empty() {
+        query = query.since(Timestamp::parse_in(&asked.since, &host.zone)?);
+    }
+    if !asked.until.trim().is_empty() {
+        query = query.until(Timestamp::parse_in(&asked.until, &host.zone)?);
+    }
+    query.zone = host.zone.clone();
+    answer(&Answer::from(&host.engine.recall(&scope, query).await?))
+}

@@ -1,0 +1,129 @@
+//! The OpenAPI document, held against the routes that are there.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, StatusCode},
+};
+use memory_engine::MemoryEngine;
+use memory_engine_server::{Access, Debugging, Guard, Mcp, Mem0, Metrics, Server};
+use serde_json::Value;
+use tower::ServiceExt;
+
+const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+
+/// A process counts once.
+static METRICS: OnceLock<Metrics> = OnceLock::new();
+
+fn whole(engine: &MemoryEngine) -> Router {
+    let metrics = METRICS.get_or_init(|| Metrics::install().unwrap()).clone();
+    let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
+    Server::new(engine.clone(), guard)
+        .metrics(metrics)
+        .mem0(Mem0::new(engine.clone()))
+        .mcp(Mcp::new(engine.clone()))
+        .debugging(Debugging::new(engine.clone()))
+        .router()
+}
+
+async fn engine() -> MemoryEngine {
+    MemoryEngine::builder().in_memory().build().await.unwrap()
+}
+
+async fn document(router: &Router) -> Value {
+    let response = router.clone().oneshot(Request::get("/openapi.json").body(Body::empty()).unwrap()).await.unwrap();
+    assert_eq!(response.headers()["content-type"], "application/json");
+    serde_json::from_slice(&to_bytes(response.into_body(), usize::MAX).await.unwrap()).unwrap()
+}
+
+type Routes = BTreeMap<String, BTreeSet<String>>;
+
+fn documented(document: &Value) -> Routes {
+    let methods =
+        |item: &Value| METHODS.iter().filter(|name| item.get(name).is_some()).map(|n| (*n).to_owned()).collect();
+    document["paths"].as_object().unwrap().iter().map(|(path, item)| (path.clone(), methods(item))).collect()
+}
+
+/// A path as the document has it: without whose conversation it is, which the gateway's paths may begin with, and with one name
+/// for what takes up the rest.
+fn plain(path: &str) -> String {
+    let owner = ["/u/{user}", "/a/{agent}", "/s/{session}"];
+    let path = owner.iter().fold(path, |path, part| path.strip_prefix(part).unwrap_or(path));
+    path.replace("{*", "{")
+}
+
+/// The routes of a router, by what its `Debug` shows of them: there is no other way to ask. What answers any method alike is not
+/// among them: it is there to say that something of mem0's is not served here. A service that looks at the method itself has none
+/// of its own.
+fn routed(router: &Router) -> Routes {
+    let text = format!("{router:?}");
+    let (text, _) = text.split_once("fallback_router").unwrap();
+    let (routes, paths) = text.split_once("paths: ").unwrap();
+    let numbered = |text: &str| -> BTreeMap<u32, String> {
+        let of = |part: &str| part.split_once("): ").map(|(id, rest)| (id.parse().unwrap(), rest.to_owned())).unwrap();
+        text.split("RouteId(").skip(1).map(of).collect()
+    };
+    let (routes, paths) = (numbered(routes), numbered(paths));
+    assert_eq!(routes.len(), paths.len());
+    let methods = |route: &str| -> BTreeSet<String> {
+        if route.starts_with("Route(") {
+            return BTreeSet::new();
+        }
+        METHODS.iter().filter(|name| !route.contains(&format!("{name}: None"))).map(|n| (*n).to_owned()).collect()
+    };
+    let of = |(id, path): (u32, String)| (path.split('"').nth(1).unwrap().to_owned(), methods(&routes[&id]), id);
+    let all = paths.into_iter().map(of);
+    let kept = all.filter(|(_, methods, id)| !methods.is_empty() || routes[id].starts_with("Route("));
+    kept.map(|(path, methods, _)| (plain(&path), methods)).collect()
+}
+
+#[tokio::test]
+async fn what_is_served_is_documented_and_what_is_documented_is_served() {
+    let router = whole(&engine().await);
+    let (mut documented, mut routed) = (documented(&document(&router).await), routed(&router));
+    // A service: `every_documented_path_answers` asks it.
+    assert_eq!(routed.remove("/mcp"), Some(BTreeSet::new()));
+    assert_eq!(routed.remove("/mcp/"), Some(BTreeSet::new()));
+    assert!(documented.remove("/mcp").is_some());
+    assert!(routed.len() > 10, "{routed:?}");
+    assert_eq!(documented, routed);
+}
+
+#[tokio::test]
+async fn every_documented_path_answers() {
+    let router = whole(&engine().await);
+    let anything = "00000000-0000-7000-8000-000000000000";
+    for (path, methods) in documented(&document(&router).await) {
+        let concrete: String = path
+            .split('{')
+            .map(|part| part.split_once('}').map_or_else(|| part.to_owned(), |(_, rest)| format!("{anything}{rest}")))
+            .collect();
+        for method in methods {
+            let request =
+                Request::builder().method(method.to_uppercase().as_str()).uri(&concrete).header("host", "localhost");
+            let response = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            let status = response.status();
+            assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            let body = String::from_utf8_lossy(&body);
+            let nothing = body.is_empty() || body.contains("openapi.json lists them all");
+            assert!(status != StatusCode::NOT_FOUND || !nothing, "nothing is at {method} {path}");
+            assert!(!status.is_server_error(), "{method} {path}: {status}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn only_what_is_switched_on_is_documented() {
+    let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
+    let engine = engine().await;
+    let router = Server::new(engine.clone(), guard).mcp(Mcp::new(engine)).router();
+    let paths: Vec<String> = documented(&document(&router).await).into_keys().collect();
+    assert_eq!(paths, ["/health", "/mcp", "/openapi.json", "/ready"]);
+}
