@@ -15,6 +15,7 @@ pub(crate) mod fork;
 pub(crate) mod graph;
 pub(crate) mod import;
 pub(crate) mod keys;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod reindex;

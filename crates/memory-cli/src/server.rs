@@ -4,10 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use memory_engine::{
-    MemoryEngine,
-    http_models::{Preset, Secret},
-};
+use memory_engine::{MemoryEngine, http_models::Preset};
 use memory_server::{Config, Loaded, LogConfig, LogFormat, Sources};
 use tracing_subscriber::EnvFilter;
 
@@ -19,8 +16,6 @@ use crate::{
 /// The file that is taken when it is there and none is named.
 const FILE: &str = "memory.toml";
 const PREFIX: &str = "MEMORY_";
-/// The variable that holds a key for the whole default tenant.
-pub(crate) const TOKEN: &str = "MEMORY_TOKEN";
 
 /// Where a server's settings come from. A flag counts more than a variable (`MEMORY_LISTEN` for `listen`,
 /// `MEMORY_LIMITS__MAX_CONCURRENT` for `limits.max_concurrent`), that more than the file.
@@ -109,16 +104,6 @@ pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     let reranker = config.reranker.parse().map_err(named("reranker"))?;
     let Ok(db) = config.db.parse();
     StoreArgs { db, embedder, reranker }.serve(WorkArgs { digest, graph }.work()?).await
-}
-
-/// The key in a variable, from the environment or from `.env`.
-///
-/// # Errors
-/// When it is not set.
-pub(crate) fn key(variable: &str) -> Result<Secret> {
-    let value = Settings::load()?.get(variable);
-    let value = value.with_context(|| format!("{variable} is not set; put the key there, or into .env"))?;
-    Ok(Secret::new(value))
 }
 
 /// Writes a log on standard error from now on.

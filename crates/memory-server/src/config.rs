@@ -1,5 +1,6 @@
 //! What a server is to be like: a TOML file, variables and flags, one over the other.
 
+mod assembly;
 mod sources;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -32,6 +33,8 @@ pub struct Config {
     pub profile_every: u32,
     /// What reads turns for entities and relations, as `memory --graph` has it.
     pub graph: String,
+    /// Whose memory a chat or a tool is about that names nobody and whose key does not say.
+    pub user: String,
     /// Where it listens.
     pub listen: SocketAddr,
     /// Whether everybody may come in, who reaches the port from another machine, too.
@@ -181,6 +184,7 @@ impl Default for Config {
             digest: "rules".into(),
             profile_every: 0,
             graph: "none".into(),
+            user: "default".into(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8765),
             open: false,
             keys: Vec::new(),

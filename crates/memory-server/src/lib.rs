@@ -28,4 +28,4 @@ pub use keys::{ApiKey, KeyRing};
 pub use mcp::{Mcp, McpOptions};
 pub use mem0::Mem0;
 pub use metrics::Metrics;
-pub use server::{Server, serve};
+pub use server::Server;

@@ -102,6 +102,51 @@ impl Server {
         self
     }
 
+    /// Whether nobody is asked for a key.
+    pub fn is_open(&self) -> bool {
+        self.guard.is_open()
+    }
+
+    /// Serves until `stop`. Then it takes no more requests, lets those that are being served come to their end, and has stored
+    /// what was said, for as long as the limits allow. What is acknowledged is stored whether or not they do.
+    ///
+    /// # Errors
+    /// `Unavailable` when the listener fails.
+    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+        let grace = Duration::from_secs(self.limits.shutdown_seconds);
+        let gateway = self.gateway.clone();
+        let (stopping, stopped) = tokio::sync::oneshot::channel();
+        let stop = async move {
+            stop.await;
+            let _ = stopping.send(()); // nobody waits when the listener has failed
+        };
+        let serving = async {
+            axum::serve(listener, self.router()).with_graceful_shutdown(stop).await?;
+            if let Some(gateway) = gateway {
+                gateway.drain().await;
+            }
+            Ok(())
+        };
+        let too_long = async {
+            // Without a stop there is no end to wait for.
+            match stopped.await {
+                Ok(()) => tokio::time::sleep(grace).await,
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            served = serving => {
+                served.map_err(|e: std::io::Error| {
+                    Error::new(ErrorKind::Unavailable, "serve", "the listener failed").with_source(e)
+                })
+            }
+            () = too_long => {
+                tracing::warn!(part = "serve", "some requests were not done within {} s and are dropped", grace.as_secs());
+                Ok(())
+            }
+        }
+    }
+
     /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key and have no limits.
     pub fn router(self) -> Router {
         let Self { engine, guard, limits, origins, metrics, gateway, mem0, mcp, debugging } = self;
@@ -155,39 +200,4 @@ fn cors(origins: Vec<HeaderValue>) -> CorsLayer {
         .allow_methods(AllowMethods::mirror_request())
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(ExposeHeaders::any())
-}
-
-/// Serves a router until `stop`, and then as long as `grace` lets those that are being served come to their end. What they
-/// stored is stored whether or not they do.
-///
-/// # Errors
-/// `Unavailable` when the listener fails.
-pub async fn serve(
-    listener: TcpListener,
-    router: Router,
-    stop: impl Future<Output = ()> + Send + 'static,
-    grace: Duration,
-) -> Result<()> {
-    let (stopping, stopped) = tokio::sync::oneshot::channel();
-    let stop = async move {
-        stop.await;
-        let _ = stopping.send(()); // nobody waits when the listener has failed
-    };
-    let serving = axum::serve(listener, router).with_graceful_shutdown(stop);
-    let too_long = async {
-        // Without a stop there is no end to wait for.
-        match stopped.await {
-            Ok(()) => tokio::time::sleep(grace).await,
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        served = serving => {
-            served.map_err(|e| Error::new(ErrorKind::Unavailable, "serve", "the listener failed").with_source(e))
-        }
-        () = too_long => {
-            tracing::warn!(part = "serve", "some requests were not done within {} s and are dropped", grace.as_secs());
-            Ok(())
-        }
-    }
 }

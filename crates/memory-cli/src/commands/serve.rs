@@ -1,15 +1,13 @@
 //! `memory serve`.
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use memory_engine::MemoryEngine;
-use memory_server::{Config, Debugging, Mcp, Mem0, Metrics, Server};
 use tokio::net::TcpListener;
 
 use crate::{
-    server::{self, ConfigArgs, TOKEN},
+    server::{self, ConfigArgs},
     settings::Settings,
 };
 
@@ -28,36 +26,18 @@ impl Serve {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let config = self.config.load()?.config;
         server::log(&config.log)?;
-        let guard = config.guard(Settings::load()?.get(TOKEN).as_deref())?;
-        let (open, engine) = (guard.is_open(), server::open(&config).await?);
-        let server = assemble(&config, &engine, Server::new(engine.clone(), guard))?;
+        // Before the memory is opened: who may not listen has no use for it.
         let listener = TcpListener::bind(config.listen).await;
         let listener = listener.with_context(|| format!("nothing can listen on {}", config.listen))?;
-        let address = listener.local_addr()?;
-        tracing::info!(part = "serve", "listening on http://{address}{}", if open { ", for everybody" } else { "" });
-        let grace = Duration::from_secs(config.limits.shutdown_seconds);
-        memory_server::serve(listener, server.router(), stop(), grace).await?;
+        let settings = Settings::load()?;
+        let engine = server::open(&config).await?;
+        let server = config.server(&engine, |name| settings.get(name))?;
+        let open = if server.is_open() { ", for everybody on it" } else { "" };
+        tracing::info!(part = "serve", "listening on http://{}{open}", listener.local_addr()?);
+        server.serve(listener, stop()).await?;
         tracing::info!(part = "serve", "stopped; what still waits is done after the next start");
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// The parts that the configuration asks for.
-fn assemble(config: &Config, engine: &MemoryEngine, server: Server) -> Result<Server> {
-    let mut server = server.limits(config.limits).cors_origins(config.cors_origins.iter().map(String::as_str))?;
-    if config.metrics.enabled {
-        server = server.metrics(Metrics::install()?);
-    }
-    if config.mem0.enabled {
-        server = server.mem0(Mem0::new(engine.clone()));
-    }
-    if config.mcp.enabled {
-        server = server.mcp(Mcp::new(engine.clone()));
-    }
-    if config.debug.enabled {
-        server = server.debugging(Debugging::new(engine.clone()));
-    }
-    Ok(server)
 }
 
 /// Until somebody wants it to stop.

@@ -1,0 +1,44 @@
+//! `memory mcp`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use jiff::tz::TimeZone;
+use memory_server::{Access, Mcp as Tools, Owner};
+
+use crate::{
+    args::{self, ScopeArgs, StoreArgs},
+    work::WorkArgs,
+};
+
+/// Serve the memory as MCP tools over standard input and output, for a host on this machine.
+///
+/// The host starts it and ends it. With --user it reaches that user only, without one all users of the tenant; a tool that
+/// names nobody is about the user `default`.
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    work: WorkArgs,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// In which zone times are told and meant: a name (Asia/Shanghai), an offset (+08:00) or UTC
+    #[arg(long, default_value = "UTC", value_name = "ZONE", value_parser = args::zone)]
+    timezone: TimeZone,
+}
+
+impl Mcp {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let ScopeArgs { tenant, user, agent, session, branch } = self.scope;
+        let mut access = Access::tenant("stdio", tenant)?;
+        if let Some(user) = &user {
+            access = access.only_users([user])?;
+        }
+        let owner = Owner { user: Some(user.unwrap_or_else(|| "default".into())), agent, session, branch };
+        let engine = self.store.serve(self.work.work()?).await?;
+        Tools::new(engine).with_owner(owner).with_zone(self.timezone).stdio(access).await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
