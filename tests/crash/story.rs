@@ -6,7 +6,7 @@ use memory_engine::{Job, Kind, MemoryEngine, Order, ScanQuery, Scope, Timestamp,
 
 use crate::place::NOON;
 
-const ROUNDS: i64 = 24;
+const ROUNDS: i64 = 18;
 
 pub(crate) fn lin() -> Scope {
     Scope::user("lin").unwrap()
@@ -68,13 +68,13 @@ pub(crate) async fn held(memory: &MemoryEngine) -> BTreeMap<String, usize> {
 pub(crate) fn has_something_of_everything(held: &BTreeMap<String, usize>) {
     let lines = |mark: &str| held.keys().filter(|line| line.contains(mark)).count();
     for (mark, least) in [
-        ("\"kind\":\"turn\"", 48),
+        ("\"kind\":\"turn\"", 36),
         ("\"kind\":\"chunk\"", 8),
         ("\"kind\":\"fact\"", 6),
-        ("\"kind\":\"summary\"", 4),
+        ("\"kind\":\"summary\"", 2),
         ("\"kind\":\"profile\"", 1),
         ("\"state\":\"superseded\"", 2),
-        ("\"emotion\":\"", 4),
+        ("\"emotion\":\"", 3),
     ] {
         assert!(lines(mark) >= least, "{} lines with {mark}: {held:#?}", lines(mark));
     }

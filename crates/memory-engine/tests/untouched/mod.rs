@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_core::{
-    Adjacent, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId, RecordStore,
-    Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId,
+    RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_embedder::{Embedder, HashEmbedder};
 use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
@@ -48,7 +48,7 @@ impl RecordStore for BrokenStore {
     async fn get(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<Option<Record>>> {
         self.refuse()
     }
-    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<RecordId>> {
+    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<Deleted> {
         self.refuse()
     }
     async fn scan(&self, _: &Scope, _: &ScanQuery) -> Result<Page> {
@@ -70,6 +70,9 @@ impl RecordStore for BrokenStore {
         self.refuse()
     }
     async fn backlog(&self, _: Job, _: usize, _: Duration) -> Result<Vec<Pending>> {
+        self.refuse()
+    }
+    async fn renew(&self, _: &[Pending], _: Duration) -> Result<()> {
         self.refuse()
     }
     async fn acknowledge(&self, _: &[Done]) -> Result<Vec<bool>> {
@@ -94,7 +97,7 @@ impl KeywordStore for BrokenStore {
     async fn upsert(&self, _: &Scope, _: &[KeywordEntry]) -> Result<()> {
         self.refuse()
     }
-    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<()> {
+    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<u64> {
         self.refuse()
     }
     async fn search(&self, _: &Scope, _: &KeywordQuery) -> Result<Vec<Hit>> {
@@ -110,7 +113,7 @@ impl VectorStore for BrokenStore {
     async fn upsert(&self, _: &Scope, _: &[VectorEntry]) -> Result<()> {
         self.refuse()
     }
-    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<()> {
+    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<u64> {
         self.refuse()
     }
     async fn search(&self, _: &Scope, _: &VectorQuery) -> Result<Vec<Hit>> {
@@ -123,7 +126,7 @@ impl GraphStore for BrokenStore {
     async fn upsert(&self, _: &Scope, _: &[GraphEntry]) -> Result<()> {
         self.refuse()
     }
-    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<()> {
+    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<Removed> {
         self.refuse()
     }
     async fn expand(&self, _: &Scope, _: &GraphQuery) -> Result<Subgraph> {
