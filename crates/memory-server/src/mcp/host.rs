@@ -22,7 +22,7 @@ use crate::{Access, Owner};
 
 const NAME: &str = "memory-engine";
 /// The user that nobody names: the chat gateway's, too.
-const USER: &str = "user";
+const USER: &str = "default";
 const INSTRUCTIONS: &str = "Long-term memory across conversations. \
     Call init_context once when a conversation begins and put what it gives before the model. \
     Call search_memory whenever something that was said earlier may matter; ask in the user's own words and language. \
