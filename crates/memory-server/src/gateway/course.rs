@@ -230,11 +230,12 @@ pub(super) fn answer(status: StatusCode, headers: HeaderMap, body: Body) -> Resp
 /// Why the service could not be asked. A client may try again by itself: the status says so.
 pub(super) fn failed(error: &Error, service: &str) -> Fault {
     count("upstream_errors", service);
-    let (status, what) = match error.kind() {
-        ErrorKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, "did not answer in time"),
-        ErrorKind::Corrupt => (StatusCode::BAD_GATEWAY, "gave an answer that is too large"),
-        ErrorKind::InvalidInput => (StatusCode::BAD_GATEWAY, "cannot be asked this"),
-        _ => (StatusCode::BAD_GATEWAY, "cannot be reached, or hung up"),
+    let (status, what) = if error.kind() == ErrorKind::Timeout {
+        (StatusCode::GATEWAY_TIMEOUT, "did not answer in time")
+    } else if error.kind() == ErrorKind::Corrupt {
+        (StatusCode::BAD_GATEWAY, "gave an answer that is too large")
+    } else {
+        (StatusCode::BAD_GATEWAY, "cannot be reached, or hung up")
     };
     tracing::warn!(upstream = service, %error, "an upstream failed");
     Fault::new(status, format!("the upstream '{service}' {what}"))

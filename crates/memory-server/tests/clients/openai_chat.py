@@ -40,7 +40,7 @@ check("unknown fields", first.parse().model_extra["x_unknown"], 1.5)
 
 # What was said is remembered when the answer is there, in another session of the same user.
 other = client("/u/lin/s/tuesday/v1", default_headers={}).chat.completions
-asked = [user("你好"), {"role": "assistant", "content": "你好"}, user("还记得我对海鲜过敏吗")]
+asked = [user("你好"), {"role": "assistant", "content": "你好"}, user("上次说过：我对海鲜过敏，住在柏林")]
 recalled = other.with_raw_response.create(model="echo", messages=asked)
 check("recall", recalled.headers["x-memory-rule"], "recall")
 assert recalled.headers["x-memory-ids"] and recalled.headers["x-memory-session"] == "tuesday"

@@ -83,7 +83,7 @@ async fn rounds_of_tools_get_what_their_question_got_and_what_the_chat_holds_is_
     let chat = Chat::new().await;
     chat.remember("我住在柏林").await;
     let question = user("之前说过我住在哪里？柏林？");
-    let first = chat.ask(&to("tools", &[question.clone()])).await;
+    let first = chat.ask(&to("tools", std::slice::from_ref(&question))).await;
     let block = chat.system();
     assert!(block.contains("我住在柏林"), "{block}");
     let call = first.json()["choices"][0]["message"].clone();

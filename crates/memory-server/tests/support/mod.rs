@@ -4,7 +4,7 @@
 
 pub(crate) mod upstream;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::Router;
 use memory_engine::{MemoryEngine, http_models::Endpoint};
@@ -28,7 +28,9 @@ impl Served {
     /// Everything, over an empty memory of its own.
     pub(crate) async fn whole() -> Self {
         let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
-        Self::over(engine, GatewayOptions::default()).await
+        // With time for a machine that is busy and has not read its dictionary yet.
+        let (memory, keep) = (Duration::from_secs(15), Duration::from_secs(15));
+        Self::over(engine, GatewayOptions::default().with_deadlines(memory, keep)).await
     }
 
     /// Everything, over this memory.

@@ -182,6 +182,7 @@ async fn answer(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap, byt
         tokio::time::sleep(Duration::from_millis(wait)).await;
         let Some(piece) = pieces.next() else {
             ear.1 = true;
+            drop(ear);
             return None;
         };
         ear.1 |= piece == "!" || pieces.len() == 0;
