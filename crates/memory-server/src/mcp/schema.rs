@@ -20,10 +20,7 @@ fn schema<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
     let generator = settings.with(|settings| settings.inline_subschemas = true).into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     tidy(&mut schema);
-    let mut object = match schema {
-        Value::Object(object) => object,
-        _ => JsonObject::new(),
-    };
+    let mut object = schema.as_object().cloned().unwrap_or_default();
     for word in ["$schema", "title", "description"] {
         object.remove(word);
     }
