@@ -43,5 +43,7 @@ client.batch_update([{"memory_id": memory, "text": "The user lives in Lisbon."}]
 client.delete(memory)
 assert {entity["name"] for entity in rows(client.users())} == {"lin"}
 client.delete_all(user_id="lin")
+assert rows(client.users()) == []
+client.add(said, user_id="mei")
 client.reset()
 assert rows(client.users()) == []
