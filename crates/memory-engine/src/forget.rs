@@ -80,7 +80,7 @@ impl MemoryEngine {
                 forgotten.removed = self.forget_matching(scope, Filter::And(Vec::new()), &mut people).await?;
             }
         }
-        self.settle(people).await?;
+        self.settle_touched(people).await?;
         if forgets_all && *scope == scope.namespace() {
             forgotten.synonyms = self.synonyms().store().clear(scope).await?;
             self.synonyms().forget(scope);
@@ -89,7 +89,7 @@ impl MemoryEngine {
     }
 
     /// Has what is left of facts and profiles be as if what is gone had never been.
-    async fn settle(&self, people: Touched) -> Result<()> {
+    async fn settle_touched(&self, people: Touched) -> Result<()> {
         for person in people.facts {
             self.settle_facts(&person, &[], &[]).await?;
         }
@@ -145,7 +145,7 @@ impl MemoryEngine {
         for (user, ids) in &named {
             self.unindex(user, ids).await?;
         }
-        self.settle(people).await?;
+        self.settle_touched(people).await?;
         self.wake();
         Ok(new)
     }

@@ -158,7 +158,7 @@ impl Mem0 {
         let gone = self.engine.forget(address, ids).await?;
         // Afterwards: what is noted about what is still there would be wrong, and a tombstone says the most important, too.
         self.engine.store(address, entries, PutMode::Create).await?;
-        Ok(gone)
+        Ok(gone.records())
     }
 
     /// What the book says of a deleted memory; else what its tombstone does, if others have deleted it.

@@ -39,5 +39,5 @@ pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) ->
     let scope = caller.person(&given.user_id)?;
     let record = found(NAME, &host.engine, &scope, &given.id).await?;
     let deleted = host.engine.forget(&record.scope, record.id).await?;
-    answer(&Answer { id: record.id.to_string(), deleted })
+    answer(&Answer { id: record.id.to_string(), deleted: deleted.records() })
 }
