@@ -203,7 +203,9 @@ fn within(scope: &Scope, user: &str) -> Result<Scope, Failure> {
 fn narrowed(scope: Scope, filter: &Filter) -> Scope {
     let demands = match filter {
         Filter::And(all) => all.as_slice(),
-        one => std::slice::from_ref(one),
+        one @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_)) => {
+            std::slice::from_ref(one)
+        }
     };
     let demanded = |field: &Field| {
         demands.iter().find_map(|one| {
@@ -231,7 +233,9 @@ fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
         match filter {
             Filter::And(inner) => left.extend(inner),
             Filter::Or(inner) if inner.is_empty() => return constant(false),
-            other => left.push(other),
+            other @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_)) => {
+                left.push(other)
+            }
         }
     }
     if left.len() == 1 { left.remove(0) } else { Filter::And(left) }
@@ -243,7 +247,9 @@ fn any(filters: impl IntoIterator<Item = Filter>) -> Filter {
         match filter {
             Filter::Or(inner) => left.extend(inner),
             Filter::And(inner) if inner.is_empty() => return constant(true),
-            other => left.push(other),
+            other @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::And(_) | Filter::Not(_)) => {
+                left.push(other)
+            }
         }
     }
     left.dedup();
@@ -255,7 +261,9 @@ fn not(filter: Filter) -> Filter {
         Filter::And(inner) if inner.is_empty() => constant(false),
         Filter::Or(inner) if inner.is_empty() => constant(true),
         Filter::Not(inner) => *inner,
-        other => Filter::Not(Box::new(other)),
+        other @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::And(_) | Filter::Or(_)) => {
+            Filter::Not(Box::new(other))
+        }
     }
 }
 

@@ -46,14 +46,14 @@ impl Mem0 {
 
     /// Deletes everything of somebody within reach; 404 when there is nothing.
     pub(super) async fn delete_entity(&self, access: &Access, kind: &str, name: &str) -> Result<(), Failure> {
-        let name = Some(name.to_owned());
+        let named = Some(name.to_owned());
         let (mut owner, mut filter) = (Named::default(), Mem0::all_but_the_book());
         match kind {
-            "user" => owner.user = name,
-            "agent" => owner.agent = name,
-            "run" => owner.run = name,
+            "user" => owner.user = named,
+            "agent" => owner.agent = named,
+            "run" => owner.run = named,
             "app" => {
-                let app = Filter::eq(Field::Metadata(marks::APP.into()), name.unwrap_or_default().as_str());
+                let app = Filter::eq(Field::Metadata(marks::APP.into()), name);
                 filter = filter.and(app);
             }
             _ => return Err(Failure::bad_request("an entity is a user, an agent, a run or an app")),

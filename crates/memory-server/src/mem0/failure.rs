@@ -16,7 +16,7 @@ use crate::fault::Fault;
 pub(super) struct Failure {
     fault: Fault,
     /// The list of fields that are wrong, in place of a sentence.
-    fields: Option<Value>,
+    fields: Option<Box<Value>>,
     /// What has failed behind the server, by mem0's names.
     code: Option<&'static str>,
 }
@@ -46,7 +46,7 @@ impl Failure {
         };
         let message = faults.iter().map(named).collect::<Vec<_>>().join("; ");
         let fault = Fault::new(StatusCode::UNPROCESSABLE_ENTITY, message);
-        Self { fields: Some(faults.into()), ..fault.into() }
+        Self { fields: Some(Box::new(faults.into())), ..fault.into() }
     }
 
     /// The sentence alone, as a plain bad request: what the platform answers where the open-source server lists fields.
@@ -85,7 +85,8 @@ impl From<Error> for Failure {
 impl Failure {
     fn into_response_to(self, request_id: Option<&str>) -> Response {
         let message = self.fault.message();
-        let mut body = json!({ "detail": self.fields.clone().unwrap_or_else(|| message.into()), "error": message });
+        let mut body =
+            json!({ "detail": self.fields.as_deref().cloned().unwrap_or_else(|| message.into()), "error": message });
         if let Some(code) = self.code {
             body["code"] = code.into();
             body["request_id"] = request_id.into();

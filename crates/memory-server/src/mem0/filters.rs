@@ -178,7 +178,7 @@ impl Subject {
             Self::Plain(field) | Self::Time(field) => Filter::Exists(field.clone()),
             Self::Expires => Filter::Exists(metadata(marks::EXPIRES)),
             Self::Categories => Filter::Or(vec![Filter::Exists(Field::Tags), Filter::Exists(metadata("type"))]),
-            Self::Metadata(key) => return noted(key, |field| Filter::Exists(field)),
+            Self::Metadata(key) => return noted(key, Filter::Exists),
             Self::Updated | Self::Text | Self::Words | Self::Ids => return Condition::always(),
         };
         Condition::Field(filter)
@@ -236,7 +236,7 @@ impl Subject {
                     Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
                     Json::Bool(flag) => Value::Bool(*flag),
                     Json::Null if op == Op::Eq => {
-                        return Ok(Condition::Not(Box::new(noted(name, |field| Filter::Exists(field)))));
+                        return Ok(Condition::Not(Box::new(noted(name, Filter::Exists))));
                     }
                     Json::Null | Json::Array(_) | Json::Object(_) => {
                         return Err(Failure::bad_request(format!("the filter {key} takes a text, a number or a flag")));
