@@ -37,6 +37,9 @@ pub struct Config {
     pub user: String,
     /// Where it listens.
     pub listen: SocketAddr,
+    /// The names under which it may be asked, beside those of the loopback: what clients send as `Host`. Without keys, and for
+    /// the tools of MCP in any case, others are refused: a web page could have its own name lead here.
+    pub allowed_hosts: Vec<String>,
     /// Whether everybody may come in, who reaches the port from another machine, too.
     pub open: bool,
     /// Who may come in.
@@ -127,8 +130,6 @@ pub struct PartConfig {
 pub struct McpConfig {
     /// Whether they are served.
     pub enabled: bool,
-    /// The names under which the server may be asked, beside those of the loopback: what clients send as `Host`.
-    pub allowed_hosts: Vec<String>,
     /// Web pages of these origins may call, beside those of the loopback.
     pub allowed_origins: Vec<String>,
 }
@@ -186,6 +187,7 @@ impl Default for Config {
             graph: "none".into(),
             user: "default".into(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8765),
+            allowed_hosts: Vec::new(),
             open: false,
             keys: Vec::new(),
             limits: LimitsConfig::default(),
@@ -220,7 +222,7 @@ impl Default for PartConfig {
 
 impl Default for McpConfig {
     fn default() -> Self {
-        Self { enabled: true, allowed_hosts: Vec::new(), allowed_origins: Vec::new() }
+        Self { enabled: true, allowed_origins: Vec::new() }
     }
 }
 

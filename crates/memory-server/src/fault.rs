@@ -37,11 +37,13 @@ impl Fault {
         self
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
+    /// Its HTTP status.
+    pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    pub(crate) fn message(&self) -> &str {
+    /// What went wrong, and what would be right.
+    pub fn message(&self) -> &str {
         &self.message
     }
 

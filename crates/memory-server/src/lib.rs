@@ -7,6 +7,7 @@ mod fault;
 mod gateway;
 mod guard;
 mod health;
+mod hosts;
 mod keys;
 mod limits;
 mod mcp;

@@ -5,6 +5,7 @@ use std::{future::Future, time::Duration};
 use axum::{
     Router,
     http::{HeaderName, HeaderValue, Request, header::AUTHORIZATION},
+    serve::ListenerExt,
 };
 use memory_engine::{Error, ErrorKind, MemoryEngine, Result};
 use tokio::net::TcpListener;
@@ -21,6 +22,7 @@ use crate::{
     fault::Fault,
     guard::Wording,
     health,
+    hosts::Hosts,
     limits::Limits,
     metrics,
     openapi::{self, Part},
@@ -35,6 +37,7 @@ pub struct Server {
     engine: MemoryEngine,
     guard: Guard,
     limits: LimitsConfig,
+    hosts: Vec<String>,
     origins: Vec<HeaderValue>,
     metrics: Option<Metrics>,
     gateway: Option<Gateway>,
@@ -46,13 +49,30 @@ pub struct Server {
 impl Server {
     /// A server of this memory, with `/health`, `/ready`, `/openapi.json` and nothing else.
     pub fn new(engine: MemoryEngine, guard: Guard) -> Self {
-        let (limits, origins) = (LimitsConfig::default(), Vec::new());
-        Self { engine, guard, limits, origins, metrics: None, gateway: None, mem0: None, mcp: None, debugging: None }
+        Self {
+            engine,
+            guard,
+            limits: LimitsConfig::default(),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            metrics: None,
+            gateway: None,
+            mem0: None,
+            mcp: None,
+            debugging: None,
+        }
     }
 
     /// Under these limits.
     pub fn limits(mut self, limits: LimitsConfig) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Goes by these names beside those of the loopback. A server that asks for no key refuses what is sent to other names, and
+    /// by pages of other origins.
+    pub fn allowed_hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
+        self.hosts = hosts.into_iter().map(Into::into).collect();
         self
     }
 
@@ -121,6 +141,8 @@ impl Server {
             let _ = stopping.send(()); // nobody waits when the listener has failed
         };
         let serving = async {
+            // What is streamed in small pieces is not to wait for more.
+            let listener = listener.tap_io(|stream| _ = stream.set_nodelay(true));
             axum::serve(listener, self.router()).with_graceful_shutdown(stop).await?;
             if let Some(gateway) = gateway {
                 gateway.drain().await;
@@ -149,7 +171,7 @@ impl Server {
 
     /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key and have no limits.
     pub fn router(self) -> Router {
-        let Self { engine, guard, limits, origins, metrics, gateway, mem0, mcp, debugging } = self;
+        let Self { engine, guard, limits, hosts, origins, metrics, gateway, mem0, mcp, debugging } = self;
         let limits = Limits::new(&limits);
         let within = |part: Router, wording| guard.protect(limits.apply(metrics::count(part), wording), wording);
         let documented = [
@@ -172,6 +194,12 @@ impl Server {
         }
         let not_found = || async { Fault::not_found("there is no such route; /openapi.json lists them all") };
         let router = router.fallback(not_found);
+        let router = if guard.is_open() {
+            let origins: Vec<String> = origins.iter().filter_map(|o| o.to_str().ok().map(str::to_owned)).collect();
+            Hosts::new(&hosts, &origins).watch(router)
+        } else {
+            router
+        };
         let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
         // The last layer is the first that a request comes to.
         router

@@ -11,8 +11,8 @@ use axum::{
     body::{Body, to_bytes},
     http::{Request, StatusCode},
 };
-use memory_engine::MemoryEngine;
-use memory_engine_server::{Access, Debugging, Guard, Mcp, Mem0, Metrics, Server};
+use memory_engine::{MemoryEngine, http_models::Endpoint};
+use memory_engine_server::{Access, Debugging, Gateway, GatewayOptions, Guard, Mcp, Mem0, Metrics, Server, Upstream};
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -24,8 +24,11 @@ static METRICS: OnceLock<Metrics> = OnceLock::new();
 fn whole(engine: &MemoryEngine) -> Router {
     let metrics = METRICS.get_or_init(|| Metrics::install().unwrap()).clone();
     let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
+    let upstream = Upstream::new("near", Endpoint::new("http://127.0.0.1:9/v1").unwrap());
+    let gateway = Gateway::new(engine.clone(), vec![upstream], GatewayOptions::default()).unwrap();
     Server::new(engine.clone(), guard)
         .metrics(metrics)
+        .gateway(gateway)
         .mem0(Mem0::new(engine.clone()))
         .mcp(Mcp::new(engine.clone()))
         .debugging(Debugging::new(engine.clone()))

@@ -23,7 +23,7 @@ impl Config {
     /// upstream's key is not in its variable.
     pub fn server(&self, engine: &MemoryEngine, variable: impl Fn(&str) -> Option<String>) -> Result<Server> {
         let guard = self.guard(variable(TOKEN).as_deref())?;
-        let mut server = Server::new(engine.clone(), guard).limits(self.limits);
+        let mut server = Server::new(engine.clone(), guard).limits(self.limits).allowed_hosts(&self.allowed_hosts);
         server = server.cors_origins(self.cors_origins.iter().map(String::as_str))?;
         if self.metrics.enabled {
             server = server.metrics(Metrics::install()?);
@@ -32,7 +32,9 @@ impl Config {
             server = server.mem0(Mem0::new(engine.clone()));
         }
         if self.mcp.enabled {
-            let options = McpOptions::from(&self.mcp).with_max_body_bytes(self.limits.max_body_bytes);
+            let mut options = McpOptions::default().with_max_body_bytes(self.limits.max_body_bytes);
+            options.allowed_hosts.extend_from_slice(&self.allowed_hosts);
+            options.allowed_origins.extend(self.mcp.allowed_origins.iter().chain(&self.cors_origins).cloned());
             let mcp = Mcp::new(engine.clone()).with_options(options).with_owner(Owner::user(&self.user));
             server = server.mcp(mcp.with_zone(zone(&self.gateway.zone)?));
         }

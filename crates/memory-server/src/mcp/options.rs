@@ -2,7 +2,7 @@
 
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 
-use crate::McpConfig;
+use crate::hosts::LOOPBACK;
 
 /// What lets everybody in.
 const ANY: &str = "*";
@@ -25,20 +25,10 @@ impl Default for McpOptions {
     fn default() -> Self {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         Self {
-            allowed_hosts: owned(&["localhost", "127.0.0.1", "::1"]),
+            allowed_hosts: owned(&LOOPBACK),
             allowed_origins: owned(&["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]),
             max_body_bytes: 4 << 20,
         }
-    }
-}
-
-impl From<&McpConfig> for McpOptions {
-    /// What is configured, beside the loopback.
-    fn from(config: &McpConfig) -> Self {
-        let mut options = Self::default();
-        options.allowed_hosts.extend_from_slice(&config.allowed_hosts);
-        options.allowed_origins.extend_from_slice(&config.allowed_origins);
-        options
     }
 }
 

@@ -1,0 +1,111 @@
+//! Under which names a server is asked, and by which pages.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{
+        HeaderMap, StatusCode,
+        header::{HOST, ORIGIN},
+    },
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+};
+
+use crate::fault::Fault;
+
+/// What lets everybody in.
+const ANY: &str = "*";
+/// The names of this machine for itself.
+pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// Under which names a server may be asked that asks for no key, and by pages of which origins: a page that is open in
+/// somebody's browser could otherwise have its own name lead to this machine, and read what is here.
+#[derive(Debug, Clone)]
+pub(crate) struct Hosts {
+    names: Arc<[String]>,
+    origins: Arc<[String]>,
+}
+
+impl Hosts {
+    /// These names and origins, beside those of the loopback.
+    pub(crate) fn new(names: &[String], origins: &[String]) -> Self {
+        let loopback = LOOPBACK.iter().map(|name| (*name).to_owned());
+        Self { names: loopback.chain(names.iter().cloned()).collect(), origins: origins.into() }
+    }
+
+    /// Stands before all routes of a router.
+    pub(crate) fn watch(&self, router: Router) -> Router {
+        router.layer(from_fn_with_state(self.clone(), check))
+    }
+
+    fn admits(&self, headers: &HeaderMap) -> Result<(), Fault> {
+        let refused = |message: &str| Err(Fault::new(StatusCode::FORBIDDEN, message));
+        let sent = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        // Who sends none is no browser.
+        if sent(HOST).is_some_and(|host| !self.knows(host)) {
+            return refused("the server is not known by this name; allowed_hosts in the configuration lists its names");
+        }
+        let from_here = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| self.knows(host));
+        let allowed = |origin: &str| self.origins.iter().any(|known| known == origin) || from_here(origin);
+        match sent(ORIGIN) {
+            Some(origin) if !allowed(origin) => {
+                refused("pages of this origin may not call; cors_origins in the configuration lists those that may")
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn knows(&self, host: &str) -> bool {
+        let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((v6, _)) => v6,
+            None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+        };
+        self.names.iter().any(|known| known == ANY || known.eq_ignore_ascii_case(name))
+    }
+}
+
+async fn check(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+    match hosts.admits(request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(fault) => fault.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    fn admits(hosts: &Hosts, host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
+        hosts.admits(&headers).is_ok()
+    }
+
+    #[test]
+    fn a_name_that_leads_here_and_is_not_ours_is_refused() {
+        let hosts = Hosts::new(&["memory.lan".into()], &[]);
+        for host in ["localhost", "LOCALHOST:8765", "127.0.0.1:8765", "[::1]:8765", "[::1]", "memory.lan:80"] {
+            assert!(admits(&hosts, host, None), "{host}");
+        }
+        for host in ["evil.example", "evil.example:8765", "localhost.evil.example", "[::2]:1", ""] {
+            assert!(!admits(&hosts, host, None), "{host}");
+        }
+        assert!(admits(&Hosts::new(&["*".into()], &[]), "anything", None));
+    }
+
+    #[test]
+    fn a_page_of_another_origin_may_not_call_unless_it_is_named() {
+        let hosts = Hosts::new(&[], &["https://chat.example".into()]);
+        for origin in ["http://localhost:3000", "http://127.0.0.1", "https://chat.example"] {
+            assert!(admits(&hosts, "localhost", Some(origin)), "{origin}");
+        }
+        for origin in ["https://evil.example", "null", "https://chat.example.evil", "http://localhost.evil"] {
+            assert!(!admits(&hosts, "localhost", Some(origin)), "{origin}");
+        }
+    }
+}
