@@ -38,17 +38,17 @@ struct Served {
 impl Served {
     fn start(command: &mut Command) -> Self {
         let mut child = command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let mut served = Self { child, address: String::new(), log };
         let mut told = String::new();
-        loop {
+        while served.address.is_empty() {
             let mut line = String::new();
-            assert!(log.read_line(&mut line).unwrap() > 0, "it ended without listening: {told}");
-            if let Some((_, rest)) = line.split_once("http://") {
-                let address = rest.split([',', ' ', '"', '\u{1b}']).next().unwrap().trim().to_owned();
-                return Self { child, address, log };
-            }
+            assert!(served.log.read_line(&mut line).unwrap() > 0, "it ended without listening: {told}");
+            let address = line.split_once("http://").and_then(|(_, rest)| rest.split([',', ' ', '"', '\u{1b}']).next());
+            served.address = address.unwrap_or_default().trim().to_owned();
             told.push_str(&line);
         }
+        served
     }
 
     /// One request; its status and its body.

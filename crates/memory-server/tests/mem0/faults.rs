@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use memory_core::{Adjacent, Done, Pending, Write};
+use memory_core::{Adjacent, Deleted, Done, Pending, Write};
 use memory_engine::{
     Digest, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, HashEmbedder, Job, MemoryEngine,
     MemoryKeywordStore, MemoryVectorStore, Page, Purpose, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
@@ -69,7 +69,7 @@ macro_rules! away {
 away! {
     put(&Scope, Vec<Write>) -> Vec<Written>;
     get(&Scope, &[RecordId]) -> Vec<Option<Record>>;
-    delete(&Scope, &[RecordId]) -> Vec<RecordId>;
+    delete(&Scope, &[RecordId]) -> Deleted;
     scan(&Scope, &ScanQuery) -> Page;
     derived(&Scope, &[RecordId]) -> Vec<RecordId>;
     adjacent(&Scope, &[RecordId]) -> Vec<Adjacent>;
@@ -81,6 +81,7 @@ away! {
     fail(&[Failure]) -> ();
     failures(&Scope, usize) -> Vec<Failure>;
     enqueue(&Scope, &[RecordId], Job) -> u64;
+    renew(&[Pending], Duration) -> ();
     requeue(&Scope, Job) -> u64;
 }
 
