@@ -13,7 +13,7 @@ use memory_engine::{
 };
 
 #[tokio::test]
-async fn what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_vector() {
+async fn k4_what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_vector() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         let id = memory.remember(&lin(), Turn::user("我对海鲜过敏")).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_scope_can_be_forgotten_whole_or_by_a_filter() {
 }
 
 #[tokio::test]
-async fn an_embedder_that_fails_costs_neither_the_record_nor_the_recall() {
+async fn k3_an_embedder_that_fails_costs_neither_the_record_nor_the_recall() {
     for backend in Backend::all() {
         let embedder = Arc::new(FlakyEmbedder::default());
         let memory = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();

@@ -30,7 +30,7 @@ fn holds(part: &str, words: &[&str]) {
 }
 
 #[test]
-fn e8_both_layers_run_against_a_stand_in_for_supabase() {
+fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
     let (shown, logged) = run(&["--stand-in"], &[]);
     let near = about(&shown, "SEC approves");
     holds(
