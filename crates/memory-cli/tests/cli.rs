@@ -55,7 +55,7 @@ fn k15_an_import_can_be_repeated_and_adds_nothing() {
 }
 
 #[test]
-fn a_search_stays_within_its_scope_and_its_filters() {
+fn r3_a_search_stays_within_its_scope_and_its_filters() {
     let desk = Desk::new();
     desk.import(&desk.write("turns.jsonl", TURNS));
     let texts = |arguments: &[&str]| -> Vec<String> {

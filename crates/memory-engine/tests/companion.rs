@@ -365,7 +365,7 @@ async fn what_cannot_be_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn two_companions_of_one_user_and_two_users_of_one_companion_share_nothing() {
+async fn m1_two_companions_of_one_user_and_two_users_of_one_companion_share_nothing() {
     let World { aicy, .. } = world(&Backend::all()[0], polite()).await;
     let (a, b) = (lin().with_agent("aicy").unwrap(), lin().with_agent("bo").unwrap());
     let mo = Scope::user("mo").unwrap().with_agent("aicy").unwrap();

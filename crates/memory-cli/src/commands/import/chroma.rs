@@ -9,7 +9,7 @@ use memory_engine::{
 };
 use serde_json::Value;
 
-use super::row::{Row, Rows, Said, take, time};
+use super::row::{Row, Rows, Said, take, time, whole};
 
 /// How many items are read at once.
 const PAGE: usize = 500;
@@ -85,7 +85,14 @@ fn turn(collection: &ChromaCollection, item: ChromaItem) -> Result<Said> {
     turn.set("message_id", item.id);
     for (key, names) in KEYS {
         if let Some(value) = take(&mut metadata, names) {
-            turn.set(key, if *key == "time" { time(&value) } else { value });
+            turn.set(
+                key,
+                match *key {
+                    "time" => time(&value),
+                    "round" => whole(&value).map_or(value, Value::from),
+                    _ => value,
+                },
+            );
         }
     }
     if let Some(time) = item.created_at {

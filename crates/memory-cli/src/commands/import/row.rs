@@ -47,14 +47,19 @@ impl Said {
 /// All rows of a source, read one after another. An error ends it.
 pub(crate) type Rows = Box<dyn Iterator<Item = Result<Row>>>;
 
-/// Takes the first of these keys that holds anything.
+/// Takes the first of these keys that holds anything; the others stay.
 pub(crate) fn take(keys: &mut Map<String, Value>, names: &[&str]) -> Option<Value> {
-    let found = names.iter().filter_map(|name| keys.shift_remove(*name)).collect::<Vec<_>>();
-    found.into_iter().find(|value| !is_nothing(value))
+    let name = names.iter().find(|name| keys.get(**name).is_some_and(|value| !is_nothing(value)))?;
+    keys.shift_remove(*name)
 }
 
 pub(crate) fn is_nothing(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// A whole number, also one that is written as a text.
+pub(crate) fn whole(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 /// A point in time as other programs write it, as we read it: numbers are seconds or milliseconds since 1970.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     csv, json_lines,
-    row::{Row, Rows, Said, is_nothing, take, time},
+    row::{Row, Rows, Said, is_nothing, take, time, whole},
 };
 
 const USER: &[&str] = &["user_msg", "user_message", "user_content"];
@@ -87,12 +87,12 @@ fn turns(mut columns: Map<String, Value>, seed: String, number: u64) -> Result<V
         }
     }
     if let Some(round) = take(&mut columns, &["round_number", "round_num", "round", "turn"]) {
-        common.set("round", number_of(&round).map_or(round, Value::from));
+        common.set("round", whole(&round).map_or(round, Value::from));
     }
     if let Some(entities) = take(&mut columns, &["entities"]) {
         common.set("entities", list(&entities));
     }
-    if let Some(sequence) = take(&mut columns, &["sequence"]).as_ref().and_then(number_of) {
+    if let Some(sequence) = take(&mut columns, &["sequence"]).as_ref().and_then(whole) {
         common.set("sequence", sequence);
     }
     if table == "summaries" {
@@ -133,10 +133,6 @@ fn name_of(table: &str, id: &str, side: Option<usize>) -> String {
         Some(0) => format!("{table}/{id}/user"),
         Some(_) => format!("{table}/{id}/assistant"),
     }
-}
-
-fn number_of(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 /// A list as JSON has it, or as Postgres writes arrays: `{Anna,"new york"}`.
