@@ -1,6 +1,6 @@
 //! A stand-in for Supabase on this machine: the two functions of the document behind PostgREST's routes.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
 use axum::{Json, Router, extract::Path, routing::post};
@@ -35,6 +35,10 @@ async fn answer(events: Arc<dyn EvidenceSource>, function: String, asked: Value)
     let texts = |name: &str| list(name).iter().filter_map(|text| text.as_str().map(str::to_owned)).collect::<Vec<_>>();
     let mut options = EvidenceOptions::default();
     options.match_threshold = asked["match_threshold"].as_f64().unwrap_or(options.match_threshold);
+    options.min_confidence = asked["min_confidence"].as_f64().unwrap_or(options.min_confidence);
+    options.match_count = asked["match_count"].as_u64().map_or(options.match_count, |count| count as usize);
+    let hours = asked["time_window_hours"].as_u64();
+    options.window = hours.map_or(options.window, |hours| Duration::from_secs(hours * 3600));
     let mut query = EvidenceQuery::new().about_assets(texts("asset_filter")).with_keywords(texts("query_keywords"));
     if function == "search_memory_events" {
         query =

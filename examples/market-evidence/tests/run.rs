@@ -11,6 +11,9 @@ fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
     {
         command.env_remove(variable);
     }
+    for proxy in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env_remove(proxy);
+    }
     let output = command.args(arguments).envs(variables.iter().copied()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     let (shown, logged) = (text(output.stdout), text(output.stderr));
@@ -37,7 +40,7 @@ fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
         near,
         &[
             "fast   regulation · ETH · 0.90",
-            "supabase_vector 0.",
+            "supabase_vector 1.00",
             "SEC approves spot Ethereum ETF staking, the",
             "web    closed",
         ],
@@ -47,9 +50,9 @@ fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
         "vectors first, and no more: {near}"
     );
     holds(about(&shown, "美联储"), &["supabase_keyword", "降息 25 个基点", "\"event_type\":\"policy\""]);
-    let by_desk = about(&shown, "索拉纳停机");
-    holds(by_desk, &["交易台笔记：索拉纳停机期间"]);
-    let unknown = about(&shown, "某券商机房");
+    let by_desk = about(&shown, "狗狗币停机");
+    holds(by_desk, &["交易台笔记：狗狗币停机期间"]);
+    let unknown = about(&shown, "Undersea cable");
     holds(unknown, &["memory nothing", "web    open"]);
     let rumour = about(&shown, "网传腾讯");
     assert!(rumour.contains("deep   not asked") && !rumour.contains("memory "), "{rumour}");
@@ -108,7 +111,7 @@ fn e6_a_postgres_of_one_s_own_is_asked_by_its_functions() {
     };
     let schema = format!("market_{}", std::process::id());
     let (shown, logged) = run(&["--db", &url, "--schema", &schema], &[]);
-    holds(about(&shown, "SEC approves"), &["supabase_vector 0.", "SEC approves spot Ethereum ETF staking, the"]);
+    holds(about(&shown, "SEC approves"), &["supabase_vector 1.00", "SEC approves spot Ethereum ETF staking, the"]);
     holds(about(&shown, "美联储"), &["supabase_keyword"]);
     assert!(!logged.contains("postgres://"), "{logged}");
 }

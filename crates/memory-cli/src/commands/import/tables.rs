@@ -68,10 +68,7 @@ fn turns(mut columns: Map<String, Value>, seed: String, number: u64) -> Result<V
     let (table, sides) = match (said, answered, role) {
         (None, None, None) => ("summaries", vec![(Value::Null, take(&mut columns, SUMMARY))]),
         (None, None, Some(role)) => ("conversations", vec![(role, take(&mut columns, SUMMARY))]),
-        (said, answered, _) => {
-            columns.shift_remove("content"); // what one of the sides says, once more
-            ("conversations", vec![(json!("user"), said), (json!("assistant"), answered)])
-        }
+        (said, answered, _) => ("conversations", vec![(json!("user"), said), (json!("assistant"), answered)]),
     };
     let sides: Vec<(Value, Value)> = sides.into_iter().filter_map(|(role, text)| Some((role, text?))).collect();
     ensure!(
