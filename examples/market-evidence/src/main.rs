@@ -95,7 +95,7 @@ async fn analyse(
         Err(e) => tracing::warn!("没有向量，仅用关键词: {e}"),
     }
     let evidence = cascade.gather(&query).await;
-    println!("  memory {}", if evidence.is_empty() { "nothing" } else { "" });
+    println!("  memory{}", if evidence.is_empty() { " nothing" } else { "" });
     for (slot, pieces) in serde_json::to_value(&evidence)?.as_object().into_iter().flatten() {
         for piece in pieces.as_array().into_iter().flatten() {
             let (score, id) = (piece["match_score"].as_f64().unwrap_or_default(), &piece["news_event_id"]);
