@@ -6,6 +6,11 @@ use std::{
     process::{Command, Stdio},
 };
 
+use memory_engine::{
+    EmbeddingSpace,
+    postgres::{PostgresOptions, migrate_down, migrate_up},
+};
+
 fn talk(db: &str, lines: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aicy-companion"));
     command.args(["--user", "xiaoming", "--db", db]).env_remove("CHAT_SERVICE").env_remove("AICY_DB");
@@ -49,8 +54,20 @@ fn a8_the_chat_runs_on_postgres() {
         assert!(!required.contains("postgres"), "postgres is required, and DATABASE_URL names no server");
         return;
     };
-    let user_before = talk(&url, &["/forget all"]);
-    assert!(user_before.contains("忘掉了"), "{user_before}");
-    let said = talk(&url, &["你好", "/memory", "/forget all"]);
-    assert!(said.contains("Aicy：") && said.contains("/1000"), "{said}");
+    // A schema of its own: what is in `public`, everyone sees.
+    let schema = format!("aicy_{}", std::process::id());
+    let options = PostgresOptions::new(EmbeddingSpace::cosine("", 1), "").with_schema(&schema);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        migrate_up(&url, &options).await.unwrap();
+        migrate_down(&url, &options, 0).await.unwrap();
+    });
+    let mark = if url.contains('?') { '&' } else { '?' };
+    let db = format!("{url}{mark}options[search_path]={schema},public");
+    let said = talk(&db, &["你好", "I have a cat called Tuanzi"]);
+    assert!(said.contains("★ 关键时刻：第一次见面") && said.contains("22/1000"), "{said}");
+    let later = talk(&db, &["do you remember my cat?", "/forget all", "/memory"]);
+    assert!(later.contains("4 条消息") && later.contains("你说过：“I have a cat called Tuanzi”"), "{later}");
+    assert!(later.contains("0 条消息"), "{later}");
+    runtime.block_on(migrate_down(&url, &options, 0)).unwrap();
 }
