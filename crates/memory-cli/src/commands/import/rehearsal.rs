@@ -56,7 +56,7 @@ impl Rehearsal {
     ) -> Result<()> {
         for record in records {
             let hash = record.content_hash();
-            let stored = engine.get(&record.scope, record.id).await?.map(|stored| stored.content_hash());
+            let stored = engine.get(&record.scope.namespace(), record.id).await?.map(|stored| stored.content_hash());
             let text = (record.scope.namespace(), hash.to_string());
             match self.seen.get(&record.id).copied().or(stored) {
                 _ if self.forgotten.contains(&record.id) => report.forgotten += 1,

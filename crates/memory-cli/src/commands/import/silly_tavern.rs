@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use memory_engine::Scope;
 use serde_json::{Map, Value, json};
 
@@ -42,6 +42,8 @@ pub(crate) fn rows(path: &Path, default: &Scope) -> Result<(Rows, u64)> {
     let (default, many) = (default.clone(), files.len() > 1);
     let rows = files.into_iter().flat_map(move |file| match read(&file, &default, many) {
         Ok(rows) => rows.into_iter().map(Ok).collect(),
+        // Of many files one that is no chat keeps no other out.
+        Err(e) if many => vec![Ok(Row { place: name_of(&file), number: 0, bytes: 0, turns: Err(e) })],
         Err(e) => vec![Err(e.context(file.display().to_string()))],
     });
     Ok((Box::new(rows), size))
@@ -67,32 +69,25 @@ struct Chat {
 
 fn read(file: &Path, default: &Scope, many: bool) -> Result<Vec<Row>> {
     let input = BufReader::new(File::open(file).context("it cannot be read")?);
-    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut messages = Vec::new();
     for line in Lines::new(input) {
         let line = line.context("the file cannot be read on")?;
         let message = line.text.map_err(anyhow::Error::msg).and_then(|text| line::object(&text));
         messages.push((line.number, line.bytes, message));
     }
-    let mut chat = Chat::default();
-    let is_header = |keys: &Map<String, Value>| {
-        !keys.contains_key("mes")
-            && ["user_name", "character_name", "chat_metadata"].iter().any(|key| keys.contains_key(*key))
-    };
     let header = match messages.first() {
         Some((_, _, Ok(first))) if is_header(first) => Some(first.clone()),
         Some((_, _, Ok(first))) if first.contains_key("mes") => None,
-        _ => anyhow::bail!(
+        _ => bail!(
             "line 1 is no header of a SillyTavern chat; it has to hold \"user_name\", \"character_name\" or \"chat_metadata\""
         ),
     };
-    if header.is_some() {
-        messages.drain(..1);
-    }
+    messages.drain(..usize::from(header.is_some()));
     let named = |key: &str| {
         let name = header.as_ref()?.get(key)?.as_str()?;
         Some(name.to_owned()).filter(|name| name != UNUSED && !name.is_empty())
     };
+    let mut chat = Chat::default();
     let names = |of_user: bool| {
         let of = messages.iter().filter_map(|(_, _, message)| message.as_ref().ok());
         let of = of.filter(|keys| is(keys, "is_user") == of_user && !is(keys, "is_system") && sort(keys).is_none());
@@ -110,7 +105,7 @@ fn read(file: &Path, default: &Scope, many: bool) -> Result<Vec<Row>> {
         .is_none()
         .then(|| file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default());
     let row = |(number, bytes, message): (u64, u64, Result<Map<String, Value>>)| {
-        let place = if many { format!("{name}: line {number}") } else { format!("line {number}") };
+        let place = if many { format!("{}: line {number}", name_of(file)) } else { format!("line {number}") };
         Row { place, number, bytes, turns: message.and_then(|keys| chat.turn(keys, number)) }
     };
     Ok(messages.into_iter().map(row).collect())
@@ -118,7 +113,7 @@ fn read(file: &Path, default: &Scope, many: bool) -> Result<Vec<Row>> {
 
 impl Chat {
     fn turn(&mut self, keys: Map<String, Value>, number: u64) -> Result<Vec<Said>> {
-        let Some(text) = keys.get("mes") else { anyhow::bail!("it has no \"mes\"; every message needs one") };
+        let Some(text) = keys.get("mes") else { bail!("it has no \"mes\"; every message needs one") };
         ensure!(text.is_string(), "\"mes\" is no text");
         if is_nothing(text) || is_notice(&keys) {
             return Ok(Vec::new());
@@ -169,6 +164,15 @@ impl Chat {
         turn.set("metadata", metadata);
         Ok(vec![turn])
     }
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn is_header(keys: &Map<String, Value>) -> bool {
+    let known = ["user_name", "character_name", "chat_metadata"];
+    !keys.contains_key("mes") && known.iter().any(|key| keys.contains_key(*key))
 }
 
 fn is(keys: &Map<String, Value>, key: &str) -> bool {
