@@ -176,10 +176,11 @@ impl ChromaReader {
         while let Some(row) = rows.next()? {
             let (position, key): (i64, String) = (row.get(0)?, row.get(1)?);
             let Some(item) = items.get_mut(&position) else { continue };
-            match value(row)? {
-                Value::String(text) if key == DOCUMENT => item.document = Some(text),
-                value if !key.starts_with(OWN) => drop(item.metadata.insert(key, value)),
-                _ => {}
+            let value = value(row)?;
+            if key == DOCUMENT {
+                item.document = value.as_str().map(str::to_owned);
+            } else if !key.starts_with(OWN) {
+                item.metadata.insert(key, value);
             }
         }
         if self.has_lists {

@@ -133,23 +133,18 @@ impl Import {
 
     /// The rows of the source, and how much there is of it.
     fn rows(&self, scope: &Scope) -> Result<(Rows, u64)> {
-        if matches!(self.format, Format::Chroma | Format::SillyTavern) {
-            ensure!(
-                self.file != Path::new("-"),
-                "this form is not read from standard input; name the file or directory"
-            );
-            return match self.format {
-                Format::Chroma => chroma::rows(&self.file, self.collection.as_deref(), self.keep_vectors),
-                _ => silly_tavern::rows(&self.file, scope),
-            };
+        let is_input = self.file == Path::new("-");
+        let of_directory = matches!(self.format, Format::Chroma | Format::SillyTavern);
+        ensure!(!(of_directory && is_input), "this form is not read from standard input; name the file or directory");
+        let path = || self.file.display().to_string();
+        let read = || open(&self.file);
+        match self.format {
+            Format::Chroma => chroma::rows(&self.file, self.collection.as_deref(), self.keep_vectors),
+            Format::SillyTavern => silly_tavern::rows(&self.file, scope),
+            Format::Jsonl => read().map(|(input, size)| (Box::new(json_lines::turns(input)) as Rows, size)),
+            Format::Csv => read().and_then(|(input, size)| Ok((tables::rows(input).with_context(path)?, size))),
+            Format::Mem0 => read().and_then(|(input, size)| Ok((mem0::rows(input).with_context(path)?, size))),
         }
-        let (input, size) = open(&self.file)?;
-        let rows: Rows = match self.format {
-            Format::Csv => tables::rows(input).with_context(|| self.file.display().to_string())?,
-            Format::Mem0 => mem0::rows(input).with_context(|| self.file.display().to_string())?,
-            _ => Box::new(json_lines::turns(input)),
-        };
-        Ok((rows, size))
     }
 
     /// The memory that it goes to. What is only tried out makes none, and leaves one as it is.

@@ -42,7 +42,7 @@ pub(crate) fn rows(mut input: Box<dyn BufRead + Send>) -> Result<Rows> {
     let header: Vec<String> = header.into_iter().map(|name| name.unwrap_or_default().trim().to_lowercase()).collect();
     let named = |name: &&str| header.iter().any(|column| column == name);
     ensure!(
-        USER.iter().chain(ASSISTANT).chain(SUMMARY).any(|name| named(&name)),
+        USER.iter().chain(ASSISTANT).chain(SUMMARY).any(named),
         "line 1 names the columns {}; conversations have \"user_msg\" and \"assistant_msg\" or \"role\" and \"content\", \
          summaries \"summary\" or \"content\"",
         header.join(", ")
@@ -161,9 +161,9 @@ fn list(value: &Value) -> Value {
 
 /// A vector: a JSON list, or the text that pgvector writes.
 fn floats(value: &Value) -> Result<Vec<f32>> {
-    let read = match value {
-        Value::String(text) => serde_json::from_str(text),
-        other => serde_json::from_value(other.clone()),
+    let read = match value.as_str() {
+        Some(text) => serde_json::from_str(text),
+        None => serde_json::from_value(value.clone()),
     };
     read.map_err(|_| anyhow::anyhow!("\"embedding\" is no vector; write [0.1,0.2]"))
 }
