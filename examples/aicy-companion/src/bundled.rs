@@ -78,14 +78,9 @@ impl ChatModel for BundledModel {
     }
 
     async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
-        let mut letters: Vec<ChatDelta> = Vec::new();
-        for letter in self.answer(request).chars() {
-            let mut delta = ChatDelta::default();
-            delta.text.push(letter);
-            letters.push(delta);
-        }
-        let mut end = ChatDelta::default();
-        end.finish = Some(FinishReason::Stop);
-        Ok(stream::iter(letters.into_iter().chain([end]).map(Ok)).boxed())
+        let letter = |letter: char| ChatDelta { text: letter.into(), ..ChatDelta::default() };
+        let mut letters: Vec<ChatDelta> = self.answer(request).chars().map(letter).collect();
+        letters.push(ChatDelta { finish: Some(FinishReason::Stop), ..ChatDelta::default() });
+        Ok(stream::iter(letters.into_iter().map(Ok)).boxed())
     }
 }
