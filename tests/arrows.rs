@@ -52,6 +52,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-server", &[""]),
     ("memory-engine-cli", &["", "server"]),
     ("memory-engine-benches", &[""]),
+    // The examples show that facade and server are enough.
+    ("aicy-companion", &["", "server"]),
+    ("market-evidence", &["", "server"]),
+    ("quickstart", &["", "server"]),
     ("memory-engine-tests", &[""]),
 ];
 
@@ -62,7 +66,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("pgvector", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
     ("ort", &["memory-engine-local-models"]),
-    ("anyhow", &["memory-engine-cli", "memory-engine-benches"]),
+    ("anyhow", &["memory-engine-cli", "memory-engine-benches", "aicy-companion", "market-evidence"]),
     (
         "tokio",
         &[
@@ -73,6 +77,9 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "memory-engine-server",
             "memory-engine-cli",
             "memory-engine-benches",
+            "aicy-companion",
+            "market-evidence",
+            "quickstart",
         ],
     ),
     ("memory-engine-conformance", &[]),
@@ -129,7 +136,8 @@ fn drivers_runtimes_and_test_kits_stay_where_they_belong() {
 
 #[test]
 fn no_source_file_is_longer_than_one_sitting() {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates")];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders = vec![root.join("crates"), root.join("examples")];
     let mut seen = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {

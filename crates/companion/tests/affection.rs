@@ -23,7 +23,7 @@ fn bond(affection: i32, last: Date) -> Bond {
 }
 
 #[test]
-fn each_message_counts_and_each_seventh_day_in_a_row() {
+fn a10_each_message_counts_and_each_seventh_day_in_a_row() {
     let mut bond = Bond::default();
     let mut streaks = Vec::new();
     for day in 1..=15 {
@@ -47,7 +47,7 @@ fn a_day_without_a_message_ends_a_row() {
 }
 
 #[test]
-fn thirty_idle_days_cost_nothing_and_each_further_one_a_hundred_down_to_the_floor() {
+fn a10_thirty_idle_days_cost_nothing_and_each_further_one_a_hundred_down_to_the_floor() {
     let last = date(2026, 1, 1);
     let after = |days: i64, affection: i32| {
         let mut bond = bond(affection, last);
@@ -142,7 +142,7 @@ fn events() -> impl Strategy<Value = Vec<(i64, Event)>> {
 
 proptest! {
     #[test]
-    fn affection_stays_within_its_bounds_and_every_change_is_logged(start in 0..=MOST_AFFECTION, events in events()) {
+    fn a10_affection_stays_within_its_bounds_and_every_change_is_logged(start in 0..=MOST_AFFECTION, events in events()) {
         let (rules, stages) = (AffectionRules::default(), stages());
         let mut today = date(2024, 2, 27);
         let mut bond = bond(start, today);

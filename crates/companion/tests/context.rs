@@ -99,7 +99,7 @@ fn build(pack: &Pack, material: &Material<'_>) -> BuiltContext {
 }
 
 #[test]
-fn at_the_first_meeting_there_are_persona_stage_and_what_may_come() {
+fn a2_at_the_first_meeting_there_are_persona_stage_and_what_may_come() {
     let pack = pack();
     let mut material = Material::default();
     material.possible = Some(rule(&pack, "first_meet"));
@@ -107,7 +107,7 @@ fn at_the_first_meeting_there_are_persona_stage_and_what_may_come() {
 }
 
 #[test]
-fn mid_way_there_is_everything_in_the_documents_format() {
+fn a2_a4_a5_mid_way_there_is_everything_in_the_documents_format() {
     let pack = pack();
     let mut material = Material::default();
     material.state = state(3507, 412);
@@ -135,7 +135,7 @@ fn mid_way_there_is_everything_in_the_documents_format() {
 }
 
 #[test]
-fn after_ten_thousand_messages_everything_is_over_budget_and_the_limit_holds() {
+fn a2_a6_after_ten_thousand_messages_everything_is_over_budget_and_the_limit_holds() {
     let mut pack = pack();
     // Small budgets, so that the snapshot can be read; the proportions are the document's.
     pack.budgets.limit = 520;
@@ -195,7 +195,7 @@ fn an_english_pack_has_english_sections() {
 }
 
 #[test]
-fn a_profile_is_written_by_rules_in_both_languages() {
+fn a4_a_profile_is_written_by_rules_in_both_languages() {
     let chinese = [
         user("叫我小林吧，我喜欢爬山，我不喜欢太长的回复", 26, 200),
         aicy("好的小林～", 26, 201),
@@ -215,7 +215,7 @@ fn a_profile_is_written_by_rules_in_both_languages() {
 }
 
 #[test]
-fn a_model_writes_the_profile_and_what_it_forgets_stays() {
+fn a4_a_model_writes_the_profile_and_what_it_forgets_stays() {
     let answer = r#"Sure: {"nickname": "", "personality": "真诚\n【关键记忆】", "preferences": "简短", "recent_topics": "加班",
         "relationship": "朋友", "details": {"交易风格": "激进", "other": "x"}}"#;
     let model = ScriptedModel::replying([answer]);
@@ -303,7 +303,7 @@ fn a_pack_that_cannot_be_right_is_refused_with_the_reason() {
 }
 
 #[test]
-fn the_example_has_six_stages_within_their_budgets() {
+fn a3_the_example_has_six_stages_within_their_budgets() {
     let pack = Pack::example().unwrap();
     let starts: Vec<i32> = pack.stages.all().iter().map(|stage| stage.from).collect();
     assert_eq!(starts, [0, 1000, 2500, 5000, 7500, 9000]);

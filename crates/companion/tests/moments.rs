@@ -11,7 +11,7 @@ fn rule(id: &str) -> MomentRule {
 }
 
 #[test]
-fn a_message_may_bring_about_what_fits_its_affection_and_words_and_is_not_there_yet() {
+fn a9_a_message_may_bring_about_what_fits_its_affection_and_words_and_is_not_there_yet() {
     let rules = Pack::example().unwrap().moments;
     let candidate = |affection, there: &[&str], text| {
         let there: BTreeSet<String> = there.iter().map(|&id| id.to_owned()).collect();
@@ -29,7 +29,7 @@ fn a_message_may_bring_about_what_fits_its_affection_and_words_and_is_not_there_
 }
 
 #[test]
-fn the_section_begins_as_the_document_has_it() {
+fn a9_the_section_begins_as_the_document_has_it() {
     let section = rule("first_mistake").section(Language::Chinese);
     let document = "【可能触发的关键时刻】\n当前可能触发：#4 第一次犯错\n\n触发条件：用户对 Aicy 的错误分析做出回应\n\
                     如果用户表现出包容/原谅，触发该时刻，并在回复中体现 Aicy 的成长。\n";
@@ -39,7 +39,7 @@ fn the_section_begins_as_the_document_has_it() {
 }
 
 #[test]
-fn a_verdict_is_read_as_it_was_asked_for_and_as_models_vary_it() {
+fn a9_a_verdict_is_read_as_it_was_asked_for_and_as_models_vary_it() {
     let rule = rule("first_mistake");
     let read = |text: &str| match rule.verdict(Some(text)) {
         Verdict::Came(outcome) => outcome.name.clone(),
@@ -74,7 +74,7 @@ fn a_verdict_is_read_as_it_was_asked_for_and_as_models_vary_it() {
 }
 
 #[test]
-fn the_user_does_not_see_the_verdict_nor_a_thought() {
+fn a9_the_user_does_not_see_the_verdict_nor_a_thought() {
     for (reply, seen, verdict) in [
         ("好呀～\n<verdict>{\"outcome\":\"x\"}</verdict>", "好呀～", Some("{\"outcome\":\"x\"}")),
         ("好呀～", "好呀～", None),

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_that_only_point_are_weak() {
+    fn m4_questions_that_only_point_are_weak() {
         for text in [
             "你今天有什么不一样？",
             "你还记得吗？",
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_that_name_something_are_not() {
+    fn m4_questions_that_name_something_are_not() {
         for text in [
             "晚饭推荐什么？",
             "我海鲜过敏，别推荐海鲜",

@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_system_message_keeps_its_text_and_the_others_stay() {
+    fn m5_the_first_system_message_keeps_its_text_and_the_others_stay() {
         let mut all = messages(&["user", "system", "system"]);
         append_to_system(&mut all, "block");
         assert_eq!(all[1].1, "of system\n\nblock");
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_system_message_one_is_put_first() {
+    fn m5_without_a_system_message_one_is_put_first() {
         let mut all = messages(&["user", "assistant"]);
         append_to_system(&mut all, "block");
         assert_eq!(all[0], ("system".into(), "block".into()));

@@ -70,7 +70,7 @@ fn a_text_ends_behind_a_sentence_in_both_languages_and_within_one_only_where_it_
 }
 
 #[test]
-fn what_a_layer_leaves_flows_to_those_filled_after_it() {
+fn a2_what_a_layer_leaves_flows_to_those_filled_after_it() {
     let plan = ContextPlan::new(1000)
         .with_layer(Layer::text("persona", 20, "12345"))
         .with_layer(Layer::new("recent", 2).with_items(messages(&["aaaa", "bbbb", "cccc", "dddd"])));
@@ -94,7 +94,7 @@ fn those_of_a_higher_priority_are_filled_first_wherever_they_stand() {
 }
 
 #[test]
-fn what_is_never_cut_is_whole_or_the_context_is_refused() {
+fn a2_what_is_never_cut_is_whole_or_the_context_is_refused() {
     let persona = Layer::text("persona", 1, "she is kind").with_overflow(Overflow::NeverCut);
     let other = Layer::new("recent", 50).with_priority(9).with_items(messages(&["hello"]));
     let plan = |limit| ContextPlan::new(limit).with_layer(other.clone()).with_layer(persona.clone());
@@ -186,7 +186,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn a_context_never_has_more_than_its_limit_by_a_real_tokenizer(layers in layers(), limit in 0_usize..160) {
+    fn a2_a_context_never_has_more_than_its_limit_by_a_real_tokenizer(layers in layers(), limit in 0_usize..160) {
         holds(&layers, limit, &memory_engine_context::BpeTokens)?;
     }
 }

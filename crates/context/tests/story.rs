@@ -31,14 +31,14 @@ fn story() -> (Vec<Record>, Vec<StoryEntity>, Vec<Relation>) {
 }
 
 #[test]
-fn the_sections_are_those_of_the_document_and_a_memory_cannot_make_one() {
+fn r7_the_sections_are_those_of_the_document_and_a_memory_cannot_make_one() {
     let (snippets, entities, relations) = story();
     let built = StorySections::default().build(&snippets, &entities, &relations, &EstimatedTokens).unwrap();
     insta::assert_snapshot!(built.text);
 }
 
 #[test]
-fn there_are_no_more_than_asked_for_and_no_more_sentences() {
+fn r7_there_are_no_more_than_asked_for_and_no_more_sentences() {
     let (snippets, entities, relations) = story();
     let sections = StorySections::default().with_most(1, 2, 1);
     let text = sections.build(&snippets, &entities, &relations, &EstimatedTokens).unwrap().text;

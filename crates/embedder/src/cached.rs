@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_embedded_once_for_each_purpose_and_vectors_keep_their_places() {
+    fn r12_a_text_is_embedded_once_for_each_purpose_and_vectors_keep_their_places() {
         let counting = Arc::new(Counting::default());
         let cached = CachedEmbedder::new(counting.clone(), 1 << 20);
         let embed = |texts: &[&str], purpose| futures::executor::block_on(cached.embed(texts, purpose)).unwrap();

@@ -34,7 +34,7 @@ fn thing(name: &str) -> Mention {
 }
 
 #[test]
-fn names_that_mean_one_become_one() {
+fn r8_names_that_mean_one_become_one() {
     let raw = vec![
         thing(" “Red” "),
         person("Dr. Anna Reed").with_alias("Red").with_alias("she"),
@@ -82,7 +82,7 @@ fn what_cannot_be_meant_goes_and_nothing_is_made_up() {
 }
 
 #[test]
-fn no_more_is_taken_than_allowed_and_no_relation_without_its_ends() {
+fn r8_no_more_is_taken_than_allowed_and_no_relation_without_its_ends() {
     let limits = ExtractionLimits::default().with_sizes(2, 1);
     let entities = ["Anna", "Bob", "Carl"].map(person).to_vec();
     let relations = [("Anna", "Carl"), ("Anna", "Bob"), ("Bob", "Anna")].map(|(a, b)| Relation::new(a, "knows", b));

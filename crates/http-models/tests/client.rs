@@ -89,7 +89,7 @@ async fn a_key_that_is_refused_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn no_error_shows_the_key_or_a_text_even_when_the_service_does() {
+async fn k16_no_error_shows_the_key_or_a_text_even_when_the_service_does() {
     let told = format!("Incorrect API key provided: {KEY} for {TEXT}");
     for status in [302, 400, 401, 404, 413, 422, 429, 500] {
         let body = json!({"error": {"message": told, "code": told, "type": "invalid_request_error"}});

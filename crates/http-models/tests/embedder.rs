@@ -66,7 +66,7 @@ async fn questions_and_documents_get_what_their_model_needs() {
 }
 
 #[tokio::test]
-async fn a_batch_that_is_refused_goes_in_halves() {
+async fn r12_a_batch_that_is_refused_goes_in_halves() {
     for status in [400, 413, 422] {
         let server = serving(move |body| {
             if body["input"].as_array().unwrap().len() > 2 { ResponseTemplate::new(status) } else { lengths(body) }
@@ -148,7 +148,7 @@ async fn texts_that_cannot_be_embedded_are_not_sent() {
 }
 
 #[tokio::test]
-async fn the_preset_of_the_documents_is_bge_with_1024_dimensions() {
+async fn k3_the_preset_of_the_documents_is_bge_with_1024_dimensions() {
     let options = Preset::SiliconFlow.embedding().unwrap();
     assert_eq!((options.model.as_str(), options.dimensions), ("BAAI/bge-large-zh-v1.5", Some(1024)));
     assert_eq!(Preset::SiliconFlow.rerank().unwrap().model, "BAAI/bge-reranker-v2-m3");

@@ -45,7 +45,7 @@ fn rows(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn siliconflow_is_asked_as_it_wants() {
+async fn k6_siliconflow_is_asked_as_it_wants() {
     let answer = json!({"id": "x", "results": rows("relevance_score"), "meta": {"tokens": {"input_tokens": 3}}});
     let (path, body) = sent(Dialect::SiliconFlow, "/v1", answer).await;
     assert_eq!(path, "/v1/rerank");
@@ -115,7 +115,7 @@ async fn vllm_is_asked_as_it_wants() {
 }
 
 #[tokio::test]
-async fn raw_scores_are_brought_between_nothing_and_one_in_their_order() {
+async fn k6_raw_scores_are_brought_between_nothing_and_one_in_their_order() {
     let server = serving(json!([{"index": 0, "score": 5.5}, {"index": 1, "score": -8.0}])).await;
     let scores = values(reranker(&server, "", RerankOptions::new(Dialect::Tei, "")).rerank("q", &CANDIDATES).await);
     assert!(scores[0] > 0.99 && scores[1] < 0.001 && scores[1] > 0.0, "{scores:?}");

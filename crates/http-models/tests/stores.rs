@@ -40,7 +40,7 @@ struct Row {
 }
 
 #[tokio::test]
-async fn a_function_is_called_by_its_name_with_named_arguments() {
+async fn e6_a_function_is_called_by_its_name_with_named_arguments() {
     let server = serving(ok(json!([{"id": 1, "content": "虾"}]))).await;
     let arguments = json!({"query_embedding": [0.1], "match_count": 5});
     let rows: Vec<Row> = database(&server, "sb_secret_x").rpc("match_memories", &arguments).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_function_that_may_have_run_is_not_called_again() {
 }
 
 #[tokio::test]
-async fn mem0_gets_messages_and_says_what_became_of_them() {
+async fn m9_mem0_gets_messages_and_says_what_became_of_them() {
     let server = serving(ok(json!({"results": [{"id": "1-a", "memory": "对海鲜过敏", "event": "ADD"}]}))).await;
     let owner = Mem0Owner::user("alice").with_run("s1");
     let metadata = Map::from_iter([("scene".to_owned(), json!("life"))]);
@@ -120,7 +120,7 @@ async fn mem0_gets_messages_and_says_what_became_of_them() {
 }
 
 #[tokio::test]
-async fn mem0_searches_only_what_is_the_owners() {
+async fn m9_mem0_searches_only_what_is_the_owners() {
     let row = json!({"id": "1", "memory": "x", "hash": "h", "metadata": null, "score": 0.7, "created_at": "2026-01-01T00:00:00+00:00", "updated_at": null, "user_id": "alice"});
     let server = serving(ok(json!({"results": [row]}))).await;
     let search = Mem0Search::new("海鲜？").with_limit(3).with_threshold(0.0).with_filter("scene", "life");

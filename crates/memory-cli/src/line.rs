@@ -35,12 +35,17 @@ pub(crate) struct Parsed {
     pub(crate) is_exported: bool,
 }
 
-/// Reads a line: a JSON object with at least `text`. Keys that mean nothing to us are kept in the metadata.
-pub(crate) fn parse(text: &str, defaults: &Defaults<'_>) -> Result<Parsed> {
+/// The JSON object of a line.
+pub(crate) fn object(text: &str) -> Result<Map<String, Value>> {
     let value: Value = serde_json::from_str(text).map_err(|e| {
         anyhow::anyhow!("it is no JSON (column {}); write one object like {{\"text\": \"…\"}} on each line", e.column())
     })?;
-    let Value::Object(mut keys) = value else { bail!("it is no JSON object; write {{\"text\": \"…\"}}") };
+    let Value::Object(keys) = value else { bail!("it is no JSON object; write {{\"text\": \"…\"}}") };
+    Ok(keys)
+}
+
+/// Reads the object of a line, with at least `text`. Keys that mean nothing to us are kept in the metadata.
+pub(crate) fn read(mut keys: Map<String, Value>, defaults: &Defaults<'_>) -> Result<Parsed> {
     if let Some(tombstone) = keys.remove("tombstone") {
         let line = Line::Tombstone(parse_tombstone(tombstone, defaults.scope)?);
         return Ok(Parsed { line, has_id: true, is_exported: true });
@@ -182,7 +187,7 @@ impl Keys {
     }
 }
 
-/// Writes a record so that [`parse`] gives it back.
+/// Writes a record so that [`read`] gives it back.
 pub(crate) fn write(record: &Record) -> Value {
     let mut line = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -222,7 +227,7 @@ pub(crate) fn write(record: &Record) -> Value {
     Value::Object(line)
 }
 
-/// Writes a tombstone so that [`parse`] gives it back.
+/// Writes a tombstone so that [`read`] gives it back.
 pub(crate) fn write_tombstone(tombstone: &Tombstone) -> Value {
     let mut keys = Map::new();
     keys.insert("id".into(), json!(tombstone.id));

@@ -43,7 +43,7 @@ fn the_demo_finds_the_gold_of_its_questions_among_the_first_ten() {
 }
 
 #[test]
-fn an_import_can_be_repeated_and_adds_nothing() {
+fn k15_an_import_can_be_repeated_and_adds_nothing() {
     let desk = Desk::new();
     let file = desk.write("turns.jsonl", TURNS);
     assert_eq!(desk.import(&file)["added"], 4);
@@ -55,7 +55,7 @@ fn an_import_can_be_repeated_and_adds_nothing() {
 }
 
 #[test]
-fn a_search_stays_within_its_scope_and_its_filters() {
+fn r3_a_search_stays_within_its_scope_and_its_filters() {
     let desk = Desk::new();
     desk.import(&desk.write("turns.jsonl", TURNS));
     let texts = |arguments: &[&str]| -> Vec<String> {
@@ -165,7 +165,7 @@ fn bad_lines_are_told_by_number_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_strict_import_stops_at_the_first_bad_line_and_can_be_resumed() {
+fn k15_a_strict_import_stops_at_the_first_bad_line_and_can_be_resumed() {
     let desk = Desk::new();
     let file = desk.write(
         "bad.jsonl",

@@ -55,7 +55,7 @@ fn import_and_kill(folder: &Path, committed: u64, longer: Duration) -> u64 {
 }
 
 #[test]
-fn an_import_that_is_killed_again_and_again_ends_complete() {
+fn k15_an_import_that_is_killed_again_and_again_ends_complete() {
     let folder = tempfile::tempdir().unwrap();
     let mut file = String::new();
     for n in 0..TURNS {

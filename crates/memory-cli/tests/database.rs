@@ -14,7 +14,7 @@ fn keeps_quiet(ran: &Ran) {
 }
 
 #[test]
-fn the_password_of_a_database_shows_in_no_error_of_any_command() {
+fn k16_the_password_of_a_database_shows_in_no_error_of_any_command() {
     let desk = Desk::new();
     let turns = desk.write("turns.jsonl", TURNS);
     let turns = turns.to_str().unwrap();

@@ -73,7 +73,7 @@ async fn what_a_service_embeds_is_found_by_meaning_and_the_store_remembers_by_wh
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_fails_leaves_records_that_are_found_by_their_words() {
+async fn k3_a_service_that_fails_leaves_records_that_are_found_by_their_words() {
     let desk = Desk::new();
     let server = MockServer::start().await;
     let refuse = ResponseTemplate::new(401).set_body_string(format!("bad key {KEY}"));
@@ -159,7 +159,7 @@ fn a_key_or_a_model_that_is_missing_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reranker_of_a_service_has_its_say_and_one_that_fails_costs_nothing_but_itself() {
+async fn k6_a_reranker_of_a_service_has_its_say_and_one_that_fails_costs_nothing_but_itself() {
     let (desk, server) = (Desk::new(), MockServer::start().await);
     Mock::given(method("POST"))
         .and(path("/v1/rerank"))

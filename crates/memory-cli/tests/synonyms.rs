@@ -25,7 +25,7 @@ fn desk() -> Desk {
 }
 
 #[test]
-fn a_group_is_added_found_by_and_removed() {
+fn k2_a_group_is_added_found_by_and_removed() {
     let desk = desk();
     assert!(
         desk.run(&["search", "KSK", "--user", "lin", "--json"]).json()["hits"][0]["found_by"]
@@ -70,7 +70,7 @@ fn a_file_is_taken_in_whole_or_not_at_all() {
 }
 
 #[test]
-fn suggestions_come_with_evidence_and_change_nothing_until_somebody_decides() {
+fn k18_suggestions_come_with_evidence_and_change_nothing_until_somebody_decides() {
     let desk = desk();
     let shown = desk.run(&["synonyms", "suggest", "--user", "lin"]).ok();
     assert!(shown.contains("团子") && shown.contains("小白") && shown.contains("Nothing was changed"), "{shown}");

@@ -68,6 +68,8 @@ pub use memory_postgres as postgres;
 pub use memory_reranker::{LexicalReranker, Method, Reranker};
 pub use memory_scene as scene;
 pub use memory_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};
+#[cfg(feature = "sqlite")]
+pub use memory_sqlite as sqlite;
 pub use memory_summarizer as summarizer;
 pub use memory_synonyms as synonyms;
 pub use memory_synonyms::{SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt};

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mode_is_read_as_people_write_it_and_off_when_they_write_nothing() {
+    fn r2_a_mode_is_read_as_people_write_it_and_off_when_they_write_nothing() {
         for (text, mode) in [
             ("off", MemoryMode::Off),
             ("", MemoryMode::Off),

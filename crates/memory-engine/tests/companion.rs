@@ -63,7 +63,7 @@ fn system(request: &ChatRequest) -> &str {
 }
 
 #[tokio::test]
-async fn a_turn_stores_counts_asks_and_answers() {
+async fn a8_a_turn_stores_counts_asks_and_answers() {
     for backend in Backend::all() {
         let World { memory, model, aicy, .. } =
             world(&backend, ScriptedModel::replying([verdict("first_meet", "认识")])).await;
@@ -95,7 +95,7 @@ async fn a_turn_stores_counts_asks_and_answers() {
 
 /// Sixty days: a message each day up to the tenth, silence for 45 days, and a return.
 #[tokio::test]
-async fn sixty_days_give_the_log_that_was_computed_by_hand() {
+async fn a10_sixty_days_give_the_log_that_was_computed_by_hand() {
     for backend in Backend::all() {
         let model = ScriptedModel::default().when_asked("你好", verdict("first_meet", "认识")).otherwise("嗯。");
         let World { memory, clock, aicy, .. } = world(&backend, model).await;
@@ -217,7 +217,7 @@ async fn streamed(aicy: &Companion, said: impl Into<Said>) -> (Vec<String>, Opti
 }
 
 #[tokio::test]
-async fn a_streamed_reply_is_that_of_a_turn_without_the_verdict() {
+async fn a8_a_streamed_reply_is_that_of_a_turn_without_the_verdict() {
     for backend in Backend::all() {
         let long = format!("<think>他在打招呼</think>（眨眼）你好，观测对象。{}", verdict("first_meet", "认识"));
         let script = [Answer::from(long), Answer::BreakOff("说到一半".into()), "说完了。".into()];
@@ -244,7 +244,7 @@ async fn a_streamed_reply_is_that_of_a_turn_without_the_verdict() {
 }
 
 #[tokio::test]
-async fn a_deleted_message_takes_its_key_moment_along_and_not_the_affection() {
+async fn a5_a_deleted_message_takes_its_key_moment_along_and_not_the_affection() {
     for backend in Backend::all() {
         let model = ScriptedModel::default().when_asked("你好", verdict("first_meet", "认识")).otherwise("嗯。");
         let World { memory, aicy, model, .. } = world(&backend, model).await;
@@ -267,7 +267,7 @@ async fn a_deleted_message_takes_its_key_moment_along_and_not_the_affection() {
 }
 
 #[tokio::test]
-async fn the_profile_is_made_anew_after_every_twenty_messages() {
+async fn a4_the_profile_is_made_anew_after_every_twenty_messages() {
     for backend in Backend::all() {
         let World { memory, aicy, model, .. } = world(&backend, polite()).await;
         let mut last = None;
@@ -312,7 +312,7 @@ async fn a_profile_that_cannot_be_made_is_told_and_the_reply_stands() {
 }
 
 #[tokio::test]
-async fn related_history_is_there_when_the_message_asks_for_it_and_only_then() {
+async fn a7_related_history_is_there_when_the_message_asks_for_it_and_only_then() {
     for backend in Backend::all() {
         let World { memory, aicy, model, .. } = world(&backend, polite()).await;
         aicy.turn(&lin(), "我第一次买了 ETH，好紧张").await.unwrap();
@@ -365,7 +365,7 @@ async fn what_cannot_be_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn two_companions_of_one_user_and_two_users_of_one_companion_share_nothing() {
+async fn m1_two_companions_of_one_user_and_two_users_of_one_companion_share_nothing() {
     let World { aicy, .. } = world(&Backend::all()[0], polite()).await;
     let (a, b) = (lin().with_agent("aicy").unwrap(), lin().with_agent("bo").unwrap());
     let mo = Scope::user("mo").unwrap().with_agent("aicy").unwrap();

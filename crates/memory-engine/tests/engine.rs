@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use given::{Backend, FlakyEmbedder, lin};
 use memory_engine::{
-    Arm, ErrorKind, Field, Filter, Forget, HashEmbedder, Kind, MemoryEngine, Mismatch, PutMode, RecallQuery, Record,
-    RecordId, Scope, SystemClock, Timestamp, Trust, Turn,
+    Arm, Arms, Embedder, ErrorKind, Field, Filter, Forget, HashEmbedder, Kind, MemoryEngine, Mismatch, Purpose,
+    PutMode, RecallQuery, Record, RecordId, Scope, SystemClock, Timestamp, Trust, Turn,
 };
 
 #[tokio::test]
-async fn what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_vector() {
+async fn k4_what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_vector() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         let id = memory.remember(&lin(), Turn::user("我对海鲜过敏")).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_scope_can_be_forgotten_whole_or_by_a_filter() {
 }
 
 #[tokio::test]
-async fn an_embedder_that_fails_costs_neither_the_record_nor_the_recall() {
+async fn k3_an_embedder_that_fails_costs_neither_the_record_nor_the_recall() {
     for backend in Backend::all() {
         let embedder = Arc::new(FlakyEmbedder::default());
         let memory = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();
@@ -100,6 +100,26 @@ async fn an_embedder_that_fails_costs_neither_the_record_nor_the_recall() {
         assert_eq!(found.degraded[0].stage, "vector");
         assert!(found.degraded[0].reason.contains("out of order"), "{:?}", found.degraded);
         assert_eq!(memory.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 1, "it still waits");
+    }
+}
+
+#[tokio::test]
+async fn k15_vectors_that_were_made_elsewhere_are_taken_over_and_not_made_again() {
+    for backend in Backend::all() {
+        let embedder = Arc::new(FlakyEmbedder::default());
+        let memory = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();
+        let id = memory.remember(&lin(), "my cat is called Tuanzi").await.unwrap();
+        let vector = HashEmbedder::default().embed(&["a harbour at dusk"], Purpose::Document).await.unwrap().remove(0);
+        let known = vec![(id, vector.values().to_vec()), (RecordId::new(), vector.values().to_vec())];
+        assert_eq!(memory.adopt_vectors(&lin(), known).await.unwrap(), 1, "the other record is not there");
+        embedder.fail(true);
+        assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 0, "nothing is left to be embedded");
+        embedder.fail(false);
+        let query = RecallQuery::new("harbour dusk").with_arms(Arms::VectorOnly);
+        let found = memory.recall(&lin(), query).await.unwrap();
+        assert_eq!(found.hits[0].record.id, id, "it is found by the vector that it was given");
+        let error = memory.adopt_vectors(&lin(), vec![(id, vec![1.0; 3])]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DimensionMismatch);
     }
 }
 

@@ -101,7 +101,7 @@ fn filled(evidence: &MemoryEvidence) -> Vec<EvidenceSlot> {
 }
 
 #[tokio::test]
-async fn the_database_s_vectors_come_first_then_its_keywords_then_the_local_memory() {
+async fn e1_e2_the_database_s_vectors_come_first_then_its_keywords_then_the_local_memory() {
     use Answer::{Nothing, Something};
     let options = EvidenceOptions::default;
     let (evidence, _) =
@@ -132,7 +132,7 @@ async fn the_database_s_vectors_come_first_then_its_keywords_then_the_local_memo
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_database_that_fails_or_is_silent_leaves_its_slot_empty_and_says_why() {
+async fn e3_a_database_that_fails_or_is_silent_leaves_its_slot_empty_and_says_why() {
     for broken in [Answer::Failure, Answer::Silence] {
         let database = Database { vector: broken, keyword: broken, ..Database::default() };
         let (evidence, _) = gather(database, EvidenceOptions::default()).await;
@@ -151,7 +151,7 @@ async fn a_database_that_fails_or_is_silent_leaves_its_slot_empty_and_says_why()
 }
 
 #[tokio::test]
-async fn in_local_mode_or_without_a_database_only_the_local_memory_is_asked() {
+async fn e4_in_local_mode_or_without_a_database_only_the_local_memory_is_asked() {
     let mut options = EvidenceOptions::default();
     options.mode = EvidenceMode::Local;
     let (evidence, database) = gather(Database { vector: Answer::Something, ..Database::default() }, options).await;
@@ -189,7 +189,7 @@ async fn the_local_memory_goes_by_keywords_held_then_by_time_within_window_confi
 }
 
 #[test]
-fn keywords_are_trimmed_lowered_told_apart_and_five() {
+fn e5_keywords_are_trimmed_lowered_told_apart_and_five() {
     let query = EvidenceQuery::new().with_keywords([" ETF", "etf", "", "BTC", "降准", "SEC", "Fed", "CPI"]);
     assert_eq!(query.keywords(), ["etf", "btc", "降准", "sec", "fed"]);
 }

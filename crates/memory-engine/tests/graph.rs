@@ -48,7 +48,7 @@ fn story() -> Vec<Record> {
 }
 
 #[tokio::test]
-async fn what_lies_around_the_entities_of_a_question_is_found_though_it_shares_no_word() {
+async fn r8_what_lies_around_the_entities_of_a_question_is_found_though_it_shares_no_word() {
     for backend in Backend::all() {
         let memory =
             backend.builder().graph(Arc::new(RuleExtractor::default())).background(false).build().await.unwrap();
@@ -91,7 +91,7 @@ async fn without_a_graph_nothing_is_asked_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn facts_are_given_with_the_message_that_says_so() {
+async fn r8_facts_are_given_with_the_message_that_says_so() {
     let reply = r#"{"entities": [{"name": "沈砚", "type": "人物", "aliases": ["阿砚"]}, {"name": "青云门", "type": "org"}],
         "relations": [{"source": "阿砚", "relation": "弟子", "target": "青云门", "valid_from": "2026-01-02"},
                       {"source": "沈砚", "relation": "knows", "target": "nobody"}]}"#;

@@ -26,7 +26,7 @@ async fn empty(backend: &Backend) -> MemoryEngine {
 }
 
 #[tokio::test]
-async fn a_clear_question_is_answered_by_the_first_layer() {
+async fn m3_a_clear_question_is_answered_by_the_first_layer() {
     for backend in Backend::all() {
         let memory = empty(&backend).await;
         memory.remember(&lin(), "我对海鲜过敏").await.unwrap();
@@ -37,7 +37,7 @@ async fn a_clear_question_is_answered_by_the_first_layer() {
 }
 
 #[tokio::test]
-async fn a_weak_question_is_answered_with_its_dialogue_and_at_once_when_that_is_wanted() {
+async fn m3_m4_a_weak_question_is_answered_with_its_dialogue_and_at_once_when_that_is_wanted() {
     for backend in Backend::all() {
         let memory = empty(&backend).await;
         memory.remember(&lin(), "昨晚失眠了，凌晨三点才睡着").await.unwrap();
@@ -56,7 +56,7 @@ async fn a_weak_question_is_answered_with_its_dialogue_and_at_once_when_that_is_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contract_is_discarded() {
+async fn m3_a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contract_is_discarded() {
     let memory = empty(&Backend::all()[0]).await;
     memory.remember(&lin(), "昨晚失眠了，凌晨三点才睡着").await.unwrap();
     let ask = async |model: ScriptedModel| {
@@ -113,7 +113,7 @@ fn says<'a>(round: u64, scene: &'a str, text: &'a str) -> Message<'a> {
 }
 
 #[tokio::test]
-async fn each_rule_injects_what_its_document_says_and_no_rule_injects_nothing() {
+async fn k8_each_rule_injects_what_its_document_says_and_no_rule_injects_nothing() {
     for backend in Backend::all() {
         let injector = story(&backend).await;
         let inject = async |message: Message<'_>| injector.inject(&lin(), &message).await;

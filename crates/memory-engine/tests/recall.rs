@@ -31,7 +31,7 @@ async fn with_scenes(backend: &Backend) -> MemoryEngine {
 }
 
 #[tokio::test]
-async fn from_daily_life_plots_count_less_from_a_plot_only_plots_are_seen_and_from_meta_nothing() {
+async fn k5_from_daily_life_plots_count_less_from_a_plot_only_plots_are_seen_and_from_meta_nothing() {
     for backend in Backend::all() {
         let memory = with_scenes(&backend).await;
         let ask = async |scene: &str| {
@@ -68,7 +68,7 @@ async fn a_neighbour_from_a_scene_that_is_not_seen_stays_out() {
 }
 
 #[tokio::test]
-async fn any_word_of_a_group_finds_all_of_it_and_the_word_asked_for_counts_most() {
+async fn k2_any_word_of_a_group_finds_all_of_it_and_the_word_asked_for_counts_most() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         for text in ["克鲁格胸前有双头鹰", "Sebastian likes black tea", "the weather is fine"] {
@@ -142,7 +142,7 @@ async fn a_boost_brings_a_hit_forward_from_far_behind_the_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_embedder_that_hangs_costs_its_share_of_the_deadline_and_is_named() {
+async fn k7_an_embedder_that_hangs_costs_its_share_of_the_deadline_and_is_named() {
     let embedder = Arc::new(FlakyEmbedder::default());
     let memory =
         MemoryEngine::builder().in_memory().embedder(embedder.clone()).background(false).build().await.unwrap();
@@ -158,7 +158,7 @@ async fn an_embedder_that_hangs_costs_its_share_of_the_deadline_and_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_deadline_a_recall_gives_what_it_has_even_when_that_is_nothing() {
+async fn k7_at_the_deadline_a_recall_gives_what_it_has_even_when_that_is_nothing() {
     let embedder = Arc::new(FlakyEmbedder::default());
     let memory =
         MemoryEngine::builder().in_memory().embedder(embedder.clone()).background(false).build().await.unwrap();
@@ -170,7 +170,7 @@ async fn at_the_deadline_a_recall_gives_what_it_has_even_when_that_is_nothing() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reranker_that_hangs_or_fails_leaves_the_order_before_it() {
+async fn k6_a_reranker_that_hangs_or_fails_leaves_the_order_before_it() {
     for reranker in [SlowReranker::Hanging, SlowReranker::Failing, SlowReranker::Miscounting] {
         let builder = MemoryEngine::builder().in_memory().background(false);
         let memory = builder.reranker(Arc::new(reranker)).build().await.unwrap();

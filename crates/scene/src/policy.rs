@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn daily_prefers_daily_a_plot_sees_plots_and_meta_sees_nothing() {
+    fn k5_daily_prefers_daily_a_plot_sees_plots_and_meta_sees_nothing() {
         let policy = ScenePolicy::default();
         let daily = policy.weight(DAILY, Some(DAILY));
         assert!(daily > policy.weight(DAILY, Some(PLOT)) && policy.weight(DAILY, Some(PLOT)) > 0.0);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scene_that_is_not_named_sees_itself() {
+    fn k5_a_scene_that_is_not_named_sees_itself() {
         let policy = ScenePolicy::default();
         assert_eq!((policy.weight("study", Some("study")), policy.weight("study", Some(DAILY))), (1.0, 0.0));
         assert!(policy.recalls("study") && policy.weight(DAILY, Some("study")) > 0.0);

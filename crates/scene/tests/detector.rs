@@ -22,7 +22,7 @@ fn session(name: &str) -> Scope {
 }
 
 #[test]
-fn the_table_of_the_document_holds() {
+fn k1_the_table_of_the_document_holds() {
     let (detector, session) = (detector(), session("a"));
     for (text, scene) in [
         ("今天好累啊", DAILY),
@@ -36,7 +36,7 @@ fn the_table_of_the_document_holds() {
 }
 
 #[test]
-fn every_word_of_the_document_decides() {
+fn k1_every_word_of_the_document_decides() {
     let rules = SceneRules::default();
     for word in &rules.labels[0].words {
         assert_eq!(detector().detect(&session("a"), &format!("看看 {word} 吧")).scene, META, "{word}");
@@ -55,7 +55,7 @@ fn every_word_of_the_document_decides() {
 }
 
 #[test]
-fn a_plot_lasts_until_it_is_left() {
+fn k1_a_plot_lasts_until_it_is_left() {
     let (detector, session) = (detector(), session("a"));
     let entered = detector.detect(&session, "我们来演吧");
     assert_eq!(entered.changed, Some(SceneChange { from: DAILY.into(), to: PLOT.into() }));
@@ -68,7 +68,7 @@ fn a_plot_lasts_until_it_is_left() {
 }
 
 #[test]
-fn ordinary_sentences_are_no_triggers() {
+fn k1_ordinary_sentences_are_no_triggers() {
     let detector = detector();
     for text in [
         "你什么时候回来",
@@ -86,7 +86,7 @@ fn ordinary_sentences_are_no_triggers() {
 }
 
 #[test]
-fn width_case_and_script_do_not_matter() {
+fn k1_width_case_and_script_do_not_matter() {
     for (text, scene) in
         [("ＲＰ一下", PLOT), ("Let's rp", PLOT), ("來玩劇本吧", PLOT), ("ＴＥＳＴ", META), ("查api文档", META)]
     {
@@ -103,7 +103,7 @@ fn an_exit_word_beats_an_enter_word_of_the_same_scene() {
 }
 
 #[test]
-fn meta_beats_everything_and_moves_nothing() {
+fn k1_meta_beats_everything_and_moves_nothing() {
     let (detector, session) = (detector(), session("a"));
     assert_eq!(detector.detect(&session, "测试：来玩剧本").current, DAILY);
     detector.detect(&session, "来玩剧本");
@@ -152,7 +152,7 @@ fn of_too_many_sessions_the_one_silent_longest_is_forgotten() {
 }
 
 #[test]
-fn a_caller_may_add_scenes_and_labels() {
+fn k1_a_caller_may_add_scenes_and_labels() {
     let study = SceneRule { name: "study".into(), enter: vec!["开始学习".into()], exit: vec!["下课".into()] };
     let ad = LabelRule { name: "ad".into(), words: vec!["广告".into()] };
     let rules = SceneRules::default().with_scene(study).with_label(ad);

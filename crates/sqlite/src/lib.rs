@@ -3,6 +3,7 @@
 mod backlog;
 mod changes;
 mod checkup;
+mod chroma;
 mod connection;
 mod delete;
 mod derivations;
@@ -32,6 +33,7 @@ mod vectors;
 mod writer;
 
 pub use checkup::{checkup, namespaces};
+pub use chroma::{ChromaCollection, ChromaItem, ChromaReader};
 pub use migration::{MIGRATIONS_BY_NAME, SCHEMA, migrate_down, migrate_up, schema};
 pub use options::{Mismatch, SqliteOptions};
 pub use store::SqliteStore;

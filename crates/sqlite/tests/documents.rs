@@ -15,7 +15,7 @@ fn kept(scope: &Scope, kind: Kind, text: &str, metadata: Value) -> Record {
 }
 
 #[tokio::test]
-async fn the_tables_of_a_companion_are_read_under_the_names_of_its_document() {
+async fn a1_the_tables_of_a_companion_are_read_under_the_names_of_its_document() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let store = open(&path).await;

@@ -54,7 +54,7 @@ fn shown(records: &[Record], n: u32) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn contradictions_end_in_what_was_said_last() {
+fn m10_contradictions_end_in_what_was_said_last() {
     // What was said, day after day; what holds then; what held.
     type Case = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
     let table: &[Case] = &[

@@ -29,7 +29,7 @@ fn run(trigger: SummaryTrigger, turns: &[Record]) -> (Vec<Window>, usize) {
 }
 
 #[test]
-fn a_window_is_full_with_the_reply_of_its_last_round() {
+fn k11_a_window_is_full_with_the_reply_of_its_last_round() {
     let (closed, waiting) = run(SummaryTrigger::default(), &rounds(&[Some("daily"); 12]));
     assert_eq!(
         closed.iter().map(|w| (w.turns.len(), w.rounds, w.reason)).collect::<Vec<_>>(),
@@ -39,7 +39,7 @@ fn a_window_is_full_with_the_reply_of_its_last_round() {
 }
 
 #[test]
-fn a_switch_of_scene_closes_at_the_switch_and_a_label_does_not() {
+fn k11_a_switch_of_scene_closes_at_the_switch_and_a_label_does_not() {
     let (daily, plot, meta) = (Some("daily"), Some("plot"), Some("meta"));
     let (closed, waiting) = run(SummaryTrigger::default(), &rounds(&[daily, daily, meta, daily, plot, plot]));
     assert_eq!(closed.len(), 1);
@@ -67,7 +67,7 @@ fn a_profile_is_due_every_so_many_turns() {
 }
 
 #[test]
-fn a_topic_has_changed_when_several_turns_are_far_and_not_when_one_is() {
+fn k11_a_topic_has_changed_when_several_turns_are_far_and_not_when_one_is() {
     let topic = TopicDrift::default().with_patience(2).with_least_turns(3);
     let mut window = RollingWindow::new(SummaryTrigger::default().with_rounds(None).with_topic(Some(topic)));
     let vector = |angle: f32| [angle.cos(), angle.sin()];

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seed_holds_the_ten_groups_of_the_document() {
+    fn k2_the_seed_holds_the_ten_groups_of_the_document() {
         let groups = groups_from_toml(SEED).unwrap();
         assert_eq!(groups.len(), 10);
         let org = groups.iter().find(|group| group.term == "KSK").unwrap();

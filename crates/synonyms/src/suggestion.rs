@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_always_come_together_are_proposed_with_the_evidence() {
+    fn k18_words_that_always_come_together_are_proposed_with_the_evidence() {
         let found = suggest(&[], &[], &[]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].pair, WordPair::new("团子", "小白").unwrap());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_or_decided_is_not_proposed_again() {
+    fn k18_what_is_known_or_decided_is_not_proposed_again() {
         assert!(suggest(&[SynonymGroup::new("小白", ["团子"])], &[], &[]).is_empty());
         let pair = WordPair::new("团子", "小白").unwrap();
         assert!(suggest(&[], &[Verdict { pair, accepted: false }], &[]).is_empty());

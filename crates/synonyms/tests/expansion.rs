@@ -42,7 +42,7 @@ fn found(texts: &[&'static str], clauses: Vec<Clause>) -> Vec<&'static str> {
 }
 
 #[test]
-fn the_example_of_the_document_holds_in_both_directions() {
+fn k2_the_example_of_the_document_holds_in_both_directions() {
     let words = |question| seed().expand_terms(question);
     assert_eq!(words("Krueger的纹身"), ["Krueger", "Sebastian", "克鲁格", "K", "纹身", "双头鹰", "胸前"]);
     assert_eq!(words("双头鹰"), ["双头鹰", "纹身", "胸前"]);
@@ -53,7 +53,7 @@ fn the_example_of_the_document_holds_in_both_directions() {
 }
 
 #[test]
-fn every_word_of_every_group_finds_the_records_of_all_others() {
+fn k2_every_word_of_every_group_finds_the_records_of_all_others() {
     for group in groups_from_toml(SEED).unwrap() {
         for asked in group.words() {
             let clauses = expand(asked);
@@ -138,7 +138,7 @@ fn a_weight_of_zero_looks_for_no_synonym() {
 }
 
 #[test]
-fn a_shared_thesaurus_takes_in_changes_while_it_runs() {
+fn k2_a_shared_thesaurus_takes_in_changes_while_it_runs() {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(0)));
     let store = Arc::new(MemorySynonymStore::new());
     let shared = SharedThesaurus::new(store.clone(), Arc::new(TextAnalyzer), clock.clone());

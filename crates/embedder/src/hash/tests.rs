@@ -33,7 +33,7 @@ fn a_batch_that_is_too_large_or_holds_an_empty_text_is_refused() {
 
 proptest! {
     #[test]
-    fn every_text_has_a_vector_of_length_one_that_never_changes(text in "\\PC{0,40}[a-z\u{4e00}-\u{4f00}.!]") {
+    fn r13_every_text_has_a_vector_of_length_one_that_never_changes(text in "\\PC{0,40}[a-z\u{4e00}-\u{4f00}.!]") {
         let vector = embed(&text);
         let norm: f32 = vector.values().iter().map(|v| v * v).sum();
         prop_assert!((norm - 1.0).abs() < 1e-4);

@@ -4,7 +4,7 @@ use super::*;
 
 fn read(text: &str) -> Result<Parsed> {
     let scope = Scope::tenant_wide("default").unwrap();
-    parse(text, &Defaults { scope: &scope, zone: &TimeZone::UTC, clock: &SystemClock })
+    super::read(object(text)?, &Defaults { scope: &scope, zone: &TimeZone::UTC, clock: &SystemClock })
 }
 
 fn record(text: &str) -> Record {

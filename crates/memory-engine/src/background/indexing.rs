@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use memory_core::{Pending, Record, Result, Scope};
+use memory_core::{Done, Embedding, Job, Pending, Record, RecordId, Result, Scope};
 use memory_embedder::Purpose;
 use memory_keyword_store::KeywordEntry;
 use memory_vector_store::VectorEntry;
@@ -10,6 +10,30 @@ use memory_vector_store::VectorEntry;
 use crate::{MemoryEngine, spaces::Space};
 
 impl MemoryEngine {
+    /// Takes vectors over that were made elsewhere, in place of making them: for imports. The caller answers for it that this
+    /// engine's own model made them, and of the records' texts; nothing here can tell. Gives how many were taken; those of
+    /// records that are not within `scope` are passed over.
+    ///
+    /// # Errors
+    /// `DimensionMismatch` for a vector that cannot be this model's, `InvalidInput` for one that means nothing; the store's.
+    pub async fn adopt_vectors(&self, scope: &Scope, vectors: Vec<(RecordId, Vec<f32>)>) -> Result<u64> {
+        let ids: Vec<RecordId> = vectors.iter().map(|(id, _)| *id).collect();
+        let (mut entries, mut done) = (Vec::new(), Vec::new());
+        for (record, (_, vector)) in self.get_all(scope, &ids).await?.into_iter().zip(vectors) {
+            let Some(record) = record else { continue };
+            let embedding = Embedding::new(vector)?;
+            let (id, scope, revision) = (record.id, record.scope.clone(), record.revision);
+            done.push(Done { id, scope, job: Job::Embedding, revision, ticket: None });
+            entries.push(VectorEntry { record: Arc::new(record), embedding });
+        }
+        if entries.is_empty() {
+            return Ok(0);
+        }
+        self.vectors().upsert(scope, &entries).await?;
+        self.finish(&done).await?;
+        Ok(done.len() as u64)
+    }
+
     pub(super) async fn index_terms(&self, pending: &[Pending]) -> Result<()> {
         let records = records(pending);
         let terms = self.analyze_records(records.clone()).await?;

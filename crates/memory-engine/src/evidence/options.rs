@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_overrides_and_a_mistake_names_its_variable() {
+    fn e2_the_environment_overrides_and_a_mistake_names_its_variable() {
         let read = |pairs: &[(&str, &str)]| {
             let lookup = |name: &str| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
             EvidenceOptions::default().overridden("MEMORY_MATCH_THRESHOLD", "MEMORY_TIME_WINDOW_HOURS", lookup)

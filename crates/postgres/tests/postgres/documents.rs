@@ -62,7 +62,7 @@ async fn news(database: &Database) -> PgConnection {
     database.look().await
 }
 
-pub(crate) async fn events_are_searched_by_vector_as_the_document_says(database: &Database) {
+pub(crate) async fn e6_events_are_searched_by_vector_as_the_document_says(database: &Database) {
     let mut look = news(database).await;
     let near = "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector)";
     assert_eq!(given(&mut look, near).await, [(1, 1.0), (3, 0.995), (2, 0.9553)], "the usual window and confidence");
@@ -95,7 +95,7 @@ pub(crate) async fn events_are_searched_by_vector_as_the_document_says(database:
     assert_eq!(given(&mut look, other_space).await, [], "a vector of another length is near to nothing");
 }
 
-pub(crate) async fn events_are_searched_by_keywords_as_the_document_says(database: &Database) {
+pub(crate) async fn e6_events_are_searched_by_keywords_as_the_document_says(database: &Database) {
     let mut look = news(database).await;
     let both = "SELECT * FROM search_memory_events_keywords(ARRAY['etf', 'SEC'])";
     assert_eq!(given(&mut look, both).await, [(1, 1.0), (5, 0.5), (6, 0.5)], "in any case, the translation first");
@@ -108,7 +108,7 @@ pub(crate) async fn events_are_searched_by_keywords_as_the_document_says(databas
     assert_eq!(given(&mut look, other).await, [(7, 1.0)]);
 }
 
-pub(crate) async fn records_are_read_under_the_names_of_the_documents(database: &Database) {
+pub(crate) async fn a1_k14_records_are_read_under_the_names_of_the_documents(database: &Database) {
     let store = database.open().await;
     let mut said = turn(&lin().with_session("s").unwrap(), "我喜欢爬山");
     (said.scene, said.topic, said.role) = (Some("plot".into()), Some("hobby".into()), Some(Role::USER));
@@ -174,7 +174,7 @@ pub(crate) async fn records_are_read_under_the_names_of_the_documents(database: 
     assert_eq!(one(times).await, "2026-02-25 06:13:20.123456+00,1969-12-31 23:59:59.999999+00,t,t");
 }
 
-pub(crate) async fn synonyms_have_a_table(database: &Database) {
+pub(crate) async fn k2_k14_synonyms_have_a_table(database: &Database) {
     let store = database.open().await;
     RecordStore::put(&store, &lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
     let mut look = database.look().await;

@@ -47,7 +47,7 @@ fn main() {
         numbers_in_metadata_compare_as_they_do_in_memory,
     ));
     trials.extend(sentences!(url, migration:
-        up_data_down_up,
+        k14_up_data_down_up,
         going_back_before_generations_keeps_the_vectors_that_serve,
         many_who_open_a_new_database_at_once_find_one_schema,
         a_newer_schema_is_refused,
@@ -64,10 +64,10 @@ fn main() {
     ));
     trials.extend(sentences!(programs, catalogue: every_statement_names_its_namespace));
     trials.extend(sentences!(url, documents:
-        events_are_searched_by_vector_as_the_document_says,
-        events_are_searched_by_keywords_as_the_document_says,
-        records_are_read_under_the_names_of_the_documents,
-        synonyms_have_a_table,
+        e6_events_are_searched_by_vector_as_the_document_says,
+        e6_events_are_searched_by_keywords_as_the_document_says,
+        a1_k14_records_are_read_under_the_names_of_the_documents,
+        k2_k14_synonyms_have_a_table,
     ));
     trials.extend(sentences!(url, sharing:
         each_sees_what_the_other_has_written_and_deleted,

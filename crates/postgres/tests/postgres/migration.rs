@@ -18,7 +18,7 @@ async fn catalogue(database: &Database) -> Vec<String> {
     sqlx::query_scalar(sql).bind(&database.schema).fetch_all(&mut database.look().await).await.unwrap()
 }
 
-pub(crate) async fn up_data_down_up(database: &Database) {
+pub(crate) async fn k14_up_data_down_up(database: &Database) {
     for partitions in [0, 3] {
         let options = database.options().with_partitions(partitions);
         assert_eq!(migrate_up(&database.url, &options).await.unwrap(), 0);

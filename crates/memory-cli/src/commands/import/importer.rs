@@ -1,0 +1,232 @@
+//! Brings turns into an engine, batch by batch.
+
+use std::{collections::BTreeMap, io::BufRead};
+
+use anyhow::{Context, Result, bail, ensure};
+use jiff::tz::TimeZone;
+use memory_engine::{
+    ContentHash, Job, Lag, MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, Tombstone, Written,
+};
+use serde::Serialize;
+
+use super::{
+    json_lines,
+    rehearsal::Rehearsal,
+    row::{Row, Said},
+};
+use crate::line::{self, Defaults, Line};
+
+/// How many turns are committed together.
+const BATCH: usize = 500;
+/// How many bad rows are told one by one.
+const TOLD: u64 = 20;
+
+/// What an import did, or would do.
+#[derive(Debug, Default, Clone, Serialize)]
+pub(crate) struct Report {
+    /// New records.
+    pub(crate) added: u64,
+    /// Records that were replaced.
+    pub(crate) updated: u64,
+    /// Lines whose record was there already.
+    pub(crate) unchanged: u64,
+    /// Of these, lines that say something else than what is stored under their id.
+    pub(crate) different: u64,
+    /// Lines that were forgotten earlier and stay away.
+    pub(crate) forgotten: u64,
+    /// Tombstones taken in.
+    pub(crate) tombstones: u64,
+    /// Vectors taken over in place of making them.
+    pub(crate) vectors: u64,
+    /// Records that still wait for their vectors.
+    pub(crate) waiting: u64,
+    /// How long it took from a record's write to its vector, where there were any.
+    pub(crate) vector_lag: Option<Lag>,
+    /// Rows in which there is nothing to remember.
+    pub(crate) passed_over: u64,
+    /// Lines that could not be read.
+    pub(crate) bad_lines: u64,
+    /// The first of them.
+    pub(crate) errors: Vec<String>,
+}
+
+/// Brings the rows of a source into an engine.
+#[derive(Debug)]
+pub(crate) struct Importer<'a> {
+    engine: &'a MemoryEngine,
+    scope: &'a Scope,
+    zone: &'a TimeZone,
+    pub(super) mode: PutMode,
+    pub(super) strict: bool,
+    pub(super) keep_vectors: bool,
+    /// Where it is only tried out.
+    pub(super) rehearsal: Option<Rehearsal>,
+    /// How often each line without an id has been seen.
+    repeated: BTreeMap<[u8; 32], u64>,
+    pub(crate) report: Report,
+}
+
+/// What is committed together.
+#[derive(Debug, Default)]
+struct Batch {
+    records: Vec<Record>,
+    tombstones: Vec<Tombstone>,
+    vectors: BTreeMap<RecordId, Vec<f32>>,
+}
+
+impl<'a> Importer<'a> {
+    pub(crate) fn new(engine: &'a MemoryEngine, scope: &'a Scope, zone: &'a TimeZone) -> Self {
+        Self {
+            engine,
+            scope,
+            zone,
+            mode: PutMode::IfAbsent,
+            strict: false,
+            keep_vectors: false,
+            rehearsal: None,
+            repeated: BTreeMap::new(),
+            report: Report::default(),
+        }
+    }
+
+    /// Reads JSON Lines to their end. `progress` is told how many bytes a line took, and 0 after each commit.
+    pub(crate) async fn read(&mut self, input: impl BufRead, progress: impl FnMut(&Report, u64)) -> Result<()> {
+        self.take(json_lines::turns(input), progress).await
+    }
+
+    /// The same for the rows of any source.
+    pub(crate) async fn take(
+        &mut self,
+        rows: impl Iterator<Item = Result<Row>>,
+        mut progress: impl FnMut(&Report, u64),
+    ) -> Result<()> {
+        let mut batch = Batch::default();
+        for row in rows {
+            let row = row?;
+            let turns = row.turns.and_then(|turns| {
+                turns.into_iter().map(|said| self.parse(said, row.number)).collect::<Result<Vec<_>>>()
+            });
+            match turns {
+                Ok(turns) if turns.is_empty() => self.report.passed_over += 1,
+                Ok(turns) => {
+                    for (line, vector) in turns {
+                        self.check_vector(vector.as_deref()).with_context(|| row.place.clone())?;
+                        batch.push(line, vector);
+                    }
+                }
+                Err(e) if self.strict => {
+                    self.commit(&mut batch).await?;
+                    let so_far = match self.rehearsal {
+                        Some(_) => "",
+                        None => "; what stands before it was imported, nothing after it",
+                    };
+                    bail!("{}: {e:#}{so_far}", row.place);
+                }
+                Err(e) => self.bad(&row.place, &e),
+            }
+            progress(&self.report, row.bytes);
+            if batch.records.len() + batch.tombstones.len() >= BATCH {
+                self.commit(&mut batch).await?;
+                progress(&self.report, 0);
+            }
+        }
+        self.commit(&mut batch).await?;
+        progress(&self.report, 0);
+        Ok(())
+    }
+
+    fn bad(&mut self, place: &str, error: &anyhow::Error) {
+        self.report.bad_lines += 1;
+        if self.report.bad_lines <= TOLD {
+            self.report.errors.push(format!("{place}: {error:#}"));
+        }
+    }
+
+    fn check_vector(&self, vector: Option<&[f32]>) -> Result<()> {
+        let (Some(vector), space) = (vector.filter(|_| self.keep_vectors), self.engine.embedder().space()) else {
+            return Ok(());
+        };
+        ensure!(
+            vector.len() == space.dimensions,
+            "its vector has {} dimensions, and those of {space} have {}; name the model that made it with --embedder, or leave \
+             --keep-vectors out",
+            vector.len(),
+            space.dimensions
+        );
+        Ok(())
+    }
+
+    fn parse(&mut self, said: Said, number: u64) -> Result<(Line, Option<Vec<f32>>)> {
+        let Said { keys, seed, vector } = said;
+        let parsed = line::read(keys, &Defaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
+        let Line::Record(mut record) = parsed.line else { return Ok((parsed.line, None)) };
+        self.engine.check(&record)?;
+        // Turns of one time stand in the order of the file, also when a line between them is mended later. What was exported
+        // has the place that it had: a number of ours would show it to branches that it does not belong to.
+        if !parsed.is_exported {
+            record.source.sequence.get_or_insert(i64::try_from(number)?);
+        }
+        if !parsed.has_id {
+            record.id = self.id_of_content(&record, &seed);
+        }
+        Ok((Line::Record(record), vector.filter(|_| self.keep_vectors)))
+    }
+
+    /// The id of a line that names none: the same for the same line of the same file, however often it is imported.
+    fn id_of_content(&mut self, record: &Record, text: &str) -> RecordId {
+        let hash = *blake3::hash(text.as_bytes()).as_bytes();
+        let seen = self.repeated.entry(hash).or_insert(0);
+        *seen += 1;
+        RecordId::named(&record.scope, &format!("line {} {seen}", blake3::Hash::from_bytes(hash).to_hex()))
+    }
+
+    async fn commit(&mut self, batch: &mut Batch) -> Result<()> {
+        let Batch { records, tombstones, mut vectors } = std::mem::take(batch);
+        if let Some(rehearsal) = &mut self.rehearsal {
+            self.report.tombstones += tombstones.len() as u64;
+            return rehearsal.play(self.engine, self.mode, records, &mut self.report).await;
+        }
+        let tenant = Scope::tenant_wide(self.scope.tenant())?;
+        if !records.is_empty() {
+            let said: Vec<(Scope, ContentHash)> = records.iter().map(|r| (r.scope.clone(), r.content_hash())).collect();
+            let written = self.engine.store(&tenant, records, self.mode).await?;
+            for (written, (scope, hash)) in written.iter().zip(said) {
+                self.count(written);
+                if written.outcome == Outcome::Unchanged {
+                    let stored = self.engine.get(&scope, written.id).await?;
+                    self.report.different += u64::from(stored.is_none_or(|stored| stored.content_hash() != hash));
+                }
+            }
+            let waiting = written.iter().filter(|written| written.pending.contains(&Job::Embedding));
+            let known = waiting.filter_map(|written| Some((written.id, vectors.remove(&written.id)?))).collect();
+            self.report.vectors += self.engine.adopt_vectors(&tenant, known).await?;
+        }
+        if !tombstones.is_empty() {
+            self.report.tombstones += self.engine.bury(&tenant, &tombstones).await?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, written: &Written) {
+        *match written.outcome {
+            Outcome::Created => &mut self.report.added,
+            Outcome::Updated => &mut self.report.updated,
+            Outcome::Unchanged => &mut self.report.unchanged,
+            Outcome::Barred(_) => &mut self.report.forgotten,
+        } += 1;
+    }
+}
+
+impl Batch {
+    fn push(&mut self, line: Line, vector: Option<Vec<f32>>) {
+        match line {
+            Line::Record(record) => {
+                if let Some(vector) = vector {
+                    self.vectors.insert(record.id, vector);
+                }
+                self.records.push(*record);
+            }
+            Line::Tombstone(tombstone) => self.tombstones.push(tombstone),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Imports of what other programs have kept (K15): Chroma, the gateway's tables, SillyTavern, mem0.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod desk;
+
+use std::{fs, path::PathBuf};
+
+use desk::Desk;
+use serde_json::Value;
+
+fn fixture(name: &str) -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name).to_str().unwrap().to_owned()
+}
+
+/// The report of an import of a fixture, and whether everything in it was good.
+fn import(desk: &Desk, format: &str, name: &str, more: &[&str]) -> (Value, String) {
+    let ran = desk.run(&[&["import", &fixture(name), "--format", format, "--json"], more].concat());
+    let report = ran.stdout.lines().last().unwrap_or_else(|| panic!("{ran:?}"));
+    (serde_json::from_str(report).unwrap_or_else(|_| panic!("{ran:?}")), ran.stderr)
+}
+
+fn exported(desk: &Desk) -> Vec<Value> {
+    desk.run(&["export"]).ok().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn counts(report: &Value) -> [u64; 4] {
+    ["added", "unchanged", "passed_over", "bad_lines"].map(|key| report[key].as_u64().unwrap())
+}
+
+/// The first hit of a question of Lin's.
+fn first(desk: &Desk, question: &str) -> Value {
+    desk.run(&["search", question, "--user", "lin", "--json"]).json()["hits"][0]["record"].clone()
+}
+
+#[test]
+fn k15_a_chroma_directory_of_either_version_is_imported_once_and_found() {
+    for version in ["chroma/0.5", "chroma/1.5"] {
+        let desk = Desk::new();
+        let (report, told) = import(&desk, "chroma", version, &[]);
+        assert_eq!(counts(&report), [6, 0, 0, 1], "{version}: {told}");
+        assert!(told.contains("collection summaries, item bare: it has no document"), "{told}");
+        assert_eq!(counts(&import(&desk, "chroma", version, &[]).0), [0, 6, 0, 1], "again");
+
+        let allergy = first(&desk, "海鲜过敏");
+        assert_eq!(allergy["text"], "我对海鲜过敏，虾也不行", "{version}: as it was last");
+        assert_eq!(allergy["scope"]["session"], "monday");
+        assert_eq!(
+            (&allergy["scene"], &allergy["kind"], &allergy["role"]),
+            (&"daily".into(), &"turn".into(), &"user".into())
+        );
+        assert_eq!(allergy["occurred_at"], "2026-02-16T12:00:00Z");
+        assert_eq!(allergy["metadata"]["collection"], "conversations");
+        assert_eq!(first(&desk, "hike in the mountains")["kind"], "summary");
+        let of_mem0 = desk.run(&["search", "tea", "--user", "mo", "--json"]).json();
+        let of_mem0 = &of_mem0["hits"][0]["record"];
+        assert_eq!(
+            (&of_mem0["text"], &of_mem0["id"]),
+            (&"Likes green tea".into(), &"0192aaaa-0000-7000-8000-000000000001".into())
+        );
+        let all = exported(&desk);
+        assert!(
+            all.iter().all(|line| !line["text"].as_str().unwrap().contains("删除")),
+            "{version}: what was deleted there"
+        );
+    }
+}
+
+#[test]
+fn k15_one_collection_can_be_chosen_and_foreign_vectors_are_refused() {
+    let desk = Desk::new();
+    let chroma = fixture("chroma/1.5");
+    let base = ["import", chroma.as_str(), "--format", "chroma"];
+    let run = |more: &[&str]| desk.run(&[&base[..], more].concat());
+    run(&["--collection", "nothing"]).refused(&["no collection 'nothing'", "conversations, summaries"]);
+    run(&["--keep-vectors", "--embedder", "hash"]).refused(&["item t1", "4 dimensions", "--embedder"]);
+    assert_eq!(desk.stats()["records"], 0, "nothing was taken by halves");
+    assert!(run(&["--collection", "conversations"]).ok().contains("3 turns added"));
+    desk.run(&["import", &fixture("chroma"), "--format", "chroma"]).refused(&["no chroma.sqlite3", "PersistentClient"]);
+    desk.run(&["import", &fixture("mem0/server.json"), "--collection", "x"]).refused(&["--format chroma"]);
+    desk.run(&["import", &chroma]).refused(&["is a directory", "--format"]);
+}
+
+#[test]
+fn k15_the_rows_of_a_dump_become_turns_and_summaries() {
+    let desk = Desk::new();
+    let (report, told) = import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]);
+    assert_eq!(counts(&report), [5, 0, 0, 2], "{told}");
+    assert!(
+        told.contains("line 6: it has no text") && told.contains("line 7: it has 14 cells, the first line 12"),
+        "{told}"
+    );
+    let (report, told) = import(&desk, "csv", "tables/summaries.jsonl", &["--user", "lin"]);
+    assert_eq!((counts(&report), told.as_str()), ([2, 0, 0, 0], ""));
+    assert_eq!(counts(&import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]).0), [0, 5, 0, 2]);
+
+    let all = exported(&desk);
+    let texts: Vec<&str> = all.iter().map(|line| line["text"].as_str().unwrap()).collect();
+    let expected = [
+        "今天好累啊",
+        "抱抱你，早点睡",
+        "来玩剧本吧！\n你演 \"Krueger\"",
+        "*看着你* 好。",
+        "My interview has moved to Friday",
+        "Dream 累了，Krueger 安慰了她；两人开始玩剧本。",
+        "The interview is on Friday now.",
+    ];
+    assert_eq!(texts, expected, "in the order of the rows");
+    assert_eq!((&all[2]["round"], &all[2]["scene"], &all[2]["role"]), (&2.into(), &"plot".into(), &"user".into()));
+    assert_eq!(all[2]["entities"], serde_json::json!(["Krueger", "new york"]));
+    assert_eq!(all[2]["time"], "2026-02-18T13:05:00Z");
+    assert_eq!((&all[5]["kind"], &all[5]["metadata"]["end_round"]), (&"summary".into(), &5.into()));
+    desk.run(&["import", &fixture("chroma/make.py"), "--format", "csv"]).refused(&["user_msg"]);
+}
+
+#[test]
+fn k15_chats_of_sillytavern_keep_speakers_times_and_chats_apart() {
+    let desk = Desk::new();
+    let (report, told) = import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]);
+    assert_eq!(counts(&report), [8, 0, 2, 0], "{told}");
+    assert_eq!(
+        counts(&import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]).0),
+        [0, 8, 2, 0]
+    );
+    let all = exported(&desk);
+    let of = |text: &str| all.iter().find(|line| line["text"].as_str().unwrap().contains(text)).unwrap();
+    let reply = of("mushrooms");
+    assert_eq!(
+        (&reply["agent"], &reply["speaker"], &reply["role"]),
+        (&"Seraphina".into(), &"Seraphina".into(), &"assistant".into())
+    );
+    assert_eq!(reply["session"], "Seraphina - 2026-02-16@20h00m00s000ms");
+    assert_eq!(
+        reply["metadata"],
+        serde_json::json!({"swipes": 2, "model": "deepseek-chat"}),
+        "and not what it thought"
+    );
+    assert_eq!((&of("雾")["role"], &of("雾")["time"]), (&"system".into(), &"2026-02-16T12:07:00Z".into()));
+    assert_eq!(
+        (&of("tower")["metadata"]["hidden"], &of("tower")["time"]),
+        (&true.into(), &"2026-02-16T12:08:00.5Z".into())
+    );
+    let key = of("brass key");
+    assert_eq!(
+        (&key["session"], key.get("agent"), &key["speaker"]),
+        (&"group".into(), None, &"Anna".into()),
+        "a group has no one agent"
+    );
+    assert_eq!(first(&desk, "虾汤")["text"], "我对海鲜过敏，请别给我虾汤");
+
+    // Another swipe is the same message with other words.
+    let chat = fs::read_to_string(fixture("sillytavern/Seraphina - 2026-02-16@20h00m00s000ms.jsonl")).unwrap();
+    let swiped = chat.replace(
+        "\"send_date\":\"2026-02-16T12:05:00.000Z\",\"mes\":\"Then I will cook mushrooms instead of shrimp.\"",
+        "\"send_date\":\"2026-02-16T12:06:00.000Z\",\"mes\":\"Then I will bake bread.\"",
+    );
+    assert_ne!(swiped, chat);
+    let file = desk.write("Seraphina - 2026-02-16@20h00m00s000ms.jsonl", swiped);
+    let again = desk.run(&[
+        "import",
+        file.to_str().unwrap(),
+        "--format",
+        "sillytavern",
+        "--user",
+        "lin",
+        "--timezone",
+        "+08:00",
+        "--update",
+        "--json",
+    ]);
+    let report: Value = serde_json::from_str(again.ok().lines().last().unwrap()).unwrap();
+    assert_eq!((&report["updated"], &report["added"]), (&1.into(), &0.into()));
+    let nameless = desk.write("nameless.jsonl", "{\"text\":\"x\"}\n");
+    desk.run(&["import", nameless.to_str().unwrap(), "--format", "sillytavern"]).refused(&["line 1 is no header"]);
+}
+
+#[test]
+fn k15_exports_of_mem0_in_both_dialects_are_one_store() {
+    let desk = Desk::new();
+    let (report, told) = import(&desk, "mem0", "mem0/server.json", &[]);
+    assert_eq!(counts(&report), [2, 0, 0, 1]);
+    assert!(told.contains("line 5: it has no \"memory\""), "{told}");
+    let (report, told) = import(&desk, "mem0", "mem0/platform.json", &[]);
+    assert_eq!((counts(&report), told.as_str()), ([1, 1, 0, 0], ""), "a memory keeps its id");
+    let all = exported(&desk);
+    assert_eq!(all[0]["id"], "3f1c1c9e-6b7f-4d5e-9a43-0c8c5b1f2a01");
+    assert_eq!((&all[0]["time"], &all[0]["agent"]), (&"2026-02-16T12:00:00Z".into(), &"kai".into()));
+    assert_eq!((&all[2]["tags"][0], &all[2]["metadata"]["mem0.expires"]), (&"work".into(), &"2026-02-28".into()));
+    assert_eq!(first(&desk, "茶还是咖啡")["text"], "喜欢绿茶，不喜欢咖啡");
+}
+
+#[test]
+fn k15_a_dry_run_counts_shows_and_writes_nothing() {
+    let desk = Desk::new();
+    let (report, told) = import(&desk, "chroma", "chroma/1.5", &["--dry-run"]);
+    assert_eq!(counts(&report), [6, 0, 0, 1]);
+    assert!(told.contains("item bare"), "{told}");
+    assert_eq!(report["dry_run"]["users"], serde_json::json!(["lin", "mo"]));
+    assert_eq!(report["dry_run"]["kinds"]["summary"]["count"], 2);
+    assert!(!desk.path("memory.db").exists(), "it does not even make the file");
+
+    import(&desk, "chroma", "chroma/1.5", &["--collection", "summaries"]);
+    desk.run(&["forget", "s1", "--user", "lin", "--yes"]).ok();
+    let before = fs::read(desk.path("memory.db")).unwrap();
+    let (report, _) = import(&desk, "chroma", "chroma/1.5", &["--dry-run"]);
+    assert_eq!((counts(&report), &report["forgotten"]), ([3, 2, 0, 1], &1.into()));
+    assert_eq!(fs::read(desk.path("memory.db")).unwrap(), before);
+    let shown = desk.run(&["import", &fixture("chroma/1.5"), "--format", "chroma", "--dry-run"]);
+    assert!(
+        shown.stdout.contains("3 turns would be added") && shown.stdout.contains("nothing was written"),
+        "{shown:?}"
+    );
+    assert!(shown.stdout.contains("写在最后的一条"), "{shown:?}");
+    // What it says comes true.
+    let (real, _) = import(&desk, "chroma", "chroma/1.5", &[]);
+    assert_eq!((counts(&real), &real["forgotten"]), ([3, 2, 0, 1], &1.into()));
+}

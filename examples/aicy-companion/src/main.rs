@@ -1,0 +1,132 @@
+//! A chat with Aicy in the terminal, which goes on where it was.
+
+mod bundled;
+mod shown;
+
+use std::{
+    env,
+    io::{BufRead, Write},
+    sync::Arc,
+};
+
+use anyhow::{Context, Result};
+use bundled::BundledModel;
+use clap::Parser;
+use futures::TryStreamExt;
+use memory_engine::{
+    Database, Forget, Kind, MemoryEngine, RecordId, ScanQuery, Scope,
+    companion::{ChatProfiles, Companion, Pack, TurnPiece},
+    context::BpeTokens,
+    http_models::{HttpChatModel, HttpClient, HttpOptions, Preset},
+    llm::ChatModel,
+};
+
+/// Talk with Aicy. Runs without a key: a bundled script answers.
+///
+/// CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and the like, another model in
+/// CHAT_MODEL) has a real model answer.
+#[derive(Parser)]
+struct Args {
+    /// Where everything is kept: a file, or postgres://USER:PASSWORD@HOST/DATABASE
+    #[arg(long, env = "AICY_DB", hide_env_values = true, default_value = "aicy.db")]
+    db: String,
+    /// Who talks with her
+    #[arg(long, short, default_value = "me")]
+    user: String,
+    /// Another companion: a folder with a pack.toml
+    #[arg(long, value_name = "FOLDER")]
+    pack: Option<String>,
+}
+
+const HELP: &str = "/memory 她记得的 · /context [消息] 会传给模型的上下文 · /forget 词 忘掉说过这个词的话 · /forget all 全部忘掉 · /quit";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let args = Args::parse();
+    let database = if Database::is_address(&args.db) { Database::postgres(&args.db) } else { Database::file(&args.db) };
+    let engine = MemoryEngine::builder().database(database).build().await?;
+    let pack = match &args.pack {
+        Some(folder) => Pack::open(folder)?,
+        None => Pack::example()?,
+    };
+    let (name, scope) = (pack.name.clone(), Scope::user(&args.user)?);
+    let real = real_model()?;
+    let model = real.clone().map_or_else(|| Ok(Arc::new(BundledModel::new()?) as Arc<dyn ChatModel>), anyhow::Ok)?;
+    let mut aicy = Companion::new(engine.clone(), model, pack).with_counter(Arc::new(BpeTokens));
+    if let Some(model) = real {
+        aicy = aicy.with_profiles(Arc::new(ChatProfiles::new(model)));
+    }
+
+    aicy.settle(&scope).await?;
+    let state = aicy.state(&scope).await?;
+    match state.last_active_at {
+        None => println!("{name} 还不认识 {}。\n{HELP}", args.user),
+        Some(at) => {
+            println!("{name} 还记得 {}：{} 条消息，上次是 {}。", args.user, state.total_messages, shown::time(at))
+        }
+    }
+    println!("{}", shown::bar(&aicy, &state));
+    for line in std::io::stdin().lock().lines() {
+        let line = line.context("the terminal cannot be read")?;
+        match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
+            ("", _) => {}
+            ("/quit", _) => break,
+            ("/memory", _) => print!("{}", shown::memory(&engine, &aicy, &scope).await?),
+            ("/context", message) => print!("{}", shown::context(&aicy.context(&scope, message).await?)),
+            ("/forget", "") => println!("{HELP}"),
+            ("/forget", "all") => {
+                println!("忘掉了 {} 条，从头认识。", engine.forget(&scope, Forget::Everything).await?)
+            }
+            ("/forget", word) => println!("忘掉了 {} 条。", forget(&engine, &scope, word).await?),
+            (command, _) if command.starts_with('/') => println!("{HELP}"),
+            // What fails is told, and the next message can be said: this one is stored.
+            _ => match say(&aicy, &scope, line.trim(), &name).await {
+                Ok(()) => {}
+                Err(e) => println!("\n（{name} 没有回答：{e:#}）"),
+            },
+        }
+    }
+    // Whatever still waits for its vector.
+    engine.drain(&scope, |_| ()).await?;
+    Ok(())
+}
+
+/// One turn, shown while it comes.
+async fn say(aicy: &Companion, scope: &Scope, message: &str, name: &str) -> Result<()> {
+    print!("{name}：");
+    let mut reply = aicy.stream(scope, message).await?;
+    while let Some(piece) = reply.try_next().await? {
+        match piece {
+            TurnPiece::Text(text) => print!("{text}"),
+            TurnPiece::Done(reply) => println!("\n{}", shown::after(aicy, &reply)),
+            _ => {}
+        }
+        std::io::stdout().flush()?;
+    }
+    Ok(())
+}
+
+/// Forgets every turn that holds a word, with what was made from it: key moments, profiles, vectors.
+async fn forget(engine: &MemoryEngine, scope: &Scope, word: &str) -> Result<u64> {
+    let (mut ids, mut query, word): (Vec<RecordId>, _, _) = (Vec::new(), ScanQuery::newest(500), word.to_lowercase());
+    loop {
+        let page = engine.scan(scope, &query).await?;
+        let said = page.records.iter().filter(|r| r.kind == Kind::TURN && r.text.to_lowercase().contains(&word));
+        ids.extend(said.map(|record| record.id));
+        query.after = page.next;
+        if query.after.is_none() {
+            break;
+        }
+    }
+    if ids.is_empty() { Ok(0) } else { Ok(engine.forget(scope, ids).await?) }
+}
+
+/// The service that the environment names.
+fn real_model() -> Result<Option<Arc<dyn ChatModel>>> {
+    let Ok(service) = env::var("CHAT_SERVICE") else { return Ok(None) };
+    let service: Preset = service.parse().context("CHAT_SERVICE")?;
+    let mut options = service.chat().unwrap_or_default();
+    options.model = env::var("CHAT_MODEL").unwrap_or(options.model);
+    let client = HttpClient::new(HttpOptions::default())?;
+    Ok(Some(Arc::new(HttpChatModel::new(client, service.endpoint()?, options)?)))
+}

@@ -1,0 +1,77 @@
+//! What is shown beside the conversation.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use memory_engine::{
+    MemoryEngine, ScanQuery, Scope, Timestamp,
+    companion::{Companion, CompanionState, TurnReply},
+    context::BuiltContext,
+};
+
+const BAR: i32 = 20;
+
+/// The day and the time, in the user's zone of the document.
+pub(crate) fn time(at: Timestamp) -> String {
+    let text = at.after(std::time::Duration::from_secs(8 * 3600)).to_string();
+    text.get(..16).unwrap_or(&text).replace('T', " ")
+}
+
+/// How far affection has come in its stage.
+pub(crate) fn bar(aicy: &Companion, state: &CompanionState) -> String {
+    let (affection, stages) = (state.bond.affection, &aicy.pack().stages);
+    let (chapter, stage) = stages.at(affection);
+    let next = stages.all().iter().map(|stage| stage.from).find(|from| *from > affection).unwrap_or(10_000);
+    let filled = (affection - stage.from) * BAR / (next - stage.from).max(1);
+    let bar: String = (0..BAR).map(|n| if n < filled { '█' } else { '░' }).collect();
+    format!("♥ {bar} {affection}/{next} · 第{chapter}章 {} · 连续 {} 天", stage.name, state.bond.consecutive_days)
+}
+
+/// What came of a turn.
+pub(crate) fn after(aicy: &Companion, reply: &TurnReply) -> String {
+    let mut text = bar(aicy, &reply.state);
+    for change in &reply.changes {
+        let _ = write!(text, " · {:+} {}", change.delta, change.reason);
+    }
+    if let Some(moment) = &reply.key_moment {
+        let rule = aicy.pack().moments.iter().find(|rule| rule.id == *moment);
+        let _ = write!(text, "\n★ 关键时刻：{}", rule.map_or(moment.as_str(), |rule| rule.name.as_str()));
+    }
+    for degraded in &reply.degraded {
+        let _ = write!(text, "\n（{}: {}）", degraded.stage, degraded.reason);
+    }
+    text
+}
+
+/// Key moments, the profile, and the latest lines of the log of affection.
+pub(crate) async fn memory(engine: &MemoryEngine, aicy: &Companion, scope: &Scope) -> Result<String> {
+    let state = aicy.state(scope).await?;
+    let mut text = format!("{} 条消息\n【关键时刻】\n", state.total_messages);
+    for moment in engine.get_all(scope, &state.key_moments).await?.into_iter().flatten() {
+        let name = moment.metadata.get("moment_name").and_then(|name| name.as_str()).unwrap_or_default();
+        let _ = writeln!(text, "[{name} - {}]\n{}", time(moment.occurred_at), moment.text);
+    }
+    text.push_str("【用户画像】\n");
+    if let Some(profile) = state.profile {
+        let profile = engine.get(scope, profile).await?;
+        let _ = writeln!(text, "{}", profile.map(|record| record.text).unwrap_or_default());
+    }
+    text.push_str("【好感度日志】\n");
+    let page = engine.scan(scope, &ScanQuery::newest(100)).await?;
+    for line in page.records.iter().filter(|record| record.kind.as_str() == "ledger/affection").take(5) {
+        let of = |key: &str| line.metadata.get(key).and_then(|value| value.as_i64()).unwrap_or_default();
+        let (delta, before, after) = (of("delta"), of("before_value"), of("after_value"));
+        let _ = writeln!(text, "{} {delta:+} {before} → {after} {}", time(line.occurred_at), line.text);
+    }
+    Ok(text)
+}
+
+/// What each layer takes of the context.
+pub(crate) fn context(built: &BuiltContext) -> String {
+    let mut text = format!("{} / {} tokens ({})\n", built.tokens, built.limit, built.counter);
+    for layer in &built.layers {
+        let room = layer.budget + layer.flowed;
+        let _ = writeln!(text, "{:<14} {:>5} / {room}", layer.name, layer.tokens);
+    }
+    text
+}

@@ -1,0 +1,92 @@
+//! The two layers. Both answer in the same form, with evidence or without.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::Result;
+use memory_engine::{
+    evidence::MemoryEvidence,
+    llm::{ChatModel, ChatRequest, Message, OutputSchema, structured},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// `market.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    min_confidence: f64,
+    white_list: Vec<String>,
+    fresh: Vec<String>,
+    weak: f64,
+    names: BTreeMap<String, Vec<String>>,
+    words: BTreeMap<String, Vec<String>>,
+}
+
+/// What either layer says.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Signal {
+    pub(crate) event_type: String,
+    /// Codes, with commas between them; `NONE` without one.
+    pub(crate) asset: String,
+    pub(crate) summary: String,
+    pub(crate) confidence: f64,
+}
+
+pub(crate) const FAST: &str =
+    "你是市场快讯分析员。判断 event_type、asset（资产码，逗号分隔，没有则 NONE）、summary、confidence。";
+/// The last sentence is the one line that evidence adds.
+pub(crate) const DEEP: &str = "你是市场深度分析员。复核快讯的初判，输出同样的字段。\
+    如提供 memory_evidence（优先 Supabase，无则本地），请仅在其能增强结论时引用；若为空则忽略。";
+
+pub(crate) struct Analyst {
+    pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) config: Config,
+}
+
+impl Analyst {
+    /// The first layer: a first judgement.
+    pub(crate) async fn fast(&self, flash: &str) -> Result<Signal> {
+        self.ask(FAST, flash.to_owned()).await
+    }
+
+    /// Whether a flash is worth the second layer.
+    pub(crate) fn goes_deeper(&self, signal: &Signal) -> bool {
+        signal.confidence >= self.config.min_confidence && self.config.white_list.contains(&signal.event_type)
+    }
+
+    /// Keywords and asset codes for the memory: never a part of the output.
+    pub(crate) fn derive(&self, flash: &str, signal: &Signal) -> (Vec<String>, Vec<String>) {
+        let text = flash.to_lowercase();
+        let codes: Vec<String> = signal.asset.split(',').map(|code| code.trim().to_owned()).collect();
+        let names = codes.iter().filter_map(|code| self.config.names.get(code));
+        let words = names.chain(self.config.words.get(&signal.event_type)).flatten();
+        let keywords = words.filter(|word| text.contains(word.as_str())).cloned().collect();
+        (keywords, codes.into_iter().filter(|code| code != "NONE").collect())
+    }
+
+    /// The web is searched only when memory has nothing, or little, and the latest matters.
+    pub(crate) fn may_search_the_web(&self, signal: &Signal, evidence: &MemoryEvidence) -> bool {
+        let best = evidence.all().map(|piece| piece.match_score).fold(0.0, f64::max);
+        self.config.fresh.contains(&signal.event_type) && best < self.config.weak
+    }
+
+    /// The second layer, with what the memory has.
+    pub(crate) async fn deep(&self, flash: &str, fast: &Signal, memory: &MemoryEvidence, web: bool) -> Result<Signal> {
+        let tools = if web { vec!["search_web"] } else { Vec::new() };
+        let context = json!({ "memory_evidence": memory });
+        let asked = json!({ "flash": flash, "signal": fast, "additional_context": context, "tools": tools });
+        self.ask(DEEP, asked.to_string()).await
+    }
+
+    async fn ask(&self, system: &str, asked: String) -> Result<Signal> {
+        let (text, number) = (json!({ "type": "string" }), json!({ "type": "number" }));
+        let schema = json!({
+            "type": "object", "additionalProperties": false, "required": ["event_type", "asset", "summary", "confidence"],
+            "properties": { "event_type": text, "asset": text, "summary": text, "confidence": number },
+        });
+        let request = ChatRequest::new([Message::system(system), Message::user(asked)]);
+        Ok(structured::ask::<Signal>(&*self.model, request.with_output(OutputSchema::new("signal", schema)))
+            .await?
+            .value)
+    }
+}

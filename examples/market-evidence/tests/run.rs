@@ -1,0 +1,125 @@
+//! The example as a process, without a key.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::process::Command;
+
+use memory_engine::{
+    EmbeddingSpace,
+    postgres::{PostgresOptions, migrate_down},
+};
+
+/// What it prints, and what it logs.
+fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_market-evidence"));
+    for variable in
+        ["CHAT_SERVICE", "EMBEDDING_SERVICE", "SUPABASE_URL", "SUPABASE_SERVICE_KEY", "MEMORY_BACKEND", "MARKET_DB"]
+    {
+        command.env_remove(variable);
+    }
+    for proxy in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env_remove(proxy);
+    }
+    let output = command.args(arguments).envs(variables.iter().copied()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let (shown, logged) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{shown}{logged}");
+    (shown, logged)
+}
+
+/// The part of one flash.
+fn about<'s>(shown: &'s str, flash: &str) -> &'s str {
+    shown.split("▶ ").find(|part| part.starts_with(flash)).unwrap_or_else(|| panic!("{flash} is not in: {shown}"))
+}
+
+fn holds(part: &str, words: &[&str]) {
+    for word in words {
+        assert!(part.contains(word), "'{word}' is not in: {part}");
+    }
+}
+
+#[test]
+fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
+    let (shown, logged) = run(&["--stand-in"], &[]);
+    let near = about(&shown, "SEC approves");
+    holds(
+        near,
+        &[
+            "fast   regulation · ETH · 0.90",
+            "supabase_vector 1.00",
+            "SEC approves spot Ethereum ETF staking, the",
+            "web    closed",
+        ],
+    );
+    assert!(
+        !near.contains("local_keyword") && !near.contains("supabase_keyword"),
+        "vectors first, and no more: {near}"
+    );
+    holds(about(&shown, "美联储"), &["supabase_keyword", "降息 25 个基点", "\"event_type\":\"policy\""]);
+    let by_desk = about(&shown, "狗狗币停机");
+    holds(by_desk, &["交易台笔记：狗狗币停机期间"]);
+    let unknown = about(&shown, "Undersea cable");
+    holds(unknown, &["memory nothing", "web    open"]);
+    let rumour = about(&shown, "网传腾讯");
+    assert!(rumour.contains("deep   not asked") && !rumour.contains("memory "), "{rumour}");
+    // The output is of one form, with evidence and without.
+    let deep = |part: &str| {
+        let line = part.lines().find_map(|line| line.trim().strip_prefix("deep   {")).unwrap().to_owned();
+        line.split("\":").filter_map(|piece| piece.rsplit('"').next().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(deep(near).len(), deep(unknown).len());
+    // E7: a line for what was found, and for where it went on.
+    holds(
+        &logged,
+        &[
+            "Supabase 向量检索命中",
+            "阈值=0.85",
+            "Supabase 向量检索返回空结果，降级 (dims=1536",
+            "Supabase 关键词检索命中",
+        ],
+    );
+    assert!(!logged.contains("sb_secret"), "{logged}");
+}
+
+#[test]
+fn e4_without_a_database_the_local_memory_answers() {
+    let (shown, logged) = run(&[], &[]);
+    holds(about(&shown, "SEC approves"), &["local_keyword", "Ethereum ETF staking"]);
+    assert!(!shown.contains("supabase_"), "{shown}");
+    holds(&logged, &["本地关键词检索命中"]);
+    let (shown, _) = run(&["--stand-in"], &[("MEMORY_BACKEND", "local")]);
+    assert!(!shown.contains("supabase_") && shown.contains("local_keyword"), "{shown}");
+}
+
+#[test]
+fn e3_a_database_that_is_not_there_only_empties_its_slots() {
+    let (shown, logged) = run(&[], &[("SUPABASE_URL", "http://127.0.0.1:9"), ("SUPABASE_SERVICE_KEY", "sb_secret_x1")]);
+    holds(about(&shown, "美联储"), &["local_keyword", "deep   {"]);
+    holds(&logged, &["Supabase 向量检索失败，降级"]);
+    assert!(!logged.contains("sb_secret_x1"), "{logged}");
+}
+
+#[test]
+fn e2_the_environment_sets_threshold_window_and_count() {
+    let (shown, _) = run(&["--stand-in"], &[("MEMORY_MATCH_COUNT", "1"), ("MEMORY_MATCH_THRESHOLD", "0.2")]);
+    let flash = about(&shown, "美联储");
+    assert_eq!(flash.matches("supabase_vector").count(), 1, "{flash}");
+    let (shown, _) = run(&[], &[("MEMORY_TIME_WINDOW_HOURS", "1")]);
+    holds(about(&shown, "SEC approves"), &["memory nothing"]);
+}
+
+#[test]
+fn e6_a_postgres_of_one_s_own_is_asked_by_its_functions() {
+    let Some(url) = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty()) else {
+        let required = std::env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
+        assert!(!required.contains("postgres"), "postgres is required, and DATABASE_URL names no server");
+        return;
+    };
+    let schema = format!("market_{}", std::process::id());
+    let (shown, logged) = run(&["--db", &url, "--schema", &schema], &[]);
+    holds(about(&shown, "SEC approves"), &["supabase_vector 1.00", "SEC approves spot Ethereum ETF staking, the"]);
+    holds(about(&shown, "美联储"), &["supabase_keyword"]);
+    assert!(!logged.contains("postgres://"), "{logged}");
+    let options = PostgresOptions::new(EmbeddingSpace::cosine("", 1), "").with_schema(schema);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(migrate_down(&url, &options, 0)).unwrap();
+}
