@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use memory_core::{
-    Barred, Basis, Decision, Job, Outcome, Record, RecordId, Scope, Terms, Timestamp, Tombstone, Write, Written,
+    Barred, Basis, Decision, Embedding, Job, Outcome, Record, RecordId, Scope, Terms, Timestamp, Tombstone, Write,
+    Written,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
@@ -59,7 +60,12 @@ fn put_one(
         Basis::check(*basis, source.map(|source| source.revision))?;
     }
     let (id, mut pending) = (write.record.id, write.pending());
-    pending.retain(|job| *job != Job::Keywords || write.terms.is_none());
+    pending.retain(|job| match job {
+        Job::Keywords => write.terms.is_none(),
+        Job::Embedding => write.embedding.is_none(),
+        Job::Chunks | Job::Metadata | Job::Facts | Job::Graph | Job::Summary => true,
+    });
+    let derived = Derived { terms: write.terms, embedding: write.embedding, pending };
     let old = records::named(connection, place.namespace, id)?;
     let written = |outcome, revision, pending| (Written::new(id, outcome, revision, pending), false);
     Ok(match Decision::of(write.mode, write.record, old.as_ref().map(|old| &old.record))? {
@@ -69,8 +75,8 @@ fn put_one(
             None => {
                 let row = records::insert(connection, place, &record)?;
                 derivations::note(connection, place.namespace, row, &record)?;
-                index(connection, row, place, &record, write.terms.as_ref(), &pending)?;
-                written(Outcome::Created, record.revision, pending)
+                index(connection, row, place, &record, &derived)?;
+                written(Outcome::Created, record.revision, derived.pending)
             }
         },
         Decision::Replace { record, reindex: true, .. }
@@ -90,8 +96,8 @@ fn put_one(
             let pending = match old {
                 Some(old) if reindex => {
                     remove_derived(connection, old.row, place, &record.scope)?;
-                    index(connection, old.row, place, &record, write.terms.as_ref(), &pending)?;
-                    pending
+                    index(connection, old.row, place, &record, &derived)?;
+                    derived.pending
                 }
                 _ => Vec::new(),
             };
@@ -130,19 +136,24 @@ fn bars_content(connection: &Connection, place: Place, record: &Record) -> Resul
     Ok(withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, withdrawn)))
 }
 
+/// What is made of a record: what is there already, and what is still to be done.
+struct Derived {
+    terms: Option<Terms>,
+    embedding: Option<Embedding>,
+    pending: Vec<Job>,
+}
+
 /// Takes a record into the indexes as far as that can be done now, and queues it for the rest.
-fn index(
-    connection: &Connection,
-    row: i64,
-    place: Place,
-    record: &Record,
-    terms: Option<&Terms>,
-    pending: &[Job],
-) -> Result<(), Failure> {
-    if let Some(terms) = terms.filter(|_| record.is_indexed()) {
-        keywords::insert(connection, row, record.id, place, &record.scope, terms)?;
+fn index(connection: &Connection, row: i64, place: Place, record: &Record, derived: &Derived) -> Result<(), Failure> {
+    if record.is_indexed() {
+        if let Some(terms) = &derived.terms {
+            keywords::insert(connection, row, record.id, place, &record.scope, terms)?;
+        }
+        if let Some(embedding) = &derived.embedding {
+            vectors::insert(connection, row, record.id, place, embedding)?;
+        }
     }
-    for job in pending {
+    for job in &derived.pending {
         backlog::enqueue(connection, row, *job)?;
     }
     Ok(())

@@ -19,11 +19,16 @@ use crate::{
 impl RecordStore for SqliteStore {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
         writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
+        let space = self.embedding_space();
+        writes.iter().flat_map(|write| &write.embedding).try_for_each(|embedding| space.check("put", embedding))?;
         let (origin, now) = (self.origin(), self.clock().now());
         let residue = |(_, replaced): &(_, bool)| if *replaced { Residue::Replaced } else { Residue::None };
         let put = self.write("put", residue, move |connection| {
             if writes.iter().any(|write| write.terms.is_some()) {
                 origin.check(connection, Index::Keywords, "put")?;
+            }
+            if writes.iter().any(|write| write.embedding.is_some()) {
+                origin.check(connection, Index::Embedding, "put")?;
             }
             put::put(connection, writes, now)
         });

@@ -23,7 +23,14 @@ pub(crate) fn upsert(connection: &Connection, entries: &[VectorEntry]) -> Result
     changes::forget_old(connection)
 }
 
-fn insert(connection: &Connection, row: i64, id: RecordId, place: Place, embedding: &Embedding) -> Result<(), Failure> {
+/// Keeps the vector of a record, in place of an earlier one.
+pub(crate) fn insert(
+    connection: &Connection,
+    row: i64,
+    id: RecordId,
+    place: Place,
+    embedding: &Embedding,
+) -> Result<(), Failure> {
     let vector: Vec<u8> = embedding.values().iter().flat_map(|value| value.to_le_bytes()).collect();
     connection
         .prepare_cached("INSERT OR REPLACE INTO vectors (record, id, scope, vector) VALUES (?1, ?2, ?3, ?4)")?
