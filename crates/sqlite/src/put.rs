@@ -99,6 +99,10 @@ fn put_one(
                     index(connection, old.row, place, &record, &derived)?;
                     derived.pending
                 }
+                Some(old) if old.record.occurred_at != record.occurred_at => {
+                    changes::note(connection, old.row)?;
+                    Vec::new()
+                }
                 _ => Vec::new(),
             };
             (Written::new(id, Outcome::Updated, record.revision, pending), withdraw)

@@ -206,9 +206,10 @@ impl VectorStore for SqliteStore {
         self.embedding_space().check("vector search", &query.embedding)?;
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let (scope, query, origin, index) = (scope.clone(), query.clone(), self.origin(), self.vectors());
+        let directory = self.directory();
         self.read("vector search", move |connection| {
             origin.check(connection, Index::Embedding, "vector search")?;
-            index.search(connection, &scope, &query)
+            index.search(connection, &directory, &scope, &query)
         })
         .await
     }

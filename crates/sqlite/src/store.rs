@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     connection,
+    directory::Directory,
     failure::Failure,
     keyword_index::KeywordIndex,
     migration,
@@ -38,6 +39,7 @@ pub struct SqliteStore {
     space: EmbeddingSpace,
     clock: Arc<dyn Clock>,
     origin: Origin,
+    directory: Arc<Directory>,
     keywords: Arc<KeywordIndex>,
     vectors: Arc<VectorIndex>,
     queues: Mutex<Option<Queues>>,
@@ -97,6 +99,7 @@ impl SqliteStore {
         first_failure(&mut readiness).await?;
         Ok(Self {
             path,
+            directory: Arc::default(),
             keywords: Arc::default(),
             vectors: Arc::new(VectorIndex::new(options.space.clone())),
             space: options.space,
@@ -144,6 +147,10 @@ impl SqliteStore {
 
     pub(crate) fn origin(&self) -> Origin {
         self.origin.clone()
+    }
+
+    pub(crate) fn directory(&self) -> Arc<Directory> {
+        Arc::clone(&self.directory)
     }
 
     pub(crate) fn keywords(&self) -> Arc<KeywordIndex> {

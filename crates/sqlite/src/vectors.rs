@@ -71,18 +71,23 @@ pub(crate) struct StoredVector {
     pub(crate) row: i64,
     pub(crate) id: RecordId,
     pub(crate) scope: i64,
+    /// When its record occurred.
+    pub(crate) occurred_at: i64,
     pub(crate) embedding: Embedding,
 }
 
 /// Gives every vector.
 pub(crate) fn all(connection: &Connection, take: impl FnMut(StoredVector)) -> Result<(), Failure> {
-    each(connection, "SELECT record, id, scope, vector FROM vectors", 0, take)
+    let sql = "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
+        FROM vectors v CROSS JOIN records r ON r.record = v.record";
+    each(connection, sql, 0, take)
 }
 
 /// Gives the vectors that have changed after `change` and are still there.
 pub(crate) fn since(connection: &Connection, change: i64, take: impl FnMut(StoredVector)) -> Result<(), Failure> {
-    let sql = "SELECT v.record, v.id, v.scope, v.vector
-        FROM (SELECT DISTINCT record FROM changes WHERE change > ?1) c CROSS JOIN vectors v ON v.record = c.record";
+    let sql = "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
+        FROM (SELECT DISTINCT record FROM changes WHERE change > ?1) c CROSS JOIN vectors v ON v.record = c.record
+        CROSS JOIN records r ON r.record = v.record";
     each(connection, sql, change, take)
 }
 
@@ -93,7 +98,8 @@ fn each(connection: &Connection, sql: &str, change: i64, mut take: impl FnMut(St
         let bytes = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
         let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         let embedding = Embedding::new(values).map_err(|_| Failure::corrupt("a vector"))?;
-        take(StoredVector { row: row.get(0)?, id: RecordId::from_bytes(row.get(1)?), scope: row.get(2)?, embedding });
+        let id = RecordId::from_bytes(row.get(1)?);
+        take(StoredVector { row: row.get(0)?, id, scope: row.get(2)?, occurred_at: row.get(4)?, embedding });
     }
     Ok(())
 }
