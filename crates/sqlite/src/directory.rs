@@ -42,7 +42,8 @@ impl Directory {
             Some(namespace) => known.namespaces.get(&namespace),
             None => known.tenants.get(&reach.tenant),
         };
-        let wanted: Vec<(usize, &str)> = reach.below().iter().map(|(name, value)| (place(name), value.as_str())).collect();
+        let wanted: Vec<(usize, &str)> =
+            reach.below().iter().map(|(name, value)| (place(name), value.as_str())).collect();
         let addresses = places.into_iter().flatten().map(|place| &known.addresses[*place as usize]);
         let is_covered = |address: &&Address| wanted.iter().all(|(place, name)| &*address.below[*place] == *name);
         Ok(addresses.filter(is_covered).map(|address| address.scope).collect())

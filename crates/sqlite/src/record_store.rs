@@ -164,9 +164,10 @@ impl KeywordStore for SqliteStore {
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let (scope, query, origin, index) = (scope.clone(), query.clone(), self.origin(), self.keywords());
+        let directory = self.directory();
         self.read("keyword search", move |connection| {
             origin.check(connection, Index::Keywords, "keyword search")?;
-            keyword_search::search(connection, &index, &scope, &query)
+            keyword_search::search(connection, &index, &directory, &scope, &query)
         })
         .await
     }

@@ -39,12 +39,7 @@ struct Loaded {
 
 impl Loaded {
     fn empty(space: &EmbeddingSpace) -> Self {
-        Self {
-            index: FlatIndex::new(space),
-            homes: FxHashMap::default(),
-            timeline: Timeline::default(),
-            seen: None,
-        }
+        Self { index: FlatIndex::new(space), homes: FxHashMap::default(), timeline: Timeline::default(), seen: None }
     }
 
     fn forget(&mut self, row: i64) {
