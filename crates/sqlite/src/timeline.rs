@@ -31,6 +31,10 @@ impl Timeline {
         if self.order.len() - self.sorted <= FRESH && self.order.len() <= 2 * self.times.len() + FRESH {
             return;
         }
+        self.sort();
+    }
+
+    fn sort(&mut self) {
         self.order.retain(|(time, row)| self.times.get(row) == Some(time));
         // Mostly sorted already, which this sort makes use of.
         self.order.sort();
@@ -124,8 +128,7 @@ mod tests {
                     }
                 }
                 if settle {
-                    timeline.order.sort();
-                    timeline.sorted = timeline.order.len();
+                    timeline.sort();
                 }
                 timeline.settle();
             }
