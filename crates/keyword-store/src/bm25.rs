@@ -84,12 +84,16 @@ impl Bm25 {
     }
 
     /// What the length of a record does to its gains.
-    pub(crate) fn norm(&self, length: u32) -> f64 {
+    fn norm(&self, length: u32) -> f64 {
         self.k1 * (1.0 - self.b + self.b * f64::from(length) / self.pivot)
     }
 
-    /// What a record gains by a clause of this rarity that it holds so often.
-    pub(crate) fn gain(&self, rarity: f64, frequency: f64, norm: f64) -> f64 {
+    /// What a record of this length gains by a clause of this rarity that it holds so often; nothing, when it does not.
+    pub(crate) fn gain_of(&self, rarity: f64, frequency: f64, length: u32) -> f64 {
+        if frequency > 0.0 { self.gain(rarity, frequency, self.norm(length)) } else { 0.0 }
+    }
+
+    fn gain(&self, rarity: f64, frequency: f64, norm: f64) -> f64 {
         rarity * frequency * (self.k1 + 1.0) / (frequency + norm)
     }
 }

@@ -27,12 +27,12 @@ struct Posting {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Document<G> {
-    id: RecordId,
-    number: i64,
-    group: G,
-    length: u32,
-    live: bool,
+pub(crate) struct Document<G> {
+    pub(crate) id: RecordId,
+    pub(crate) number: i64,
+    pub(crate) group: G,
+    pub(crate) length: u32,
+    pub(crate) live: bool,
 }
 
 /// How few documents are not worth clearing away.
@@ -72,16 +72,46 @@ impl<G: Copy + Eq + Hash> Postings<G> {
 
     /// Removes a document; whether it was there.
     pub fn remove(&mut self, number: i64) -> bool {
-        let Some(slot) = self.slots.remove(&number) else { return false };
+        self.remove_and_tell(number).is_some()
+    }
+
+    /// Removes a document, and tells the group that it belonged to.
+    pub(crate) fn remove_and_tell(&mut self, number: i64) -> Option<G> {
+        let slot = self.slots.remove(&number)?;
         let document = &mut self.documents[slot as usize];
         document.live = false;
-        if let Some(size) = self.sizes.get_mut(&document.group) {
+        let group = document.group;
+        if let Some(size) = self.sizes.get_mut(&group) {
             *size -= 1;
         }
         if self.documents.len() - self.slots.len() > self.slots.len() + FEW {
             self.clear_away();
         }
-        true
+        Some(group)
+    }
+
+    /// How many slots there are, those of removed documents included.
+    pub(crate) fn slots(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub(crate) fn document(&self, slot: u32) -> &Document<G> {
+        &self.documents[slot as usize]
+    }
+
+    /// The documents that are left, and for each posting of theirs the term's hash, the document's place among them and the
+    /// count. There must not be more than 65,536.
+    pub(crate) fn packed(&self) -> (Vec<Document<G>>, Vec<(u64, u16, u32)>) {
+        let mut moved = vec![None; self.documents.len()];
+        let mut next = 0..;
+        for (old, _) in self.documents.iter().enumerate().filter(|(_, document)| document.live) {
+            moved[old] = next.next();
+        }
+        let documents = self.documents.iter().filter(|document| document.live).copied().collect();
+        let postings = self.terms.iter().flat_map(|(term, postings)| postings.iter().map(|posting| (*term, posting)));
+        let postings =
+            postings.filter_map(|(term, posting)| Some((term, moved[posting.slot as usize]?, posting.count)));
+        (documents, postings.collect())
     }
 
     /// How many documents it holds.
@@ -125,7 +155,7 @@ impl<G: Copy + Eq + Hash> Postings<G> {
     }
 
     /// For each clause, the documents of these groups that hold a term of it, with how often they hold it.
-    fn matches(&self, clauses: &[Clause], groups: Option<&FxHashSet<G>>) -> Vec<Vec<(u32, f64)>> {
+    pub(crate) fn matches(&self, clauses: &[Clause], groups: Option<&FxHashSet<G>>) -> Vec<Vec<(u32, f64)>> {
         let reached = |slot: u32| {
             let document = &self.documents[slot as usize];
             document.live && groups.is_none_or(|groups| groups.contains(&document.group))
@@ -174,8 +204,7 @@ pub fn find<G: Copy + Eq + Hash, E>(
     for (part, lists) in parts.iter().zip(matches) {
         for (list, rarity) in lists.into_iter().zip(&rarity.each) {
             for (slot, frequency) in list {
-                let norm = ranking.norm(part.documents[slot as usize].length);
-                sums.add(slot, if frequency > 0.0 { ranking.gain(*rarity, frequency, norm) } else { 0.0 });
+                sums.add(slot, ranking.gain_of(*rarity, frequency, part.documents[slot as usize].length));
             }
         }
         found.extend(sums.drain().map(|(slot, gains)| {
@@ -196,11 +225,11 @@ pub fn find<G: Copy + Eq + Hash, E>(
 }
 
 /// Ordered so that the better one is greater.
-#[derive(PartialEq, Eq)]
-struct Found {
-    score: Score,
-    id: RecordId,
-    number: i64,
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) score: Score,
+    pub(crate) id: RecordId,
+    pub(crate) number: i64,
 }
 
 impl Ord for Found {
@@ -217,7 +246,7 @@ impl PartialOrd for Found {
 
 /// A sum for each slot that something was added to.
 #[derive(Debug)]
-struct Sums {
+pub(crate) struct Sums {
     values: Vec<f64>,
     touched: Vec<u32>,
 }
@@ -226,7 +255,7 @@ struct Sums {
 const UNTOUCHED: f64 = f64::NEG_INFINITY;
 
 impl Sums {
-    fn new(slots: usize) -> Self {
+    pub(crate) fn new(slots: usize) -> Self {
         Self { values: vec![UNTOUCHED; slots], touched: Vec::new() }
     }
 
@@ -236,7 +265,7 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, slot: u32, value: f64) {
+    pub(crate) fn add(&mut self, slot: u32, value: f64) {
         let sum = &mut self.values[slot as usize];
         if *sum == UNTOUCHED {
             *sum = 0.0;
@@ -245,14 +274,23 @@ impl Sums {
         *sum += value;
     }
 
+    /// The sum that `nth` of them reach; `None`, when there are not so many.
+    pub(crate) fn nth_best(&self, nth: usize) -> Option<f64> {
+        if nth == 0 || self.touched.len() < nth {
+            return None;
+        }
+        let mut sums: Vec<f64> = self.touched.iter().map(|slot| self.values[*slot as usize]).collect();
+        Some(*sums.select_nth_unstable_by(nth - 1, |a, b| b.total_cmp(a)).1)
+    }
+
     /// Gives the sums and forgets them.
-    fn drain(&mut self) -> impl Iterator<Item = (u32, f64)> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u32, f64)> {
         let values = &mut self.values;
         self.touched.drain(..).map(move |slot| (slot, std::mem::replace(&mut values[slot as usize], UNTOUCHED)))
     }
 }
 
-fn hash(term: &str) -> u64 {
+pub(crate) fn hash(term: &str) -> u64 {
     xxh3_64(term.as_bytes())
 }
 

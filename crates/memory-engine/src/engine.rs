@@ -12,7 +12,7 @@ use memory_reranker::Reranker;
 use memory_scene::ScenePolicy;
 use memory_summarizer::is_said;
 use memory_synonyms::SharedThesaurus;
-use memory_vector_store::VectorStore;
+use memory_vector_store::{VectorEntry, VectorStore};
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
@@ -170,17 +170,41 @@ impl MemoryEngine {
         self.write(scope, records.into_iter().map(write).collect()).await
     }
 
+    /// As [`store`](Self::store), for callers who have the records' vectors already: made by the engine's embedder, or by
+    /// whatever else makes vectors of its space. On SQLite they are in the same transaction; when this returns, the records
+    /// are found by their vectors, too.
+    ///
+    /// # Errors
+    /// As [`store`](Self::store), and `DimensionMismatch` for a vector of another space.
+    pub async fn store_embedded(
+        &self,
+        scope: &Scope,
+        records: Vec<(Record, Embedding)>,
+        mode: PutMode,
+    ) -> Result<Vec<Written>> {
+        let space = self.embedder().space();
+        records.iter().try_for_each(|(_, embedding)| space.check("store", embedding))?;
+        let write = |(record, embedding): (Record, Embedding)| Write {
+            jobs: self.jobs_for(&record),
+            embedding: Some(embedding),
+            ..Write::new(record, mode)
+        };
+        self.write(scope, records.into_iter().map(write).collect()).await
+    }
+
     /// Writes records with their terms, and has the background do the rest.
     pub(crate) async fn write(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
         writes.iter().try_for_each(|write| self.check(&write.record))?;
         let shared: Vec<Arc<Record>> = writes.iter().map(|write| Arc::new(write.record.clone())).collect();
         let terms = self.analyze_records(shared.clone()).await?;
-        let entries: Vec<(Arc<Record>, Terms)> = shared.into_iter().zip(terms.clone()).collect();
+        let entries: Vec<(Arc<Record>, Terms)> = shared.iter().cloned().zip(terms.clone()).collect();
+        let embeddings: Vec<Option<Embedding>> = writes.iter().map(|write| write.embedding.clone()).collect();
         for (write, terms) in writes.iter_mut().zip(terms) {
             write.terms = Some(terms);
         }
         let written = self.records().put(scope, writes).await?;
         self.index_keywords(scope, entries, &written).await?;
+        self.index_embeddings(scope, shared, embeddings, &written).await?;
         if written.iter().any(|w| !w.pending.is_empty() || !w.withdrawn.is_empty()) {
             self.wake();
         }
@@ -230,6 +254,42 @@ impl MemoryEngine {
             self.finish(&done).await?;
         }
         Ok(())
+    }
+
+    /// Brings the vector store up to date where the record store does not keep it in the same transaction.
+    async fn index_embeddings(
+        &self,
+        scope: &Scope,
+        records: Vec<Arc<Record>>,
+        embeddings: Vec<Option<Embedding>>,
+        written: &[Written],
+    ) -> Result<()> {
+        let pending = records.into_iter().zip(embeddings).zip(written);
+        let (entries, done): (Vec<_>, Vec<_>) = pending
+            .filter(|(_, written)| written.pending.contains(&Job::Embedding))
+            .filter_map(|((record, embedding), written)| {
+                let mut record = Record::clone(&record);
+                // A store that keeps its records beside its vectors takes none of a record as it was before.
+                record.revision = written.revision;
+                let (id, scope, revision) = (record.id, record.scope.clone(), record.revision);
+                let done = Done { id, scope, job: Job::Embedding, revision, ticket: None };
+                Some((VectorEntry { record: Arc::new(record), embedding: embedding? }, done))
+            })
+            .unzip();
+        if entries.is_empty() || !self.makes_what_serves().await? {
+            return Ok(());
+        }
+        self.vectors().upsert(scope, &entries).await?;
+        self.finish(&done).await
+    }
+
+    /// Whether the vectors of this engine's embedder are those that searches go by: others wait for whoever makes those.
+    pub(crate) async fn makes_what_serves(&self) -> Result<bool> {
+        match self.spaces().working_on(Job::Embedding).await {
+            Ok(space) => Ok(space.is_some_and(|space| space.embedder.space() == self.embedder().space())),
+            Err(e) if e.kind() == ErrorKind::SchemaMismatch => Ok(false),
+            Err(e) => Err(e),
+        }
     }
 
     /// Takes what was done off the backlog, and out of the indexes again where its record has been deleted or taken back

@@ -33,6 +33,39 @@ async fn k4_what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_v
 }
 
 #[tokio::test]
+async fn a_record_that_brings_its_vector_along_is_found_by_it_at_once() {
+    use memory_engine::{Arms, Embedder, Embedding, Purpose};
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        let texts = ["我对海鲜过敏", "the brass key is under the stove"];
+        let vectors = memory.embedder().embed(&texts, Purpose::Document).await.unwrap();
+        let record = |text: &str| Record::new(lin(), Kind::NOTE, text, &SystemClock);
+        let pairs: Vec<_> = texts.iter().map(|text| record(text)).zip(vectors).collect();
+        let ids: Vec<RecordId> = pairs.iter().map(|(record, _)| record.id).collect();
+        memory.store_embedded(&lin(), pairs.clone(), PutMode::Create).await.unwrap();
+        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty(), "nothing is left for the background");
+        for (id, question) in ids.iter().zip(["海鲜过敏", "brasskey stove"]) {
+            let asked = RecallQuery::new(question).with_arms(Arms::VectorOnly);
+            assert_eq!(memory.recall(&lin(), asked).await.unwrap().hits[0].record.id, *id);
+        }
+        // Said again, it stays as it is; with another text it takes along the vector of that.
+        memory.store_embedded(&lin(), pairs.clone(), PutMode::Upsert).await.unwrap();
+        let mut other = pairs[0].0.clone();
+        other.text = "jazz records in the attic".into();
+        let vector = memory.embedder().embed(&[&other.text], Purpose::Document).await.unwrap().remove(0);
+        memory.store_embedded(&lin(), vec![(other, vector)], PutMode::Upsert).await.unwrap();
+        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
+        let asked = RecallQuery::new("jazzrecords attic").with_arms(Arms::VectorOnly);
+        assert_eq!(memory.recall(&lin(), asked).await.unwrap().hits[0].record.id, ids[0]);
+
+        let short = vec![(record("too short a vector"), Embedding::new(vec![1.0]).unwrap())];
+        let refused = memory.store_embedded(&lin(), short, PutMode::Create).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::DimensionMismatch);
+        assert_eq!(memory.stats(&lin()).await.unwrap().records, 2);
+    }
+}
+
+#[tokio::test]
 async fn the_background_indexes_without_being_asked() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();

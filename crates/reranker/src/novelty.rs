@@ -25,6 +25,9 @@ impl Novelty {
 
     /// Which of the texts seen so far this one repeats, counted from 0. One that repeats none is remembered.
     pub fn repeats(&mut self, text: &str) -> Option<usize> {
+        if self.threshold > 1.0 {
+            return None;
+        }
         let pairs = pairs(text);
         let found = self.seen.iter().position(|old| similarity(old, &pairs) >= self.threshold);
         // One place for each text, so that the numbers are those of the caller; a repeater is never compared with.

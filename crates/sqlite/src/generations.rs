@@ -91,6 +91,14 @@ pub(crate) fn serving(connection: &Connection, origin: &Origin, operation: &'sta
     Ok(table)
 }
 
+/// Where the vectors belong that this process makes, when they are all that a record needs; `None` while there is a second
+/// generation, and where others serve.
+pub(crate) fn home(connection: &Connection, origin: &Origin) -> Result<Option<Table>, Failure> {
+    let known = known(connection)?;
+    let alone = known.second.is_none() && known.serving.as_deref() == Some(origin.space());
+    Ok(alone.then_some(known.table))
+}
+
 /// The error of whoever searches in a generation that does not serve.
 pub(crate) fn not_yet(known: &Known, origin: &Origin, operation: &'static str) -> Error {
     let serving = known.serving.as_deref().unwrap_or("nothing");

@@ -3,34 +3,44 @@
 use std::sync::Arc;
 
 use memory_core::{Filter, Hit};
-use memory_keyword_store::{Bm25, KeywordQuery, Postings, find, packed};
+use memory_keyword_store::{Bm25, KeywordQuery, Postings, SegmentedPostings, find, packed};
 use parking_lot::{Mutex, RwLock};
 use rusqlite::{CachedStatement, Connection};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     changes::{self, News},
+    directory::Directory,
     failure::Failure,
     filter_sql, keywords,
     scopes::Reach,
     statement::Statement,
 };
 
-/// The terms of the users who are asked about, kept up with what any process writes.
+/// The terms of the users and tenants who are asked about, kept up with what any process writes.
 ///
 /// Reading them pays for whoever asks again. So the first question about a user, or about a whole tenant, is left to
-/// FTS5, and the second one has everything read that it needs.
+/// FTS5, and the second one has everything read that it needs. A tenant's terms are kept apart from those of its users:
+/// whoever asks about all of them wants the best of very many, and whoever asks about one, all that there are of few.
 #[derive(Debug, Default)]
 pub(crate) struct KeywordIndex {
     asked: Mutex<FxHashSet<(i64, Option<i64>)>>,
-    namespaces: RwLock<FxHashMap<i64, Arc<RwLock<Loaded>>>>,
+    namespaces: Parts<Postings<i64>>,
+    tenants: Parts<SegmentedPostings<i64>>,
 }
 
+type Parts<P> = RwLock<FxHashMap<i64, Arc<RwLock<Loaded<P>>>>>;
+
 #[derive(Debug, Default)]
-struct Loaded {
-    postings: Postings<i64>,
+struct Loaded<P> {
+    postings: P,
     /// The last change it has seen; `None` before it was read.
     seen: Option<i64>,
+}
+
+fn part<P: Default>(parts: &Parts<P>, number: i64) -> Arc<RwLock<Loaded<P>>> {
+    let known = parts.read().get(&number).cloned();
+    known.unwrap_or_else(|| Arc::clone(parts.write().entry(number).or_default()))
 }
 
 impl KeywordIndex {
@@ -39,40 +49,77 @@ impl KeywordIndex {
         !self.asked.lock().insert((reach.tenant, reach.namespace))
     }
 
-    fn part(&self, namespace: i64) -> Arc<RwLock<Loaded>> {
-        let known = self.namespaces.read().get(&namespace).cloned();
-        known.unwrap_or_else(|| Arc::clone(self.namespaces.write().entry(namespace).or_default()))
-    }
-
     /// The best records within reach, in the transaction that `connection` is in.
     pub(crate) fn search(
         &self,
         connection: &Connection,
+        directory: &Directory,
         reach: &Reach,
         query: &KeywordQuery,
     ) -> Result<Vec<Hit>, Failure> {
         let groups = match reach.below() {
             [] => None,
-            _ => Some(reach.covered(connection)?.into_iter().collect::<FxHashSet<i64>>()),
+            _ => Some(directory.covered(connection, reach)?.into_iter().collect::<FxHashSet<i64>>()),
         };
-        let mut parts = Vec::new();
-        for namespace in reach.touched(connection)? {
-            let part = self.part(namespace);
-            bring_up_to_date(connection, namespace, &part)?;
-            parts.push(part);
-        }
-        // Several are held at once. Whoever holds one has all those before it already, so that nobody waits in a circle.
-        let parts: Vec<_> = parts.iter().map(|part| part.read()).collect();
-        let parts: Vec<&Postings<i64>> = parts.iter().map(|part| &part.postings).collect();
-        let mut admits = query.filter.as_ref().map(|filter| Admission::of(connection, filter)).transpose()?;
-        let admit = |row| admits.as_mut().map_or(Ok(true), |admits| admits.row(row));
-        let found = find(&Bm25::default(), &parts, groups.as_ref(), &query.clauses, query.limit, admit)?;
+        let groups = groups.as_ref();
+        let admission = query.filter.as_ref().map(|filter| Admission::of(connection, filter)).transpose()?;
+        let mut admit = admission.map(|mut admission| move |row| admission.row(row));
+        let found = match reach.namespace {
+            Some(namespace) => {
+                let part = part(&self.namespaces, namespace);
+                bring_up_to_date(connection, namespace, &part)?;
+                let postings = &part.read().postings;
+                let admit = |row| admit.as_mut().map_or(Ok(true), |admit| admit(row));
+                find(&Bm25::default(), &[postings], groups, &query.clauses, query.limit, admit)?
+            }
+            None => {
+                let part = part(&self.tenants, reach.tenant);
+                bring_up_to_date(connection, reach.tenant, &part)?;
+                part.read().postings.find(groups, &query.clauses, query.limit, admit)?
+            }
+        };
         Ok(found.into_iter().map(|(id, score)| Hit { id, score }).collect())
     }
 }
 
+/// Postings that are kept up with the file.
+trait Kept: Default {
+    fn take(&mut self, stored: &keywords::StoredTerms<'_>) -> Result<(), Failure>;
+    fn forget(&mut self, row: i64);
+    /// Reads all that belongs to a user, or to a tenant.
+    fn read_all(&mut self, connection: &Connection, whose: i64) -> Result<(), Failure>;
+    fn read_since(&mut self, connection: &Connection, whose: i64, change: i64) -> Result<(), Failure>;
+}
+
+macro_rules! kept {
+    ($postings:ident, $all:ident, $since:ident) => {
+        impl Kept for $postings<i64> {
+            fn take(&mut self, stored: &keywords::StoredTerms<'_>) -> Result<(), Failure> {
+                let terms = packed::pairs(stored.terms, stored.counts).collect::<memory_core::Result<Vec<_>>>()?;
+                self.insert(stored.row, stored.id, stored.scope, stored.length, terms);
+                Ok(())
+            }
+
+            fn forget(&mut self, row: i64) {
+                self.remove(row);
+            }
+
+            fn read_all(&mut self, connection: &Connection, whose: i64) -> Result<(), Failure> {
+                keywords::$all(connection, whose, |stored| self.take(&stored))
+            }
+
+            fn read_since(&mut self, connection: &Connection, whose: i64, change: i64) -> Result<(), Failure> {
+                keywords::$since(connection, whose, change, |stored| self.take(&stored))
+            }
+        }
+    };
+}
+
+kept!(Postings, all, since);
+kept!(SegmentedPostings, all_of_tenant, since_of_tenant);
+
 /// Reads what this transaction sees and the part does not hold yet. It may have seen more already: by another search.
-fn bring_up_to_date(connection: &Connection, namespace: i64, part: &RwLock<Loaded>) -> Result<(), Failure> {
+fn bring_up_to_date<P: Kept>(connection: &Connection, whose: i64, part: &RwLock<Loaded<P>>) -> Result<(), Failure> {
     if changes::news(connection, part.read().seen)? == News::None {
         return Ok(());
     }
@@ -84,25 +131,19 @@ fn bring_up_to_date(connection: &Connection, namespace: i64, part: &RwLock<Loade
         News::Until(last) => {
             let since = seen.unwrap_or_default();
             for row in changes::since(connection, since)? {
-                postings.remove(row);
+                postings.forget(row);
             }
-            keywords::since(connection, namespace, since, |stored| take(postings, &stored))?;
+            postings.read_since(connection, whose, since)?;
             *seen = Some(last);
         }
         News::Everything(last) => {
             // Not to be taken for whole when reading it fails half-way.
             *seen = None;
-            *postings = Postings::default();
-            keywords::all(connection, namespace, |stored| take(postings, &stored))?;
+            *postings = P::default();
+            postings.read_all(connection, whose)?;
             *seen = Some(last);
         }
     }
-    Ok(())
-}
-
-fn take(postings: &mut Postings<i64>, stored: &keywords::StoredTerms<'_>) -> Result<(), Failure> {
-    let terms = packed::pairs(stored.terms, stored.counts).collect::<memory_core::Result<Vec<_>>>()?;
-    postings.insert(stored.row, stored.id, stored.scope, stored.length, terms);
     Ok(())
 }
 

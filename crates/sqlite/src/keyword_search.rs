@@ -5,13 +5,15 @@ use memory_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
 use rusqlite::{Connection, types::Value};
 
 use crate::{
-    failure::Failure, filter_sql, keyword_index::KeywordIndex, keywords::Owner, scopes::Reach, statement::Statement,
+    directory::Directory, failure::Failure, filter_sql, keyword_index::KeywordIndex, keywords::Owner, scopes::Reach,
+    statement::Statement,
 };
 
 /// The records within `scope` that hold a term of the query, ranked by the statistics of that scope.
 pub(crate) fn search(
     connection: &Connection,
     index: &KeywordIndex,
+    directory: &Directory,
     scope: &Scope,
     query: &KeywordQuery,
 ) -> Result<Vec<Hit>, Failure> {
@@ -21,7 +23,7 @@ pub(crate) fn search(
     }
     let Some(reach) = Reach::of(connection, scope)? else { return Ok(Vec::new()) };
     if index.is_asked_again(&reach) {
-        return index.search(connection, &reach, query);
+        return index.search(connection, directory, &reach, query);
     }
     let candidates = candidates(connection, &reach, query, &wanted)?;
     let documents = documents(connection, &reach)?;
@@ -69,7 +71,7 @@ fn candidates(
         statement.push(" CROSS JOIN records r ON r.record = d.record");
     }
     statement.push(" WHERE keyword_tokens MATCH ").bind(Value::Text(expression(wanted, reach))).push(" AND ");
-    reach.scopes(&mut statement);
+    reach.covers(&mut statement);
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
     let mut counts = vec![0; wanted.terms().len()];

@@ -167,6 +167,32 @@ pub(crate) fn all(
     each(connection.prepare_cached(sql)?.query([namespace])?, take)
 }
 
+/// Gives the terms of every record of a tenant.
+pub(crate) fn all_of_tenant(
+    connection: &Connection,
+    tenant: i64,
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
+        FROM keyword_documents d CROSS JOIN scopes s ON s.scope = d.scope
+        CROSS JOIN namespaces n ON n.namespace = s.namespace WHERE n.tenant = ?1";
+    each(connection.prepare_cached(sql)?.query([tenant])?, take)
+}
+
+/// Gives the terms of the tenant's records that have changed after `change` and still have any.
+pub(crate) fn since_of_tenant(
+    connection: &Connection,
+    tenant: i64,
+    change: i64,
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
+        FROM (SELECT DISTINCT record FROM changes WHERE change > ?2) c
+        CROSS JOIN keyword_documents d ON d.record = c.record CROSS JOIN scopes s ON s.scope = d.scope
+        CROSS JOIN namespaces n ON n.namespace = s.namespace WHERE n.tenant = ?1";
+    each(connection.prepare_cached(sql)?.query([tenant, change])?, take)
+}
+
 /// Gives the terms of the namespace's records that have changed after `change` and still have any.
 pub(crate) fn since(
     connection: &Connection,

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use memory_core::{
-    Barred, Basis, Decision, Job, Outcome, Record, RecordId, Removed, Scope, Terms, Timestamp, Tombstone, Write,
-    Written,
+    Barred, Basis, Decision, Embedding, Job, Outcome, Record, RecordId, Removed, Scope, Terms, Timestamp, Tombstone,
+    Write, Written,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
@@ -12,16 +12,19 @@ use rustc_hash::FxHashMap;
 use crate::{
     backlog, changes, derivations,
     failure::Failure,
+    generations::Table,
     graph, keywords, records,
     scopes::{self, Place},
     vectors,
 };
 
 /// Writes records with what is derived from them; also tells whether something that a record said was replaced. After
-/// an error the transaction has to be undone.
+/// an error the transaction has to be undone. Vectors that come along go to `home`; where there is none, they are to be made
+/// in the background like all others.
 pub(crate) fn put(
     connection: &Connection,
     writes: Vec<Write>,
+    home: Option<Table>,
     now: Timestamp,
 ) -> Result<(Vec<Written>, bool), Failure> {
     let mut places: FxHashMap<Scope, Place> = FxHashMap::default();
@@ -37,7 +40,7 @@ pub(crate) fn put(
                 place
             }
         };
-        let (one, withdraw) = put_one(connection, place, write, now, &mut replaced)?;
+        let (one, withdraw) = put_one(connection, place, write, home, now, &mut replaced)?;
         changed.extend(withdraw.then_some((written.len(), place.namespace)));
         written.push(one);
     }
@@ -54,6 +57,7 @@ fn put_one(
     connection: &Connection,
     place: Place,
     write: Write,
+    home: Option<Table>,
     now: Timestamp,
     replaced: &mut bool,
 ) -> Result<(Written, bool), Failure> {
@@ -62,7 +66,13 @@ fn put_one(
         Basis::check(*basis, source.map(|source| source.revision))?;
     }
     let (id, mut pending) = (write.record.id, write.pending());
-    pending.retain(|job| *job != Job::Keywords || write.terms.is_none());
+    let embedding = home.zip(write.embedding);
+    pending.retain(|job| match job {
+        Job::Keywords => write.terms.is_none(),
+        Job::Embedding => embedding.is_none(),
+        Job::Reembedding | Job::Chunks | Job::Metadata | Job::Facts | Job::Graph | Job::Summary | Job::Profile => true,
+    });
+    let derived = Derived { terms: write.terms, embedding, pending };
     let old = records::named(connection, place.namespace, id)?;
     let written = |outcome, revision, pending| (Written::new(id, outcome, revision, pending), false);
     Ok(match Decision::of(write.mode, write.record, old.as_ref().map(|old| &old.record))? {
@@ -72,9 +82,8 @@ fn put_one(
             None => {
                 let row = records::insert(connection, place, &record)?;
                 derivations::note(connection, place.namespace, row, &record)?;
-                let terms = write.terms.as_ref();
-                index(connection, row, place, &record, Wanted { terms, jobs: &pending, now })?;
-                written(Outcome::Created, record.revision, pending)
+                index(connection, row, place, &record, &derived, now)?;
+                written(Outcome::Created, record.revision, derived.pending)
             }
         },
         Decision::Replace { record, reindex: true, .. }
@@ -94,9 +103,12 @@ fn put_one(
             let pending = match old {
                 Some(old) if reindex => {
                     remove_derived(connection, old.row, place, &record.scope)?;
-                    let terms = write.terms.as_ref();
-                    index(connection, old.row, place, &record, Wanted { terms, jobs: &pending, now })?;
-                    pending
+                    index(connection, old.row, place, &record, &derived, now)?;
+                    derived.pending
+                }
+                Some(old) if old.record.occurred_at != record.occurred_at => {
+                    changes::note(connection, old.row)?;
+                    Vec::new()
                 }
                 _ => Vec::new(),
             };
@@ -135,20 +147,32 @@ fn bars_content(connection: &Connection, place: Place, record: &Record) -> Resul
     Ok(withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, withdrawn)))
 }
 
-/// What is to be made of a record: its terms now, and the rest in the background.
-struct Wanted<'w> {
-    terms: Option<&'w Terms>,
-    jobs: &'w [Job],
-    now: Timestamp,
+/// What is made of a record: what is there already, and what is still to be done.
+struct Derived {
+    terms: Option<Terms>,
+    embedding: Option<(Table, Embedding)>,
+    pending: Vec<Job>,
 }
 
 /// Takes a record into the indexes as far as that can be done now, and queues it for the rest.
-fn index(connection: &Connection, row: i64, place: Place, record: &Record, wanted: Wanted<'_>) -> Result<(), Failure> {
-    if let Some(terms) = wanted.terms.filter(|_| record.is_indexed()) {
-        keywords::insert(connection, row, record.id, place, &record.scope, terms)?;
+fn index(
+    connection: &Connection,
+    row: i64,
+    place: Place,
+    record: &Record,
+    derived: &Derived,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    if record.is_indexed() {
+        if let Some(terms) = &derived.terms {
+            keywords::insert(connection, row, record.id, place, &record.scope, terms)?;
+        }
+        if let Some((table, embedding)) = &derived.embedding {
+            vectors::insert(connection, *table, row, record.id, place, embedding)?;
+        }
     }
-    for job in wanted.jobs {
-        backlog::enqueue(connection, row, *job, wanted.now)?;
+    for job in &derived.pending {
+        backlog::enqueue(connection, row, *job, now)?;
     }
     Ok(())
 }

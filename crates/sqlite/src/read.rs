@@ -29,7 +29,7 @@ pub(crate) fn adjacent(connection: &Connection, scope: &Scope, ids: &[RecordId])
              ORDER BY b.occurred_at, b.place, b.id LIMIT 1)
          WHERE ",
     );
-    reach.scopes(&mut statement);
+    reach.covers(&mut statement);
     // The first by user, when several of a tenant's users have one of this id, as everywhere.
     statement.push(" AND r.id = ? ORDER BY (SELECT u.user FROM namespaces u WHERE u.namespace = s.namespace) LIMIT 1");
     let neighbor = |row: &Row<'_>, column: usize| -> rusqlite::Result<Option<Neighbor>> {

@@ -19,13 +19,19 @@ use crate::{
 impl RecordStore for SqliteStore {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
         writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
+        let space = self.embedding_space();
+        writes.iter().flat_map(|write| &write.embedding).try_for_each(|embedding| space.check("put", embedding))?;
         let (origin, now) = (self.origin(), self.clock().now());
         let residue = |(_, replaced): &(_, bool)| if *replaced { Residue::Replaced } else { Residue::None };
         let put = self.write("put", residue, move |connection| {
             if writes.iter().any(|write| write.terms.is_some()) {
                 origin.check(connection, Index::Keywords, "put")?;
             }
-            put::put(connection, writes, now)
+            let home = match writes.iter().any(|write| write.embedding.is_some()) {
+                true => generations::home(connection, &origin)?,
+                false => None,
+            };
+            put::put(connection, writes, home, now)
         });
         put.await.map(|(written, _)| written)
     }
@@ -166,9 +172,10 @@ impl KeywordStore for SqliteStore {
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let (scope, query, origin, index) = (scope.clone(), query.clone(), self.origin(), self.keywords());
+        let directory = self.directory();
         self.read("keyword search", move |connection| {
             origin.check(connection, Index::Keywords, "keyword search")?;
-            keyword_search::search(connection, &index, &scope, &query)
+            keyword_search::search(connection, &index, &directory, &scope, &query)
         })
         .await
     }
@@ -208,9 +215,10 @@ impl VectorStore for SqliteStore {
         self.embedding_space().check("vector search", &query.embedding)?;
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let (scope, query, origin, index) = (scope.clone(), query.clone(), self.origin(), self.vectors());
+        let directory = self.directory();
         self.read("vector search", move |connection| {
             let table = generations::serving(connection, &origin, "vector search")?;
-            index.search(connection, table, &scope, &query)
+            index.search(connection, table, &directory, &scope, &query)
         })
         .await
     }

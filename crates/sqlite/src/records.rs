@@ -105,7 +105,7 @@ pub(crate) fn find(connection: &Connection, reach: &Reach, id: RecordId) -> Resu
 pub(crate) fn all(connection: &Connection, reach: &Reach, id: RecordId) -> Result<Vec<Stored>, Failure> {
     let mut statement = Statement::new(concat!(selected!(""), "WHERE r.id = "));
     statement.bind(id.as_bytes().to_vec()).push(" AND ");
-    reach.scopes(&mut statement);
+    reach.covers(&mut statement);
     statement.push(" ORDER BY n.user");
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;

@@ -134,6 +134,10 @@ impl Reach {
     /// The condition that the row `s` of `scopes` is within reach: the authority in every statement.
     pub(crate) fn scopes(&self, statement: &mut Statement) {
         self.namespaces("s.namespace", statement);
+        self.dimensions(statement);
+    }
+
+    fn dimensions(&self, statement: &mut Statement) {
         for (dimension, name) in &self.below {
             statement.push(match *dimension {
                 "agent" => " AND s.agent = ",
@@ -144,23 +148,12 @@ impl Reach {
         }
     }
 
-    /// The numbers of the addresses within reach.
-    pub(crate) fn covered(&self, connection: &Connection) -> Result<Vec<i64>, Failure> {
-        let mut statement = Statement::new("SELECT s.scope FROM scopes s WHERE ");
-        self.scopes(&mut statement);
-        let (mut prepared, values) = statement.prepare(connection)?;
-        let scopes = prepared.query_map(values, |row| row.get(0))?;
-        Ok(scopes.collect::<rusqlite::Result<_>>()?)
-    }
-
-    /// The numbers of the namespaces that it touches, in their order.
-    pub(crate) fn touched(&self, connection: &Connection) -> Result<Vec<i64>, Failure> {
-        if let Some(namespace) = self.namespace {
-            return Ok(vec![namespace]);
+    /// The same condition where the row `s` was found by something else: it looks at that row only.
+    pub(crate) fn covers(&self, statement: &mut Statement) {
+        if self.namespace.is_some() {
+            return self.scopes(statement);
         }
-        let sql = "SELECT namespace FROM namespaces WHERE tenant = ?1 ORDER BY namespace";
-        let mut prepared = connection.prepare_cached(sql)?;
-        let namespaces = prepared.query_map([self.tenant], |row| row.get(0))?;
-        Ok(namespaces.collect::<rusqlite::Result<_>>()?)
+        statement.push("(SELECT u.tenant FROM namespaces u WHERE u.namespace = s.namespace) = ").bind(self.tenant);
+        self.dimensions(statement);
     }
 }

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     connection,
+    directory::Directory,
     failure::Failure,
     keyword_index::KeywordIndex,
     migration,
@@ -45,6 +46,7 @@ pub struct SqliteStore {
 struct File {
     path: PathBuf,
     clock: Arc<dyn Clock>,
+    directory: Arc<Directory>,
     keywords: Arc<KeywordIndex>,
     queues: Mutex<Option<Queues>>,
     threads: Mutex<Threads>,
@@ -103,6 +105,7 @@ impl SqliteStore {
         first_failure(&mut readiness).await?;
         let file = File {
             path,
+            directory: Arc::default(),
             clock: options.clock,
             keywords: Arc::default(),
             queues: Mutex::new(Some(Queues { write, read })),
@@ -147,6 +150,10 @@ impl SqliteStore {
 
     pub(crate) fn origin(&self) -> Origin {
         self.origin.clone()
+    }
+
+    pub(crate) fn directory(&self) -> Arc<Directory> {
+        Arc::clone(&self.file.directory)
     }
 
     pub(crate) fn keywords(&self) -> Arc<KeywordIndex> {

@@ -1,18 +1,20 @@
 //! The vectors in memory, and searching them.
 
-use memory_core::{EmbeddingSpace, Hit, RecordId, Scope};
-use memory_vector_store::{ExactIndex, VectorQuery};
+use memory_core::{EmbeddingSpace, Filter, Hit, RecordId, Scope};
+use memory_vector_store::{Among, FlatIndex, VectorQuery};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rusqlite::Connection;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     changes::{self, News},
+    directory::Directory,
     failure::Failure,
     filter_sql,
     generations::Table,
     scopes::Reach,
     statement::Statement,
+    timeline::{Timeline, Window},
     vectors,
 };
 
@@ -28,8 +30,10 @@ pub(crate) struct VectorIndex {
 
 #[derive(Debug)]
 struct Loaded {
-    index: ExactIndex<Key, i64>,
-    keys: FxHashMap<i64, Key>,
+    index: FlatIndex<Key, i64>,
+    /// The name and the address of each row.
+    homes: FxHashMap<i64, (Key, i64)>,
+    timeline: Timeline,
     /// Where they were read from.
     table: Table,
     /// The last change it has seen; `None` before the first search.
@@ -38,20 +42,32 @@ struct Loaded {
 
 impl Loaded {
     fn empty(space: &EmbeddingSpace, table: Table) -> Self {
-        Self { index: ExactIndex::new(space), keys: FxHashMap::default(), table, seen: None }
+        let (index, homes) = (FlatIndex::new(space), FxHashMap::default());
+        Self { index, homes, timeline: Timeline::default(), table, seen: None }
     }
 
     fn forget(&mut self, row: i64) {
-        if let Some(key) = self.keys.remove(&row) {
+        if let Some((key, _)) = self.homes.remove(&row) {
             self.index.remove(&key);
+            self.timeline.remove(row);
         }
     }
 
     fn take(&mut self, vector: vectors::StoredVector) {
         let key = (vector.id, vector.row);
         if self.index.insert(key, vector.scope, vector.embedding) {
-            self.keys.insert(vector.row, key);
+            self.homes.insert(vector.row, (key, vector.scope));
+            self.timeline.insert(vector.row, vector.occurred_at);
         }
+    }
+}
+
+impl Loaded {
+    /// What occurred within a stretch of time and is at one of these addresses.
+    fn within(&self, window: Window, groups: &[i64]) -> Vec<Key> {
+        let groups: FxHashSet<i64> = groups.iter().copied().collect();
+        let home = |row: i64| self.homes.get(&row).filter(|(_, scope)| groups.contains(scope)).map(|(key, _)| *key);
+        self.timeline.within(window).filter_map(home).collect()
     }
 }
 
@@ -67,6 +83,7 @@ impl VectorIndex {
         &self,
         connection: &Connection,
         table: Table,
+        directory: &Directory,
         scope: &Scope,
         query: &VectorQuery,
     ) -> Result<Vec<Hit>, Failure> {
@@ -74,16 +91,17 @@ impl VectorIndex {
         if query.limit == 0 {
             return Ok(Vec::new());
         }
-        let groups = reach.covered(connection)?;
+        let groups = directory.covered(connection, &reach)?;
+        let window = query.filter.as_ref().and_then(Window::of);
         let admitted = match &query.filter {
-            None => None,
-            Some(_) => Some(admitted(connection, &reach, query)?),
+            Some(filter) if window.is_none() => Some(admitted(connection, &reach, filter)?),
+            _ => None,
         };
         let loaded = self.current(connection, table)?;
+        let admitted = admitted.or_else(|| window.map(|window| loaded.within(window, &groups)));
+        let among = admitted.as_ref().map_or(Among::Groups(&groups), |keys| Among::Keys(keys));
         // More than there are is all of them, and the index makes room for as many as it is asked for.
-        let limit = query.limit.min(loaded.index.len());
-        let admit = |key: &Key| admitted.as_ref().is_none_or(|admitted| admitted.contains(key));
-        let found = loaded.index.search(&query.embedding, groups, limit, admit);
+        let found = loaded.index.search(&query.embedding, among, query.limit.min(loaded.index.len()));
         Ok(found.into_iter().map(|((id, _), score)| Hit { id, score }).collect())
     }
 
@@ -113,20 +131,19 @@ impl VectorIndex {
                 loaded.seen = Some(last);
             }
         }
+        loaded.timeline.settle();
         Ok(RwLockWriteGuard::downgrade(loaded))
     }
 }
 
 /// The vectors within reach whose records the filter lets pass.
-fn admitted(connection: &Connection, reach: &Reach, query: &VectorQuery) -> Result<FxHashSet<Key>, Failure> {
+fn admitted(connection: &Connection, reach: &Reach, filter: &Filter) -> Result<Vec<Key>, Failure> {
     let mut statement = Statement::new(
         "SELECT r.id, r.record FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope
          WHERE r.state = 'active' AND ",
     );
     reach.scopes(&mut statement);
-    if let Some(filter) = &query.filter {
-        filter_sql::write(filter, statement.push(" AND "));
-    }
+    filter_sql::write(filter, statement.push(" AND "));
     let (mut prepared, values) = statement.prepare(connection)?;
     let keys = prepared.query_map(values, |row| Ok((RecordId::from_bytes(row.get(0)?), row.get(1)?)))?;
     Ok(keys.collect::<rusqlite::Result<_>>()?)

@@ -24,7 +24,8 @@ pub(crate) fn upsert(connection: &Connection, table: Table, entries: &[VectorEnt
     changes::forget_old(connection)
 }
 
-fn insert(
+/// Keeps the vector of a record, in place of an earlier one.
+pub(crate) fn insert(
     connection: &Connection,
     table: Table,
     row: i64,
@@ -75,12 +76,19 @@ pub(crate) struct StoredVector {
     pub(crate) row: i64,
     pub(crate) id: RecordId,
     pub(crate) scope: i64,
+    /// When its record occurred.
+    pub(crate) occurred_at: i64,
     pub(crate) embedding: Embedding,
 }
 
 /// Gives every vector of a generation.
 pub(crate) fn all(connection: &Connection, table: Table, take: impl FnMut(StoredVector)) -> Result<(), Failure> {
-    each(connection, &format!("SELECT record, id, scope, vector FROM {}", table.name()), 0, take)
+    let sql = format!(
+        "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
+         FROM {} v CROSS JOIN records r ON r.record = v.record",
+        table.name()
+    );
+    each(connection, &sql, 0, take)
 }
 
 /// Gives the vectors that have changed after `change` and are still there.
@@ -91,8 +99,9 @@ pub(crate) fn since(
     take: impl FnMut(StoredVector),
 ) -> Result<(), Failure> {
     let sql = format!(
-        "SELECT v.record, v.id, v.scope, v.vector
-         FROM (SELECT DISTINCT record FROM changes WHERE change > ?1) c CROSS JOIN {} v ON v.record = c.record",
+        "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
+         FROM (SELECT DISTINCT record FROM changes WHERE change > ?1) c CROSS JOIN {} v ON v.record = c.record
+         CROSS JOIN records r ON r.record = v.record",
         table.name()
     );
     each(connection, &sql, change, take)
@@ -105,7 +114,8 @@ fn each(connection: &Connection, sql: &str, change: i64, mut take: impl FnMut(St
         let bytes = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
         let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         let embedding = Embedding::new(values).map_err(|_| Failure::corrupt("a vector"))?;
-        take(StoredVector { row: row.get(0)?, id: RecordId::from_bytes(row.get(1)?), scope: row.get(2)?, embedding });
+        let id = RecordId::from_bytes(row.get(1)?);
+        take(StoredVector { row: row.get(0)?, id, scope: row.get(2)?, occurred_at: row.get(4)?, embedding });
     }
     Ok(())
 }

@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+mod codes;
 mod generations;
 mod index;
 mod kernel;
 mod memory;
+mod signs;
 mod store;
+mod vectors;
 
 pub use generations::{Generation, GenerationStore, Generations, Role};
-pub use index::ExactIndex;
+pub use index::{Among, FlatIndex};
 pub use memory::MemoryVectorStore;
 pub use store::{VectorEntry, VectorQuery, VectorStore};

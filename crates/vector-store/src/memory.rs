@@ -7,7 +7,7 @@ use memory_core::{EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
-use crate::{ExactIndex, VectorEntry, VectorQuery, VectorStore};
+use crate::{Among, FlatIndex, VectorEntry, VectorQuery, VectorStore};
 
 /// A [`VectorStore`] in memory: exact, and gone with the process.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct MemoryVectorStore {
 
 #[derive(Debug)]
 struct Tables {
-    index: ExactIndex<(RecordId, u32), u32>,
+    index: FlatIndex<(RecordId, u32), u32>,
     records: FxHashMap<(RecordId, u32), Arc<Record>>,
     /// Every address that was ever seen, by number.
     addresses: Vec<Scope>,
@@ -29,7 +29,7 @@ impl MemoryVectorStore {
     /// An empty store for a space.
     pub fn new(space: EmbeddingSpace) -> Self {
         let tables = Tables {
-            index: ExactIndex::new(&space),
+            index: FlatIndex::new(&space),
             records: FxHashMap::default(),
             addresses: Vec::new(),
             numbers: FxHashMap::default(),
@@ -93,11 +93,15 @@ impl VectorStore for MemoryVectorStore {
         self.space.check("vector search", &query.embedding)?;
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let tables = self.tables.read();
-        let admit = |key: &(RecordId, u32)| match &query.filter {
-            None => true,
-            Some(filter) => tables.records.get(key).is_some_and(|record| filter.matches(record)),
+        let covered = tables.covered(scope);
+        let found = match &query.filter {
+            None => tables.index.search(&query.embedding, Among::Groups(&covered), query.limit),
+            Some(filter) => {
+                let passes = |key: &&(RecordId, u32)| tables.records.get(key).is_some_and(|r| filter.matches(r));
+                let keys: Vec<(RecordId, u32)> = tables.index.keys(&covered).filter(passes).copied().collect();
+                tables.index.search(&query.embedding, Among::Keys(&keys), query.limit)
+            }
         };
-        let found = tables.index.search(&query.embedding, tables.covered(scope), query.limit, admit);
         Ok(found.into_iter().map(|((id, _), score)| Hit { id, score }).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! Writing a record: what may happen, decided in one place for every backend.
 
-use crate::{Error, ErrorKind, Job, Record, RecordId, Result, Terms};
+use crate::{Embedding, Error, ErrorKind, Job, Record, RecordId, Result, Terms};
 
 /// A record to be written.
 #[derive(Debug, Clone)]
@@ -11,6 +11,8 @@ pub struct Write {
     pub mode: PutMode,
     /// Its analyzed terms, for a backend that indexes them in the same transaction.
     pub terms: Option<Terms>,
+    /// Its vector, where the caller has one already, for a backend that keeps vectors in the same transaction.
+    pub embedding: Option<Embedding>,
     /// What is to be done for it in the background beside [indexing](Job::INDEXING).
     pub jobs: Vec<Job>,
     /// What it was made from, as it was read. When one of them has been written again since, or is not active any more, the
@@ -26,11 +28,11 @@ impl Write {
 
     /// Writes the record, without terms, to be indexed only.
     pub fn new(record: Record, mode: PutMode) -> Self {
-        Self { record, mode, terms: None, jobs: Vec::new(), based_on: Vec::new() }
+        Self { record, mode, terms: None, embedding: None, jobs: Vec::new(), based_on: Vec::new() }
     }
 
     /// The jobs that it is queued for when it is new or says something else now; none when it is not to be indexed. A
-    /// backend that takes the terms in with the record leaves out the job for them.
+    /// backend that takes the terms or the vector in with the record leaves out the job for them.
     pub fn pending(&self) -> Vec<Job> {
         if !self.record.is_indexed() {
             return Vec::new();

@@ -12,7 +12,7 @@ use crate::{MemoryEngine, spaces::Space};
 impl MemoryEngine {
     /// Takes vectors over that were made elsewhere, in place of making them: for imports. The caller answers for it that this
     /// engine's own model made them, and of the records' texts; nothing here can tell. Gives how many were taken; those of
-    /// records that are not within `scope` are passed over.
+    /// records that are not within `scope` are passed over, and all of them while other vectors serve.
     ///
     /// # Errors
     /// `DimensionMismatch` for a vector that cannot be this model's, `InvalidInput` for one that means nothing; the store's.
@@ -26,7 +26,7 @@ impl MemoryEngine {
             done.push(Done { id, scope, job: Job::Embedding, revision, ticket: None });
             entries.push(VectorEntry { record: Arc::new(record), embedding });
         }
-        if entries.is_empty() {
+        if entries.is_empty() || !self.makes_what_serves().await? {
             return Ok(0);
         }
         self.vectors().upsert(scope, &entries).await?;

@@ -12,9 +12,6 @@ use super::{
 };
 use crate::{Arm, MemoryEngine, RecallHit, RecallOptions};
 
-/// How many more records than hits are read at once, since boosts may bring later ones forward.
-const READ: usize = 2;
-
 /// The best hits, those that repeat a better one behind the others.
 ///
 /// Records are read from the best candidate on until no other can get among the first `limit`, however it is boosted.
@@ -32,7 +29,8 @@ pub(crate) async fn hits(
     let mut read: Vec<RecallHit> = Vec::new();
     let mut rest = candidates.into_iter().peekable();
     loop {
-        let batch: Vec<Candidate> = rest.by_ref().take(plan.limit.saturating_mul(READ).max(1)).collect();
+        // As a rule the first are the best, and no more are read: boosts seldom bring later ones forward.
+        let batch: Vec<Candidate> = rest.by_ref().take(plan.limit.max(1)).collect();
         let ids: Vec<RecordId> = batch.iter().map(|c| c.id).collect();
         let records = match trace.limit(Stage::Fetch, engine.records().get(scope, &ids)).await {
             Err(e) if read.is_empty() && e.kind() != ErrorKind::Timeout => return Err(e),

@@ -1,0 +1,96 @@
+//! Measures the engine beside others: one phase of the peer benchmark in a process of its own.
+//!
+//! Defaults only and the public interface only. The texts go in as they are, and the engine cuts them into words itself; the
+//! vectors are given, as they are to every peer. Each phase writes one JSON of numbers.
+
+mod data;
+mod ingest;
+mod insert;
+mod process;
+mod query;
+mod report;
+mod store;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
+
+use data::Data;
+use report::Report;
+
+/// Runs one phase of the peer benchmark and writes what it measured as JSON.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Where records.jsonl, the vectors and the queries are
+    #[arg(long)]
+    data: PathBuf,
+    /// How many of the records
+    #[arg(long)]
+    n: usize,
+    /// Of how many dimensions
+    #[arg(long)]
+    dim: usize,
+    /// The file to make or to open; with Postgres, nothing
+    #[arg(long)]
+    store: PathBuf,
+    /// What to do
+    #[arg(long)]
+    phase: Phase,
+    /// How long one kind of query may be asked, in seconds
+    #[arg(long, default_value_t = 12.0)]
+    metric_cap_s: f64,
+    /// Where to write the numbers
+    #[arg(long)]
+    json: PathBuf,
+    /// Where everything is kept
+    #[arg(long, default_value = "sqlite")]
+    backend: Backend,
+    /// The Postgres database: empty before the phase `ingest`
+    #[arg(long, env = "PEERS_PG_DSN", hide_env_values = true)]
+    dsn: Option<String>,
+    /// How many hits a query gives
+    #[arg(long, default_value_t = 10)]
+    k: usize,
+    /// How many candidates each arm brings to a hybrid query
+    #[arg(long, default_value_t = 50)]
+    pool: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Phase {
+    /// Make the store
+    #[value(name = "ingest")]
+    Ingest,
+    /// Open it and ask
+    #[value(name = "query")]
+    Query,
+    /// Open it, ask, and then insert one record after the other
+    #[value(name = "query+insert")]
+    QueryAndInsert,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let data = Data::open(&arguments.data, arguments.n, arguments.dim)?;
+    let mut report = Report::new(arguments.backend);
+    process::reset_peak();
+    report.number("rss_import_mb", process::peak_mb());
+    match arguments.phase {
+        Phase::Ingest => ingest::run(&arguments, &data, &mut report).await?,
+        Phase::Query | Phase::QueryAndInsert => {
+            let (engine, embedder) = query::run(&arguments, &data, &mut report).await?;
+            if arguments.phase == Phase::QueryAndInsert {
+                insert::run(&arguments, &data, &engine, &embedder, &mut report).await?;
+            }
+        }
+    }
+    report.write(&arguments.json)
+}

@@ -1,0 +1,153 @@
+//! When what is kept in memory occurred, in the order of time.
+
+use memory_core::{Field, Filter, Op, Value};
+use rustc_hash::FxHashMap;
+
+/// How many additions wait to be put in their places.
+const FRESH: usize = 512;
+
+/// Rows by the time at which their records occurred, so that what lies within a stretch of time is one stretch of them.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    times: FxHashMap<i64, i64>,
+    /// Sorted by time up to `sorted`. What was removed, or has another time by now, is left in it for a while, unseen.
+    order: Vec<(i64, i64)>,
+    sorted: usize,
+}
+
+impl Timeline {
+    pub(crate) fn insert(&mut self, row: i64, occurred_at: i64) {
+        if self.times.insert(row, occurred_at) != Some(occurred_at) {
+            self.order.push((occurred_at, row));
+        }
+    }
+
+    pub(crate) fn remove(&mut self, row: i64) {
+        self.times.remove(&row);
+    }
+
+    /// Puts what was added in its place, when that is much.
+    pub(crate) fn settle(&mut self) {
+        if self.order.len() - self.sorted <= FRESH && self.order.len() <= 2 * self.times.len() + FRESH {
+            return;
+        }
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        self.order.retain(|(time, row)| self.times.get(row) == Some(time));
+        // Mostly sorted already, which this sort makes use of.
+        self.order.sort();
+        self.order.dedup();
+        self.sorted = self.order.len();
+    }
+
+    /// The rows within a stretch of time, each once.
+    pub(crate) fn within(&self, window: Window) -> impl Iterator<Item = i64> {
+        let (sorted, fresh) = self.order.split_at(self.sorted);
+        let start = sorted.partition_point(|(time, _)| *time < window.first);
+        let end = sorted.partition_point(|(time, _)| *time <= window.last).max(start);
+        let fresh = fresh.iter().filter(move |(time, _)| (window.first..=window.last).contains(time));
+        let mut twice = rustc_hash::FxHashSet::default();
+        let is_twice = move |row: i64| !self.is_settled() && !twice.insert(row);
+        let all = sorted[start..end].iter().chain(fresh);
+        all.filter(|(time, row)| self.times.get(row) == Some(time))
+            .map(|(_, row)| *row)
+            .scan(is_twice, |is_twice, row| Some((!is_twice(row)).then_some(row)))
+            .flatten()
+    }
+
+    fn is_settled(&self) -> bool {
+        self.sorted == self.order.len()
+    }
+}
+
+/// A stretch of time in microseconds, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+}
+
+impl Window {
+    /// The stretch of time that a filter asks for, if it asks for nothing else.
+    pub(crate) fn of(filter: &Filter) -> Option<Self> {
+        let always = Self { first: i64::MIN, last: i64::MAX };
+        let (first, last) = (always.first, always.last);
+        match filter {
+            Filter::Compare(Field::OccurredAt, op, Value::Time(time)) => {
+                let time = time.as_micros();
+                Some(match op {
+                    Op::Eq => Self { first: time, last: time },
+                    Op::Ge => Self { first: time, last },
+                    Op::Gt => Self { first: time.checked_add(1)?, last },
+                    Op::Le => Self { first, last: time },
+                    Op::Lt => Self { first, last: time.checked_sub(1)? },
+                })
+            }
+            Filter::And(all) if !all.is_empty() => all.iter().try_fold(always, |window, one| {
+                let one = Self::of(one)?;
+                Some(Self { first: window.first.max(one.first), last: window.last.min(one.last) })
+            }),
+            Filter::Compare(..)
+            | Filter::In(..)
+            | Filter::Exists(_)
+            | Filter::And(_)
+            | Filter::Or(_)
+            | Filter::Not(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use memory_core::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever was added, moved and removed, settled or not: a stretch of time has the rows that lie in it, each once.
+        #[test]
+        fn a_stretch_of_time_has_the_rows_that_lie_in_it(
+            steps in proptest::collection::vec((0..9_i64, proptest::option::of(0..20_i64), any::<bool>()), 0..60),
+            first in 0..20_i64, length in -1..20_i64,
+        ) {
+            let (mut timeline, mut plain) = (Timeline::default(), BTreeMap::new());
+            for (row, time, settle) in steps {
+                match time {
+                    Some(time) => {
+                        timeline.insert(row, time);
+                        plain.insert(row, time);
+                    }
+                    None => {
+                        timeline.remove(row);
+                        plain.remove(&row);
+                    }
+                }
+                if settle {
+                    timeline.sort();
+                }
+                timeline.settle();
+            }
+            let window = Window { first, last: first + length };
+            let mut found: Vec<i64> = timeline.within(window).collect();
+            found.sort_unstable();
+            let within = |time: i64| window.first <= time && time <= window.last;
+            prop_assert_eq!(found, plain.iter().filter(|(_, t)| within(**t)).map(|(row, _)| *row).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn only_a_filter_that_asks_for_nothing_but_a_time_is_a_window() {
+        let at = |op, micros| Filter::compare(Field::OccurredAt, op, Timestamp::from_micros(micros));
+        let window = |filter: &Filter| Window::of(filter).map(|window| (window.first, window.last));
+        assert_eq!(window(&at(Op::Ge, 3).and(at(Op::Lt, 9)).and(at(Op::Le, 7))), Some((3, 7)));
+        assert_eq!(window(&at(Op::Gt, 3).and(at(Op::Eq, 5))), Some((5, 5)));
+        assert_eq!(window(&at(Op::Gt, 3).and(Filter::eq(Field::Kind, "turn"))), None);
+        assert_eq!(window(&Filter::Not(Box::new(at(Op::Gt, 3)))), None);
+        assert_eq!(window(&Filter::And(Vec::new())), None);
+    }
+}

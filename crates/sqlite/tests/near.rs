@@ -1,0 +1,84 @@
+//! Finding vectors through addresses and stretches of time, beside a plain look at every record.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod given;
+
+use std::collections::BTreeMap;
+
+use given::{lin, open, turn, vector, words};
+use memory_core::{Embedding, Field, Filter, Op, Record, RecordId, RecordStore, Scope, Timestamp, Write};
+use memory_vector_store::{VectorQuery, VectorStore};
+
+fn cosine(a: &Embedding, b: &Embedding) -> f64 {
+    let dot = |a: &Embedding, b: &Embedding| {
+        a.values().iter().zip(b.values()).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>()
+    };
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+fn at(op: Op, micros: i64) -> Filter {
+    Filter::compare(Field::OccurredAt, op, Timestamp::from_micros(micros))
+}
+
+/// Two stores on one file: one writes, and the other one has read everything before.
+#[tokio::test]
+async fn what_is_nearest_within_a_time_and_an_address_is_what_a_plain_look_finds_whoever_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let (writer, reader) = (open(&path).await, open(&path).await);
+    let users = [lin(), Scope::user("mo").unwrap(), Scope::user("mo").unwrap().with_agent("kai").unwrap()];
+    let mut plain: BTreeMap<RecordId, (Record, Embedding)> = BTreeMap::new();
+    let tenant = Scope::tenant_wide(lin().tenant()).unwrap();
+    for round in 0..4_u64 {
+        let mut writes = Vec::new();
+        for n in round * 150..(round + 1) * 150 {
+            let mut record = turn(&users[(n % 3) as usize], &format!("猫 number {n}"));
+            record.occurred_at = Timestamp::from_micros(((n * 7919) % 1000) as i64);
+            let embedding = vector(n);
+            writes.push(Write {
+                terms: Some(words(&record.text)),
+                embedding: Some(embedding.clone()),
+                ..Write::upsert(record.clone())
+            });
+            plain.insert(record.id, (record, embedding));
+        }
+        writer.put(&tenant, writes).await.unwrap();
+        // Some go, and some turn out to have occurred at another time, which changes no vector.
+        let ids: Vec<RecordId> = plain.keys().copied().collect();
+        for id in ids.iter().skip(round as usize).step_by(23) {
+            let scope = plain[id].0.scope.clone();
+            RecordStore::delete(&writer, &scope, &[*id]).await.unwrap();
+            plain.remove(id);
+        }
+        for id in ids.iter().skip(3).step_by(17) {
+            let Some((record, _)) = plain.get_mut(id) else { continue };
+            record.occurred_at = Timestamp::from_micros(2000 + record.occurred_at.as_micros() / 2);
+            writer
+                .put(&tenant, vec![Write { terms: Some(words(&record.text)), ..Write::upsert(record.clone()) }])
+                .await
+                .unwrap();
+        }
+        let filters = [
+            None,
+            Some(at(Op::Ge, 100).and(at(Op::Lt, 160))),
+            Some(at(Op::Gt, 1999)),
+            Some(at(Op::Ge, 900).and(at(Op::Le, 100))),
+            Some(at(Op::Le, 500).and(Filter::eq(Field::Kind, "turn"))),
+        ];
+        for (scope, filter) in users.iter().chain([&tenant]).flat_map(|s| filters.iter().map(move |f| (s, f))) {
+            let query = vector(1_000_000 + round);
+            let mut expected: Vec<(f64, RecordId)> = plain
+                .values()
+                .filter(|(record, _)| scope.covers(&record.scope) && filter.as_ref().is_none_or(|f| f.matches(record)))
+                .map(|(record, embedding)| (cosine(&query, embedding), record.id))
+                .collect();
+            expected.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            expected.truncate(12);
+            let asked = VectorQuery::new(query, 12).with_filter(filter.clone());
+            let found = VectorStore::search(&reader, scope, &asked).await.unwrap();
+            let ids: Vec<RecordId> = found.iter().map(|hit| hit.id).collect();
+            assert_eq!(ids, expected.iter().map(|(_, id)| *id).collect::<Vec<_>>(), "{scope:?} {filter:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Vectors in codes of one byte a number: a quarter of the size, and how far that can be off.
+
+use crate::kernel::{self, Kernel, Rows};
+
+/// The largest code.
+const TOP: f32 = 127.0;
+/// What adding up some thousand products in single precision can be off by, for each unit of the two lengths.
+const ROUNDING: f32 = 1e-5;
+
+/// Rows of codes. Number i of a row is about `codes[i] · scale`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Codes {
+    codes: Vec<i8>,
+    about: Vec<About>,
+}
+
+/// What the codes of a row say, and leave out.
+#[derive(Debug, Clone, Copy)]
+struct About {
+    /// What one step stands for.
+    scale: f32,
+    /// How long the vector is that the codes stand for.
+    length: f32,
+    /// How long the vector is that they leave out.
+    missing: f32,
+}
+
+/// About what an inner product is, and by how much it can be off.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Estimate {
+    pub(crate) product: f32,
+    pub(crate) slack: f32,
+}
+
+impl Codes {
+    pub(crate) fn push(&mut self, values: &[f32]) {
+        let about = encode(values, &mut self.codes);
+        self.about.push(about);
+    }
+
+    /// Removes a row; the last one takes its place.
+    pub(crate) fn swap_remove(&mut self, row: usize, width: usize) {
+        let last = self.about.len() - 1;
+        self.codes.copy_within(last * width..(last + 1) * width, row * width);
+        self.codes.truncate(last * width);
+        self.about.swap_remove(row);
+    }
+
+    /// About what the inner product of the query with each of the rows is, in their order.
+    pub(crate) fn estimates(&self, query: &[f32], rows: Rows<'_>) -> Vec<Estimate> {
+        let mut codes = Vec::with_capacity(query.len());
+        let asked = encode(query, &mut codes);
+        let mut products = Vec::with_capacity(rows.len());
+        kernel::code_products(Kernel::detect(), &codes, &self.codes, rows, &mut products);
+        let length = asked.length + asked.missing;
+        let estimate = |(place, product): (usize, i32)| {
+            let row = self.about[rows.at(place)];
+            // q · x = q̂ · x̂ + q · (x − x̂) + (q − q̂) · x̂, and no inner product is greater than the two lengths.
+            let slack =
+                length * row.missing + asked.missing * row.length + ROUNDING * length * (row.length + row.missing);
+            Estimate { product: product as f32 * asked.scale * row.scale, slack }
+        };
+        products.into_iter().enumerate().map(estimate).collect()
+    }
+}
+
+fn encode(values: &[f32], codes: &mut Vec<i8>) -> About {
+    let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    let scale = (largest / TOP).max(f32::MIN_POSITIVE);
+    let (mut length, mut missing) = (0.0_f64, 0.0_f64);
+    codes.extend(values.iter().map(|value| {
+        let code = (value / scale).round().clamp(-TOP, TOP);
+        let kept = f64::from(code) * f64::from(scale);
+        length += kept * kept;
+        missing += (f64::from(*value) - kept).powi(2);
+        code as i8
+    }));
+    // A little more than it is, so that rounding never makes it less.
+    let up = |sum: f64| (sum.sqrt() * (1.0 + 1e-6)) as f32;
+    About { scale, length: up(length), missing: up(missing) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The true product lies within the slack, for vectors of any length and of numbers of any size.
+        #[test]
+        fn an_estimate_is_off_by_no_more_than_it_says(
+            (query, rows) in (1..80_usize).prop_flat_map(|width| {
+                let vector = move || (proptest::collection::vec(-1.0_f32..1.0, width), -8..9_i32)
+                    .prop_map(|(v, e)| v.into_iter().map(|x| x * 10_f32.powi(e)).collect::<Vec<f32>>());
+                (vector(), proptest::collection::vec(vector(), 1..6))
+            }),
+        ) {
+            let mut codes = Codes::default();
+            rows.iter().for_each(|row| codes.push(row));
+            let estimates = codes.estimates(&query, Rows::First(rows.len()));
+            for (row, Estimate { product, slack }) in rows.iter().zip(estimates) {
+                let exact: f64 = query.iter().zip(row).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+                prop_assert!((f64::from(product) - exact).abs() <= f64::from(slack) + 1e-30, "{product} {exact} {slack}");
+            }
+        }
+    }
+}

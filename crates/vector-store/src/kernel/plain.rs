@@ -1,0 +1,60 @@
+//! The plain loops, written so that the compiler makes vector instructions of them.
+
+use super::{LANES, Rows};
+
+const SUMS: usize = 16;
+
+/// The inner product of two vectors of one length; of the shorter length, if they differ.
+///
+/// Sums go side by side and are added up in the end: so the result is the same to the last bit, however wide the registers.
+#[inline(always)]
+fn product(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0_f32; SUMS];
+    let (a_chunks, b_chunks) = (a.chunks_exact(SUMS), b.chunks_exact(SUMS));
+    let rest: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in a_chunks.zip(b_chunks) {
+        for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
+            *sum += x * y;
+        }
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+#[inline(always)]
+pub(super) fn products(query: &[f32], values: &[f32], rows: Rows<'_>, out: &mut Vec<f32>) {
+    let width = query.len();
+    out.extend((0..rows.len()).map(|place| {
+        let row = rows.at(place);
+        product(query, &values[row * width..(row + 1) * width])
+    }));
+}
+
+#[inline(always)]
+pub(super) fn code_product(a: &[i8], b: &[i8]) -> i32 {
+    a.iter().zip(b).map(|(x, y)| i32::from(*x) * i32::from(*y)).sum()
+}
+
+#[inline(always)]
+pub(super) fn code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>) {
+    let width = query.len();
+    out.extend((0..rows.len()).map(|place| {
+        let row = rows.at(place);
+        code_product(query, &codes[row * width..(row + 1) * width])
+    }));
+}
+
+#[inline(always)]
+pub(super) fn differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>) {
+    let words = query.len();
+    for block in signs.chunks_exact((words * LANES).max(1)).take(rows.div_ceil(LANES)) {
+        let mut sums = [0_u64; LANES];
+        for ((word, query), heavy) in block.chunks_exact(LANES).zip(query).zip(heavy) {
+            for (sum, word) in sums.iter_mut().zip(word) {
+                let differs = word ^ query;
+                *sum += u64::from(differs.count_ones()) + 2 * u64::from((differs & heavy).count_ones());
+            }
+        }
+        out.extend(sums.map(|sum| sum.min(u64::from(u16::MAX)) as u16));
+    }
+    out.truncate(rows);
+}

@@ -1,0 +1,92 @@
+//! The loops again, compiled for what the machine has, and integer products by its own instructions.
+
+use std::arch::x86_64::*;
+
+use super::{Rows, plain};
+
+/// Defines the functions whose plain loops the compiler makes the best of.
+macro_rules! compiled_for {
+    ($features:literal) => {
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn products(query: &[f32], values: &[f32], rows: Rows<'_>, out: &mut Vec<f32>) {
+            plain::products(query, values, rows, out);
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn differences(
+            query: &[u64],
+            heavy: &[u64],
+            signs: &[u64],
+            rows: usize,
+            out: &mut Vec<u16>,
+        ) {
+            plain::differences(query, heavy, signs, rows, out);
+        }
+    };
+}
+
+pub(super) mod avx2 {
+    use super::*;
+
+    compiled_for!("avx2,popcnt");
+
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>) {
+        let width = query.len();
+        out.extend((0..rows.len()).map(|place| {
+            let row = rows.at(place);
+            code_product(query, &codes[row * width..(row + 1) * width])
+        }));
+    }
+
+    #[target_feature(enable = "avx2,popcnt")]
+    fn code_product(a: &[i8], b: &[i8]) -> i32 {
+        const STEP: usize = 16;
+        let mut sums = _mm256_setzero_si256();
+        let (a_chunks, b_chunks) = (a.chunks_exact(STEP), b.chunks_exact(STEP));
+        let rest = plain::code_product(a_chunks.remainder(), b_chunks.remainder());
+        for (x, y) in a_chunks.zip(b_chunks) {
+            // SAFETY: each chunk has 16 bytes, and the load needs no alignment.
+            let (x, y) = unsafe { (_mm_loadu_si128(x.as_ptr().cast()), _mm_loadu_si128(y.as_ptr().cast())) };
+            let products = _mm256_madd_epi16(_mm256_cvtepi8_epi16(x), _mm256_cvtepi8_epi16(y));
+            sums = _mm256_add_epi32(sums, products);
+        }
+        let half = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
+        let quarter = _mm_add_epi32(half, _mm_shuffle_epi32::<0b01_00_11_10>(half));
+        let one = _mm_add_epi32(quarter, _mm_shuffle_epi32::<0b10_11_00_01>(quarter));
+        _mm_cvtsi128_si32(one) + rest
+    }
+}
+
+pub(super) mod avx512 {
+    use super::*;
+
+    compiled_for!("avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni,avx512vpopcntdq");
+
+    #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni")]
+    pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>) {
+        let width = query.len();
+        // VNNI multiplies an unsigned byte by a signed one. With 128 added to a row's codes they are unsigned, and what that
+        // adds to the sum is the same for every row.
+        let whole = width - width % 64;
+        let added = 128 * query[..whole].iter().map(|code| i32::from(*code)).sum::<i32>();
+        out.extend((0..rows.len()).map(|place| {
+            let row = rows.at(place);
+            let codes = &codes[row * width..(row + 1) * width];
+            shifted_product(query, codes) - added + plain::code_product(&query[whole..], &codes[whole..])
+        }));
+    }
+
+    /// The inner product of the whole chunks of 64, 128 added to each code of `b`.
+    #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni")]
+    fn shifted_product(a: &[i8], b: &[i8]) -> i32 {
+        let mut sums = _mm512_setzero_si512();
+        let top = _mm512_set1_epi8(i8::MIN);
+        for (x, y) in a.chunks_exact(64).zip(b.chunks_exact(64)) {
+            // SAFETY: each chunk has 64 bytes, and the load needs no alignment.
+            let (x, y) = unsafe { (_mm512_loadu_si512(x.as_ptr().cast()), _mm512_loadu_si512(y.as_ptr().cast())) };
+            sums = _mm512_dpbusd_epi32(sums, _mm512_xor_si512(y, top), x);
+        }
+        _mm512_reduce_add_epi32(sums)
+    }
+}

@@ -1,0 +1,92 @@
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A vector of length one that a number stands for, the same on every machine.
+fn vector(seed: u64, width: usize) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5
+    };
+    let values: Vec<f32> = (0..width).map(|_| next()).collect();
+    let norm = values.iter().map(|v| v * v).sum::<f32>().sqrt();
+    values.into_iter().map(|v| v / norm).collect()
+}
+
+/// The best of what was found, in the order of a full scan.
+fn best(mut found: Vec<(u32, f32)>, limit: usize) -> Vec<(u32, f32)> {
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    found.truncate(limit);
+    found
+}
+
+fn scanned(vectors: &Vectors, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<(u32, f32)> {
+    let mut products = Vec::new();
+    kernel::products(Kernel::Plain, query, &vectors.values, among, &mut products);
+    best((0..products.len()).map(|place| (among.at(place) as u32, products[place])).collect(), limit)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Below the size from which signs are asked, the answer is that of a full scan, to the last bit: also among vectors that
+    /// are much alike, and in lists.
+    #[test]
+    fn of_what_is_not_many_the_best_are_found_exactly(
+        rows in 1..1500_usize, width in 1..70_usize, limit in 1..60_usize, alike in 0.0_f32..2.0, step in 1..4_usize,
+    ) {
+        let mut vectors = Vectors::new(width, true);
+        let common = vector(7, width);
+        for n in 0..rows {
+            let own = vector(100 + n as u64 / 2, width);
+            let mixed: Vec<f32> = own.iter().zip(&common).map(|(x, y)| x + alike * y).collect();
+            vectors.push(&mixed);
+        }
+        let query = vector(3, width);
+        let list: Vec<u32> = (0..rows as u32).step_by(step).collect();
+        for among in [Rows::First(rows), Rows::Of(&list)] {
+            let found = best(vectors.nearest(&query, among, limit), limit);
+            prop_assert_eq!(found, scanned(&vectors, &query, among, limit));
+        }
+    }
+}
+
+/// Vectors in groups, as those of a model are: what signs leave out of the ten nearest is less than one of a hundred.
+#[test]
+fn of_many_hardly_any_of_the_best_is_missed() {
+    let (width, rows, groups) = (64, MANY + 2000, 300);
+    let mut vectors = Vectors::new(width, true);
+    let common = vector(1, width);
+    let at = |n: usize| -> Vec<f32> {
+        let (group, own) = (vector(10 + (n % groups) as u64, width), vector(10_000 + n as u64, width));
+        let mixed: Vec<f32> = (0..width).map(|i| 0.5 * common[i] + 0.6 * group[i] + 0.6 * own[i]).collect();
+        let norm = mixed.iter().map(|v| v * v).sum::<f32>().sqrt();
+        mixed.into_iter().map(|v| v / norm).collect()
+    };
+    (0..rows).for_each(|n| vectors.push(&at(n)));
+    // Some go, and others take their places.
+    for row in (0..rows - 1000).step_by(977) {
+        vectors.swap_remove(row);
+    }
+    let (mut hit, mut wanted) = (0, 0);
+    for n in 0..40 {
+        let noise = vector(77_000_000 + n as u64, width);
+        let query: Vec<f32> = at(n * 571).iter().zip(&noise).map(|(x, y)| x + 0.7 * y).collect();
+        let found = best(vectors.nearest(&query, Rows::First(vectors.rows), 10), 10);
+        let exact = scanned(&vectors, &query, Rows::First(vectors.rows), 10);
+        assert_eq!(found[0], exact[0]);
+        hit += exact.iter().filter(|one| found.contains(one)).count();
+        wanted += exact.len();
+    }
+    assert!(hit * 100 >= wanted * 99, "{hit} of {wanted}");
+    // A list is looked at whole, however long it is.
+    let list: Vec<u32> = (0..vectors.rows as u32).collect();
+    let query = vector(3, width);
+    assert_eq!(best(vectors.nearest(&query, Rows::Of(&list), 30), 30), scanned(&vectors, &query, Rows::Of(&list), 30));
+}
