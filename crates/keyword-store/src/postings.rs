@@ -35,6 +35,9 @@ pub(crate) struct Document<G> {
     pub(crate) live: bool,
 }
 
+/// A posting by itself: the term's hash, the document's place and the count.
+pub(crate) type PackedPosting = (u64, u16, u32);
+
 /// How few documents are not worth clearing away.
 const FEW: usize = 1000;
 
@@ -101,7 +104,7 @@ impl<G: Copy + Eq + Hash> Postings<G> {
 
     /// The documents that are left, and for each posting of theirs the term's hash, the document's place among them and the
     /// count. There must not be more than 65,536.
-    pub(crate) fn packed(&self) -> (Vec<Document<G>>, Vec<(u64, u16, u32)>) {
+    pub(crate) fn packed(&self) -> (Vec<Document<G>>, Vec<PackedPosting>) {
         let mut moved = vec![None; self.documents.len()];
         let mut next = 0..;
         for (old, _) in self.documents.iter().enumerate().filter(|(_, document)| document.live) {

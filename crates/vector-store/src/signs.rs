@@ -35,7 +35,7 @@ impl Signs {
 
     pub(crate) fn push(&mut self, values: &[f32]) {
         let row = self.rows;
-        if row % LANES == 0 {
+        if row.is_multiple_of(LANES) {
             self.words.resize(self.words.len() + self.width() * LANES, 0);
         }
         self.rows += 1;
@@ -101,7 +101,7 @@ fn count_up_to(differences: &[u16], count: usize) -> u16 {
 fn pack(bits: impl Iterator<Item = bool>) -> Vec<u64> {
     let mut words = Vec::new();
     for (place, bit) in bits.enumerate() {
-        if place % 64 == 0 {
+        if place.is_multiple_of(64) {
             words.push(0);
         }
         if let (true, Some(word)) = (bit, words.last_mut()) {

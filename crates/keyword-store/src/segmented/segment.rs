@@ -8,7 +8,7 @@ use super::{Best, key};
 use crate::{
     Bm25, Clause,
     bm25::Rarity,
-    postings::{Document, Sums},
+    postings::{Document, PackedPosting, Sums},
 };
 
 /// Up to 65,536 documents: for each term, in the order of the hashes, the slots of those that hold it and how often they do.
@@ -53,7 +53,7 @@ impl List<'_> {
 
 impl<G: Copy + Eq + Hash> Segment<G> {
     /// Packs documents with their postings: of each the term's hash, the document's place and the count.
-    pub(super) fn of(documents: Vec<Document<G>>, mut all: Vec<(u64, u16, u32)>, ranking: &Bm25) -> Self {
+    pub(super) fn of(documents: Vec<Document<G>>, mut all: Vec<PackedPosting>, ranking: &Bm25) -> Self {
         all.sort_unstable();
         let mut segment = Self {
             terms: Vec::new(),
@@ -78,7 +78,7 @@ impl<G: Copy + Eq + Hash> Segment<G> {
                 }
             }
             if one.len() >= LONG {
-                let gain = |(_, slot, count): &(u64, u16, u32)| {
+                let gain = |(_, slot, count): &PackedPosting| {
                     ranking.gain_of(1.0, f64::from(*count), segment.documents[usize::from(*slot)].length)
                 };
                 segment.bounds.insert(term, one.iter().map(gain).fold(0.0, f64::max));
