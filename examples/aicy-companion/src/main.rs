@@ -75,7 +75,7 @@ async fn main() -> Result<()> {
             ("/context", message) => print!("{}", shown::context(&aicy.context(&scope, message).await?)),
             ("/forget", "") => println!("{HELP}"),
             ("/forget", "all") => {
-                println!("忘掉了 {} 条，从头认识。", engine.forget(&scope, Forget::Everything).await?)
+                println!("忘掉了 {} 条，从头认识。", engine.forget(&scope, Forget::Everything).await?.records())
             }
             ("/forget", word) => println!("忘掉了 {} 条。", forget(&engine, &scope, word).await?),
             (command, _) if command.starts_with('/') => println!("{HELP}"),
@@ -118,7 +118,7 @@ async fn forget(engine: &MemoryEngine, scope: &Scope, word: &str) -> Result<u64>
             break;
         }
     }
-    if ids.is_empty() { Ok(0) } else { Ok(engine.forget(scope, ids).await?) }
+    if ids.is_empty() { Ok(0) } else { Ok(engine.forget(scope, ids).await?.records()) }
 }
 
 /// The service that the environment names.
