@@ -248,7 +248,9 @@ async fn check_pgvector(connection: &mut PgConnection) -> Result<(), Failure> {
 /// # Errors
 /// `SchemaMismatch` when it is newer than this version.
 pub(crate) async fn version(connection: &mut PgConnection) -> Result<u32, Failure> {
-    let there = "SELECT to_regclass('memory_schema') IS NOT NULL";
+    // Where tables would be made, and not wherever the search path finds some: a schema of one's own may stand before `public`,
+    // with tables of other memories in there.
+    let there = "SELECT to_regclass(format('%I.memory_schema', current_schema())) IS NOT NULL";
     if !sqlx::query_scalar::<_, bool>(there).fetch_one(&mut *connection).await? {
         return Ok(0);
     }

@@ -52,6 +52,7 @@ fn main() {
         many_who_open_a_new_database_at_once_find_one_schema,
         a_newer_schema_is_refused,
         tables_of_another_application_are_left_alone,
+        a_schema_of_its_own_is_made_beside_tables_in_public,
         another_analyzer_or_embedder_is_refused_or_rebuilt,
         vectors_of_any_length_are_found_with_and_without_an_index,
     ));

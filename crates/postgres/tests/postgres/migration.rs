@@ -118,6 +118,25 @@ pub(crate) async fn tables_of_another_application_are_left_alone(database: &Data
     assert_eq!(tables, 1, "nothing was half made");
 }
 
+pub(crate) async fn a_schema_of_its_own_is_made_beside_tables_in_public(database: &Database) {
+    let mut server = database.look().await;
+    sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {}", database.schema))).execute(&mut server).await.unwrap();
+    let (address, query) = database.url.split_once('?').unwrap_or((&database.url, ""));
+    let url = format!("{}/{}?{query}", address.rsplit_once('/').unwrap().0, database.schema);
+    let mut options = database.options();
+    options.schema = None;
+    let public = PostgresStore::connect(&url, options).await.unwrap();
+    let record = turn(&lin(), "in public");
+    public.put(&lin(), vec![write(&record)]).await.unwrap();
+    let own = PostgresStore::connect(&url, database.options()).await.unwrap();
+    assert_eq!(own.get(&lin(), &[record.id]).await.unwrap(), [None]);
+    own.put(&lin(), vec![write(&turn(&lin(), "on its own"))]).await.unwrap();
+    assert_eq!(public.stats(&lin()).await.unwrap().records, 1);
+    public.close().await;
+    own.close().await;
+    sqlx::raw_sql(AssertSqlSafe(format!("DROP DATABASE {}", database.schema))).execute(&mut server).await.unwrap();
+}
+
 pub(crate) async fn another_analyzer_or_embedder_is_refused_or_rebuilt(database: &Database) {
     let store = database.open().await;
     let record = turn(&lin(), "some words");
