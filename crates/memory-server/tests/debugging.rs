@@ -39,7 +39,7 @@ async fn send(router: &Router, method: &str, uri: &str, body: Option<Value>) -> 
 }
 
 #[tokio::test]
-async fn a_session_is_counted_by_itself() {
+async fn r14_a_session_is_counted_by_itself() {
     let engine = engine(true).await;
     for (user, name, text) in
         [("lin", "s1", "one"), ("lin", "s1", "two"), ("lin", "s2", "three"), ("mei", "s1", "four")]
@@ -58,7 +58,7 @@ async fn a_session_is_counted_by_itself() {
 }
 
 #[tokio::test]
-async fn a_reindex_is_told_until_it_is_done_and_twice_is_once() {
+async fn r14_a_reindex_is_told_until_it_is_done_and_twice_is_once() {
     let engine = engine(false).await;
     for n in 0..5 {
         engine.remember(&session("lin", "周一"), format!("第{n}句")).await.unwrap();
@@ -104,7 +104,7 @@ async fn the_background_does_what_was_queued() {
 }
 
 #[tokio::test]
-async fn a_search_tells_what_each_arm_and_stage_did() {
+async fn r14_a_search_tells_what_each_arm_and_stage_did() {
     let engine = engine(true).await;
     let scope = session("lin", "s1");
     let id = engine.remember(&scope, Turn::user("面试改到周五下午").with_scene("daily")).await.unwrap();

@@ -88,7 +88,7 @@ fn modern(mut params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_of_the_old_era_shakes_hands_lists_and_calls() {
+async fn k13_a_client_of_the_old_era_shakes_hands_lists_and_calls() {
     let engine = engine().await;
     engine.remember(&Scope::user("lin").unwrap(), "I am allergic to shrimp").await.unwrap();
     let router = served(&engine, open());
@@ -114,7 +114,7 @@ async fn a_client_of_the_old_era_shakes_hands_lists_and_calls() {
 }
 
 #[tokio::test]
-async fn a_client_of_the_new_era_asks_without_a_handshake() {
+async fn k13_a_client_of_the_new_era_asks_without_a_handshake() {
     let engine = engine().await;
     engine.remember(&Scope::user("lin").unwrap(), "我对海鲜过敏").await.unwrap();
     let router = served(&engine, open());
@@ -407,7 +407,7 @@ async fn with_history(chinese: bool) -> MemoryEngine {
 }
 
 #[tokio::test]
-async fn a_conversation_begins_with_what_is_known() {
+async fn k13_a_conversation_begins_with_what_is_known() {
     for (chinese, name) in [(false, "opening_english"), (true, "opening_chinese")] {
         let engine = with_history(chinese).await;
         let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(8));
@@ -469,7 +469,7 @@ async fn pages_of_other_origins_and_other_names_stay_outside() {
 }
 
 #[tokio::test]
-async fn a_plain_curl_is_answered() {
+async fn k13_a_plain_curl_is_answered() {
     let engine = engine().await;
     let router = served(&engine, open());
     let body = rpc("tools/call", json!({ "name": "search_memory", "arguments": { "query": "测试" } }));
@@ -528,7 +528,7 @@ async fn what_is_no_request_is_refused_and_harms_nothing() {
 }
 
 #[tokio::test]
-async fn over_pipes_a_line_is_a_message() {
+async fn k13_over_pipes_a_line_is_a_message() {
     let engine = engine().await;
     engine.remember(&Scope::user("lin").unwrap(), "I am allergic to shrimp").await.unwrap();
     engine.remember(&Scope::user("mei").unwrap(), "shrimp is my favourite").await.unwrap();

@@ -15,7 +15,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn requests_and_answers_keep_what_we_do_not_know() {
+async fn k12_requests_and_answers_keep_what_we_do_not_know() {
     let chat = Chat::new().await;
     let body = json!({ "model": "echo", "temperature": 0.7, "min_p": 0.05, "chat_template_kwargs": { "z": 1, "a": null },
         "messages": [{ "role": "system", "content": "s", "name": "n" },
@@ -67,7 +67,7 @@ async fn what_is_wrong_is_said_as_openai_says_it() {
 }
 
 #[tokio::test]
-async fn keys_go_where_they_belong() {
+async fn k16_keys_go_where_they_belong() {
     let chat = Chat::new().await;
     let body = to("echo", &[user("a")]);
     // The client's key for the service goes there, ours does not.
@@ -87,7 +87,7 @@ async fn keys_go_where_they_belong() {
 }
 
 #[tokio::test]
-async fn several_upstreams_are_told_apart_by_the_model_and_one_that_is_down_is_named() {
+async fn k12_several_upstreams_are_told_apart_by_the_model_and_one_that_is_down_is_named() {
     let (one, two) = (std::sync::Arc::default(), std::sync::Arc::default());
     let at =
         async |seen: &std::sync::Arc<upstream::Seen>| format!("{}/v1", listen(upstream::router(seen.clone())).await);

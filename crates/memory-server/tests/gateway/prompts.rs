@@ -11,7 +11,7 @@ use crate::given::{Chat, patient, said, to, user};
 const SYSTEM: &str = "You are Krueger.";
 
 #[tokio::test]
-async fn a_new_window_a_question_about_the_past_and_small_talk_get_what_the_document_says() {
+async fn k17_a_new_window_a_question_about_the_past_and_small_talk_get_what_the_document_says() {
     let chat = Chat::new().await;
     chat.remember("我对海鲜过敏，尤其是虾").await;
     let system = json!({ "role": "system", "content": SYSTEM });
@@ -36,7 +36,7 @@ async fn a_new_window_a_question_about_the_past_and_small_talk_get_what_the_docu
 }
 
 #[tokio::test]
-async fn scenes_are_told_as_the_document_says_and_go_on_after_a_restart() {
+async fn k17_scenes_are_told_as_the_document_says_and_go_on_after_a_restart() {
     let chat = Chat::new().await;
     let mut history = Vec::new();
     for (text, scene) in [
@@ -99,7 +99,7 @@ async fn rounds_of_tools_get_what_their_question_got_and_what_the_chat_holds_is_
 }
 
 #[tokio::test]
-async fn one_user_never_gets_anothers_memories() {
+async fn m1_one_user_never_gets_anothers_memories() {
     let chat = Chat::new().await;
     chat.remember("我的银行卡密码是四个七").await;
     let body = to("echo", &[user("还记得我的银行卡密码吗")]);
@@ -162,7 +162,7 @@ impl Embedder for Broken {
 }
 
 #[tokio::test]
-async fn an_embedder_that_hangs_or_breaks_down_costs_its_deadline_at_most() {
+async fn k12_an_embedder_that_hangs_or_breaks_down_costs_its_deadline_at_most() {
     for panics in [false, true] {
         let embedder = Arc::new(Broken { space: EmbeddingSpace::cosine("broken", 8), panics });
         let engine = MemoryEngine::builder().in_memory().embedder(embedder).background(false).build().await.unwrap();

@@ -150,7 +150,7 @@ async fn every_answer_that_has_ended_is_in_the_file_when_the_gateway_dies() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_written_is_told_of_and_the_chat_goes_on() {
+async fn k12_a_store_that_cannot_be_written_is_told_of_and_the_chat_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let engine =
         MemoryEngine::builder().sqlite(folder.path().join("memory.db")).background(false).build().await.unwrap();

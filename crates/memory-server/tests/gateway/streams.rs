@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::given::{Chat, content, patient, said, streamed, to, user};
 
 #[tokio::test]
-async fn a_stream_comes_as_the_service_sent_it_and_its_turn_is_stored_before_its_end() {
+async fn k12_a_stream_comes_as_the_service_sent_it_and_its_turn_is_stored_before_its_end() {
     let chat = Chat::new().await;
     let answer = chat.ask(&streamed("echo", &[user("早上好")])).await;
     assert_eq!(content(&answer.body, "content"), "好的: 早上好");
@@ -19,7 +19,7 @@ async fn a_stream_comes_as_the_service_sent_it_and_its_turn_is_stored_before_its
 }
 
 #[tokio::test]
-async fn thoughts_and_calls_of_tools_are_passed_on_and_only_what_was_said_is_stored() {
+async fn k12_thoughts_and_calls_of_tools_are_passed_on_and_only_what_was_said_is_stored() {
     let chat = Chat::new().await;
     let thought = chat.ask(&streamed("thinker", &[user("好累")])).await;
     assert_eq!(content(&thought.body, "reasoning_content"), "她累了");

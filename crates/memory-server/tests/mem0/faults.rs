@@ -126,7 +126,7 @@ async fn a_body_that_is_too_large_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn our_own_client_of_mem0_servers_works_with_it() {
+async fn m9_our_own_client_of_mem0_servers_works_with_it() {
     let engine = engine().await;
     let key = ApiKey::generate();
     let access = Access::tenant("client", "acme").unwrap();

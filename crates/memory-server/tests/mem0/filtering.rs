@@ -35,7 +35,7 @@ async fn listed(api: &Api, filters: Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_open_source_grammar_is_understood() {
+async fn m9_the_open_source_grammar_is_understood() {
     let api = stocked().await;
     let lin = |more: Value| {
         let mut filter = json!({"user_id": "lin"});
@@ -79,7 +79,7 @@ async fn the_open_source_grammar_is_understood() {
 }
 
 #[tokio::test]
-async fn the_platforms_grammar_is_understood() {
+async fn m9_the_platforms_grammar_is_understood() {
     let api = stocked().await;
     let rows: [(Value, &[&str]); 27] = [
         (json!({"user_id": "lin"}), &["Black", "Green", "White"]),

@@ -17,7 +17,7 @@ fn lin() -> Value {
 }
 
 #[tokio::test]
-async fn preferences_facts_and_states_are_found_and_told() {
+async fn m10_preferences_facts_and_states_are_found_and_told() {
     let api = Api::open().await;
     let told = api.tell(lin(), "I'm allergic to walnuts. I live in Porto.").await;
     let mut both = events(&told);
@@ -42,7 +42,7 @@ async fn preferences_facts_and_states_are_found_and_told() {
 }
 
 #[tokio::test]
-async fn what_contradicts_takes_the_place_of_what_was_known_and_the_history_tells() {
+async fn m10_what_contradicts_takes_the_place_of_what_was_known_and_the_history_tells() {
     let api = Api::open().await;
     for (first, second, old, new) in [
         ("I live in Porto.", "I live in Lisbon now.", "The user lives in Porto.", "The user lives in Lisbon."),
@@ -166,7 +166,7 @@ async fn an_edited_fact_keeps_its_place_among_the_facts() {
 }
 
 #[tokio::test]
-async fn facts_of_one_agent_do_not_end_those_of_another() {
+async fn m1_facts_of_one_agent_do_not_end_those_of_another() {
     let api = Api::open().await;
     api.tell(json!({"user_id": "lin", "agent_id": "kai"}), "I live in Porto.").await;
     let told = api.tell(json!({"user_id": "lin", "agent_id": "zoe"}), "I live in Lisbon.").await;

@@ -18,7 +18,7 @@ async fn the_handshake_says_ok() {
 }
 
 #[tokio::test]
-async fn memories_are_added_listed_and_found_in_the_third_version() {
+async fn m9_memories_are_added_listed_and_found_in_the_third_version() {
     let api = Api::open().await;
     let body = json!({
         "messages": messages("I like oolong."), "filters": {"user_id": "lin"}, "infer": false, "timestamp": 1_700_000_000,
@@ -89,7 +89,7 @@ async fn lists_come_in_pages_with_the_addresses_of_the_others() {
 }
 
 #[tokio::test]
-async fn old_clients_get_bare_lists_and_may_send_texts() {
+async fn m9_old_clients_get_bare_lists_and_may_send_texts() {
     let api = Api::open().await;
     let body = json!({"messages": "I like oolong.", "user_id": "lin", "infer": false, "version": "v2", "async_mode": true,
         "enable_graph": false, "org_id": "o", "project_id": "p"});
