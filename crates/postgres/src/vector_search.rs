@@ -4,7 +4,7 @@
 //! the vectors themselves, so that scores and order are the same everywhere.
 
 use memory_core::{Embedding, Hit, Index, RecordId, Scope};
-use memory_vector_store::{ExactIndex, VectorQuery};
+use memory_vector_store::{Among, FlatIndex, VectorQuery};
 use pgvector::Vector;
 use sqlx::{Connection, PgConnection, Row};
 
@@ -122,11 +122,11 @@ async fn run(connection: &mut PgConnection, statement: Statement) -> Result<Foun
 }
 
 fn rescored(index: &VectorIndex, query: &VectorQuery, found: Found) -> Vec<Hit> {
-    let mut exact = ExactIndex::new(index.space());
+    let mut exact = FlatIndex::new(index.space());
     for (number, (id, embedding)) in found.into_iter().enumerate() {
         // Two users of a tenant may have the same id.
         exact.insert((id, number), (), embedding);
     }
-    let hits = exact.search(&query.embedding, [()], query.limit, |_| true);
+    let hits = exact.search(&query.embedding, Among::Everything, query.limit);
     hits.into_iter().map(|((id, _), score)| Hit { id, score }).collect()
 }
