@@ -17,7 +17,7 @@ use segment::{List, Segment};
 /// Who holds which term, as [`Postings`] know it, for searches over very many documents: the best of them are found without
 /// looking at all that hold a common word (MaxScore: Turtle & Flood, "Query evaluation: strategies and optimizations", 1995).
 ///
-/// Documents come into a few open postings; when these are [`FULL`], they are packed into a segment that is never changed
+/// Documents come into a few open postings; when these are 8192, they are packed into a segment that is never changed
 /// again but for what is removed from it. So nothing is ever built anew, and a posting takes three bytes.
 #[derive(Debug, Clone)]
 pub struct SegmentedPostings<G> {
