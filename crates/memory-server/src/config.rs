@@ -55,7 +55,7 @@ pub struct Config {
     /// The tools of the Model Context Protocol.
     pub mcp: McpConfig,
     /// mem0's routes.
-    pub mem0: PartConfig,
+    pub mem0: Mem0Config,
     /// The debug API.
     pub debug: PartConfig,
     /// The Prometheus metrics under `/metrics`.
@@ -121,6 +121,17 @@ pub enum LogFormat {
 pub struct PartConfig {
     /// Whether it is.
     pub enabled: bool,
+}
+
+/// mem0's routes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Mem0Config {
+    /// Whether they are served.
+    pub enabled: bool,
+    /// Whether searches find what was said, too, and not only what was made of it; a search can say so by itself.
+    pub include_turns: bool,
 }
 
 /// The tools of the Model Context Protocol.
@@ -195,7 +206,7 @@ impl Default for Config {
             log: LogConfig::default(),
             gateway: GatewayConfig::default(),
             mcp: McpConfig::default(),
-            mem0: PartConfig::default(),
+            mem0: Mem0Config::default(),
             debug: PartConfig::default(),
             metrics: PartConfig::default(),
         }
@@ -217,6 +228,12 @@ impl Default for LogConfig {
 impl Default for PartConfig {
     fn default() -> Self {
         Self { enabled: true }
+    }
+}
+
+impl Default for Mem0Config {
+    fn default() -> Self {
+        Self { enabled: true, include_turns: false }
     }
 }
 

@@ -18,8 +18,8 @@ mod server;
 
 pub use access::{Access, Owner};
 pub use config::{
-    Config, GatewayConfig, KeyConfig, LimitsConfig, Loaded, LogConfig, LogFormat, McpConfig, PartConfig, Setting,
-    Sources, UpstreamConfig,
+    Config, GatewayConfig, KeyConfig, LimitsConfig, Loaded, LogConfig, LogFormat, McpConfig, Mem0Config, PartConfig,
+    Setting, Sources, UpstreamConfig,
 };
 pub use debug::Debugging;
 pub use fault::Fault;

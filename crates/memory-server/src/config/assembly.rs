@@ -29,7 +29,7 @@ impl Config {
             server = server.metrics(Metrics::install()?);
         }
         if self.mem0.enabled {
-            server = server.mem0(Mem0::new(engine.clone()));
+            server = server.mem0(Mem0::new(engine.clone()).with_turns(self.mem0.include_turns));
         }
         if self.mcp.enabled {
             let mut options = McpOptions::default().with_max_body_bytes(self.limits.max_body_bytes);
