@@ -93,8 +93,8 @@ impl ReplyFilter {
 
     /// Ends the reply.
     pub fn finish(mut self) -> Told {
-        let text = self.held.trim_end();
-        if !self.begun && text.trim_start().starts_with(THOUGHT) {
+        let text = if self.begun { self.held.trim_end() } else { self.held.trim() };
+        if !self.begun && text.starts_with(THOUGHT) {
             return Told { rest: String::new(), verdict: self.verdict };
         }
         let Tag::Whole { start, end } = opening(text) else {

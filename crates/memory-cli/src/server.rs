@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use memory_engine::{MemoryEngine, http_models::Preset};
-use memory_server::{Config, Loaded, LogConfig, LogFormat, Sources};
-use tracing_subscriber::EnvFilter;
+use memory_server::{Config, Loaded, Sources};
 
 use crate::{
     args::StoreArgs, digester::DigestArgs, embedder::EmbedderArgs, grapher::GraphArgs, settings::Settings,
@@ -104,19 +103,4 @@ pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     let reranker = config.reranker.parse().map_err(named("reranker"))?;
     let Ok(db) = config.db.parse();
     StoreArgs { db, embedder, reranker }.serve(WorkArgs { digest, graph }.work()?).await
-}
-
-/// Writes a log on standard error from now on.
-///
-/// # Errors
-/// When the filter cannot be read.
-pub(crate) fn log(config: &LogConfig) -> Result<()> {
-    let filter = EnvFilter::try_new(&config.filter).context("log.filter, as in `info,memory_engine=debug`")?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    // Somebody who listens already hears the same.
-    let _ = match config.format {
-        LogFormat::Text => log.try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
-    };
-    Ok(())
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use tokio::net::TcpListener;
 
 use crate::{
+    log::Log,
     server::{self, ConfigArgs},
     settings::Settings,
 };
@@ -25,7 +26,7 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let config = self.config.load()?.config;
-        server::log(&config.log)?;
+        let _log = Log::write(&config.log)?;
         // Before the memory is opened: who may not listen has no use for it.
         let listener = TcpListener::bind(config.listen).await;
         let listener = listener.with_context(|| format!("nothing can listen on {}", config.listen))?;

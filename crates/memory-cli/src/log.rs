@@ -1,0 +1,89 @@
+//! The log of a server, and with the feature `otel` its traces.
+
+use anyhow::{Context, Result};
+use memory_server::{LogConfig, LogFormat};
+use tracing::Subscriber;
+use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt};
+
+/// What is being written. Dropped, it sends what it still holds.
+#[derive(Debug)]
+pub(crate) struct Log {
+    #[cfg(feature = "otel")]
+    traces: Option<opentelemetry_sdk::trace::SdkTracerProvider>,
+}
+
+impl Log {
+    /// Writes on standard error from now on; and sends traces to the collector (OTLP over gRPC) that the variable
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT` names, if it names one. They hold what the log holds: no query and nobody's words.
+    ///
+    /// # Errors
+    /// When the filter cannot be read, or the collector's address.
+    pub(crate) fn write(config: &LogConfig) -> Result<Self> {
+        let filter = EnvFilter::try_new(&config.filter).context("log.filter, as in `info,memory_engine=debug`")?;
+        let all = tracing_subscriber::registry().with(filter).with(lines(config.format));
+        #[cfg(feature = "otel")]
+        {
+            let traces = traces::to_collector()?;
+            let layer = traces.as_ref().map(traces::layer);
+            // Somebody who listens already hears the same.
+            let _ = all.with(layer).try_init();
+            Ok(Self { traces })
+        }
+        #[cfg(not(feature = "otel"))]
+        {
+            let _ = all.try_init();
+            Ok(Self {})
+        }
+    }
+}
+
+fn lines<S: Subscriber + for<'s> LookupSpan<'s>>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync> {
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+    }
+}
+
+#[cfg(feature = "otel")]
+impl Drop for Log {
+    fn drop(&mut self) {
+        if let Some(Err(e)) = self.traces.take().map(|traces| traces.shutdown()) {
+            eprintln!("the last traces were not sent: {e}");
+        }
+    }
+}
+
+#[cfg(feature = "otel")]
+mod traces {
+    use anyhow::{Context, Result};
+    use opentelemetry::trace::TracerProvider;
+    use opentelemetry_otlp::SpanExporter;
+    use opentelemetry_sdk::{
+        Resource,
+        trace::{SdkTracerProvider, Tracer},
+    };
+    use tracing::Subscriber;
+    use tracing_opentelemetry::OpenTelemetryLayer;
+    use tracing_subscriber::registry::LookupSpan;
+
+    const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+    const NAME: &str = "memory-engine";
+
+    /// What sends traces, where a collector is named. Nothing is connected yet.
+    pub(super) fn to_collector() -> Result<Option<SdkTracerProvider>> {
+        if std::env::var_os(COLLECTOR).is_none_or(|address| address.is_empty()) {
+            return Ok(None);
+        }
+        let exporter = SpanExporter::builder().with_tonic().build().context(COLLECTOR)?;
+        let resource = Resource::builder().with_service_name(NAME).build();
+        Ok(Some(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build()))
+    }
+
+    pub(super) fn layer<S>(traces: &SdkTracerProvider) -> OpenTelemetryLayer<S, Tracer>
+    where
+        S: Subscriber + for<'s> LookupSpan<'s>,
+    {
+        tracing_opentelemetry::layer().with_tracer(traces.tracer(NAME))
+    }
+}
