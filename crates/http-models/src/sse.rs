@@ -51,9 +51,10 @@ impl SseEvents {
                 (b'\r', None) => break,
                 _ => end + 1,
             };
-            let line = std::str::from_utf8(&self.bytes[self.read..end])
-                .map_err(|_| Error::new(ErrorKind::Corrupt, OPERATION, "the stream is not UTF-8"))?;
+            let line = std::str::from_utf8(&self.bytes[self.read..end]);
+            // Whoever goes on in spite of it goes on behind it.
             self.read = after;
+            let line = line.map_err(|_| Error::new(ErrorKind::Corrupt, OPERATION, "the stream is not UTF-8"))?;
             if line.is_empty() {
                 if let Some(data) = self.data.take() {
                     return Ok(Some(data));

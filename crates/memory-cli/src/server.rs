@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use memory_engine::{MemoryEngine, http_models::Preset};
-use memory_server::{Config, Loaded, Sources};
+use memory_server::{Config, Loaded, Setting, Sources, UpstreamConfig};
 
 use crate::{
     args::StoreArgs, digester::DigestArgs, embedder::EmbedderArgs, grapher::GraphArgs, settings::Settings,
@@ -72,17 +72,27 @@ impl ConfigArgs {
             }
         }
         let mut loaded = sources.load()?;
-        loaded.config.gateway.upstreams.extend(self.upstream.iter().map(|preset| upstream(*preset)));
+        let settings = Settings::load()?;
+        for preset in &self.upstream {
+            let upstream = upstream(*preset, &settings);
+            loaded.settings.push(Setting {
+                name: format!("gateway.upstreams.{}", upstream.name),
+                value: format!("{:?}", upstream.base_url),
+                source: "--upstream".into(),
+            });
+            loaded.config.gateway.upstreams.push(upstream);
+        }
         Ok(loaded)
     }
 }
 
-/// A service that is known by name.
-fn upstream(preset: Preset) -> memory_server::UpstreamConfig {
-    memory_server::UpstreamConfig {
+/// A service that is known by name. Address and key come from the same places, so that no key goes to another address.
+fn upstream(preset: Preset, settings: &Settings) -> UpstreamConfig {
+    let key = preset.key_variable();
+    UpstreamConfig {
         name: preset.as_str().into(),
-        base_url: std::env::var(preset.base_url_variable()).unwrap_or_else(|_| preset.base_url().into()),
-        key_env: Some(preset.key_variable().into()),
+        base_url: settings.get(preset.base_url_variable()).unwrap_or_else(|| preset.base_url().into()),
+        key_env: (preset.needs_key() || settings.get(key).is_some()).then(|| key.into()),
         models: Vec::new(),
     }
 }

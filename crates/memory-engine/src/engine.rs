@@ -140,8 +140,8 @@ impl MemoryEngine {
                 Some(old) => (record.clone(), PutMode::Update { revision: old.revision }),
                 None => (record.clone(), PutMode::Create),
             };
-            // What was read is what is replaced, unless others write the same message without end.
-            let mode = if tries == 0 { PutMode::Upsert } else { mode };
+            // An unnamed turn is nobody else's. Of a named one, what was read is what is replaced.
+            let mode = if named { mode } else { PutMode::Upsert };
             let mut jobs = self.jobs_for(&record);
             jobs.retain(|job| !left_out.contains(job));
             match self.write(scope, vec![Write { jobs, ..Write::new(record, mode) }]).await {
@@ -172,7 +172,8 @@ impl MemoryEngine {
 
     /// As [`store`](Self::store), for callers who have the records' vectors already: made by the engine's embedder, or by
     /// whatever else makes vectors of its space. On SQLite they are in the same transaction; when this returns, the records
-    /// are found by their vectors, too.
+    /// are found by their vectors, too. While an embedder is [being replaced](Builder::replacing) they are made in the
+    /// background like all others.
     ///
     /// # Errors
     /// As [`store`](Self::store), and `DimensionMismatch` for a vector of another space.
@@ -184,9 +185,10 @@ impl MemoryEngine {
     ) -> Result<Vec<Written>> {
         let space = self.embedder().space();
         records.iter().try_for_each(|(_, embedding)| space.check("store", embedding))?;
+        let alone = self.spaces().is_alone();
         let write = |(record, embedding): (Record, Embedding)| Write {
             jobs: self.jobs_for(&record),
-            embedding: Some(embedding),
+            embedding: Some(embedding).filter(|_| alone),
             ..Write::new(record, mode)
         };
         self.write(scope, records.into_iter().map(write).collect()).await
@@ -279,8 +281,12 @@ impl MemoryEngine {
         if entries.is_empty() || !self.makes_what_serves().await? {
             return Ok(());
         }
-        self.vectors().upsert(scope, &entries).await?;
-        self.finish(&done).await
+        match self.vectors().upsert(scope, &entries).await {
+            Ok(()) => self.finish(&done).await,
+            // Others serve since just now: these wait for whoever makes those.
+            Err(e) if e.kind() == ErrorKind::SchemaMismatch => Ok(()),
+            Err(e) => Err(e),
+        }
     }
 
     /// Whether the vectors of this engine's embedder are those that searches go by: others wait for whoever makes those.

@@ -58,6 +58,11 @@ impl Spaces {
         Ok(Self { wanted, replaced, replaced_serves, changing: AtomicBool::new(second && changes) })
     }
 
+    /// Whether there is no other space that may serve in place of the wanted one.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.replaced.is_none()
+    }
+
     /// The one that questions are embedded in.
     pub(crate) fn serving(&self) -> &Space {
         match &self.replaced {
@@ -92,8 +97,20 @@ impl Spaces {
 
     /// Changes over to the wanted space, if that is what this engine is for and nothing is missing there.
     pub(crate) async fn change_when_complete(&self) -> Result<()> {
-        if self.changing.load(Ordering::Acquire) && self.switch(0).await? {
-            tracing::info!(space = %self.wanted.embedder.space(), "the store has changed over to other vectors");
+        if !self.changing.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match self.switch(0).await {
+            Ok(true) => {
+                tracing::info!(space = %self.wanted.embedder.space(), "the store has changed over to other vectors");
+            }
+            Ok(false) => {}
+            // Somebody has dropped what was being filled.
+            Err(e) if e.kind() == ErrorKind::SchemaMismatch => {
+                self.changing.store(false, Ordering::Release);
+                tracing::warn!(part = "embedding", "the store is not changed over: {e}");
+            }
+            Err(e) => return Err(e),
         }
         Ok(())
     }

@@ -100,6 +100,11 @@ impl Gateway {
         self.0.tasks.close();
         self.0.tasks.wait().await;
         self.0.tasks.reopen();
+        self.keep_all().await;
+    }
+
+    /// Waits until all that was said in answers that have ended is stored or given up.
+    pub(crate) async fn keep_all(&self) {
         self.0.keeper.drain().await;
     }
 }

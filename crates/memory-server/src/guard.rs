@@ -80,7 +80,7 @@ impl Guard {
 
 /// The key that a request shows.
 fn shown(headers: &HeaderMap) -> Option<&str> {
-    let own = OWN.iter().find_map(|name| named(headers, name));
+    let own = OWN.iter().find_map(|name| named(headers, name).filter(|key| !key.is_empty()));
     own.or_else(|| authorization(headers)).filter(|key| !key.is_empty())
 }
 

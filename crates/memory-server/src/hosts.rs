@@ -47,7 +47,10 @@ impl Hosts {
         if sent(HOST).is_some_and(|host| !self.knows(host)) {
             return refused("the server is not known by this name; allowed_hosts in the configuration lists its names");
         }
-        let from_here = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| self.knows(host));
+        // Any name is not any page.
+        let ours =
+            |host: &str| self.names.iter().any(|known| known != ANY && known.eq_ignore_ascii_case(name_of(host)));
+        let from_here = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| ours(host));
         let allowed = |origin: &str| self.origins.iter().any(|known| known == origin) || from_here(origin);
         match sent(ORIGIN) {
             Some(origin) if !allowed(origin) => {
@@ -58,11 +61,15 @@ impl Hosts {
     }
 
     fn knows(&self, host: &str) -> bool {
-        let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((v6, _)) => v6,
-            None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-        };
-        self.names.iter().any(|known| known == ANY || known.eq_ignore_ascii_case(name))
+        self.names.iter().any(|known| known == ANY || known.eq_ignore_ascii_case(name_of(host)))
+    }
+}
+
+/// A host without its port.
+fn name_of(host: &str) -> &str {
+    match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((v6, _)) => v6,
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     }
 }
 
@@ -95,7 +102,8 @@ mod tests {
         for host in ["evil.example", "evil.example:8765", "localhost.evil.example", "[::2]:1", ""] {
             assert!(!admits(&hosts, host, None), "{host}");
         }
-        assert!(admits(&Hosts::new(&["*".into()], &[]), "anything", None));
+        let any = Hosts::new(&["*".into()], &[]);
+        assert!(admits(&any, "anything", None) && !admits(&any, "anything", Some("https://evil.example")));
     }
 
     #[test]

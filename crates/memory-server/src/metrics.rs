@@ -1,6 +1,9 @@
 //! What there is to count, for Prometheus.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use axum::{
     Router,
@@ -9,13 +12,18 @@ use axum::{
     response::Response,
     routing::get,
 };
-use memory_engine::{Error, ErrorKind, MemoryEngine, Result};
+use memory_engine::{Error, ErrorKind, Job, MemoryEngine, Result};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+use tokio::runtime::Handle;
 
 use crate::Access;
 
 /// From how many seconds on a request counts as slower: a gateway's own work takes milliseconds, an answer may take minutes.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
+
+/// How often what was measured is put together.
+const UPKEEP: Duration = Duration::from_secs(5);
 
 /// What is counted in this process, ready to be read by Prometheus.
 ///
@@ -40,16 +48,31 @@ impl Metrics {
         let builder = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &BUCKETS)
             .map_err(failed)?;
-        builder.install_recorder().map(Self).map_err(failed)
+        let metrics = builder.install_recorder().map(Self).map_err(failed)?;
+        if let Ok(runtime) = Handle::try_current() {
+            // What nobody reads must not grow without end.
+            let handle = metrics.0.clone();
+            runtime.spawn(async move {
+                loop {
+                    tokio::time::sleep(UPKEEP).await;
+                    handle.run_upkeep();
+                }
+            });
+        }
+        Ok(metrics)
     }
 
-    /// All of it as Prometheus reads it, with what is stored and what waits.
+    /// What is stored and what waits within reach, as Prometheus reads it, and what the process counts: for keys of all users only.
     async fn text(&self, engine: &MemoryEngine, access: &Access) -> String {
-        if let Err(e) = look(engine, access).await {
+        let stored = look(engine, access).await.unwrap_or_else(|e| {
             tracing::warn!(part = "metrics", "{e}");
+            String::new()
+        });
+        if !access.is_for_all_users() {
+            return stored;
         }
         self.0.run_upkeep();
-        self.0.render()
+        self.0.render() + &stored
     }
 
     /// `GET /metrics`.
@@ -62,24 +85,30 @@ impl Metrics {
     }
 }
 
-/// What is stored and what waits.
-async fn look(engine: &MemoryEngine, access: &Access) -> Result<()> {
-    let (mut records, mut waiting, mut given_up) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+/// What is stored and what waits. Each answer is made for who asks: nothing of it is kept for the next one.
+async fn look(engine: &MemoryEngine, access: &Access) -> Result<String> {
+    let none = || Job::ALL.map(|job| (job.to_string(), 0)).into_iter().collect::<BTreeMap<String, u64>>();
+    let (mut records, mut waiting, mut given_up) = (BTreeMap::new(), none(), none());
     for scope in access.scopes()? {
         let stats = engine.stats(&scope).await?;
         stats.kinds.into_iter().for_each(|(kind, count)| *records.entry(kind).or_insert(0) += count);
-        stats.backlog.into_iter().for_each(|(job, count)| *waiting.entry(job).or_insert(0) += count);
-        stats.given_up.into_iter().for_each(|(job, count)| *given_up.entry(job).or_insert(0) += count);
+        stats.backlog.into_iter().for_each(|(job, count)| *waiting.entry(job.to_string()).or_insert(0) += count);
+        stats.given_up.into_iter().for_each(|(job, count)| *given_up.entry(job.to_string()).or_insert(0) += count);
     }
-    for (kind, count) in records {
-        metrics::gauge!("memory_records", "kind" => kind).set(count as f64);
-    }
-    for (metric, jobs) in [("memory_queue_waiting", waiting), ("memory_queue_given_up", given_up)] {
-        for (job, count) in jobs {
-            metrics::gauge!(metric, "job" => job.to_string()).set(count as f64);
+    let mut text = String::new();
+    let gauges = [
+        ("memory_records", "kind", records),
+        ("memory_queue_waiting", "job", waiting),
+        ("memory_queue_given_up", "job", given_up),
+    ];
+    for (gauge, label, counts) in gauges {
+        text.push_str(&format!("# TYPE {gauge} gauge\n"));
+        for (name, count) in counts {
+            let name = name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            text.push_str(&format!("{gauge}{{{label}=\"{name}\"}} {count}\n"));
         }
     }
-    Ok(())
+    Ok(text)
 }
 
 /// Counts the requests to all routes of a router, by the pattern of the route and not by its path: there are few of those,
@@ -90,7 +119,10 @@ pub(crate) fn count(router: Router) -> Router {
 
 async fn counted(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
-    let method = request.method().to_string();
+    let method = match request.method().as_str() {
+        known @ ("GET" | "POST" | "PUT" | "DELETE" | "HEAD" | "OPTIONS" | "PATCH") => known.to_owned(),
+        _ => "other".to_owned(),
+    };
     let begun = Instant::now();
     let response = next.run(request).await;
     let took = begun.elapsed();

@@ -28,6 +28,8 @@ use crate::{
     openapi::{self, Part},
 };
 
+/// How long what was said may still take to be stored when the time for everything else is over.
+const LAST: Duration = Duration::from_secs(5);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The routers that a program serves, behind one guard and under one set of limits.
@@ -140,6 +142,7 @@ impl Server {
             stop.await;
             let _ = stopping.send(()); // nobody waits when the listener has failed
         };
+        let left = gateway.clone();
         let serving = async {
             // What is streamed in small pieces is not to wait for more.
             let listener = listener.tap_io(|stream| _ = stream.set_nodelay(true));
@@ -164,6 +167,9 @@ impl Server {
             }
             () = too_long => {
                 tracing::warn!(part = "serve", "some requests were not done within {} s and are dropped", grace.as_secs());
+                if let Some(gateway) = left {
+                    let _ = tokio::time::timeout(LAST, gateway.keep_all()).await; // it has had its time
+                }
                 Ok(())
             }
         }
@@ -173,7 +179,7 @@ impl Server {
     pub fn router(self) -> Router {
         let Self { engine, guard, limits, hosts, origins, metrics, gateway, mem0, mcp, debugging } = self;
         let limits = Limits::new(&limits);
-        let within = |part: Router, wording| guard.protect(limits.apply(metrics::count(part), wording), wording);
+        let within = |part: Router, wording| metrics::count(guard.protect(limits.apply(part, wording), wording));
         let documented = [
             Some(Part::HEALTH),
             metrics.as_ref().map(|_| Part::METRICS),
@@ -185,21 +191,22 @@ impl Server {
         let documented: Vec<Part> = documented.into_iter().flatten().collect();
         let metrics = metrics.map(|metrics| metrics.router(engine.clone()));
         let parts = [metrics, mem0.map(Mem0::router), mcp.map(Mcp::router), debugging.map(Debugging::router)];
-        let mut router = health::router(engine).merge(openapi::router(&documented));
+        let mut router = Router::new();
         for part in parts.into_iter().flatten() {
             router = router.merge(within(part, Wording::Mem0));
         }
         if let Some(gateway) = gateway {
             router = router.merge(within(gateway.router(), Wording::OpenAi));
         }
-        let not_found = || async { Fault::not_found("there is no such route; /openapi.json lists them all") };
-        let router = router.fallback(not_found);
         let router = if guard.is_open() {
             let origins: Vec<String> = origins.iter().filter_map(|o| o.to_str().ok().map(str::to_owned)).collect();
             Hosts::new(&hosts, &origins).watch(router)
         } else {
             router
         };
+        let not_found = || async { Fault::not_found("there is no such route; /openapi.json lists them all") };
+        // Whoever looks whether the server lives asks by its address.
+        let router = router.merge(health::router(engine)).merge(openapi::router(&documented)).fallback(not_found);
         let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
         // The last layer is the first that a request comes to.
         router

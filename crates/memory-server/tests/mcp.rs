@@ -336,12 +336,12 @@ async fn the_address_names_whose_memory_and_arguments_choose_within_it() {
 }
 
 #[tokio::test]
-async fn who_names_nobody_is_the_user_and_with_a_key_for_several_has_to_say() {
+async fn who_names_nobody_is_the_default_user_and_with_a_key_for_several_has_to_say() {
     let engine = engine().await;
     let router = served(&engine, open());
     call(&router, "/mcp", "add_memory", json!({ "text": "a plan" })).await;
     let found = call(&router, "/mcp", "search_memory", json!({ "query": "plan" })).await;
-    assert_eq!(found["structuredContent"]["results"][0]["user_id"], "user");
+    assert_eq!(found["structuredContent"]["results"][0]["user_id"], "default");
     assert!(memories(&call(&router, "/mcp?user_id=lin", "list_memories", json!({})).await).is_empty());
     let mcp = Mcp::new(engine.clone()).with_owner(Owner { agent: Some("kai".into()), ..Owner::user("dream") });
     let dreams = Server::new(engine.clone(), open()).mcp(mcp).router();

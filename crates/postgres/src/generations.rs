@@ -4,7 +4,7 @@
 //! writes that have begun end and the others wait, so that which generations there are changes between two writes and never
 //! in one.
 
-use memory_core::{Error, ErrorKind, Index, Job};
+use memory_core::{Clock, Error, ErrorKind, Index, Job, SystemClock};
 use memory_vector_store::{Generation, Generations, Role};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
@@ -147,8 +147,8 @@ pub(crate) async fn queue_missing(connection: &mut PgConnection, origin: &Origin
     let (Role::Second, table) = known(connection).await?.of(origin, "reindex")? else { return Ok(0) };
     sqlx::raw_sql("SET LOCAL statement_timeout = 0").execute(&mut *connection).await?;
     let sql = format!(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until) SELECT r.ns, $1, r.id, $2, $3 FROM records r
-         WHERE {} AND NOT EXISTS (SELECT FROM {} v WHERE v.ns = r.ns AND v.id = r.id)
+        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, $1, r.id, $2, $3, $5 FROM records r
+         WHERE {} AND NOT EXISTS (SELECT FROM {} v WHERE v.ns = r.ns AND v.id = r.id) FOR KEY SHARE OF r
          ON CONFLICT (ns, job, id) DO UPDATE SET leased_until = excluded.leased_until, attempts = 0, reason = NULL
          WHERE backlog.leased_until = $4",
         indexed!(),
@@ -159,6 +159,7 @@ pub(crate) async fn queue_missing(connection: &mut PgConnection, origin: &Origin
         .bind(uuid::Uuid::now_v7())
         .bind(FREE)
         .bind(GIVEN_UP)
+        .bind(SystemClock.now().as_micros())
         .execute(&mut *connection)
         .await?;
     Ok(queue(connection, SECOND).await?.0)

@@ -90,6 +90,10 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
             let message = format!("the database has schema {found}, which is before {schema}");
             return Err(Error::invalid("migrate", message).into());
         }
+        if found == 0 {
+            // The search path may lead to tables of another memory.
+            return unlock(connection).await;
+        }
         for step in (schema..found).rev() {
             let migration = &MIGRATIONS[step as usize];
             sqlx::raw_sql(migration.down).execute(&mut connection).await?;
@@ -248,9 +252,12 @@ async fn check_pgvector(connection: &mut PgConnection) -> Result<(), Failure> {
 /// # Errors
 /// `SchemaMismatch` when it is newer than this version.
 pub(crate) async fn version(connection: &mut PgConnection) -> Result<u32, Failure> {
-    // Where tables would be made, and not wherever the search path finds some: a schema of one's own may stand before `public`,
-    // with tables of other memories in there.
-    let there = "SELECT to_regclass(format('%I.memory_schema', current_schema())) IS NOT NULL";
+    // Where tables are to be made, and not wherever the search path finds some: a schema of one's own, which may not be there
+    // yet, stands before `public`, with tables of other memories in there.
+    let there = r#"SELECT to_regclass(format('%I.memory_schema', CASE
+            WHEN p.first IN ('"$user"', '') THEN current_schema() ELSE trim(BOTH ' "' FROM p.first)
+        END)) IS NOT NULL
+        FROM (SELECT split_part(current_setting('search_path'), ',', 1)) p (first)"#;
     if !sqlx::query_scalar::<_, bool>(there).fetch_one(&mut *connection).await? {
         return Ok(0);
     }

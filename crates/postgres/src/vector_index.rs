@@ -120,7 +120,10 @@ impl VectorIndex {
 
     /// Removes the index of a table.
     pub(crate) async fn remove(connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
-        let sql = format!("DROP INDEX IF EXISTS {}", name(table));
+        // In the schema of these tables, and not wherever the search path finds an index of that name.
+        let own: String =
+            sqlx::query_scalar("SELECT format('%I', current_schema())").fetch_one(&mut *connection).await?;
+        let sql = format!("DROP INDEX IF EXISTS {own}.{}", name(table));
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
         sqlx::query("DELETE FROM origins WHERE part = $1").bind(part(table)).execute(connection).await?;
         Ok(())

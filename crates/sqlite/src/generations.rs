@@ -1,6 +1,6 @@
 //! The generations of vectors: the one that serves, and at most one beside it.
 
-use memory_core::{Error, ErrorKind, Index, Job};
+use memory_core::{Clock, Error, ErrorKind, Index, Job, SystemClock};
 use memory_vector_store::{Generation, Generations, Role};
 use rusqlite::{Connection, params};
 
@@ -138,14 +138,14 @@ pub(crate) fn begin(connection: &Connection, origin: &Origin) -> Result<u64, Fai
 /// Queues every record that has no vector in a table; what waits already keeps its place, unless it was given up.
 fn queue_missing(connection: &Connection, table: Table) -> Result<(), Failure> {
     let sql = format!(
-        "INSERT INTO backlog (job, record, leased_until)
-         SELECT ?1, r.record, ?2 FROM records r WHERE {} AND NOT EXISTS (SELECT 1 FROM {} v WHERE v.record = r.record)
+        "INSERT INTO backlog (job, record, leased_until, queued_at)
+         SELECT ?1, r.record, ?2, ?4 FROM records r WHERE {} AND NOT EXISTS (SELECT 1 FROM {} v WHERE v.record = r.record)
          ORDER BY r.namespace, r.record
          ON CONFLICT (record, job) DO UPDATE SET leased_until = ?2, attempts = 0, reason = NULL WHERE leased_until = ?3",
         indexed!(),
         table.name()
     );
-    connection.execute(&sql, params![SECOND, FREE, GIVEN_UP])?;
+    connection.execute(&sql, params![SECOND, FREE, GIVEN_UP, SystemClock.now().as_micros()])?;
     Ok(())
 }
 

@@ -54,7 +54,9 @@ impl Reindex {
                 &format!("{count} that waited indexed with {space}"),
             );
         }
-        let engine = self.store.open_to_refill().await?;
+        let everybody = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
+        // A change of embedder is for everybody: who names somebody must not begin one.
+        let engine = if scope == everybody { self.store.open_to_refill().await? } else { self.store.open().await? };
         let space = engine.embedder().space().to_string();
         if let Some(generations) = engine.generations().await?.filter(|now| now.serving.space != space) {
             return self.change_over(&engine, &scope, &generations).await;
@@ -74,9 +76,6 @@ impl Reindex {
     /// Fills the vectors of this command's embedder, and has the store go by them.
     async fn change_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
         let (old, new) = (&before.serving.space, engine.embedder().space().to_string());
-        if *scope != Scope::tenant_wide(Scope::DEFAULT_TENANT)? {
-            bail!("a change from '{old}' to '{new}' is for everybody; leave the names out");
-        }
         let over = output::change_over(engine, self.lacking, |progress| self.tell(progress));
         let over = over.await?;
         if !over {

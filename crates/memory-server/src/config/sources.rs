@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use figment::{
     Error as FigmentError, Figment, Metadata, Profile, Provider,
+    error::Kind,
     providers::{Format, Serialized, Toml},
     value::{Dict, Map, Value},
 };
@@ -180,8 +181,21 @@ fn told(error: FigmentError) -> Error {
         None => String::new(),
     };
     let setting = if first.path.is_empty() { String::new() } else { format!(" for {}", first.path.join(".")) };
-    // What was found is not repeated where it may be a secret: the kinds name types and known settings.
-    Error::invalid("config", format!("{}{setting}{place}", first.kind))
+    Error::invalid("config", format!("{}{setting}{place}", what(&first.kind)))
+}
+
+/// What is wrong, without what was found: it may be a secret in the wrong place.
+fn what(kind: &Kind) -> String {
+    if let Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) = kind {
+        return format!("it has to be {expected}");
+    }
+    let Kind::Message(message) = kind else { return kind.to_string() };
+    // A TOML error quotes the line between where it is and what is wrong.
+    let mut lines = message.lines().filter(|line| !line.trim().is_empty());
+    match (lines.next(), lines.next_back()) {
+        (Some(first), Some(last)) => format!("{first}: {last}"),
+        (first, _) => first.unwrap_or_default().to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -236,6 +250,8 @@ mod tests {
             ("[limits]\nmax_concurrent = \"many\"", "limits.max_concurrent"),
             ("[[gateway.upstreams]]\nname = \"a\"\nbase_url = \"http://a\"\nkey = \"sk-hunter2\"", "key_env"),
             ("not toml", "memory.toml"),
+            ("db = postgres://u:hunter2@h/d", "line 1"),
+            ("keys = \"mk-hunter2\"", "keys"),
         ];
         for (text, named) in wrong {
             let (_folder, path) = file(text);

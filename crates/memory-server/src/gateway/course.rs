@@ -132,8 +132,13 @@ impl Course {
             };
             // What cannot be read is passed on all the same.
             if events.feed(&bytes).is_ok() {
-                while let Ok(Some(data)) = events.next() {
-                    heard.event(&data);
+                loop {
+                    match events.next() {
+                        Ok(Some(data)) => heard.event(&data),
+                        Ok(None) => break,
+                        // One line less is understood.
+                        Err(_) => {}
+                    }
                 }
             } else {
                 events = SseEvents::new(self.options.max_reply_bytes);
@@ -155,14 +160,18 @@ impl Course {
 
     /// The service has ended the stream, or it broke. An ending that the service has not told is never made up.
     async fn end(&mut self, error: Option<Error>, heard: &Heard, kept: bool, client: &mpsc::Sender<Bytes>) {
-        if heard.is_whole() || kept {
+        if heard.is_whole() {
             return;
         }
         if heard.has_failed() {
-            self.remember(heard, Ending::Failed).await;
+            if !kept {
+                self.remember(heard, Ending::Failed).await;
+            }
             return;
         }
-        self.remember(heard, Ending::BrokenOff).await;
+        if !kept {
+            self.remember(heard, Ending::BrokenOff).await;
+        }
         count("broken_off", &self.service.name);
         let late = error.is_some_and(|e| e.kind() == ErrorKind::Timeout);
         let what = if late { "stopped for too long" } else { "broke off before its end" };

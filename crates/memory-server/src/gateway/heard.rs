@@ -64,7 +64,7 @@ impl Heard {
         for choice in chunk.choices.unwrap_or_default() {
             let index = choice.index.unwrap_or(0);
             self.begun.insert(index);
-            if choice.finish_reason.is_some_and(|reason| !reason.is_null()) {
+            if choice.finish_reason.as_ref().and_then(Value::as_str).is_some_and(|reason| !reason.is_empty()) {
                 self.ended.insert(index);
             }
             let Some(message) = choice.delta.or(choice.message).filter(|_| index == 0) else { continue };

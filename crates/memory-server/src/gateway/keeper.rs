@@ -16,6 +16,7 @@ use super::{
     GatewayOptions,
     prompt::last_turn,
     sessions::{Last, Sessions},
+    thread::is_derived,
     turn::{Stored, Turn, ids},
 };
 
@@ -218,6 +219,10 @@ impl Keeping {
         // Who goes on from the latest turn, or says it again, leaves nothing behind.
         let latest = before.and_then(|last| last.key);
         if latest.is_some() && (latest == turn.key.parent || latest.as_ref() == Some(&turn.key.key)) {
+            return;
+        }
+        // A session that nobody named holds all conversations that begin with the same words.
+        if turn.address.session().is_some_and(is_derived) {
             return;
         }
         if let Err(e) = within(self.take_back_left_behind(turn)).await {

@@ -6,7 +6,7 @@ use axum::{
     Extension, Json,
     body::Body,
     extract::{Path, Request, State},
-    http::{HeaderMap, HeaderName, Method, Uri},
+    http::{HeaderMap, HeaderName, Method, Uri, header::AUTHORIZATION},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -39,11 +39,20 @@ pub(super) async fn models(
         return fault.into_openai();
     }
     let services = gateway.upstreams.all();
+    let mut keyless = headers.clone();
+    keyless.remove(AUTHORIZATION);
     let request = relayed(Method::GET, &["models"], &uri, headers, Bytes::new());
     if let [service] = services {
         return gateway.passed(service, &request, PATIENCE).await;
     }
-    let listed = join_all(services.iter().map(|service| gateway.listed(service, &request))).await;
+    // The client's key is for the service that takes what no other one names, and for no other.
+    let nobodys = relayed(Method::GET, &["models"], &uri, keyless, Bytes::new());
+    let open = services.iter().position(|service| service.is_open());
+    let asked = services.iter().enumerate().map(|(i, service)| {
+        let may_have_it = service.relay.has_key() || Some(i) == open;
+        gateway.listed(service, if may_have_it { &request } else { &nobodys })
+    });
+    let listed = join_all(asked).await;
     let missing: Vec<&str> = services
         .iter()
         .zip(&listed)

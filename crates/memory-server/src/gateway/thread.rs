@@ -71,7 +71,11 @@ impl Thread {
     pub(super) fn of(messages: &[Said]) -> Self {
         let mut thread = Self::default();
         for message in messages {
-            let text = spoken(&message.text);
+            let text = match message.speaker {
+                // Who writes about the tag of a thought has thought nothing.
+                Speaker::User => said(&message.text),
+                Speaker::Assistant | Speaker::Tool | Speaker::Unknown | Speaker::System => spoken(&message.text),
+            };
             match message.speaker {
                 Speaker::User => {
                     if thread.exchanges.last().is_none_or(|open| !open.assistant.is_empty()) {
@@ -141,15 +145,27 @@ impl Thread {
             feed(&mut hasher, &exchange.assistant);
         }
         feed(&mut hasher, self.exchanges.get(opening).map_or("", |first| &first.user));
-        format!("auto-{}", short(&hasher))
+        format!("{DERIVED}{}", short(&hasher))
     }
+}
+
+/// What the name of a session begins with that follows from the first words of its conversation.
+const DERIVED: &str = "auto-";
+
+/// Whether nobody has named this session.
+pub(super) fn is_derived(session: &str) -> bool {
+    session.starts_with(DERIVED)
 }
 
 /// What is kept of a text: without thoughts, and without memories that were injected and came back.
 pub(super) fn spoken(text: &str) -> String {
-    let text = without_thoughts(text);
+    said(&without_thoughts(text))
+}
+
+/// The same of what a person wrote.
+fn said(text: &str) -> String {
     // What no database text can hold.
-    without_injected(&text).replace('\0', "").trim().to_owned()
+    without_injected(text).replace('\0', "").trim().to_owned()
 }
 
 /// Without thoughts in tags, as some models write them into their replies; one that was not finished is a thought to its end.

@@ -58,6 +58,13 @@ impl Upstream {
     }
 }
 
+impl Service {
+    /// Whether it takes the models that no other one names.
+    pub(super) fn is_open(&self) -> bool {
+        self.models.is_empty()
+    }
+}
+
 impl Upstreams {
     /// Makes the services ready.
     ///

@@ -60,9 +60,10 @@ impl Host {
         let over_pipes = || self.access.clone().map(|access| Caller { access, owner: Owner::default() });
         let unguarded = || ErrorData::internal_error("no guard stands before this router", None);
         let mut caller = of_request.or_else(over_pipes).ok_or_else(unguarded)?;
-        if caller.owner.user.is_none() && caller.access.is_for_all_users() {
+        if caller.owner.user.is_none() {
             let Owner { user, agent, session, branch } = self.owner.clone();
-            let named = caller.owner;
+            // A key of certain users says itself whose memory it is.
+            let (user, named) = (user.filter(|_| caller.access.is_for_all_users()), caller.owner);
             let (agent, session) = (named.agent.or(agent), named.session.or(session));
             caller.owner = Owner { user, agent, session, branch: named.branch.or(branch) };
         }

@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, State},
     routing::{any, delete, get, post},
 };
-use memory_engine::{Filter, RecordId};
+use memory_engine::RecordId;
 use serde_json::{Value, json};
 
 use super::{
@@ -188,7 +188,7 @@ async fn reset(State(mem0): State<Mem0>, access: Access) -> Answer {
         return Err(Failure::forbidden("Admin role required: this key is for certain users."));
     }
     for scope in access.scopes()? {
-        mem0.engine.forget(&scope, memory_engine::Forget::Matching(Filter::And(Vec::new()))).await?;
+        mem0.engine.forget(&scope, memory_engine::Forget::Everything).await?;
     }
     Ok(Json(json!({ "message": "All memories reset" })))
 }

@@ -71,7 +71,7 @@ pub(crate) struct Importer<'a> {
 struct Batch {
     records: Vec<Record>,
     tombstones: Vec<Tombstone>,
-    vectors: BTreeMap<RecordId, Vec<f32>>,
+    vectors: BTreeMap<(Scope, RecordId), Vec<f32>>,
 }
 
 impl<'a> Importer<'a> {
@@ -190,16 +190,22 @@ impl<'a> Importer<'a> {
         if !records.is_empty() {
             let said: Vec<(Scope, ContentHash)> = records.iter().map(|r| (r.scope.clone(), r.content_hash())).collect();
             let written = self.engine.store(&tenant, records, self.mode).await?;
+            // Two users may have records of one id.
+            let mut known: BTreeMap<Scope, Vec<(RecordId, Vec<f32>)>> = BTreeMap::new();
             for (written, (scope, hash)) in written.iter().zip(said) {
                 self.count(written);
+                let vector = vectors.remove(&(scope.clone(), written.id));
+                if let Some(vector) = vector.filter(|_| written.pending.contains(&Job::Embedding)) {
+                    known.entry(scope.namespace()).or_default().push((written.id, vector));
+                }
                 if written.outcome == Outcome::Unchanged {
                     let stored = self.engine.get(&scope, written.id).await?;
                     self.report.different += u64::from(stored.is_none_or(|stored| stored.content_hash() != hash));
                 }
             }
-            let waiting = written.iter().filter(|written| written.pending.contains(&Job::Embedding));
-            let known = waiting.filter_map(|written| Some((written.id, vectors.remove(&written.id)?))).collect();
-            self.report.vectors += self.engine.adopt_vectors(&tenant, known).await?;
+            for (user, known) in known {
+                self.report.vectors += self.engine.adopt_vectors(&user, known).await?;
+            }
         }
         if !tombstones.is_empty() {
             self.report.tombstones += self.engine.bury(&tenant, &tombstones).await?;
@@ -222,7 +228,10 @@ impl Batch {
         match line {
             Line::Record(record) => {
                 if let Some(vector) = vector {
-                    self.vectors.insert(record.id, vector);
+                    // One of zeros only says nothing, and is made anew.
+                    if vector.iter().any(|value| *value != 0.0) {
+                        self.vectors.insert((record.scope.clone(), record.id), vector);
+                    }
                 }
                 self.records.push(*record);
             }

@@ -64,7 +64,10 @@ pub(crate) fn whole(value: &Value) -> Option<i64> {
 
 /// A point in time as other programs write it, as we read it: numbers are seconds or milliseconds since 1970.
 pub(crate) fn time(value: &Value) -> Value {
-    let number = value.as_f64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
+    // A short number in a text is a year or a date, as 2024 or 20240712.
+    let written =
+        || value.as_str().and_then(|text| text.trim().parse::<f64>().ok()).filter(|number| number.abs() >= 1e8);
+    let number = value.as_f64().or_else(written);
     let Some(number) = number else {
         return value.as_str().and_then(written_out).map_or_else(|| value.clone(), Value::from);
     };
