@@ -1,6 +1,9 @@
 //! MCP, as clients of both eras of the protocol speak it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
+#[path = "mcp/pipes.rs"]
+mod pipes;
+
 use axum::{
     Router,
     body::{Body, to_bytes},
@@ -10,7 +13,6 @@ use memory_engine::{Kind, MemoryEngine, PutMode, Record, Scope, SystemClock, Tur
 use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mcp, McpOptions, Owner, Server};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tower::ServiceExt;
 
 const MODERN: &str = "2026-07-28";
@@ -525,46 +527,6 @@ async fn what_is_no_request_is_refused_and_harms_nothing() {
         Request::get("/mcp").header("host", "localhost").header("accept", "text/event-stream").body(Body::empty());
     assert_eq!(send(&router, get.unwrap()).await.0, StatusCode::METHOD_NOT_ALLOWED);
     call(&router, "/mcp", "search_memory", json!({ "query": "still there" })).await;
-}
-
-#[tokio::test]
-async fn k13_over_pipes_a_line_is_a_message() {
-    let engine = engine().await;
-    engine.remember(&Scope::user("lin").unwrap(), "I am allergic to shrimp").await.unwrap();
-    engine.remember(&Scope::user("mei").unwrap(), "shrimp is my favourite").await.unwrap();
-    let (client, server) = tokio::io::duplex(1 << 16);
-    let (input, output) = tokio::io::split(server);
-    let mcp = Mcp::new(engine).with_owner(Owner::user("lin"));
-    let serving = tokio::spawn(mcp.serve(Access::tenant("me", "default").unwrap(), input, output));
-    let (reading, mut writing) = tokio::io::split(client);
-    let mut lines = BufReader::new(reading).lines();
-    let mut ask = async |method: &str, params: Value| -> Value {
-        writing.write_all(format!("{}\n", rpc(method, params)).as_bytes()).await.unwrap();
-        serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap()
-    };
-    let client =
-        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    assert_eq!(ask("initialize", client).await["result"]["serverInfo"]["name"], "memory-engine");
-    let search = json!({ "name": "search_memory", "arguments": { "query": "shrimp" } });
-    assert_eq!(memories(&ask("tools/call", search).await["result"]), ["I am allergic to shrimp"]);
-    drop((lines, writing));
-    serving.await.unwrap().unwrap();
-}
-
-#[tokio::test]
-async fn over_pipes_a_client_of_the_new_era_needs_no_handshake() {
-    let engine = engine().await;
-    let (client, server) = tokio::io::duplex(1 << 16);
-    let (input, output) = tokio::io::split(server);
-    let serving = tokio::spawn(Mcp::new(engine).serve(Access::tenant("me", "default").unwrap(), input, output));
-    let (reading, mut writing) = tokio::io::split(client);
-    let mut lines = BufReader::new(reading).lines();
-    let discover = rpc("server/discover", modern(json!({})));
-    writing.write_all(format!("{discover}\n").as_bytes()).await.unwrap();
-    let answer: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
-    assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
-    drop((lines, writing));
-    serving.await.unwrap().unwrap();
 }
 
 /// Anything that JSON can say, mostly what is nearly right.
