@@ -56,6 +56,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("aicy-companion", &["", "server"]),
     ("market-evidence", &["", "server"]),
     ("quickstart", &["", "server"]),
+    ("sillytavern-mem0", &["", "server"]),
     ("memory-engine-tests", &[""]),
 ];
 
@@ -66,7 +67,10 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("pgvector", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
     ("ort", &["memory-engine-local-models"]),
-    ("anyhow", &["memory-engine-cli", "memory-engine-benches", "aicy-companion", "market-evidence"]),
+    (
+        "anyhow",
+        &["memory-engine-cli", "memory-engine-benches", "aicy-companion", "market-evidence", "sillytavern-mem0"],
+    ),
     (
         "tokio",
         &[
@@ -80,6 +84,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "aicy-companion",
             "market-evidence",
             "quickstart",
+            "sillytavern-mem0",
         ],
     ),
     ("memory-engine-conformance", &[]),

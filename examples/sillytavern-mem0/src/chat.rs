@@ -77,7 +77,8 @@ impl<'c> Chat<'c> {
         }
         let avatar = format!("{}.png", self.character());
         let metadata = [("chatfile", self.name.clone()), ("avatar_url", avatar), ("timestamp", now)];
-        let metadata: Map<String, Value> = metadata.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
+        let metadata: Map<String, Value> =
+            metadata.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
         self.writing = Some(self.memory.chat_saved(&self.messages, metadata));
         Ok(())
     }

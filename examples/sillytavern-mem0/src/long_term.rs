@@ -4,9 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use memory_engine::{
     Error, ErrorKind, Kind, MemoryList, Record, Result, Role, Scope, SystemClock,
-    context::{
-        RewriteRequest, append_to_system, contextual_query, parse_rewrite, recent_conversation, weak_question,
-    },
+    context::{RewriteRequest, append_to_system, contextual_query, parse_rewrite, recent_conversation, weak_question},
     http_models::{Mem0Client, Mem0Memory, Mem0Owner, Mem0Search},
     llm::{ChatModel, ChatRequest, Message},
 };
@@ -110,7 +108,7 @@ impl LongTerm {
         Ok(())
     }
 
-    /// Whether a query finds something that the model has not before it anyway.
+    /// Whether a query finds something that the model has not before it anyway, and that is not its own words of another day.
     async fn finds(
         &self,
         layer: Layer,
@@ -119,12 +117,15 @@ impl LongTerm {
         settings: &Settings,
         retrieved: &mut Retrieved,
     ) -> Result<bool> {
-        // No memory fits both the dialogue and the question: half is enough.
-        let share = if layer == Layer::Context { 0.5 } else { 1.0 };
-        let search = Mem0Search::new(&query).with_limit(settings.limit).with_threshold(settings.threshold * share);
+        let threshold = if layer == Layer::Context { settings.context_threshold } else { settings.threshold };
+        // With some to spare: this very chat is in the memory, too.
+        let search = Mem0Search::new(&query).with_limit(settings.limit * 4).with_threshold(threshold);
         let limit = Duration::from_millis(settings.search_limit_ms);
         let mut memories = within(limit, self.mem0.search(&self.owner, &search)).await?;
-        memories.retain(|memory| chat.iter().all(|message| message.content != memory.memory));
+        let said = |memory: &Mem0Memory| chat.iter().any(|message| message.content == memory.memory);
+        let own = |memory: &Mem0Memory| memory.role.as_deref() == Some(Role::ASSISTANT.as_str());
+        memories.retain(|memory| !said(memory) && !own(memory));
+        memories.truncate(settings.limit as usize);
         retrieved.asked.push((layer, query, memories.len()));
         retrieved.memories = memories;
         Ok(!retrieved.memories.is_empty())
@@ -142,7 +143,8 @@ impl LongTerm {
         let request = ChatRequest::new(messages).with_temperature(0.0).with_max_tokens(200);
         let limit = Duration::from_millis(settings.rewrite_limit_ms);
         let reply = within(limit, self.model.complete(&request)).await?;
-        parse_rewrite(&reply.text).ok_or_else(|| Error::new(ErrorKind::Corrupt, "rewrite", "this is not one plain line"))
+        parse_rewrite(&reply.text)
+            .ok_or_else(|| Error::new(ErrorKind::Corrupt, "rewrite", "this is not one plain line"))
     }
 
     /// The list of the memories, as it goes behind the system prompt; empty when there are none.

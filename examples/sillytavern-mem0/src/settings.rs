@@ -20,6 +20,7 @@ pub(crate) struct Settings {
     pub(crate) max_chars: usize,
     pub(crate) weak_at_once: bool,
     pub(crate) threshold: f64,
+    pub(crate) context_threshold: f64,
     pub(crate) search_limit_ms: u64,
     pub(crate) limit: u32,
     pub(crate) inject_chars: usize,
