@@ -54,6 +54,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-benches", &[""]),
     // The examples show that facade and server are enough.
     ("aicy-companion", &["", "server"]),
+    ("kelivo-gateway", &["", "server"]),
     ("market-evidence", &["", "server"]),
     ("quickstart", &["", "server"]),
     ("sillytavern-mem0", &["", "server"]),
@@ -69,7 +70,14 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("ort", &["memory-engine-local-models"]),
     (
         "anyhow",
-        &["memory-engine-cli", "memory-engine-benches", "aicy-companion", "market-evidence", "sillytavern-mem0"],
+        &[
+            "memory-engine-cli",
+            "memory-engine-benches",
+            "aicy-companion",
+            "kelivo-gateway",
+            "market-evidence",
+            "sillytavern-mem0",
+        ],
     ),
     (
         "tokio",
@@ -82,6 +90,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "memory-engine-cli",
             "memory-engine-benches",
             "aicy-companion",
+            "kelivo-gateway",
             "market-evidence",
             "quickstart",
             "sillytavern-mem0",

@@ -45,7 +45,8 @@ async fn answer(State(seen): State<Seen>, Json(body): Json<Value>) -> Response {
         json!({ "id": "c1", "created": 1, "model": "krueger", "choices": [choice] })
     };
     if !streamed {
-        return Json(choice("message", json!({ "role": "assistant", "content": reply }), "stop".into())).into_response();
+        return Json(choice("message", json!({ "role": "assistant", "content": reply }), "stop".into()))
+            .into_response();
     }
     let pieces = reply.chars().map(|c| choice("delta", json!({ "content": c.to_string() }), Value::Null));
     let mut events: String = pieces.map(|piece| format!("data: {piece}\n\n")).collect();
