@@ -50,7 +50,8 @@ async fn main() -> Result<()> {
         return serve(&config).await;
     }
     let clock = Arc::new(ManualClock::new("2026-02-18T20:00:00+08:00".parse()?));
-    let engine = open(args.db.as_deref(), clock.clone()).await?;
+    // What belongs to the background is done at night, and so surely not before a reply.
+    let engine = open(args.db.as_deref(), clock.clone(), false).await?;
     let scope = Scope::user(USER)?;
     engine.forget(&scope, Forget::Everything).await?;
     seed(&engine, &scope).await?;
@@ -74,7 +75,7 @@ async fn main() -> Result<()> {
 }
 
 async fn serve(config: &Config) -> Result<()> {
-    let engine = open(Some(&config.db), Arc::new(SystemClock)).await?;
+    let engine = open(Some(&config.db), Arc::new(SystemClock), true).await?;
     seed(&engine, &Scope::user(&config.user)?).await?;
     let server = config.server(&engine, |name| env::var(name).ok())?;
     let listener = TcpListener::bind(config.listen).await?;
@@ -82,8 +83,8 @@ async fn serve(config: &Config) -> Result<()> {
     Ok(server.serve(listener, std::future::pending()).await?)
 }
 
-async fn open(db: Option<&str>, clock: Arc<dyn Clock>) -> Result<MemoryEngine> {
-    let builder = MemoryEngine::builder().clock(clock).digest(Digest::by_rules()?);
+async fn open(db: Option<&str>, clock: Arc<dyn Clock>, background: bool) -> Result<MemoryEngine> {
+    let builder = MemoryEngine::builder().clock(clock).digest(Digest::by_rules()?).background(background);
     let builder = match db {
         None => builder.in_memory(),
         Some(db) => builder.database(db.parse::<Database>()?),

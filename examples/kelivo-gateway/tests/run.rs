@@ -3,6 +3,11 @@
 
 use std::process::Command;
 
+use memory_engine::{
+    EmbeddingSpace,
+    postgres::{PostgresOptions, migrate_down, migrate_up},
+};
+
 /// The rows that the program says hold; it fails by itself when one does not.
 fn rows(args: &[&str]) -> Vec<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kelivo-gateway"));
@@ -16,7 +21,11 @@ fn rows(args: &[&str]) -> Vec<String> {
 #[test]
 fn k17_the_program_goes_through_the_tables_of_the_plan() {
     let folder = tempfile::tempdir().unwrap();
-    let rows = rows(&["--db", folder.path().join("kelivo.db").to_str().unwrap()]);
+    hold(&rows(&["--db", folder.path().join("kelivo.db").to_str().unwrap()]));
+}
+
+/// All rows of the four tables are there; that of memory where the system tells.
+fn hold(rows: &[String]) {
     let of = |start: &str| rows.iter().filter(|row| row.starts_with(start)).count();
     assert_eq!((of("5.1 "), of("5.2 "), of("5.3 ")), (5, 5, 6), "{rows:#?}");
     assert!(of("5.4 ") >= 2, "{rows:#?}");
@@ -27,6 +36,26 @@ fn k17_the_program_goes_through_the_tables_of_the_plan() {
     ] {
         assert!(rows.iter().any(|held| held == row), "{row} is not in {rows:#?}");
     }
+}
+
+#[test]
+fn k17_the_tables_hold_on_postgres() {
+    let Some(url) = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty()) else {
+        let required = std::env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
+        assert!(!required.contains("postgres"), "postgres is required, and DATABASE_URL names no server");
+        return;
+    };
+    // A schema of its own: what is in `public`, everyone sees.
+    let schema = format!("kelivo_{}", std::process::id());
+    let options = PostgresOptions::new(EmbeddingSpace::cosine("", 1), "").with_schema(&schema);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        migrate_up(&url, &options).await.unwrap();
+        migrate_down(&url, &options, 0).await.unwrap();
+    });
+    let mark = if url.contains('?') { '&' } else { '?' };
+    hold(&rows(&["--db", &format!("{url}{mark}options[search_path]={schema},public")]));
+    runtime.block_on(migrate_down(&url, &options, 0)).unwrap();
 }
 
 #[test]
