@@ -54,8 +54,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-benches", &[""]),
     // The examples show that facade and server are enough.
     ("aicy-companion", &["", "server"]),
+    ("kelivo-gateway", &["", "server"]),
     ("market-evidence", &["", "server"]),
     ("quickstart", &["", "server"]),
+    ("sillytavern-mem0", &["", "server"]),
     ("memory-engine-tests", &[""]),
 ];
 
@@ -66,7 +68,17 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     ("pgvector", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
     ("ort", &["memory-engine-local-models"]),
-    ("anyhow", &["memory-engine-cli", "memory-engine-benches", "aicy-companion", "market-evidence"]),
+    (
+        "anyhow",
+        &[
+            "memory-engine-cli",
+            "memory-engine-benches",
+            "aicy-companion",
+            "kelivo-gateway",
+            "market-evidence",
+            "sillytavern-mem0",
+        ],
+    ),
     (
         "tokio",
         &[
@@ -78,8 +90,10 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "memory-engine-cli",
             "memory-engine-benches",
             "aicy-companion",
+            "kelivo-gateway",
             "market-evidence",
             "quickstart",
+            "sillytavern-mem0",
         ],
     ),
     ("memory-engine-conformance", &[]),
