@@ -58,6 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("market-evidence", &["", "server"]),
     ("quickstart", &["", "server"]),
     ("sillytavern-mem0", &["", "server"]),
+    ("story-memory", &["", "server"]),
     ("memory-engine-tests", &[""]),
 ];
 
@@ -77,6 +78,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "kelivo-gateway",
             "market-evidence",
             "sillytavern-mem0",
+            "story-memory",
         ],
     ),
     (
@@ -94,6 +96,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "market-evidence",
             "quickstart",
             "sillytavern-mem0",
+            "story-memory",
         ],
     ),
     ("memory-engine-conformance", &[]),

@@ -49,7 +49,7 @@ macro_rules! each_scenario {
                 stats_count_what_lies_within_the_scope,
             }
             round_trip {
-                every_field_comes_back,
+                r4_every_field_comes_back,
                 fields_that_are_not_set_stay_so,
                 an_empty_text_in_a_field_is_not_a_missing_one,
                 odd_characters_come_back_from_every_text_field,

@@ -35,7 +35,7 @@ async fn comes_back(world: &World, record: Record) {
     assert!(scanned.contains(&stored), "a scan gives what get gives");
 }
 
-pub async fn every_field_comes_back(world: &World) {
+pub async fn r4_every_field_comes_back(world: &World) {
     let address = lin().with_agent("kai").unwrap().with_session("monday").unwrap().with_branch("b").unwrap();
     let mut record = turn(&address, "We flew to Taipei.", 1_772_000_000_654_321);
     record.kind = Kind::new("dream");

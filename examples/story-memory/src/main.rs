@@ -1,0 +1,142 @@
+//! The long-term memory of a branching story: ticks, interventions, a fork, `delete-last`, and what is put before the model.
+
+mod prompt;
+mod story;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use memory_engine::{
+    Database, Digest, Fork, MemoryEngine, MemoryMode, Rewind, RuleExtractor, Scope,
+    story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait},
+};
+use memory_server::{Access, Debugging, Guard, Server};
+use prompt::PromptBuilder;
+use tokio::net::TcpListener;
+
+/// How long a tick waits until its message can be found by everything.
+const PATIENCE: Wait = Wait::Until(Duration::from_secs(10));
+/// How many of the latest messages stand in a prompt as they are.
+const RECENT: usize = 2;
+
+/// Goes through a story of nine ticks on two branches, and shows each prompt's memory. MEMORY_MODE (off, vector, graph) says
+/// what kind of memory there is; as in the document, there is none unless it is set.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Where the memory is: a file, or postgres://USER@HOST/DATABASE; in this process, when not set
+    #[arg(long, env = "STORY_DB", hide_env_values = true)]
+    db: Option<Database>,
+    /// Serve the debug API there afterwards: /api/memory/{session_id}/stats, /search and /reindex
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    serve: Option<SocketAddr>,
+}
+
+/// A branch of the story, as its runner knows it.
+struct Branch {
+    scope: Scope,
+    timeline: Vec<StoryMessage>,
+    texts: Vec<(i64, &'static str)>,
+}
+
+impl Branch {
+    fn new(name: &str) -> Result<Self> {
+        let scope = Scope::user("author")?.with_session("story")?.with_branch(name)?;
+        Ok(Self { scope, timeline: Vec::new(), texts: Vec::new() })
+    }
+
+    /// One tick: retrieve, build the prompt, generate, persist, index. Gives what the prompt holds of the memory.
+    async fn tick(&mut self, memory: &StoryMemory, tick: &story::Tick) -> String {
+        let recent = self.timeline.iter().rev().take(RECENT).rev().cloned().collect::<Vec<_>>();
+        let turn = StoryTurn::after(recent).with_pending(tick.pending.iter().copied());
+        // 3. What happened long ago and matters now. A memory that fails leaves the story without it.
+        let context = memory.context(&self.scope, &turn).await;
+        for degraded in &context.degraded {
+            eprintln!("memory {}: {}", degraded.stage, degraded.reason);
+        }
+        // 4. and 5. The model is a script here.
+        let shown = self.texts.iter().rev().take(RECENT).rev().map(|(_, text)| *text);
+        let prompt = PromptBuilder::new(story::WORLD).recent(shown).memory(&context.text).pending(tick.pending).build();
+        println!("--- tick {} on {}\n{prompt}\n>>> {}\n", tick.sequence, self.name(), tick.report);
+        // 6. and 7. What was consumed is part of the story, too.
+        for (n, pending) in tick.pending.iter().enumerate() {
+            let id = format!("i{}.{n}", tick.sequence);
+            self.index(memory, StoryMessage::intervention(id, tick.sequence, *pending)).await;
+        }
+        let report = StoryMessage::timeline(format!("m{}", tick.sequence), tick.sequence, tick.report);
+        self.index(memory, report.clone()).await;
+        self.timeline.push(report);
+        self.texts.push((tick.sequence, tick.report));
+        context.text
+    }
+
+    async fn index(&self, memory: &StoryMemory, message: StoryMessage) {
+        for degraded in memory.index(&self.scope, message, PATIENCE).await.degraded {
+            eprintln!("memory {}: {}", degraded.stage, degraded.reason);
+        }
+    }
+
+    /// The messages up to a point, in a branch of their own that inherits their memory.
+    async fn fork(&self, memory: &StoryMemory, name: &str, at: i64) -> Result<Self> {
+        let mut branch = Self::new(name)?;
+        branch.texts = self.texts.iter().copied().filter(|(sequence, _)| *sequence <= at).collect();
+        branch.timeline = self.timeline.iter().take(branch.texts.len()).cloned().collect();
+        if memory.mode() != MemoryMode::Off {
+            memory.engine().fork(&branch.scope, Fork::at(at).from_branch(self.name())).await?;
+        }
+        Ok(branch)
+    }
+
+    /// `delete-last`: the last tick is gone, with all that the memory made of it.
+    async fn delete_last(&mut self, memory: &StoryMemory) -> Result<()> {
+        self.timeline.pop();
+        self.texts.pop();
+        if memory.mode() != MemoryMode::Off {
+            let to = self.texts.last().map_or(0, |(sequence, _)| *sequence);
+            memory.engine().rewind(&self.scope, Rewind::To(to)).await?;
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> &str {
+        self.scope.branch().unwrap_or_default()
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let mode = MemoryMode::from_env()?;
+    let builder = MemoryEngine::builder().graph(Arc::new(RuleExtractor::default())).digest(Digest::of_stories(5));
+    let builder = match arguments.db {
+        Some(database) => builder.database(database),
+        None => builder.in_memory(),
+    };
+    let engine = builder.build().await.context("the memory cannot be opened")?;
+    let memory = StoryMemory::new(engine.clone(), mode, StoryOptions::default());
+    println!("MEMORY_MODE={mode}");
+
+    let mut main = Branch::new("main")?;
+    for tick in story::MAIN {
+        main.tick(&memory, tick).await;
+    }
+    let mut mercy = main.fork(&memory, "mercy", story::FORK).await?;
+    let seen = mercy.tick(&memory, &story::MERCY).await;
+    let (inherited, foreign) = (seen.contains(story::INHERITED), seen.contains(story::FOREIGN));
+    println!("the fork knows what came before it: {inherited}; and what came after it in main: {foreign}");
+
+    main.delete_last(&memory).await?;
+    let seen = main.tick(&memory, &story::AGAIN).await;
+    println!("what was deleted is still told: {}", seen.contains(story::DELETED));
+
+    if let Some(address) = arguments.serve {
+        let guard = Guard::open(Access::tenant("author", Scope::DEFAULT_TENANT)?);
+        let listener = TcpListener::bind(address).await.with_context(|| format!("nothing can listen on {address}"))?;
+        println!("debug API: http://{}/api/memory/story/stats", listener.local_addr()?);
+        let stop = async {
+            let _ = tokio::signal::ctrl_c().await; // whoever cannot be told stops at once
+        };
+        Server::new(engine.clone(), guard).debugging(Debugging::new(engine)).serve(listener, stop).await?;
+    }
+    Ok(())
+}

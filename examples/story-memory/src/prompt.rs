@@ -1,0 +1,36 @@
+//! The prompt of a tick, in the order of the document.
+
+/// Builds a prompt: the world, the recent timeline, the long-term memory, the pending interventions. What is empty is left out.
+#[derive(Debug)]
+pub(crate) struct PromptBuilder(Vec<(&'static str, String)>);
+
+impl PromptBuilder {
+    pub(crate) fn new(world: &str) -> Self {
+        Self(vec![("World", world.to_owned())])
+    }
+
+    pub(crate) fn recent<'t>(self, texts: impl IntoIterator<Item = &'t str>) -> Self {
+        self.section("Recent timeline", texts)
+    }
+
+    /// What the memory gives, as it is: it tells the model itself to take it for established facts.
+    pub(crate) fn memory(self, text: &str) -> Self {
+        self.section("Long-term Memory", (!text.is_empty()).then_some(text))
+    }
+
+    pub(crate) fn pending(self, texts: &[&str]) -> Self {
+        self.section("Pending interventions", texts.iter().copied())
+    }
+
+    pub(crate) fn build(&self) -> String {
+        self.0.iter().map(|(name, text)| format!("# {name}\n{text}")).collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn section<'t>(mut self, name: &'static str, texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let text = texts.into_iter().collect::<Vec<_>>().join("\n");
+        if !text.is_empty() {
+            self.0.push((name, text));
+        }
+        self
+    }
+}
