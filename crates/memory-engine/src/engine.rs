@@ -29,7 +29,7 @@ use crate::{
 const FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: usize = 500;
 /// How often a message is written anew when somebody else writes it at the same time.
-const TRIES: usize = 3;
+const TRIES: usize = 64;
 /// From how many bytes on texts are long.
 const LONG: usize = 16 << 10;
 
@@ -117,8 +117,8 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// `InvalidInput` for an empty text and whatever else [`Record::validate`] refuses, or a time more than a day ahead;
-    /// `Conflict` when a record of this id was forgotten before, or lives at another address; `Unavailable` when the
-    /// store cannot be written.
+    /// `Conflict` when a record of this id was forgotten before, lives at another address, or is written by others without end;
+    /// `Unavailable` when the store cannot be written.
     pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
         self.remember_without(scope, turn.into(), &[]).await
     }
