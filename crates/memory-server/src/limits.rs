@@ -12,7 +12,7 @@ use axum::{
     Router,
     body::{Body, Bytes},
     extract::{DefaultBodyLimit, Request, State},
-    http::StatusCode,
+    http::{StatusCode, header::CONTENT_LENGTH},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
@@ -48,13 +48,20 @@ impl Limits {
     /// Sets the limits before all routes of a router. It belongs behind the guard: who has no key uses up nobody's rate.
     pub(crate) fn apply(&self, router: Router, wording: Wording) -> Router {
         router
-            .layer(from_fn_with_state((self.clone(), wording), admit))
             // The first is for whoever reads the body itself, the second for axum's extractors, which have a limit of their own.
             .layer(RequestBodyLimitLayer::new(self.max_body_bytes))
             .layer(DefaultBodyLimit::disable())
+            .layer(from_fn_with_state((self.clone(), wording), admit))
     }
 
-    fn admits(&self, access: Option<&Access>) -> Result<OwnedSemaphorePermit, Fault> {
+    fn admits(&self, request: &Request) -> Result<OwnedSemaphorePermit, Fault> {
+        let access = request.extensions().get::<Access>();
+        let length =
+            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        if length.is_some_and(|length| length > self.max_body_bytes) {
+            let message = format!("a request has {} bytes at the most", self.max_body_bytes);
+            return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message));
+        }
         if let (Some(rate), Some(access)) = (&self.rate, access)
             && let Err(until) = rate.check_key(&access.name().to_owned())
         {
@@ -72,7 +79,7 @@ impl Limits {
 }
 
 async fn admit(State((limits, wording)): State<(Limits, Wording)>, request: Request, next: Next) -> Response {
-    match limits.admits(request.extensions().get()) {
+    match limits.admits(&request) {
         Ok(permit) => next.run(request).await.map(|body| Body::new(Held { body, _permit: permit })),
         Err(fault) if wording == Wording::OpenAi => fault.into_openai(),
         Err(fault) => fault.into_response(),

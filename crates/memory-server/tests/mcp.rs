@@ -450,7 +450,9 @@ async fn pages_of_other_origins_and_other_names_stay_outside() {
     let at = async |mcp: McpOptions, headers: &[(&str, &str)]| {
         let mcp = Mcp::new(engine.clone()).with_options(mcp);
         // The server itself takes any, so that it is the tools that refuse.
-        let router = Server::new(engine.clone(), open()).allowed_hosts(["*"]).mcp(mcp).router();
+        let pages = ["https://app.example", "http://evil.example"];
+        let server = Server::new(engine.clone(), open()).allowed_hosts(["*"]).cors_origins(pages).unwrap();
+        let router = server.mcp(mcp).router();
         send(&router, request("/mcp", headers, list())).await.0
     };
     let (ok, no) = (StatusCode::OK, StatusCode::FORBIDDEN);

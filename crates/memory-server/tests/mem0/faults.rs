@@ -120,7 +120,7 @@ async fn a_store_that_is_away_is_told_with_a_code_and_the_id_of_the_request() {
 #[tokio::test]
 async fn a_body_that_is_too_large_is_refused_in_words() {
     let api = Api::open().await;
-    let body = json!({"messages": "x".repeat(3 << 20), "user_id": "lin"});
+    let body = json!({"messages": "x".repeat(33 << 20), "user_id": "lin"});
     let answer = api.ask("POST", "/v3/memories/add/", Some(body)).await;
     assert_eq!((answer.status, answer.body["detail"].is_string()), (413, true));
 }
