@@ -69,7 +69,7 @@ impl Digest {
             .with_profile_writer(Arc::new(ChatProfiles::new(Arc::clone(model)))))
     }
 
-    /// Cuts long turns into parts, each a record of the kind [`Kind::CHUNK`] that is found by itself and cites the turn: what
+    /// Cuts long turns into parts, each a record of the kind [`Kind::CHUNK`](crate::Kind::CHUNK) that is found by itself and cites the turn: what
     /// a page says in one sentence is near to a question, and the page as a whole is not.
     pub fn with_chunks(mut self, chunker: Chunker) -> Self {
         self.chunker = Some(chunker);
