@@ -1,22 +1,22 @@
-//! The engine: remember and recall.
+//! The engine: what it is made of, and what it is asked.
 
-use std::{collections::BTreeMap, fmt, sync, sync::Arc, time::Duration};
+use std::{fmt, sync, sync::Arc};
 
 use memory_core::{
-    Clock, Done, Embedding, Error, ErrorKind, Filter, Job, Order, Outcome, Page, PutMode, Record, RecordId,
-    RecordStore, Result, ScanQuery, Scope, State, Stats, Terms, Write, Written,
+    Clock, Embedding, Error, ErrorKind, Filter, Job, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, Stats, Terms,
 };
 use memory_embedder::{Embedder, Purpose};
-use memory_keyword_store::{Analyzer, Clause, KeywordEntry, KeywordStore};
+use memory_keyword_store::{Analyzer, Clause, KeywordStore};
 use memory_reranker::Reranker;
 use memory_scene::ScenePolicy;
 use memory_summarizer::is_said;
 use memory_synonyms::SharedThesaurus;
-use memory_vector_store::{VectorEntry, VectorStore};
+use memory_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
-    Builder, Digest, Enhanced, Enhancement, EntityGraph, Explanation, Recall, RecallOptions, RecallQuery, Turn,
+    Builder, Digest, Enhanced, Enhancement, EntityGraph, Explanation, Recall, RecallOptions, RecallQuery,
     background::{self, indexed_text},
     dates, enhance,
     entity_graph::GraphParts,
@@ -25,11 +25,7 @@ use crate::{
     spaces::{Space, Spaces},
 };
 
-/// How far ahead of the clock a record may have occurred: clocks and zones differ, but not by more than a day.
-const FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: usize = 500;
-/// How often a message is written anew when somebody else writes it at the same time.
-const TRIES: usize = 64;
 /// From how many bytes on texts are long.
 const LONG: usize = 16 << 10;
 
@@ -107,205 +103,6 @@ impl MemoryEngine {
             runtime.spawn(background::run(Weak(Arc::downgrade(&engine.inner)), Arc::clone(&engine.inner.wake)));
         }
         engine
-    }
-
-    /// Remembers one thing at the address `scope`, and gives its id.
-    ///
-    /// When it returns, the record is durable and found by its words; its vector follows in the background. A turn whose
-    /// id is there already takes the old one's place; one that says the same again, as when a client sends it twice, keeps
-    /// what was found out about it meanwhile, and does not bring back what was [taken back](Self::retract).
-    ///
-    /// # Errors
-    /// `InvalidInput` for an empty text and whatever else [`Record::validate`] refuses, or a time more than a day ahead;
-    /// `Conflict` when a record of this id was forgotten before, lives at another address, or is written by others without end;
-    /// `Unavailable` when the store cannot be written.
-    pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
-        self.remember_without(scope, turn.into(), &[]).await
-    }
-
-    /// As [`remember`](Self::remember), and leaves out some of what the background would make of it.
-    pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, left_out: &[Job]) -> Result<RecordId> {
-        let named = turn.is_named();
-        let record = turn.into_record(scope, self.clock());
-        let mut tries = if named { TRIES } else { 0 };
-        let written = loop {
-            let old = if named { self.get(scope, record.id).await? } else { None };
-            let (record, mode) = match old {
-                Some(old) if old.content_hash() == record.content_hash() => {
-                    if old.state == State::Revoked {
-                        return Ok(old.id);
-                    }
-                    (found_out(record.clone(), &old), PutMode::Update { revision: old.revision })
-                }
-                Some(old) => (record.clone(), PutMode::Update { revision: old.revision }),
-                None => (record.clone(), PutMode::Create),
-            };
-            // An unnamed turn is nobody else's. Of a named one, what was read is what is replaced.
-            let mode = if named { mode } else { PutMode::Upsert };
-            let mut jobs = self.jobs_for(&record);
-            jobs.retain(|job| !left_out.contains(job));
-            match self.write(scope, vec![Write { jobs, ..Write::new(record, mode) }]).await {
-                Err(error) if tries > 0 && matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
-                    tries -= 1
-                }
-                written => break written?,
-            }
-        };
-        match written.first() {
-            Some(Written { id, outcome: Outcome::Created | Outcome::Updated | Outcome::Unchanged, .. }) => Ok(*id),
-            Some(Written { id, outcome: Outcome::Barred(_), .. }) => {
-                Err(Error::new(ErrorKind::Conflict, "remember", format!("record {id} was forgotten and stays away")))
-            }
-            None => Err(Error::new(ErrorKind::Internal, "remember", "the store gave no answer for the record")),
-        }
-    }
-
-    /// Stores whole records within `scope`, all or none, and says for each what became of it: for imports, and for
-    /// callers who fill in every field.
-    ///
-    /// # Errors
-    /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
-    pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
-        let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
-        self.write(scope, records.into_iter().map(write).collect()).await
-    }
-
-    /// As [`store`](Self::store), for callers who have the records' vectors already: made by the engine's embedder, or by
-    /// whatever else makes vectors of its space. On SQLite they are in the same transaction; when this returns, the records
-    /// are found by their vectors, too. While an embedder is [being replaced](Builder::replacing) they are made in the
-    /// background like all others.
-    ///
-    /// # Errors
-    /// As [`store`](Self::store), and `DimensionMismatch` for a vector of another space.
-    pub async fn store_embedded(
-        &self,
-        scope: &Scope,
-        records: Vec<(Record, Embedding)>,
-        mode: PutMode,
-    ) -> Result<Vec<Written>> {
-        let space = self.embedder().space();
-        records.iter().try_for_each(|(_, embedding)| space.check("store", embedding))?;
-        let alone = self.spaces().is_alone();
-        let write = |(record, embedding): (Record, Embedding)| Write {
-            jobs: self.jobs_for(&record),
-            embedding: Some(embedding).filter(|_| alone),
-            ..Write::new(record, mode)
-        };
-        self.write(scope, records.into_iter().map(write).collect()).await
-    }
-
-    /// Writes records with their terms, and has the background do the rest.
-    pub(crate) async fn write(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
-        writes.iter().try_for_each(|write| self.check(&write.record))?;
-        let shared: Vec<Arc<Record>> = writes.iter().map(|write| Arc::new(write.record.clone())).collect();
-        let terms = self.analyze_records(shared.clone()).await?;
-        let entries: Vec<(Arc<Record>, Terms)> = shared.iter().cloned().zip(terms.clone()).collect();
-        let embeddings: Vec<Option<Embedding>> = writes.iter().map(|write| write.embedding.clone()).collect();
-        for (write, terms) in writes.iter_mut().zip(terms) {
-            write.terms = Some(terms);
-        }
-        let written = self.records().put(scope, writes).await?;
-        self.index_keywords(scope, entries, &written).await?;
-        self.index_embeddings(scope, shared, embeddings, &written).await?;
-        if written.iter().any(|w| !w.pending.is_empty() || !w.withdrawn.is_empty()) {
-            self.wake();
-        }
-        Ok(written)
-    }
-
-    /// Refuses a record that [`store`](Self::store) would refuse for itself: for callers who want to know of each.
-    ///
-    /// # Errors
-    /// `InvalidInput` as [`Record::validate`], and for a time more than a day ahead of the engine's clock.
-    pub fn check(&self, record: &Record) -> Result<()> {
-        record.validate()?;
-        if record.occurred_at <= self.clock().now().after(FUTURE) {
-            return Ok(());
-        }
-        let message = format!("it occurs at {}, which lies in the future; check year and zone", record.occurred_at);
-        Err(Error::invalid("record", message))
-    }
-
-    /// Brings the keyword store up to date where the record store does not keep it in the same transaction.
-    async fn index_keywords(
-        &self,
-        scope: &Scope,
-        entries: Vec<(Arc<Record>, Terms)>,
-        written: &[Written],
-    ) -> Result<()> {
-        let inactive = |r: &Record, w: &Written| w.outcome == Outcome::Updated && !r.is_indexed();
-        let mut gone: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
-        for ((record, _), written) in entries.iter().zip(written) {
-            let own = inactive(record, written).then_some(written.id);
-            let all = own.into_iter().chain(written.withdrawn.iter().copied());
-            gone.entry(record.scope.namespace()).or_default().extend(all);
-        }
-        for (user, gone) in gone.iter().filter(|(_, gone)| !gone.is_empty()) {
-            self.unindex(user, gone).await?;
-        }
-        let pending = entries.into_iter().zip(written).filter(|(_, w)| w.pending.contains(&Job::Keywords));
-        let (entries, done): (Vec<_>, Vec<_>) = pending
-            .map(|((record, terms), written)| {
-                let (id, scope) = (record.id, record.scope.clone());
-                let done = Done { id, scope, job: Job::Keywords, revision: written.revision, ticket: None };
-                (KeywordEntry { record, terms }, done)
-            })
-            .unzip();
-        if !entries.is_empty() {
-            self.keywords().upsert(scope, &entries).await?;
-            self.finish(&done).await?;
-        }
-        Ok(())
-    }
-
-    /// Brings the vector store up to date where the record store does not keep it in the same transaction.
-    async fn index_embeddings(
-        &self,
-        scope: &Scope,
-        records: Vec<Arc<Record>>,
-        embeddings: Vec<Option<Embedding>>,
-        written: &[Written],
-    ) -> Result<()> {
-        let pending = records.into_iter().zip(embeddings).zip(written);
-        let (entries, done): (Vec<_>, Vec<_>) = pending
-            .filter(|(_, written)| written.pending.contains(&Job::Embedding))
-            .filter_map(|((record, embedding), written)| {
-                let mut record = Record::clone(&record);
-                // A store that keeps its records beside its vectors takes none of a record as it was before.
-                record.revision = written.revision;
-                let (id, scope, revision) = (record.id, record.scope.clone(), record.revision);
-                let done = Done { id, scope, job: Job::Embedding, revision, ticket: None };
-                Some((VectorEntry { record: Arc::new(record), embedding: embedding? }, done))
-            })
-            .unzip();
-        if entries.is_empty() || !self.makes_what_serves().await? {
-            return Ok(());
-        }
-        match self.vectors().upsert(scope, &entries).await {
-            Ok(()) => self.finish(&done).await,
-            // Others serve since just now: these wait for whoever makes those.
-            Err(e) if e.kind() == ErrorKind::SchemaMismatch => Ok(()),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// Whether the vectors of this engine's embedder are those that searches go by: others wait for whoever makes those.
-    pub(crate) async fn makes_what_serves(&self) -> Result<bool> {
-        match self.spaces().working_on(Job::Embedding).await {
-            Ok(space) => Ok(space.is_some_and(|space| space.embedder.space() == self.embedder().space())),
-            Err(e) if e.kind() == ErrorKind::SchemaMismatch => Ok(false),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// Takes what was done off the backlog, and out of the indexes again where its record has been deleted or taken back
-    /// meanwhile: what is gone does not come back by us.
-    pub(crate) async fn finish(&self, done: &[Done]) -> Result<()> {
-        let current = self.records().acknowledge(done).await?;
-        for (done, _) in done.iter().zip(current).filter(|(_, current)| !current) {
-            self.unindex(&done.scope, &[done.id]).await?;
-        }
-        Ok(())
     }
 
     /// What is worth knowing about a question, from everything within `scope`.
@@ -517,16 +314,6 @@ impl MemoryEngine {
         let analyzer = Arc::clone(&self.inner.parts.analyzer);
         off_runtime("analyze", move || analyzer.query(&text)).await
     }
-}
-
-/// A record that says what `old` says, with what was found out about that one meanwhile.
-fn found_out(mut record: Record, old: &Record) -> Record {
-    record.topic = record.topic.or_else(|| old.topic.clone());
-    record.emotion = record.emotion.or_else(|| old.emotion.clone());
-    if record.entities.is_empty() {
-        record.entities.clone_from(&old.entities);
-    }
-    record
 }
 
 pub(crate) async fn off_runtime<T: Send + 'static>(

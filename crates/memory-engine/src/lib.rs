@@ -20,6 +20,7 @@ mod options;
 mod pipeline;
 mod query;
 mod recall;
+mod remember;
 mod retraction;
 mod spaces;
 pub mod story;
