@@ -2,9 +2,16 @@
 
 mod segment;
 
-use std::{cmp::Reverse, hash::Hash};
+use std::{
+    cmp::Reverse,
+    hash::Hash,
+    io::{self, Read, Write},
+};
 
-use memory_core::{RecordId, Score};
+use memory_core::{
+    RecordId, Score,
+    snapshot::{SnapshotReader, SnapshotWriter},
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
@@ -73,10 +80,47 @@ impl<G: Copy + Eq + Hash> SegmentedPostings<G> {
         self.settle(self.segments.len() - 1);
     }
 
+    /// Writes it, each group as a number. What is not packed yet is written packed, with all segments that are half empty.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn save<W: Write>(&self, out: &mut SnapshotWriter<W>, group: impl Fn(&G) -> i64) -> io::Result<()> {
+        let (mut documents, mut postings) = self.open.packed();
+        let mut kept: Vec<&Segment<G>> = Vec::new();
+        for segment in &self.segments {
+            if 2 * segment.live() < self.full && documents.len() + segment.live() <= self.full {
+                segment.unpack(&mut documents, &mut postings);
+            } else {
+                kept.push(segment);
+            }
+        }
+        let last = Segment::of(documents, postings, &Bm25::default());
+        out.number(kept.len() as u64 + 1)?;
+        kept.into_iter().chain([&last]).try_for_each(|segment| segment.save(out, &group))
+    }
+
+    /// Reads what [`save`](Self::save) has written. It is to be used only when the snapshot turns out to be whole.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn load<R: Read>(input: &mut SnapshotReader<R>, group: impl Fn(i64) -> G) -> io::Result<Self> {
+        let mut loaded = Self::default();
+        for _ in 0..input.number()? {
+            loaded.segments.push(Segment::load(input, &group)?);
+        }
+        for number in 0..loaded.segments.len() {
+            loaded.settle(number);
+            for (_, document) in loaded.segments[number].documents().filter(|(_, document)| document.live) {
+                *loaded.sizes.entry(document.group).or_default() += 1;
+            }
+        }
+        Ok(loaded)
+    }
+
     /// Notes where the documents of a segment are.
     fn settle(&mut self, segment: usize) {
         let place = |slot| Place { segment: segment as u32, slot };
-        let documents = self.segments[segment].documents();
+        let documents = self.segments[segment].documents().filter(|(_, document)| document.live);
         self.places.extend(documents.map(|(slot, document)| (document.number, place(slot))));
     }
 
@@ -117,13 +161,14 @@ impl<G: Copy + Eq + Hash> SegmentedPostings<G> {
     /// The first one of `admit`.
     pub fn find<E>(
         &self,
-        groups: Option<&FxHashSet<G>>,
+        groups: Option<&[G]>,
         clauses: &[Clause],
         limit: usize,
         mut admit: Option<impl FnMut(i64) -> Result<bool, E>>,
     ) -> Result<Vec<(RecordId, Score)>, E> {
         let ranking = Bm25::default();
-        let open = self.open.matches(clauses, groups);
+        let set: Option<FxHashSet<G>> = groups.map(|groups| groups.iter().copied().collect());
+        let open = self.open.matches(clauses, set.as_ref());
         let packed: Vec<Vec<List<'_>>> = self.segments.iter().map(|segment| segment.lists(clauses, groups)).collect();
         let held = |i: usize| {
             let open = open[i].iter().filter(|(_, frequency)| *frequency > 0.0).count();

@@ -11,6 +11,7 @@ pub mod phrases;
 mod record;
 mod scope;
 mod score;
+pub mod snapshot;
 mod store;
 mod terms;
 pub mod text;

@@ -7,6 +7,9 @@ use crate::failure::Failure;
 /// How many changes the log keeps. A process that has missed more reads an index anew.
 const KEPT: i64 = 20_000;
 
+/// From how many changes on that a side file lacks it is written anew: long before the log lacks them.
+pub(crate) const LAG: i64 = KEPT / 2;
+
 /// Notes that the terms or the vector of a record have changed.
 pub(crate) fn note(connection: &Connection, row: i64) -> Result<(), Failure> {
     connection.prepare_cached("INSERT INTO changes (record) VALUES (?1)")?.execute([row])?;
@@ -52,6 +55,11 @@ pub(crate) fn news(connection: &Connection, seen: Option<i64>) -> Result<News, F
         Some(seen) if seen + 1 >= first => News::Until(last),
         Some(_) | None => News::Everything(last),
     })
+}
+
+/// The number of the last change.
+pub(crate) fn last(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("SELECT coalesce(max(change), 0) FROM changes")?.query_row([], |row| row.get(0))
 }
 
 /// The records that have changed after `change`.

@@ -74,7 +74,7 @@ pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone], now: Times
 pub(crate) fn entomb(connection: &Connection, tombstone: &Tombstone, removed: &mut Removed) -> Result<bool, Failure> {
     let place = scopes::settle(connection, &tombstone.scope)?;
     if let Some(old) = records::named(connection, place.namespace, tombstone.id)? {
-        *removed += remove_derived(connection, old.row, old.place, &old.record.scope)?;
+        *removed += remove_derived(connection, old.row)?;
         removed.count(old.record.kind.as_str());
         derivations::forget(connection, place.namespace, old.row, &old.record)?;
         records::remove(connection, old.row)?;

@@ -1,33 +1,36 @@
 //! The terms in memory, and searching them.
 
-use std::sync::Arc;
+use std::{io, path::PathBuf, sync::Arc};
 
-use memory_core::{Filter, Hit};
+use memory_core::{Filter, Hit, Scope};
 use memory_keyword_store::{Bm25, KeywordQuery, Postings, SegmentedPostings, find, packed};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use rusqlite::{CachedStatement, Connection};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    changes::{self, News},
+    changes::{self, LAG, News},
     directory::Directory,
     failure::Failure,
     filter_sql, keywords,
     scopes::Reach,
+    side_file::{Input, SideFile},
     statement::Statement,
 };
 
-/// The terms of the users and tenants who are asked about, kept up with what any process writes.
-///
-/// Reading them pays for whoever asks again. So the first question about a user, or about a whole tenant, is left to
-/// FTS5, and the second one has everything read that it needs. A tenant's terms are kept apart from those of its users:
-/// whoever asks about all of them wants the best of very many, and whoever asks about one, all that there are of few.
-#[derive(Debug, Default)]
+/// The terms of the users and tenants who are asked about, read at the first question and kept up with what any process
+/// writes. Of a tenant whose terms are known, those of its users are; of another one, a question about a user reads no
+/// more than what that user has.
+#[derive(Debug)]
 pub(crate) struct KeywordIndex {
-    asked: Mutex<FxHashSet<(i64, Option<i64>)>>,
+    /// The database, beside which the terms of large tenants are kept.
+    path: PathBuf,
     namespaces: Parts<Postings<i64>>,
     tenants: Parts<SegmentedPostings<i64>>,
 }
+
+/// From how many records on a tenant's terms are kept in a file: fewer are read in no time.
+const MANY: usize = 20_000;
 
 type Parts<P> = RwLock<FxHashMap<i64, Arc<RwLock<Loaded<P>>>>>;
 
@@ -36,6 +39,8 @@ struct Loaded<P> {
     postings: P,
     /// The last change it has seen; `None` before it was read.
     seen: Option<i64>,
+    /// The last change that the side file has seen.
+    kept: i64,
 }
 
 fn part<P: Default>(parts: &Parts<P>, number: i64) -> Arc<RwLock<Loaded<P>>> {
@@ -44,38 +49,70 @@ fn part<P: Default>(parts: &Parts<P>, number: i64) -> Arc<RwLock<Loaded<P>>> {
 }
 
 impl KeywordIndex {
-    /// Whether somebody has asked within the same tenant and user before.
-    pub(crate) fn is_asked_again(&self, reach: &Reach) -> bool {
-        !self.asked.lock().insert((reach.tenant, reach.namespace))
+    /// An index that has not read anything.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path, namespaces: Parts::default(), tenants: Parts::default() }
     }
 
-    /// The best records within reach, in the transaction that `connection` is in.
+    /// The tenants whose terms have changed so much since they were last kept in their file that this is to be done again.
+    pub(crate) fn to_be_kept(&self) -> Vec<i64> {
+        let is_due = |part: &Loaded<SegmentedPostings<i64>>| {
+            part.postings.len() > MANY && part.seen.is_some_and(|seen| seen - part.kept > LAG)
+        };
+        self.tenants.read().iter().filter(|(_, part)| is_due(&part.read())).map(|(tenant, _)| *tenant).collect()
+    }
+
+    /// Keeps a tenant's terms in their file, as they are in the transaction that `connection` writes in.
+    pub(crate) fn keep(&self, connection: &Connection, tenant: i64) -> Result<(), Failure> {
+        let (part, file) = (part(&self.tenants, tenant), self.file(tenant));
+        bring_up_to_date(connection, tenant, &part, Some(&file))?;
+        let loaded = part.read();
+        let Some(seen) = loaded.seen.filter(|seen| loaded.postings.len() > MANY && seen - loaded.kept > LAG) else {
+            return Ok(());
+        };
+        let kept = file.write(connection, seen, |out| loaded.postings.save(out, |scope| *scope).map(|()| true))?;
+        drop(loaded);
+        if kept {
+            part.write().kept = seen;
+        }
+        Ok(())
+    }
+
+    fn file(&self, tenant: i64) -> SideFile {
+        SideFile::of(&self.path, &format!("terms-{tenant}"))
+    }
+
+    /// The records within `scope` that hold a term of the query, in the transaction that `connection` is in, ranked by the
+    /// statistics of that scope.
     pub(crate) fn search(
         &self,
         connection: &Connection,
         directory: &Directory,
-        reach: &Reach,
+        scope: &Scope,
         query: &KeywordQuery,
     ) -> Result<Vec<Hit>, Failure> {
-        let groups = match reach.below() {
-            [] => None,
-            _ => Some(directory.covered(connection, reach)?.into_iter().collect::<FxHashSet<i64>>()),
-        };
-        let groups = groups.as_ref();
+        if query.limit == 0 || query.clauses.iter().all(|clause| clause.terms.is_empty()) {
+            return Ok(Vec::new());
+        }
+        let Some(reach) = Reach::of(connection, scope)? else { return Ok(Vec::new()) };
         let admission = query.filter.as_ref().map(|filter| Admission::of(connection, filter)).transpose()?;
         let mut admit = admission.map(|mut admission| move |row| admission.row(row));
+        let groups = match (reach.namespace, reach.below()) {
+            (None, []) => None,
+            _ => Some(directory.covered(connection, &reach)?),
+        };
+        let whole = part(&self.tenants, reach.tenant);
         let found = match reach.namespace {
-            Some(namespace) => {
+            Some(namespace) if whole.read().seen.is_none() => {
                 let part = part(&self.namespaces, namespace);
-                bring_up_to_date(connection, namespace, &part)?;
-                let postings = &part.read().postings;
+                bring_up_to_date(connection, namespace, &part, None)?;
+                let groups = groups.filter(|_| !reach.below().is_empty()).map(FxHashSet::from_iter);
                 let admit = |row| admit.as_mut().map_or(Ok(true), |admit| admit(row));
-                find(&Bm25::default(), &[postings], groups, &query.clauses, query.limit, admit)?
+                find(&Bm25::default(), &[&part.read().postings], groups.as_ref(), &query.clauses, query.limit, admit)?
             }
-            None => {
-                let part = part(&self.tenants, reach.tenant);
-                bring_up_to_date(connection, reach.tenant, &part)?;
-                part.read().postings.find(groups, &query.clauses, query.limit, admit)?
+            _ => {
+                bring_up_to_date(connection, reach.tenant, &whole, Some(&self.file(reach.tenant)))?;
+                whole.read().postings.find(groups.as_deref(), &query.clauses, query.limit, admit)?
             }
         };
         Ok(found.into_iter().map(|(id, score)| Hit { id, score }).collect())
@@ -89,10 +126,12 @@ trait Kept: Default {
     /// Reads all that belongs to a user, or to a tenant.
     fn read_all(&mut self, connection: &Connection, whose: i64) -> Result<(), Failure>;
     fn read_since(&mut self, connection: &Connection, whose: i64, change: i64) -> Result<(), Failure>;
+    /// Reads what a side file holds.
+    fn load(input: &mut Input) -> io::Result<Self>;
 }
 
 macro_rules! kept {
-    ($postings:ident, $all:ident, $since:ident) => {
+    ($postings:ident, $all:ident, $since:ident, $load:expr) => {
         impl Kept for $postings<i64> {
             fn take(&mut self, stored: &keywords::StoredTerms<'_>) -> Result<(), Failure> {
                 let terms = packed::pairs(stored.terms, stored.counts).collect::<memory_core::Result<Vec<_>>>()?;
@@ -111,21 +150,36 @@ macro_rules! kept {
             fn read_since(&mut self, connection: &Connection, whose: i64, change: i64) -> Result<(), Failure> {
                 keywords::$since(connection, whose, change, |stored| self.take(&stored))
             }
+
+            fn load(input: &mut Input) -> io::Result<Self> {
+                $load(input)
+            }
         }
     };
 }
 
-kept!(Postings, all, since);
-kept!(SegmentedPostings, all_of_tenant, since_of_tenant);
+kept!(Postings, all, since, |_| Err(io::ErrorKind::Unsupported.into()));
+kept!(SegmentedPostings, all_of_tenant, since_of_tenant, |input| SegmentedPostings::load(input, |scope| scope));
 
 /// Reads what this transaction sees and the part does not hold yet. It may have seen more already: by another search.
-fn bring_up_to_date<P: Kept>(connection: &Connection, whose: i64, part: &RwLock<Loaded<P>>) -> Result<(), Failure> {
+fn bring_up_to_date<P: Kept>(
+    connection: &Connection,
+    whose: i64,
+    part: &RwLock<Loaded<P>>,
+    file: Option<&SideFile>,
+) -> Result<(), Failure> {
     if changes::news(connection, part.read().seen)? == News::None {
         return Ok(());
     }
     let mut part = part.write();
-    let news = changes::news(connection, part.seen)?;
-    let Loaded { postings, seen } = &mut *part;
+    let mut news = changes::news(connection, part.seen)?;
+    if let (News::Everything(_), Some(file)) = (news, file)
+        && let Some((postings, seen)) = file.read(connection, P::load)?
+    {
+        *part = Loaded { postings, seen: Some(seen), kept: seen };
+        news = changes::news(connection, part.seen)?;
+    }
+    let Loaded { postings, seen, .. } = &mut *part;
     match news {
         News::None => {}
         News::Until(last) => {

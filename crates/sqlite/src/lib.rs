@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod backlog;
+mod caches;
 mod changes;
 mod checkup;
 mod chroma;
@@ -14,7 +15,6 @@ mod generations;
 mod graph;
 mod graph_walk;
 mod keyword_index;
-mod keyword_search;
 mod keywords;
 mod migration;
 mod options;
@@ -26,6 +26,7 @@ mod record_store;
 mod records;
 mod scan;
 mod scopes;
+mod side_file;
 mod statement;
 mod store;
 mod synonyms;

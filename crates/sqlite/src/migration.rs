@@ -14,7 +14,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [(&str, &str); 8] = [
+const MIGRATIONS: [(&str, &str); 9] = [
     (
         include_str!("../../../migrations/sqlite/0001_initial.up.sql"),
         include_str!("../../../migrations/sqlite/0001_initial.down.sql"),
@@ -47,6 +47,10 @@ const MIGRATIONS: [(&str, &str); 8] = [
         include_str!("../../../migrations/sqlite/0008_waiting.up.sql"),
         include_str!("../../../migrations/sqlite/0008_waiting.down.sql"),
     ),
+    (
+        include_str!("../../../migrations/sqlite/0009_postings.up.sql"),
+        include_str!("../../../migrations/sqlite/0009_postings.down.sql"),
+    ),
 ];
 
 /// The names of those steps.
@@ -59,6 +63,7 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0006_companion",
     "0007_generations",
     "0008_waiting",
+    "0009_postings",
 ];
 
 /// Brings a database file to the schema of this version, as opening it does, and gives the schema that it had. Of a file

@@ -102,7 +102,7 @@ fn put_one(
             }
             let pending = match old {
                 Some(old) if reindex => {
-                    remove_derived(connection, old.row, place, &record.scope)?;
+                    remove_derived(connection, old.row)?;
                     index(connection, old.row, place, &record, &derived, now)?;
                     derived.pending
                 }
@@ -165,10 +165,13 @@ fn index(
 ) -> Result<(), Failure> {
     if record.is_indexed() {
         if let Some(terms) = &derived.terms {
-            keywords::insert(connection, row, record.id, place, &record.scope, terms)?;
+            keywords::insert(connection, row, record.id, place, terms)?;
         }
         if let Some((table, embedding)) = &derived.embedding {
             vectors::insert(connection, *table, row, record.id, place, embedding)?;
+        }
+        if derived.terms.is_some() || derived.embedding.is_some() {
+            changes::note(connection, row)?;
         }
     }
     for job in &derived.pending {
@@ -178,15 +181,13 @@ fn index(
 }
 
 /// Takes a record out of everything that is derived from it, and off the queue; counts what went.
-pub(crate) fn remove_derived(
-    connection: &Connection,
-    row: i64,
-    place: Place,
-    scope: &Scope,
-) -> Result<Removed, Failure> {
+pub(crate) fn remove_derived(connection: &Connection, row: i64) -> Result<Removed, Failure> {
     let mut removed = graph::remove(connection, row)?;
-    removed.keywords = u64::from(keywords::remove(connection, row, place, scope)?);
+    removed.keywords = u64::from(keywords::remove(connection, row)?);
     removed.vectors = u64::from(vectors::remove(connection, row)?);
+    if removed.keywords + removed.vectors > 0 {
+        changes::note(connection, row)?;
+    }
     removed.queued = backlog::unqueue(connection, row)?;
     Ok(removed)
 }

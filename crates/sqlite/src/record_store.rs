@@ -11,8 +11,8 @@ use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
-    SqliteStore, backlog, delete, derivations, generations, keyword_search, keywords, put, read, scan, scopes::Reach,
-    vectors, writer::Residue,
+    SqliteStore, backlog, delete, derivations, generations, keywords, put, read, scan, scopes::Reach, vectors,
+    writer::Residue,
 };
 
 #[async_trait]
@@ -171,13 +171,14 @@ impl KeywordStore for SqliteStore {
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
-        let (scope, query, origin, index) = (scope.clone(), query.clone(), self.origin(), self.keywords());
-        let directory = self.directory();
-        self.read("keyword search", move |connection| {
+        let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
+        let search = self.read("keyword search", move |connection| {
             origin.check(connection, Index::Keywords, "keyword search")?;
-            keyword_search::search(connection, &index, &directory, &scope, &query)
-        })
-        .await
+            caches.keywords.search(connection, &caches.directory, &scope, &query)
+        });
+        let found = search.await;
+        self.keep_caches();
+        found
     }
 }
 
@@ -214,13 +215,14 @@ impl VectorStore for SqliteStore {
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
         self.embedding_space().check("vector search", &query.embedding)?;
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
-        let (scope, query, origin, index) = (scope.clone(), query.clone(), self.origin(), self.vectors());
-        let directory = self.directory();
-        self.read("vector search", move |connection| {
+        let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
+        let search = self.read("vector search", move |connection| {
             let table = generations::serving(connection, &origin, "vector search")?;
-            index.search(connection, table, &directory, &scope, &query)
-        })
-        .await
+            caches.vectors.search(connection, table, &caches.directory, &scope, &query)
+        });
+        let found = search.await;
+        self.keep_caches();
+        found
     }
 
     fn generations(&self) -> Option<&dyn GenerationStore> {

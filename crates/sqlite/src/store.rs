@@ -3,7 +3,10 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::JoinHandle,
 };
 
@@ -13,10 +16,9 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
+    caches::Caches,
     connection,
-    directory::Directory,
     failure::Failure,
-    keyword_index::KeywordIndex,
     migration,
     options::SqliteOptions,
     origin::Origin,
@@ -38,7 +40,7 @@ use crate::{
 pub struct SqliteStore {
     space: EmbeddingSpace,
     origin: Origin,
-    vectors: Arc<VectorIndex>,
+    caches: Caches,
     file: Arc<File>,
 }
 
@@ -46,8 +48,8 @@ pub struct SqliteStore {
 struct File {
     path: PathBuf,
     clock: Arc<dyn Clock>,
-    directory: Arc<Directory>,
-    keywords: Arc<KeywordIndex>,
+    /// Whether the side files are about to be written.
+    keeping: Arc<AtomicBool>,
     queues: Mutex<Option<Queues>>,
     threads: Mutex<Threads>,
 }
@@ -86,13 +88,15 @@ impl SqliteStore {
         let (writing, ended) = mpsc::channel(1);
         let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
         let (ready, mut readiness) = mpsc::channel(1);
-        let opening = (path.clone(), options.clone(), origin.clone());
+        let caches = Caches::new(&path, options.space.clone());
+        let opening = (path.clone(), options.clone(), origin.clone(), caches.clone());
         threads.handles.push(readers::spawn("memory-write".into(), move || {
-            let (path, options, origin) = opening;
+            let (path, options, origin, caches) = opening;
             match open_writer(&path, &options, &origin) {
                 Ok(connection) => {
                     readers::tell(ready, Ok(()));
-                    writer::work(connection, writes, readers_ended, options.busy_timeout);
+                    let end = |connection: &Connection, first| caches.keep_at_the_end(connection, &origin, first);
+                    writer::work(connection, &path, writes, readers_ended, options.busy_timeout, end);
                 }
                 Err(error) => readers::tell(ready, Err(error)),
             }
@@ -105,20 +109,19 @@ impl SqliteStore {
         first_failure(&mut readiness).await?;
         let file = File {
             path,
-            directory: Arc::default(),
             clock: options.clock,
-            keywords: Arc::default(),
+            keeping: Arc::default(),
             queues: Mutex::new(Some(Queues { write, read })),
             threads: Mutex::new(threads),
         };
-        let vectors = Arc::new(VectorIndex::new(options.space.clone()));
-        Ok(Self { space: options.space, origin, vectors, file: Arc::new(file) })
+        Ok(Self { space: options.space, origin, caches, file: Arc::new(file) })
     }
 
     /// Another handle on the same file, in another space.
     pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
-        let (origin, vectors) = (self.origin.in_space(&space), Arc::new(VectorIndex::new(space.clone())));
-        Self { space, origin, vectors, file: Arc::clone(&self.file) }
+        let vectors = Arc::new(VectorIndex::new(space.clone(), None));
+        let caches = Caches { vectors, ..self.caches.clone() };
+        Self { origin: self.origin.in_space(&space), space, caches, file: Arc::clone(&self.file) }
     }
 
     /// The file.
@@ -152,16 +155,26 @@ impl SqliteStore {
         self.origin.clone()
     }
 
-    pub(crate) fn directory(&self) -> Arc<Directory> {
-        Arc::clone(&self.file.directory)
+    pub(crate) fn caches(&self) -> Caches {
+        self.caches.clone()
     }
 
-    pub(crate) fn keywords(&self) -> Arc<KeywordIndex> {
-        Arc::clone(&self.file.keywords)
-    }
-
-    pub(crate) fn vectors(&self) -> Arc<VectorIndex> {
-        Arc::clone(&self.vectors)
+    /// Has the side files written that are to be, after those who wait to write. Nobody waits for it.
+    pub(crate) fn keep_caches(&self) {
+        if !self.caches.are_to_be_kept() || self.file.keeping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (caches, origin, keeping) = (self.caches(), self.origin(), Arc::clone(&self.file.keeping));
+        let job: Writing = Box::new(move |connection| {
+            // What fails is tried again after a later search: the database has everything.
+            let failed = connection.is_err() || connection.is_ok_and(|open| caches.keep(open, &origin).is_err());
+            keeping.store(false, Ordering::Release);
+            Answer { failed, residue: Residue::None, tell: Box::new(|_| {}) }
+        });
+        let queued = self.queues("keep caches").is_ok_and(|queues| queues.write.try_send(job).is_ok());
+        if !queued {
+            self.file.keeping.store(false, Ordering::Release);
+        }
     }
 
     fn queues(&self, operation: &'static str) -> Result<Queues> {

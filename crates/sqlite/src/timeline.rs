@@ -1,7 +1,11 @@
 //! When what is kept in memory occurred, in the order of time.
 
+use std::io;
+
 use memory_core::{Field, Filter, Op, Value};
 use rustc_hash::FxHashMap;
+
+use crate::side_file::{Input, Output};
 
 /// How many additions wait to be put in their places.
 const FRESH: usize = 512;
@@ -20,6 +24,20 @@ impl Timeline {
         if self.times.insert(row, occurred_at) != Some(occurred_at) {
             self.order.push((occurred_at, row));
         }
+    }
+
+    /// Writes it.
+    pub(crate) fn save(&self, out: &mut Output) -> io::Result<()> {
+        let mut times: Vec<[i64; 2]> = self.times.iter().map(|(row, time)| [*time, *row]).collect();
+        times.sort_unstable();
+        out.array(&times)
+    }
+
+    /// Reads what was written.
+    pub(crate) fn load(input: &mut Input) -> io::Result<Self> {
+        let order: Vec<(i64, i64)> = input.array()?.into_iter().map(|[time, row]: [i64; 2]| (time, row)).collect();
+        let times = order.iter().map(|(time, row)| (*row, *time)).collect();
+        Ok(Self { times, sorted: order.len(), order })
     }
 
     pub(crate) fn remove(&mut self, row: i64) {

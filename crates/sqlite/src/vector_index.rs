@@ -1,81 +1,146 @@
 //! The vectors in memory, and searching them.
 
+use std::{
+    cmp::Ordering,
+    hash::{Hash, Hasher},
+    io,
+};
+
 use memory_core::{EmbeddingSpace, Filter, Hit, RecordId, Scope};
 use memory_vector_store::{Among, FlatIndex, VectorQuery};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rusqlite::Connection;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::{
-    changes::{self, News},
+    changes::{self, LAG, News},
     directory::Directory,
     failure::Failure,
     filter_sql,
     generations::Table,
     scopes::Reach,
+    side_file::{Input, Output, SideFile},
     statement::Statement,
     timeline::{Timeline, Window},
     vectors,
 };
 
-/// A vector's name: the id, by which equal ones are ordered, and the row, since two users may have the same id.
-type Key = (RecordId, i64);
+/// From how many vectors on they are kept in a file: fewer are read in no time.
+const MANY: usize = 20_000;
 
 /// Every vector of a generation, read at the first search and kept up with what any process writes.
 #[derive(Debug)]
 pub(crate) struct VectorIndex {
     space: EmbeddingSpace,
     loaded: RwLock<Loaded>,
+    /// Where it is kept when there are many.
+    file: Option<SideFile>,
 }
 
 #[derive(Debug)]
 struct Loaded {
     index: FlatIndex<Key, i64>,
-    /// The name and the address of each row.
-    homes: FxHashMap<i64, (Key, i64)>,
     timeline: Timeline,
     /// Where they were read from.
     table: Table,
     /// The last change it has seen; `None` before the first search.
     seen: Option<i64>,
+    /// The last change that the side file has seen.
+    kept: i64,
+}
+
+/// A vector's name: its row, and the id, by which equal ones are ordered. Two users may have the same id.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    id: RecordId,
+    row: i64,
+}
+
+impl Key {
+    /// The name by which the vector of a row is looked up.
+    fn of(row: i64) -> Self {
+        Self { id: RecordId::from_bytes([0; 16]), row }
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.row == other.row
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.row.hash(state);
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self == other { Ordering::Equal } else { (self.id, self.row).cmp(&(other.id, other.row)) }
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Loaded {
     fn empty(space: &EmbeddingSpace, table: Table) -> Self {
-        let (index, homes) = (FlatIndex::new(space), FxHashMap::default());
-        Self { index, homes, timeline: Timeline::default(), table, seen: None }
+        Self { index: FlatIndex::lean(space), timeline: Timeline::default(), table, seen: None, kept: 0 }
     }
 
     fn forget(&mut self, row: i64) {
-        if let Some((key, _)) = self.homes.remove(&row) {
-            self.index.remove(&key);
+        if self.index.remove(&Key::of(row)) {
             self.timeline.remove(row);
         }
     }
 
     fn take(&mut self, vector: vectors::StoredVector) {
-        let key = (vector.id, vector.row);
+        let key = Key { id: vector.id, row: vector.row };
         if self.index.insert(key, vector.scope, vector.embedding) {
-            self.homes.insert(vector.row, (key, vector.scope));
             self.timeline.insert(vector.row, vector.occurred_at);
         }
     }
-}
 
-impl Loaded {
     /// What occurred within a stretch of time and is at one of these addresses.
     fn within(&self, window: Window, groups: &[i64]) -> Vec<Key> {
         let groups: FxHashSet<i64> = groups.iter().copied().collect();
-        let home = |row: i64| self.homes.get(&row).filter(|(_, scope)| groups.contains(scope)).map(|(key, _)| *key);
-        self.timeline.within(window).filter_map(home).collect()
+        let is_reached = |key: &Key| self.index.group(key).is_some_and(|group| groups.contains(&group));
+        self.timeline.within(window).map(Key::of).filter(is_reached).collect()
     }
 }
 
 impl VectorIndex {
     /// An index that has not read anything.
-    pub(crate) fn new(space: EmbeddingSpace) -> Self {
+    pub(crate) fn new(space: EmbeddingSpace, file: Option<SideFile>) -> Self {
         let loaded = RwLock::new(Loaded::empty(&space, Table::First));
-        Self { space, loaded }
+        Self { space, loaded, file }
+    }
+
+    /// Whether it has changed so much since it was last kept in its file that this is to be done again.
+    pub(crate) fn is_to_be_kept(&self) -> bool {
+        let loaded = self.loaded.read();
+        self.file.is_some() && loaded.index.len() > MANY && loaded.seen.is_some_and(|seen| seen - loaded.kept > LAG)
+    }
+
+    /// Keeps it in its file, as it is in the transaction that `connection` writes in.
+    pub(crate) fn keep(&self, connection: &Connection, table: Table) -> Result<(), Failure> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let loaded = self.current(connection, table)?;
+        let Some(seen) = loaded.seen.filter(|seen| loaded.index.len() > MANY && seen - loaded.kept > LAG) else {
+            return Ok(());
+        };
+        let kept = file.write(connection, seen, |out| loaded.save(&self.space, out))?;
+        drop(loaded);
+        if kept {
+            self.loaded.write().kept = seen;
+        }
+        Ok(())
     }
 
     /// The nearest vectors within `scope`, in the transaction that `connection` is in. The generation lies in `table`.
@@ -101,8 +166,10 @@ impl VectorIndex {
         let admitted = admitted.or_else(|| window.map(|window| loaded.within(window, &groups)));
         let among = admitted.as_ref().map_or(Among::Groups(&groups), |keys| Among::Keys(keys));
         // More than there are is all of them, and the index makes room for as many as it is asked for.
-        let found = loaded.index.search(&query.embedding, among, query.limit.min(loaded.index.len()));
-        Ok(found.into_iter().map(|((id, _), score)| Hit { id, score }).collect())
+        let limit = query.limit.min(loaded.index.len());
+        let mut stored = vectors::Lookup::of(connection, table)?;
+        let found = loaded.index.search_with(&query.embedding, among, limit, |key| stored.vector(key.row))?;
+        Ok(found.into_iter().map(|(Key { id, .. }, score)| Hit { id, score }).collect())
     }
 
     /// The vectors as this transaction sees them, or later: another search may have seen more already.
@@ -126,13 +193,57 @@ impl VectorIndex {
                 loaded.seen = Some(last);
             }
             News::Everything(last) => {
-                *loaded = Loaded::empty(&self.space, table);
-                vectors::all(connection, table, |vector| loaded.take(vector))?;
-                loaded.seen = Some(last);
+                *loaded = match self.stored(connection, table)? {
+                    Some(stored) => stored,
+                    None => {
+                        let mut read = Loaded::empty(&self.space, table);
+                        vectors::all(connection, table, |vector| read.take(vector))?;
+                        Loaded { seen: Some(last), ..read }
+                    }
+                };
+                drop(loaded);
+                // What a file has, lacks what has happened since.
+                return self.current(connection, table);
             }
         }
         loaded.timeline.settle();
         Ok(RwLockWriteGuard::downgrade(loaded))
+    }
+}
+
+impl VectorIndex {
+    /// What the side file holds, if that can be brought up to date.
+    fn stored(&self, connection: &Connection, table: Table) -> Result<Option<Loaded>, Failure> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let found = file.read(connection, |input| Loaded::load(&self.space, table, input))?;
+        Ok(found.map(|(loaded, seen)| Loaded { seen: Some(seen), kept: seen, ..loaded }))
+    }
+}
+
+impl Loaded {
+    fn save(&self, space: &EmbeddingSpace, out: &mut Output) -> io::Result<bool> {
+        out.array(space.to_string().as_bytes())?;
+        out.array(self.table.name().as_bytes())?;
+        let numbers = |key: &Key, scope: i64| {
+            let id = u128::from_be_bytes(*key.id.as_bytes());
+            [(id >> 64) as u64, id as u64, key.row as u64, scope as u64]
+        };
+        let saved = self.index.save(out, numbers)?;
+        self.timeline.save(out)?;
+        Ok(saved)
+    }
+
+    fn load(space: &EmbeddingSpace, table: Table, input: &mut Input) -> io::Result<Self> {
+        let (of, lies) = (input.array::<u8>()?, input.array::<u8>()?);
+        if of != space.to_string().as_bytes() || lies != table.name().as_bytes() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let name = |[high, low, row, scope]: [u64; 4]| {
+            let id = RecordId::from_bytes((u128::from(high) << 64 | u128::from(low)).to_be_bytes());
+            (Key { id, row: row as i64 }, scope as i64)
+        };
+        let index = FlatIndex::load(space, input, name)?;
+        Ok(Self { index, timeline: Timeline::load(input)?, ..Self::empty(space, table) })
     }
 }
 
@@ -145,6 +256,6 @@ fn admitted(connection: &Connection, reach: &Reach, filter: &Filter) -> Result<V
     reach.scopes(&mut statement);
     filter_sql::write(filter, statement.push(" AND "));
     let (mut prepared, values) = statement.prepare(connection)?;
-    let keys = prepared.query_map(values, |row| Ok((RecordId::from_bytes(row.get(0)?), row.get(1)?)))?;
+    let keys = prepared.query_map(values, |row| Ok(Key { id: RecordId::from_bytes(row.get(0)?), row: row.get(1)? }))?;
     Ok(keys.collect::<rusqlite::Result<_>>()?)
 }

@@ -2,7 +2,7 @@
 
 use memory_core::{Embedding, RecordId};
 use memory_vector_store::VectorEntry;
-use rusqlite::{Connection, params};
+use rusqlite::{CachedStatement, Connection, params, types::ValueRef};
 
 use crate::{
     changes,
@@ -19,12 +19,13 @@ pub(crate) fn upsert(connection: &Connection, table: Table, entries: &[VectorEnt
         let Some(current) = records::current(connection, place.namespace, record.id)? else { continue };
         if current.is(record, place) {
             insert(connection, table, current.row, record.id, place, embedding)?;
+            changes::note(connection, current.row)?;
         }
     }
     changes::forget_old(connection)
 }
 
-/// Keeps the vector of a record, in place of an earlier one.
+/// Keeps the vector of a record, in place of an earlier one. That it has changed is to be noted.
 pub(crate) fn insert(
     connection: &Connection,
     table: Table,
@@ -36,21 +37,17 @@ pub(crate) fn insert(
     let vector: Vec<u8> = embedding.values().iter().flat_map(|value| value.to_le_bytes()).collect();
     let sql = format!("INSERT OR REPLACE INTO {} (record, id, scope, vector) VALUES (?1, ?2, ?3, ?4)", table.name());
     connection.prepare_cached(&sql)?.execute(params![row, id.as_bytes(), place.scope, vector])?;
-    changes::note(connection, row)
+    Ok(())
 }
 
-/// Removes the vectors of a record, of every generation; whether it had one.
+/// Removes the vectors of a record, of every generation; whether it had one. That it has changed is to be noted then.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure> {
     let mut removed = 0;
     for table in Table::ALL {
         let sql = format!("DELETE FROM {} WHERE record = ?1", table.name());
         removed += connection.prepare_cached(&sql)?.execute([row])?;
     }
-    if removed == 0 {
-        return Ok(false);
-    }
-    changes::note(connection, row)?;
-    Ok(true)
+    Ok(removed > 0)
 }
 
 /// Removes the vectors of these records within reach, and counts those that had any.
@@ -58,7 +55,10 @@ pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -
     let mut gone = 0;
     for id in ids {
         for stored in records::all(connection, reach, *id)? {
-            gone += u64::from(remove(connection, stored.row)?);
+            if remove(connection, stored.row)? {
+                changes::note(connection, stored.row)?;
+                gone += 1;
+            }
         }
     }
     changes::forget_old(connection)?;
@@ -107,13 +107,34 @@ pub(crate) fn since(
     each(connection, &sql, change, take)
 }
 
+/// Looks up single vectors.
+pub(crate) struct Lookup<'c> {
+    prepared: CachedStatement<'c>,
+}
+
+impl<'c> Lookup<'c> {
+    pub(crate) fn of(connection: &'c Connection, table: Table) -> Result<Self, Failure> {
+        let sql = format!("SELECT vector FROM {} WHERE record = ?1", table.name());
+        Ok(Self { prepared: connection.prepare_cached(&sql)? })
+    }
+
+    pub(crate) fn vector(&mut self, row: i64) -> Result<Option<Embedding>, Failure> {
+        let mut rows = self.prepared.query([row])?;
+        rows.next()?.map(|row| embedding(row.get_ref(0)?)).transpose()
+    }
+}
+
+fn embedding(stored: ValueRef<'_>) -> Result<Embedding, Failure> {
+    let bytes = stored.as_blob().map_err(rusqlite::Error::from)?;
+    let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    Embedding::new(values).map_err(|_| Failure::corrupt("a vector"))
+}
+
 fn each(connection: &Connection, sql: &str, change: i64, mut take: impl FnMut(StoredVector)) -> Result<(), Failure> {
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = if prepared.parameter_count() > 0 { prepared.query([change])? } else { prepared.query([])? };
     while let Some(row) = rows.next()? {
-        let bytes = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
-        let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        let embedding = Embedding::new(values).map_err(|_| Failure::corrupt("a vector"))?;
+        let embedding = embedding(row.get_ref(3)?)?;
         let id = RecordId::from_bytes(row.get(1)?);
         take(StoredVector { row: row.get(0)?, id, scope: row.get(2)?, occurred_at: row.get(4)?, embedding });
     }

@@ -2,6 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     time::Duration,
 };
 
@@ -9,7 +10,11 @@ use memory_core::{Error, ErrorKind};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
-use crate::{connection, failure::meaning};
+use crate::{
+    changes, connection,
+    failure::{Failure, meaning},
+    side_file,
+};
 
 /// How many writes that wait are committed together: each is all or none by itself, and they share the flush to disk.
 const GROUP: usize = 64;
@@ -68,14 +73,18 @@ impl CommitError {
     }
 }
 
-/// Writes what comes through the queue, until it is closed and empty; then waits for the readers to end and closes.
+/// Writes what comes through the queue, until it is closed and empty; then waits for the readers to end, has `end` do what is
+/// to be done last, told the last change before all this, and closes.
 pub(crate) fn work(
     mut connection: Connection,
+    path: &Path,
     mut queue: mpsc::Receiver<Writing>,
     mut readers_ended: mpsc::Receiver<()>,
     busy_timeout: Duration,
+    end: impl FnOnce(&Connection, i64) -> Result<(), Failure>,
 ) {
     let mut residue = Residue::None;
+    let first = changes::last(&connection).unwrap_or_default();
     while let Some(first) = queue.blocking_recv() {
         let mut group = vec![first];
         while group.len() < GROUP
@@ -83,7 +92,7 @@ pub(crate) fn work(
         {
             group.push(next);
         }
-        residue = residue.max(write(&mut connection, group, busy_timeout));
+        residue = residue.max(write(&mut connection, path, group, busy_timeout));
         for _ in 0..CLEARINGS {
             if residue == Residue::None || !queue.is_empty() {
                 break;
@@ -95,14 +104,21 @@ pub(crate) fn work(
     }
     // Nothing is ever sent: this returns when the last reader has let go of the other end.
     let _ = readers_ended.blocking_recv();
+    // What is done last is for caches only.
+    let last = |connection: &mut Connection| {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        end(&transaction, first)?;
+        Ok::<_, Failure>(transaction.commit()?)
+    };
+    let _ = last(&mut connection);
     connection::close(connection);
 }
 
 /// Writes a group in one transaction and tells each caller; what is still to be cleared from the log.
-fn write(connection: &mut Connection, group: Vec<Writing>, busy_timeout: Duration) -> Residue {
+fn write(connection: &mut Connection, path: &Path, group: Vec<Writing>, busy_timeout: Duration) -> Residue {
     let mut answers = Vec::with_capacity(group.len());
     let mut group = group.into_iter();
-    let failed = commit(connection, &mut group, &mut answers).err();
+    let failed = commit(connection, path, &mut group, &mut answers).err();
     if let Some(failed) = failed {
         answers.extend(group.map(|job| job(Err(failed))));
     }
@@ -120,6 +136,7 @@ fn write(connection: &mut Connection, group: Vec<Writing>, busy_timeout: Duratio
 /// not been run, and nothing has been written.
 fn commit(
     connection: &mut Connection,
+    path: &Path,
     group: &mut impl ExactSizeIterator<Item = Writing>,
     answers: &mut Vec<Answer>,
 ) -> Result<(), CommitError> {
@@ -129,6 +146,9 @@ fn commit(
         let answer = group.next().and_then(|job| run(job, &transaction));
         let failed = answer.as_ref().is_none_or(|answer| answer.failed);
         answers.extend(answer);
+        if !failed {
+            forget_side_files(&transaction, path, answers)?;
+        }
         return Ok(if failed { transaction.rollback() } else { transaction.commit() }?);
     }
     while group.len() > 0 {
@@ -141,7 +161,16 @@ fn commit(
         }
         if failed { savepoint.finish()? } else { savepoint.commit()? }
     }
+    forget_side_files(&transaction, path, answers)?;
     Ok(transaction.commit()?)
+}
+
+/// Nothing that was deleted or replaced may stay in a file beside the database.
+fn forget_side_files(connection: &Connection, path: &Path, answers: &[Answer]) -> rusqlite::Result<()> {
+    if answers.iter().any(|answer| answer.residue != Residue::None) {
+        side_file::remove_all(connection, path)?;
+    }
+    Ok(())
 }
 
 /// Runs one job. A bug in it must not take the thread from all others; its caller hears that there is no answer.

@@ -53,7 +53,7 @@ async fn going_back_to_schema_six_keeps_the_vectors_that_serve() {
     assert_eq!(checkup(&path).unwrap().problems, Vec::<String>::new());
     let store = SqliteStore::open(&path, other()).await.unwrap();
     assert_eq!(near(&store, &lin(), vector(11)).await, 2);
-    assert_eq!(store.stats(&lin()).await.unwrap().backlog, [(Job::Embedding, 1)].into());
+    assert_eq!(store.stats(&lin()).await.unwrap().backlog, [(Job::Keywords, 3), (Job::Embedding, 1)].into());
     assert_eq!(store.drop_second().await.unwrap(), None);
     drop(store);
     let e = SqliteStore::open(&path, options()).await.unwrap_err();

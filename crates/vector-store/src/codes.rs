@@ -1,5 +1,9 @@
 //! Vectors in codes of one byte a number: a quarter of the size, and how far that can be off.
 
+use std::io::{self, Read, Write};
+
+use memory_core::snapshot::{SnapshotReader, SnapshotWriter};
+
 use crate::kernel::{self, Kernel, Rows};
 
 /// The largest code.
@@ -38,6 +42,19 @@ impl Codes {
         self.about.push(about);
     }
 
+    pub(crate) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>) -> io::Result<()> {
+        out.array(&self.codes)?;
+        let about: Vec<[f32; 3]> = self.about.iter().map(|about| [about.scale, about.length, about.missing]).collect();
+        out.array(&about)
+    }
+
+    pub(crate) fn load<R: Read>(input: &mut SnapshotReader<R>) -> io::Result<Self> {
+        let codes = input.array()?;
+        let about: Vec<[f32; 3]> = input.array()?;
+        let about = about.into_iter().map(|[scale, length, missing]| About { scale, length, missing });
+        Ok(Self { codes, about: about.collect() })
+    }
+
     /// Removes a row; the last one takes its place.
     pub(crate) fn swap_remove(&mut self, row: usize, width: usize) {
         let last = self.about.len() - 1;
@@ -61,6 +78,22 @@ impl Codes {
             Estimate { product: product as f32 * asked.scale * row.scale, slack }
         };
         products.into_iter().enumerate().map(estimate).collect()
+    }
+
+    /// The numbers that a row of codes stands for, in `values`.
+    pub(crate) fn decode(&self, row: usize, width: usize, values: &mut Vec<f32>) {
+        let scale = self.about[row].scale;
+        values.clear();
+        values.extend(self.codes[row * width..(row + 1) * width].iter().map(|code| f32::from(*code) * scale));
+    }
+
+    /// What the inner product of the query as it is with a row is, more closely than [`estimates`](Self::estimates) have it.
+    pub(crate) fn closer(&self, query: &[f32], length: f32, row: u32) -> Estimate {
+        let (row, width) = (row as usize, query.len());
+        let about = self.about[row];
+        let product = kernel::mixed_product(query, &self.codes[row * width..(row + 1) * width]) * about.scale;
+        let slack = length * about.missing + ROUNDING * length * (about.length + about.missing);
+        Estimate { product, slack }
     }
 }
 
@@ -99,9 +132,12 @@ mod tests {
             let mut codes = Codes::default();
             rows.iter().for_each(|row| codes.push(row));
             let estimates = codes.estimates(&query, Rows::First(rows.len()));
-            for (row, Estimate { product, slack }) in rows.iter().zip(estimates) {
+            let length = query.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt() as f32 * 1.000_001;
+            for (n, (row, first)) in rows.iter().zip(estimates).enumerate() {
                 let exact: f64 = query.iter().zip(row).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
-                prop_assert!((f64::from(product) - exact).abs() <= f64::from(slack) + 1e-30, "{product} {exact} {slack}");
+                for Estimate { product, slack } in [first, codes.closer(&query, length, n as u32)] {
+                    prop_assert!((f64::from(product) - exact).abs() <= f64::from(slack) + 1e-30, "{product} {exact} {slack}");
+                }
             }
         }
     }

@@ -1,17 +1,29 @@
 //! A flat index: no graph, nothing to build. What is added is found at once.
 
-use std::{cmp::Ordering, hash::Hash};
+use std::{
+    cmp::Ordering,
+    convert::Infallible,
+    hash::Hash,
+    io::{self, Read, Write},
+};
 
-use memory_core::{Embedding, EmbeddingSpace, Metric, Score};
+use memory_core::{
+    Embedding, EmbeddingSpace, Metric, Score,
+    snapshot::{SnapshotReader, SnapshotWriter},
+};
 use rustc_hash::FxHashMap;
 
-use crate::{kernel::Rows, vectors::Vectors};
+use crate::{
+    kernel::{self, Kernel, Rows},
+    vectors::{Nearest, Vectors},
+};
 
 /// Vectors in contiguous rows, in groups (one for each address). `K` names a vector, `G` a group.
 ///
 /// Under [`Metric::Cosine`] vectors are kept with length one. Up to 20,000 vectors, and in groups and lists of any size, a
 /// search gives what looking at every number gives. Of more it first looks at their signs alone and may miss one of a hundred
-/// among the ten nearest. One vector of d dimensions takes d · 5⅛ bytes.
+/// among the ten nearest. One vector of d dimensions takes d · 5⅛ bytes; in a [lean](Self::lean) index of more than 20,000,
+/// d · 1⅛.
 #[derive(Debug, Clone)]
 pub struct FlatIndex<K, G> {
     dimensions: usize,
@@ -43,6 +55,16 @@ struct Home<G> {
 impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
     /// An empty index for a space.
     pub fn new(space: &EmbeddingSpace) -> Self {
+        Self::empty(space, false)
+    }
+
+    /// An empty index that keeps no vector as it is when there are more than 20,000: the few that a search has to look at are
+    /// [looked up](Self::search_with).
+    pub fn lean(space: &EmbeddingSpace) -> Self {
+        Self::empty(space, true)
+    }
+
+    fn empty(space: &EmbeddingSpace, lean: bool) -> Self {
         let normalize = match space.metric {
             Metric::Cosine => true,
             Metric::Dot | _ => false,
@@ -50,7 +72,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         Self {
             dimensions: space.dimensions,
             normalize,
-            vectors: Vectors::new(space.dimensions, normalize),
+            vectors: Vectors::new(space.dimensions, normalize, lean),
             keys: Vec::new(),
             homes: Vec::new(),
             rows: FxHashMap::default(),
@@ -74,14 +96,10 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
             return false;
         }
         self.remove(&key);
-        let embedding = if self.normalize { embedding.normalized() } else { embedding };
+        let embedding = self.normalized(embedding);
         let row = self.keys.len() as u32;
         self.vectors.push(embedding.values());
-        self.keys.push(key);
-        self.rows.insert(key, row);
-        let members = self.groups.entry(group).or_default();
-        self.homes.push(Home { group, place: members.len() as u32 });
-        members.push(row);
+        self.enlist(key, group, row);
         true
     }
 
@@ -117,6 +135,11 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         }
     }
 
+    /// The group of a vector, if it is there.
+    pub fn group(&self, key: &K) -> Option<G> {
+        self.rows.get(key).map(|row| self.homes[*row as usize].group)
+    }
+
     /// The vectors of these groups.
     pub fn keys(&self, groups: &[G]) -> impl Iterator<Item = &K> {
         self.members(groups).map(|row| &self.keys[*row as usize])
@@ -126,10 +149,26 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         groups.iter().filter_map(|group| self.groups.get(group)).flatten()
     }
 
-    /// The `limit` nearest to the query: best first, equal ones by key. A query of another length finds nothing.
+    /// The `limit` nearest to the query: best first, equal ones by key. A query of another length finds nothing. A
+    /// [lean](Self::lean) index is to be asked with [`search_with`](Self::search_with).
     pub fn search(&self, query: &Embedding, among: Among<'_, K, G>, limit: usize) -> Vec<(K, Score)> {
+        let nothing = |_: &K| Ok::<_, Infallible>(None);
+        self.search_with(query, among, limit, nothing).unwrap_or_else(|never| match never {})
+    }
+
+    /// The same, with vectors looked up that are not kept as they are. One that is not there is left out.
+    ///
+    /// # Errors
+    /// The first one of `look_up`.
+    pub fn search_with<E>(
+        &self,
+        query: &Embedding,
+        among: Among<'_, K, G>,
+        limit: usize,
+        mut look_up: impl FnMut(&K) -> Result<Option<Embedding>, E>,
+    ) -> Result<Vec<(K, Score)>, E> {
         if query.values().len() != self.dimensions || limit == 0 {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let list: Vec<u32>;
         let rows = match among {
@@ -144,9 +183,31 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
                 Rows::Of(&list)
             }
         };
-        let query = if self.normalize { query.clone().normalized() } else { query.clone() };
-        let found = self.vectors.nearest(query.values(), rows, limit).into_iter();
-        let mut found: Vec<Found<K>> = found
+        let query = self.normalized(query.clone());
+        let products = match self.vectors.nearest(query.values(), rows, limit) {
+            Nearest::Known(known) => known,
+            Nearest::Rows(rows) => {
+                let mut products = Vec::with_capacity(rows.len());
+                for row in rows {
+                    let embedding = look_up(&self.keys[row as usize])?.map(|embedding| self.normalized(embedding));
+                    let Some(embedding) = embedding.filter(|found| found.values().len() == self.dimensions) else {
+                        continue;
+                    };
+                    let mut product = Vec::with_capacity(1);
+                    kernel::products(
+                        Kernel::detect(),
+                        query.values(),
+                        embedding.values(),
+                        Rows::First(1),
+                        &mut product,
+                    );
+                    products.extend(product.first().map(|product| (row, *product)));
+                }
+                products
+            }
+        };
+        let mut found: Vec<Found<K>> = products
+            .into_iter()
             .map(|(row, product)| Found { score: Score::new(f64::from(product)), key: self.keys[row as usize] })
             .collect();
         if found.len() > limit {
@@ -154,7 +215,60 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
             found.truncate(limit);
         }
         found.sort_unstable();
-        found.into_iter().map(|found| (found.key, found.score)).collect()
+        Ok(found.into_iter().map(|found| (found.key, found.score)).collect())
+    }
+
+    fn normalized(&self, embedding: Embedding) -> Embedding {
+        if self.normalize { embedding.normalized() } else { embedding }
+    }
+
+    /// Writes a [lean](Self::lean) index that keeps no vector as it is, each key and group as numbers; whether it is one. Of
+    /// another one nothing is written.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn save<W: Write>(&self, out: &mut SnapshotWriter<W>, number: impl Fn(&K, G) -> [u64; 4]) -> io::Result<bool> {
+        if !self.vectors.save(out)? {
+            return Ok(false);
+        }
+        let names: Vec<[u64; 4]> =
+            self.keys.iter().zip(&self.homes).map(|(key, home)| number(key, home.group)).collect();
+        out.array(&names)?;
+        Ok(true)
+    }
+
+    /// Reads what [`save`](Self::save) has written of an index for this space. It is to be used only when the snapshot turns out
+    /// to be whole.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn load<R: Read>(
+        space: &EmbeddingSpace,
+        input: &mut SnapshotReader<R>,
+        name: impl Fn([u64; 4]) -> (K, G),
+    ) -> io::Result<Self> {
+        let mut index = Self::lean(space);
+        index.vectors = Vectors::load(index.dimensions, index.normalize, input)?;
+        let names: Vec<[u64; 4]> = input.array()?;
+        if names.len() != index.vectors.rows() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        index.keys.reserve_exact(names.len());
+        index.homes.reserve_exact(names.len());
+        index.rows.reserve(names.len());
+        for (numbers, row) in names.into_iter().zip(0..) {
+            let (key, group) = name(numbers);
+            index.enlist(key, group, row);
+        }
+        Ok(index)
+    }
+
+    fn enlist(&mut self, key: K, group: G, row: u32) {
+        self.keys.push(key);
+        self.rows.insert(key, row);
+        let members = self.groups.entry(group).or_default();
+        self.homes.push(Home { group, place: members.len() as u32 });
+        members.push(row);
     }
 
     fn holds_no_others(&self, groups: &[G]) -> bool {

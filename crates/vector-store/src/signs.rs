@@ -1,5 +1,9 @@
 //! Vectors as the signs of their numbers, one bit each: what is far away is told from what may be near.
 
+use std::io::{self, Read, Write};
+
+use memory_core::snapshot::{SnapshotReader, SnapshotWriter};
+
 use crate::kernel::{self, Kernel, LANES};
 
 /// The signs of the numbers of each row, less the mean of the rows that there were when it was taken. Without that the
@@ -15,17 +19,32 @@ pub(crate) struct Signs {
 }
 
 impl Signs {
-    /// The signs of all rows.
-    pub(crate) fn of(values: &[f32], width: usize) -> Self {
-        let rows = values.len() / width.max(1);
-        let mut sums = vec![0.0_f64; width];
-        for row in values.chunks_exact(width) {
-            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += f64::from(*value));
+    /// The signs of so many rows, each given when it is asked for.
+    pub(crate) fn of(rows: usize, width: usize, mut give: impl FnMut(usize, &mut Vec<f32>)) -> Self {
+        let (mut sums, mut values) = (vec![0.0_f64; width], Vec::with_capacity(width));
+        for row in 0..rows {
+            give(row, &mut values);
+            sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += f64::from(*value));
         }
         let mean = sums.into_iter().map(|sum| (sum / rows.max(1) as f64) as f32).collect();
         let mut signs = Self { mean, taken_of: rows, words: Vec::new(), rows: 0 };
-        values.chunks_exact(width).for_each(|row| signs.push(row));
+        for row in 0..rows {
+            give(row, &mut values);
+            signs.push(&values);
+        }
         signs
+    }
+
+    pub(crate) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>) -> io::Result<()> {
+        out.array(&self.mean)?;
+        out.number(self.taken_of as u64)?;
+        out.array(&self.words)?;
+        out.number(self.rows as u64)
+    }
+
+    pub(crate) fn load<R: Read>(input: &mut SnapshotReader<R>) -> io::Result<Self> {
+        let (mean, taken_of) = (input.array()?, input.number()? as usize);
+        Ok(Self { mean, taken_of, words: input.array()?, rows: input.number()? as usize })
     }
 
     /// Whether there are so many more rows by now that the mean is to be taken anew.

@@ -1,5 +1,9 @@
 //! Vectors in contiguous rows, and the nearest of them.
 
+use std::io::{self, Read, Write};
+
+use memory_core::snapshot::{SnapshotReader, SnapshotWriter};
+
 use crate::{
     codes::{Codes, Estimate},
     kernel::{self, Kernel, Rows},
@@ -18,39 +22,82 @@ const FOR_EACH: usize = 20;
 
 /// Rows of numbers, in three forms: as they are, in [codes](Codes) of one byte, and, when there are [`MANY`], as
 /// [signs](Signs). A search goes through the smaller forms first, and gives the products of the numbers as they are.
+///
+/// Those that are lean keep no numbers as they are when there are [`MANY`]: a search names the rows to look up.
 #[derive(Debug, Clone)]
 pub(crate) struct Vectors {
     width: usize,
     /// Whether all have length one, so that directions are all there is.
     unit: bool,
-    values: Vec<f32>,
+    lean: bool,
+    values: Option<Vec<f32>>,
     codes: Codes,
     signs: Option<Signs>,
     rows: usize,
 }
 
+/// What a search is left with: at least the rows whose product with the query is among the greatest.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Nearest {
+    /// With their products.
+    Known(Vec<(u32, f32)>),
+    /// To be looked up.
+    Rows(Vec<u32>),
+}
+
 impl Vectors {
-    pub(crate) fn new(width: usize, unit: bool) -> Self {
-        Self { width, unit, values: Vec::new(), codes: Codes::default(), signs: None, rows: 0 }
+    pub(crate) fn new(width: usize, unit: bool, lean: bool) -> Self {
+        Self { width, unit, lean, values: Some(Vec::new()), codes: Codes::default(), signs: None, rows: 0 }
     }
 
     pub(crate) fn push(&mut self, values: &[f32]) {
-        self.values.extend_from_slice(values);
         self.codes.push(values);
         self.rows += 1;
-        match &mut self.signs {
-            Some(signs) if !signs.is_outgrown() => signs.push(values),
-            Some(_) => self.signs = Some(Signs::of(&self.values, self.width)),
-            None if self.unit && self.rows > MANY => self.signs = Some(Signs::of(&self.values, self.width)),
+        match &mut self.values {
+            Some(_) if self.lean && self.rows > MANY => self.values = None,
+            Some(all) => all.extend_from_slice(values),
             None => {}
         }
+        match &mut self.signs {
+            Some(signs) if !signs.is_outgrown() => signs.push(values),
+            Some(_) => self.take_signs(),
+            None if self.unit && self.rows > MANY => self.take_signs(),
+            None => {}
+        }
+    }
+
+    /// Writes the smaller forms, when these are all there is; whether they are.
+    pub(crate) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>) -> io::Result<bool> {
+        let (None, Some(signs)) = (&self.values, &self.signs) else { return Ok(false) };
+        out.number(self.rows as u64)?;
+        self.codes.save(out)?;
+        signs.save(out)?;
+        Ok(true)
+    }
+
+    /// Reads what [`save`](Self::save) has written of vectors of this width.
+    pub(crate) fn load<R: Read>(width: usize, unit: bool, input: &mut SnapshotReader<R>) -> io::Result<Self> {
+        let rows = input.number()? as usize;
+        let (codes, signs) = (Codes::load(input)?, Some(Signs::load(input)?));
+        Ok(Self { width, unit, lean: true, values: None, codes, signs, rows })
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn take_signs(&mut self) {
+        let give = |row, values: &mut Vec<f32>| self.codes.decode(row, self.width, values);
+        self.signs = Some(Signs::of(self.rows, self.width, give));
     }
 
     /// Removes a row; the last one takes its place.
     pub(crate) fn swap_remove(&mut self, row: usize) {
         let last = self.rows - 1;
-        self.values.copy_within(last * self.width..(last + 1) * self.width, row * self.width);
-        self.values.truncate(last * self.width);
+        if let Some(values) = &mut self.values {
+            values.copy_within(last * self.width..(last + 1) * self.width, row * self.width);
+            values.truncate(last * self.width);
+        }
         self.codes.swap_remove(row, self.width);
         if let Some(signs) = &mut self.signs {
             signs.swap_remove(row);
@@ -58,41 +105,56 @@ impl Vectors {
         self.rows = last;
     }
 
-    /// The rows among these whose product with the query may be among the `limit` greatest, with it: at least those that are.
+    /// The rows among these whose product with the query may be among the `limit` greatest, at least those that are.
     ///
     /// All are considered as far as there are not [`MANY`], and when they are a list. Of more, those whose signs are nearest.
-    pub(crate) fn nearest(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<(u32, f32)> {
+    pub(crate) fn nearest(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Nearest {
         let pool = (self.rows / PART).max(LEAST).max(limit.saturating_mul(FOR_EACH));
-        match (among, &self.signs) {
+        let rows = match (among, &self.signs) {
             (Rows::First(count), Some(signs)) if count > MANY && pool < count => {
                 self.contenders(query, Rows::Of(&signs.nearest(query, pool)), limit)
             }
             _ => self.contenders(query, among, limit),
-        }
+        };
+        let Some(values) = &self.values else { return Nearest::Rows(rows) };
+        let mut products = Vec::with_capacity(rows.len());
+        kernel::products(Kernel::detect(), query, values, Rows::Of(&rows), &mut products);
+        Nearest::Known(rows.into_iter().zip(products).collect())
     }
 
-    /// The same, looking at all of them in codes first. A row that cannot be among the best however wrong its estimate is need
-    /// not be looked at again.
-    fn contenders(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<(u32, f32)> {
+    /// Those of the rows that are among the best, however wrong their estimates are.
+    fn contenders(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<u32> {
         let count = among.len();
-        let rows: Vec<u32> = if count <= FEW.max(limit) {
-            (0..count).map(|place| among.at(place) as u32).collect()
-        } else {
-            let estimates = self.codes.estimates(query, among);
-            let least = |estimate: &Estimate| estimate.product - estimate.slack;
-            let mut sure: Vec<f32> = estimates.iter().map(least).collect();
-            let bound = *sure.select_nth_unstable_by(limit.saturating_sub(1), |a, b| b.total_cmp(a)).1;
-            let worth = |(place, estimate): (usize, &Estimate)| {
-                let most = estimate.product + estimate.slack;
-                // Numbers too large for an estimate are looked at.
-                (most >= bound || (most - bound).is_nan()).then(|| among.at(place) as u32)
-            };
-            estimates.iter().enumerate().filter_map(worth).collect()
-        };
-        let mut products = Vec::with_capacity(rows.len());
-        kernel::products(Kernel::detect(), query, &self.values, Rows::Of(&rows), &mut products);
-        rows.into_iter().zip(products).collect()
+        // To look at numbers in memory costs less than to find out which to look at.
+        let few = if self.values.is_some() { FEW.max(limit) } else { limit };
+        if count <= few {
+            return (0..count).map(|place| among.at(place) as u32).collect();
+        }
+        let estimates = self.codes.estimates(query, among);
+        let first = (0..count).map(|place| among.at(place) as u32);
+        let left = worth_looking_at(first.zip(estimates).collect(), limit);
+        if self.values.is_some() {
+            return left;
+        }
+        let length = query.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt() as f32 * (1.0 + 1e-6);
+        let closer = left.into_iter().map(|row| (row, self.codes.closer(query, length, row)));
+        worth_looking_at(closer.collect(), limit)
     }
+}
+
+/// The rows that may be among the `limit` best: no others have to be looked at.
+fn worth_looking_at(estimates: Vec<(u32, Estimate)>, limit: usize) -> Vec<u32> {
+    if estimates.len() <= limit {
+        return estimates.into_iter().map(|(row, _)| row).collect();
+    }
+    let mut sure: Vec<f32> = estimates.iter().map(|(_, estimate)| estimate.product - estimate.slack).collect();
+    let bound = *sure.select_nth_unstable_by(limit.saturating_sub(1), |a, b| b.total_cmp(a)).1;
+    let worth = |(row, estimate): (u32, Estimate)| {
+        let most = estimate.product + estimate.slack;
+        // Numbers too large for an estimate are looked at.
+        (most >= bound || (most - bound).is_nan()).then_some(row)
+    };
+    estimates.into_iter().filter_map(worth).collect()
 }
 
 #[cfg(test)]

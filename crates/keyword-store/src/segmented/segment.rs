@@ -1,8 +1,15 @@
 //! Postings that are packed, and never changed again but for what is removed.
 
-use std::hash::Hash;
+use std::{
+    hash::Hash,
+    io::{self, Read, Write},
+};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use memory_core::{
+    RecordId,
+    snapshot::{SnapshotReader, SnapshotWriter},
+};
+use rustc_hash::FxHashMap;
 
 use super::{Best, key};
 use crate::{
@@ -24,12 +31,16 @@ pub(super) struct Segment<G> {
     /// For each term that many hold, what a document can gain by it at the most, when its rarity is 1.
     bounds: FxHashMap<u32, f64>,
     documents: Vec<Document<G>>,
-    groups: FxHashSet<G>,
+    /// The slots of each group, in their order.
+    groups: FxHashMap<G, Vec<u16>>,
     live: usize,
 }
 
 /// From how many postings on it is worth knowing what they are worth.
 const LONG: usize = 64;
+
+/// How many postings are gone through in the time that one is searched for.
+const SEARCHED: usize = 16;
 
 /// The documents that hold a clause, by slot, with how often they hold it.
 #[derive(Debug)]
@@ -62,7 +73,7 @@ impl<G: Copy + Eq + Hash> Segment<G> {
             counts: Vec::with_capacity(all.len()),
             large: FxHashMap::default(),
             bounds: FxHashMap::default(),
-            groups: documents.iter().map(|document| document.group).collect(),
+            groups: FxHashMap::default(),
             live: documents.len(),
             documents,
         };
@@ -85,9 +96,70 @@ impl<G: Copy + Eq + Hash> Segment<G> {
             }
         }
         segment.starts.push(segment.slots.len() as u32);
+        segment.find_groups();
         segment.terms.shrink_to_fit();
         segment.starts.shrink_to_fit();
         segment
+    }
+
+    /// Writes it, each group as a number.
+    pub(super) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>, group: impl Fn(&G) -> i64) -> io::Result<()> {
+        let id = |document: &Document<G>| u128::from_be_bytes(*document.id.as_bytes());
+        let names: Vec<[u64; 4]> = self
+            .documents
+            .iter()
+            .map(|document| {
+                let id = id(document);
+                [(id >> 64) as u64, id as u64, document.number as u64, group(&document.group) as u64]
+            })
+            .collect();
+        let sizes: Vec<[u32; 2]> =
+            self.documents.iter().map(|document| [document.length, u32::from(document.live)]).collect();
+        out.array(&names)?;
+        out.array(&sizes)?;
+        out.array(&self.terms)?;
+        out.array(&self.starts)?;
+        out.array(&self.slots)?;
+        out.array(&self.counts)?;
+        let large: Vec<[u32; 2]> = self.large.iter().map(|(posting, count)| [*posting, *count]).collect();
+        out.array(&large)?;
+        out.array(&self.bounds.keys().copied().collect::<Vec<u32>>())?;
+        out.array(&self.bounds.values().copied().collect::<Vec<f64>>())
+    }
+
+    /// Reads what was written.
+    pub(super) fn load<R: Read>(input: &mut SnapshotReader<R>, group: impl Fn(i64) -> G) -> io::Result<Self> {
+        let (names, sizes): (Vec<[u64; 4]>, Vec<[u32; 2]>) = (input.array()?, input.array()?);
+        let document = |([high, low, number, home], [length, live]): ([u64; 4], [u32; 2])| Document {
+            id: RecordId::from_bytes((u128::from(high) << 64 | u128::from(low)).to_be_bytes()),
+            number: number as i64,
+            group: group(home as i64),
+            length,
+            live: live != 0,
+        };
+        let documents: Vec<Document<G>> = names.into_iter().zip(sizes).map(document).collect();
+        let (terms, starts, slots, counts) = (input.array()?, input.array()?, input.array()?, input.array()?);
+        let large: Vec<[u32; 2]> = input.array()?;
+        let (bounded, bounds): (Vec<u32>, Vec<f64>) = (input.array()?, input.array()?);
+        let mut segment = Self {
+            terms,
+            starts,
+            slots,
+            counts,
+            large: large.into_iter().map(|[posting, count]| (posting, count)).collect(),
+            bounds: bounded.into_iter().zip(bounds).collect(),
+            groups: FxHashMap::default(),
+            live: documents.iter().filter(|document| document.live).count(),
+            documents,
+        };
+        segment.find_groups();
+        Ok(segment)
+    }
+
+    fn find_groups(&mut self) {
+        for (document, slot) in self.documents.iter().zip(0..) {
+            self.groups.entry(document.group).or_default().push(slot);
+        }
     }
 
     pub(super) fn documents(&self) -> impl Iterator<Item = (u16, &Document<G>)> {
@@ -100,17 +172,27 @@ impl<G: Copy + Eq + Hash> Segment<G> {
 
     /// The same without what was removed.
     pub(super) fn without_the_gone(&self, ranking: &Bm25) -> Self {
-        let mut next = 0..;
+        let (mut documents, mut postings) = (Vec::new(), Vec::new());
+        self.unpack(&mut documents, &mut postings);
+        Self::of(documents, postings, ranking)
+    }
+
+    /// How many documents are left.
+    pub(super) fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Appends the documents that are left, and their postings. There must not be more than 65,536 in the end.
+    pub(super) fn unpack(&self, documents: &mut Vec<Document<G>>, postings: &mut Vec<PackedPosting>) {
+        let mut next = documents.len() as u16..;
         let moved: Vec<Option<u16>> =
             self.documents.iter().map(|document| if document.live { next.next() } else { None }).collect();
-        let documents = self.documents.iter().filter(|document| document.live).copied().collect();
-        let mut postings = Vec::new();
+        documents.extend(self.documents.iter().filter(|document| document.live));
         for (term, bounds) in self.terms.iter().zip(self.starts.windows(2)) {
             let kept = (bounds[0]..bounds[1])
                 .filter_map(|n| Some((*term, moved[usize::from(self.slots[n as usize])]?, self.count(n))));
             postings.extend(kept);
         }
-        Self::of(documents, postings, ranking)
     }
 
     /// Takes a document out; the group that it belonged to.
@@ -121,16 +203,12 @@ impl<G: Copy + Eq + Hash> Segment<G> {
         document.group
     }
 
-    /// For each clause, the documents of these groups that hold it.
-    pub(super) fn lists(&self, clauses: &[Clause], groups: Option<&FxHashSet<G>>) -> Vec<List<'_>> {
-        let groups = groups.filter(|groups| !self.groups.is_subset(groups));
-        let whole = groups.is_none() && self.live == self.documents.len();
-        let reached = |slot: u16| {
-            let document = &self.documents[usize::from(slot)];
-            document.live && groups.is_none_or(|groups| groups.contains(&document.group))
-        };
-        let list = |clause: &Clause| match clause.terms.as_slice() {
-            [one] if whole => match self.term(&one.term) {
+    /// For each clause, the documents of these groups that hold it. No group is named twice.
+    pub(super) fn lists(&self, clauses: &[Clause], groups: Option<&[G]>) -> Vec<List<'_>> {
+        let reached = self.reached(groups);
+        let list = |clause: &Clause| match (clause.terms.as_slice(), &reached) {
+            (_, Some(reached)) if reached.is_empty() => List::Made(Vec::new()),
+            ([one], None) => match self.term(&one.term) {
                 None => List::Made(Vec::new()),
                 Some(term) => {
                     let (first, end) = (self.starts[term], self.starts[term + 1]);
@@ -141,15 +219,13 @@ impl<G: Copy + Eq + Hash> Segment<G> {
                     List::Packed { slots, counts, first, weight: one.weight, bound: bound.unwrap_or(f64::NAN) }
                 }
             },
-            several => {
+            (several, reached) => {
                 let mut all: Vec<(u16, f64)> = Vec::new();
                 for wanted in several {
                     let Some(term) = self.term(&wanted.term) else { continue };
-                    let postings = (self.starts[term]..self.starts[term + 1]).filter_map(|n| {
-                        let slot = self.slots[n as usize];
-                        reached(slot).then(|| (slot, f64::from(self.count(n)) * wanted.weight))
+                    self.held(term, reached.as_deref(), |slot, n| {
+                        all.push((slot, f64::from(self.count(n)) * wanted.weight));
                     });
-                    all.extend(postings);
                 }
                 // Stable, so that what a document holds is added up in the order of the terms.
                 all.sort_by_key(|(slot, _)| *slot);
@@ -162,6 +238,48 @@ impl<G: Copy + Eq + Hash> Segment<G> {
             }
         };
         clauses.iter().map(list).collect()
+    }
+
+    /// The slots of the documents that are there and belong to these groups, in their order; `None` for all slots.
+    fn reached(&self, groups: Option<&[G]>) -> Option<Vec<u16>> {
+        let is_live = |slot: &u16| self.documents[usize::from(*slot)].live;
+        let Some(groups) = groups else {
+            let all = 0..self.documents.len() as u32;
+            return (self.live < self.documents.len()).then(|| all.map(|slot| slot as u16).filter(is_live).collect());
+        };
+        let slots = || groups.iter().filter_map(|group| self.groups.get(group)).flatten().copied();
+        if self.live == self.documents.len() && slots().count() == self.live {
+            return None;
+        }
+        let mut reached: Vec<u16> = slots().filter(is_live).collect();
+        reached.sort_unstable();
+        Some(reached)
+    }
+
+    /// Gives the slots among these that hold a term, in their order, with the numbers of the postings.
+    fn held(&self, term: usize, reached: Option<&[u16]>, mut give: impl FnMut(u16, u32)) {
+        let (first, end) = (self.starts[term], self.starts[term + 1]);
+        let slots = &self.slots[first as usize..end as usize];
+        let Some(reached) = reached else {
+            return slots.iter().zip(first..).for_each(|(slot, n)| give(*slot, n));
+        };
+        if reached.len() * SEARCHED < slots.len() {
+            for slot in reached {
+                if let Ok(n) = slots.binary_search(slot) {
+                    give(*slot, first + n as u32);
+                }
+            }
+            return;
+        }
+        let mut rest = reached;
+        for (slot, n) in slots.iter().zip(first..) {
+            while rest.first().is_some_and(|next| next < slot) {
+                rest = &rest[1..];
+            }
+            if rest.first() == Some(slot) {
+                give(*slot, n);
+            }
+        }
     }
 
     fn term(&self, term: &str) -> Option<usize> {

@@ -23,6 +23,17 @@ fn clause() -> impl Strategy<Value = Clause> {
         .prop_map(|(terms, weight)| Clause { terms, weight })
 }
 
+/// The same, by way of a snapshot.
+fn saved_and_loaded(segmented: &SegmentedPostings<u8>) -> SegmentedPostings<u8> {
+    let mut writer = SnapshotWriter::new(Vec::new()).unwrap();
+    segmented.save(&mut writer, |group| i64::from(*group)).unwrap();
+    let bytes = writer.finish().unwrap();
+    let mut reader = SnapshotReader::new(&bytes[..], bytes.len() as u64).unwrap();
+    let loaded = SegmentedPostings::load(&mut reader, |group| group as u8).unwrap();
+    reader.finish().unwrap();
+    loaded
+}
+
 proptest! {
     /// After any mixture of writes and removals, packed or not, filtered or not, to the last bit of a score.
     #[test]
@@ -33,6 +44,7 @@ proptest! {
         limit in 0_usize..12,
         every in 1_i64..3,
         full in 1_usize..60,
+        again: bool,
     ) {
         let mut segmented = SegmentedPostings { full, ..SegmentedPostings::default() };
         let mut plain = Postings::default();
@@ -48,14 +60,17 @@ proptest! {
             }
         }
         prop_assert_eq!(segmented.len(), plain.len());
+        let segmented = if again { saved_and_loaded(&segmented) } else { segmented };
+        prop_assert_eq!(segmented.len(), plain.len());
         let groups: Option<FxHashSet<u8>> = groups.map(|groups| groups.into_iter().collect());
+        let named: Option<Vec<u8>> = groups.as_ref().map(|groups| groups.iter().copied().collect());
         let all = |_| Ok::<_, Infallible>(true);
         let expected = find(&Bm25::default(), &[&plain], groups.as_ref(), &clauses, limit, all).unwrap();
-        let found = segmented.find(groups.as_ref(), &clauses, limit, None::<Admit>).unwrap();
+        let found = segmented.find(named.as_deref(), &clauses, limit, None::<Admit>).unwrap();
         prop_assert_eq!(found, expected);
         let some = |number: i64| Ok::<_, Infallible>(number % every == 0);
         let expected = find(&Bm25::default(), &[&plain], groups.as_ref(), &clauses, limit, some).unwrap();
-        prop_assert_eq!(segmented.find(groups.as_ref(), &clauses, limit, Some(some)).unwrap(), expected);
+        prop_assert_eq!(segmented.find(named.as_deref(), &clauses, limit, Some(some)).unwrap(), expected);
     }
 }
 

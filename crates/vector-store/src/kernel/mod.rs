@@ -106,6 +106,11 @@ macro_rules! dispatched {
     };
 }
 
+/// The inner product of numbers and codes, as plain loops have it: it is asked for few.
+pub(crate) fn mixed_product(query: &[f32], codes: &[i8]) -> f32 {
+    plain::mixed_product(query, codes)
+}
+
 dispatched! {
     /// Appends the inner product of the query with each of the rows.
     products(query: &[f32], values: &[f32], rows: Rows<'_>, out: &mut Vec<f32>)

@@ -29,6 +29,19 @@ pub(super) fn products(query: &[f32], values: &[f32], rows: Rows<'_>, out: &mut 
     }));
 }
 
+/// The inner product of numbers and codes.
+pub(super) fn mixed_product(query: &[f32], codes: &[i8]) -> f32 {
+    let mut sums = [0.0_f32; SUMS];
+    let (a_chunks, b_chunks) = (query.chunks_exact(SUMS), codes.chunks_exact(SUMS));
+    let rest: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * f32::from(*y)).sum();
+    for (x, y) in a_chunks.zip(b_chunks) {
+        for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
+            *sum += x * f32::from(*y);
+        }
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
 #[inline(always)]
 pub(super) fn code_product(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(x, y)| i32::from(*x) * i32::from(*y)).sum()

@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::*;
 
@@ -26,9 +26,16 @@ fn best(mut found: Vec<(u32, f32)>, limit: usize) -> Vec<(u32, f32)> {
     found
 }
 
+fn known(nearest: Nearest) -> Vec<(u32, f32)> {
+    match nearest {
+        Nearest::Known(known) => known,
+        Nearest::Rows(rows) => panic!("{rows:?} are to be looked up"),
+    }
+}
+
 fn scanned(vectors: &Vectors, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<(u32, f32)> {
     let mut products = Vec::new();
-    kernel::products(Kernel::Plain, query, &vectors.values, among, &mut products);
+    kernel::products(Kernel::Plain, query, vectors.values.as_ref().unwrap(), among, &mut products);
     best((0..products.len()).map(|place| (among.at(place) as u32, products[place])).collect(), limit)
 }
 
@@ -41,7 +48,7 @@ proptest! {
     fn of_what_is_not_many_the_best_are_found_exactly(
         rows in 1..1500_usize, width in 1..70_usize, limit in 1..60_usize, alike in 0.0_f32..2.0, step in 1..4_usize,
     ) {
-        let mut vectors = Vectors::new(width, true);
+        let mut vectors = Vectors::new(width, true, false);
         let common = vector(7, width);
         for n in 0..rows {
             let own = vector(100 + n as u64 / 2, width);
@@ -51,7 +58,7 @@ proptest! {
         let query = vector(3, width);
         let list: Vec<u32> = (0..rows as u32).step_by(step).collect();
         for among in [Rows::First(rows), Rows::Of(&list)] {
-            let found = best(vectors.nearest(&query, among, limit), limit);
+            let found = best(known(vectors.nearest(&query, among, limit)), limit);
             prop_assert_eq!(found, scanned(&vectors, &query, among, limit));
         }
     }
@@ -61,7 +68,7 @@ proptest! {
 #[test]
 fn of_many_hardly_any_of_the_best_is_missed() {
     let (width, rows, groups) = (64, MANY + 2000, 300);
-    let mut vectors = Vectors::new(width, true);
+    let mut vectors = Vectors::new(width, true, false);
     let common = vector(1, width);
     let at = |n: usize| -> Vec<f32> {
         let (group, own) = (vector(10 + (n % groups) as u64, width), vector(10_000 + n as u64, width));
@@ -69,18 +76,29 @@ fn of_many_hardly_any_of_the_best_is_missed() {
         let norm = mixed.iter().map(|v| v * v).sum::<f32>().sqrt();
         mixed.into_iter().map(|v| v / norm).collect()
     };
-    (0..rows).for_each(|n| vectors.push(&at(n)));
+    let mut lean = Vectors::new(width, true, true);
+    for n in 0..rows {
+        vectors.push(&at(n));
+        lean.push(&at(n));
+    }
     // Some go, and others take their places.
     for row in (0..rows - 1000).step_by(977) {
         vectors.swap_remove(row);
+        lean.swap_remove(row);
     }
+    assert!(lean.values.is_none());
     let (mut hit, mut wanted) = (0, 0);
     for n in 0..40 {
         let noise = vector(77_000_000 + n as u64, width);
         let query: Vec<f32> = at(n * 571).iter().zip(&noise).map(|(x, y)| x + 0.7 * y).collect();
-        let found = best(vectors.nearest(&query, Rows::First(vectors.rows), 10), 10);
+        let found = best(known(vectors.nearest(&query, Rows::First(vectors.rows), 10)), 10);
         let exact = scanned(&vectors, &query, Rows::First(vectors.rows), 10);
         assert_eq!(found[0], exact[0]);
+        // The lean ones name all that were found, and not many more.
+        let Nearest::Rows(named) = lean.nearest(&query, Rows::First(vectors.rows), 10) else {
+            panic!("nothing is kept")
+        };
+        assert!(found.iter().all(|(row, _)| named.contains(row)) && named.len() < 100, "{}", named.len());
         hit += exact.iter().filter(|one| found.contains(one)).count();
         wanted += exact.len();
     }
@@ -88,5 +106,8 @@ fn of_many_hardly_any_of_the_best_is_missed() {
     // A list is looked at whole, however long it is.
     let list: Vec<u32> = (0..vectors.rows as u32).collect();
     let query = vector(3, width);
-    assert_eq!(best(vectors.nearest(&query, Rows::Of(&list), 30), 30), scanned(&vectors, &query, Rows::Of(&list), 30));
+    assert_eq!(
+        best(known(vectors.nearest(&query, Rows::Of(&list), 30)), 30),
+        scanned(&vectors, &query, Rows::Of(&list), 30)
+    );
 }

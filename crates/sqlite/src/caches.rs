@@ -1,0 +1,67 @@
+//! What of a file is kept in memory, and beside it.
+
+use std::{path::Path, sync::Arc};
+
+use memory_core::EmbeddingSpace;
+use rusqlite::Connection;
+
+use crate::{
+    changes::{self, LAG},
+    directory::Directory,
+    failure::Failure,
+    generations,
+    keyword_index::KeywordIndex,
+    origin::Origin,
+    scopes,
+    side_file::SideFile,
+    vector_index::VectorIndex,
+};
+
+/// The addresses, the terms and the vectors of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Caches {
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) keywords: Arc<KeywordIndex>,
+    pub(crate) vectors: Arc<VectorIndex>,
+}
+
+impl Caches {
+    /// Those of a file, of which nothing has been read.
+    pub(crate) fn new(path: &Path, space: EmbeddingSpace) -> Self {
+        Self {
+            directory: Arc::default(),
+            keywords: Arc::new(KeywordIndex::new(path.to_owned())),
+            vectors: Arc::new(VectorIndex::new(space, Some(SideFile::of(path, "vectors")))),
+        }
+    }
+
+    /// Whether one of them has changed so much that its side file is to be written.
+    pub(crate) fn are_to_be_kept(&self) -> bool {
+        self.vectors.is_to_be_kept() || !self.keywords.to_be_kept().is_empty()
+    }
+
+    /// Writes the side files that are to be written, in the transaction that writes.
+    pub(crate) fn keep(&self, connection: &Connection, origin: &Origin) -> Result<(), Failure> {
+        if self.vectors.is_to_be_kept() {
+            self.keep_vectors(connection, origin)?;
+        }
+        self.keywords.to_be_kept().into_iter().try_for_each(|tenant| self.keywords.keep(connection, tenant))
+    }
+
+    /// The same when the file is closed. Whoever has written much has everything read for it, so that the next one who opens
+    /// the file need not.
+    pub(crate) fn keep_at_the_end(&self, connection: &Connection, origin: &Origin, first: i64) -> Result<(), Failure> {
+        if changes::last(connection)? - first <= LAG {
+            return self.keep(connection, origin);
+        }
+        self.keep_vectors(connection, origin)?;
+        scopes::tenants(connection)?.into_iter().try_for_each(|tenant| self.keywords.keep(connection, tenant))
+    }
+
+    fn keep_vectors(&self, connection: &Connection, origin: &Origin) -> Result<(), Failure> {
+        match generations::home(connection, origin)? {
+            Some(table) => self.vectors.keep(connection, table),
+            None => Ok(()),
+        }
+    }
+}

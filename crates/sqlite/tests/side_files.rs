@@ -1,0 +1,154 @@
+//! What is kept in memory of a large database lies beside it as well, and is never more than a cache.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
+
+mod given;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use given::{found, lin, near, open, options, turn, vector, words};
+use memory_core::{Hit, Record, RecordStore, Scope, Write};
+use memory_engine_sqlite::SqliteStore;
+use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
+use memory_vector_store::{VectorQuery, VectorStore};
+
+/// More than what is worth a file.
+const COUNT: u64 = 20_050;
+
+fn all() -> Scope {
+    Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap()
+}
+
+fn one(number: u64) -> Write {
+    let scope = Scope::user(format!("u{}", number % 7)).unwrap();
+    let record = turn(&scope, &format!("w{number} every{} common", number % 50));
+    Write { terms: Some(words(&record.text)), embedding: Some(vector(number)), ..Write::upsert(record) }
+}
+
+async fn fill(store: &SqliteStore, from: u64, to: u64) -> Vec<Record> {
+    let writes: Vec<Write> = (from..to).map(one).collect();
+    let records = writes.iter().map(|write| write.record.clone()).collect();
+    for chunk in writes.chunks(1000) {
+        RecordStore::put(store, &all(), chunk.to_vec()).await.unwrap();
+    }
+    records
+}
+
+async fn nearest(store: &SqliteStore, number: u64) -> Vec<Hit> {
+    VectorStore::search(store, &all(), &VectorQuery::new(vector(number), 20)).await.unwrap()
+}
+
+async fn holders(store: &SqliteStore, scope: &Scope, words: &[&str]) -> Vec<Hit> {
+    let clauses = words.iter().map(|word| Clause::term(*word)).collect();
+    KeywordStore::search(store, scope, &KeywordQuery::new(clauses, 30)).await.unwrap()
+}
+
+fn side_files(path: &Path) -> Vec<PathBuf> {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let files = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
+    let is_side_file = |path: &PathBuf| {
+        let file = path.file_name().unwrap().to_str().unwrap();
+        file.starts_with(name) && file != name && !file.ends_with("-wal") && !file.ends_with("-shm")
+    };
+    let mut files: Vec<PathBuf> = files.filter(is_side_file).collect();
+    files.sort();
+    files
+}
+
+/// What a store finds that has read its file and one that has not: the same.
+async fn assert_the_same(path: &Path, with: &SqliteStore) {
+    let copy = tempfile::tempdir().unwrap();
+    let bare = copy.path().join("bare.db");
+    rusqlite::Connection::open(path).unwrap().execute("VACUUM INTO ?1", [bare.to_str().unwrap()]).unwrap();
+    let without = open(&bare).await;
+    for number in [3, 77, COUNT + 20, 12_345] {
+        assert_eq!(nearest(with, number).await, nearest(&without, number).await);
+    }
+    let user = Scope::user("u3").unwrap();
+    for words in [&["common", "w17"][..], &["every3", "w20049", "w12"], &["w100"]] {
+        assert_eq!(holders(with, &all(), words).await, holders(&without, &all(), words).await);
+        assert_eq!(holders(with, &user, words).await, holders(&without, &user, words).await);
+    }
+}
+
+#[tokio::test]
+async fn what_was_written_much_is_kept_beside_the_database_and_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    fill(&store, 0, COUNT).await;
+    assert_eq!(side_files(&path), Vec::<PathBuf>::new());
+    store.close().await;
+    let files = side_files(&path);
+    assert_eq!(files.len(), 2, "{files:?}");
+    // It is what is read: without its vectors the database still finds them, though nothing can be looked up.
+    let store = open(&path).await;
+    assert_the_same(&path, &store).await;
+    // What comes later is found with it, by this process and the next.
+    fill(&store, COUNT, COUNT + 40).await;
+    assert_the_same(&path, &store).await;
+    store.close().await;
+    let store = open(&path).await;
+    assert_eq!(nearest(&store, COUNT + 39).await.len(), 20);
+    assert_the_same(&path, &store).await;
+    assert_eq!(side_files(&path), files);
+    drop(store);
+    // Torn or gone, they are not missed.
+    fs::write(&files[0], &fs::read(&files[0]).unwrap()[..5000]).unwrap();
+    fs::remove_file(&files[1]).unwrap();
+    let store = open(&path).await;
+    assert_the_same(&path, &store).await;
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_in_no_file_and_comes_back_from_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    let records = fill(&store, 0, COUNT).await;
+    store.close().await;
+    let kept: Vec<(PathBuf, Vec<u8>)> =
+        side_files(&path).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    assert_eq!(kept.len(), 2);
+
+    let store = open(&path).await;
+    let gone = &records[5000];
+    assert_eq!(RecordStore::delete(&store, &gone.scope, &[gone.id]).await.unwrap().ids, [gone.id]);
+    assert_eq!(side_files(&path), Vec::<PathBuf>::new());
+    store.close().await;
+    // Not even when somebody brings the old ones back.
+    for (path, bytes) in kept {
+        fs::write(path, bytes).unwrap();
+    }
+    let store = open(&path).await;
+    assert_eq!(found(&store, &all(), "w5000").await, 0);
+    assert!(!nearest(&store, 5000).await.iter().any(|hit| hit.id == gone.id));
+    assert_the_same(&path, &store).await;
+    assert_eq!(near(&store, &lin(), vector(1)).await, 0);
+}
+
+#[tokio::test]
+async fn a_database_that_was_put_back_and_went_on_does_not_go_by_what_is_beside_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    fill(&store, 0, COUNT).await;
+    store.close().await;
+    // The mark is in the copy, and the files are of what comes after it.
+    let copy = fs::read(&path).unwrap();
+    let store = open(&path).await;
+    fill(&store, COUNT, COUNT + 11_000).await;
+    nearest(&store, 1).await;
+    holders(&store, &all(), &["common"]).await;
+    store.close().await;
+    let newer = side_files(&path);
+    fs::write(&path, copy).unwrap();
+    let store = SqliteStore::open(&path, options()).await.unwrap();
+    fill(&store, 50_000, 61_500).await;
+    assert_eq!(side_files(&path), newer);
+    assert_the_same(&path, &store).await;
+    assert_eq!(found(&store, &all(), &format!("w{COUNT}")).await, 0);
+    assert_eq!(found(&store, &all(), "w50001").await, 1);
+}
