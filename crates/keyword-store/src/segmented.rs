@@ -25,7 +25,7 @@ use segment::{List, Segment};
 /// looking at all that hold a common word (MaxScore: Turtle & Flood, "Query evaluation: strategies and optimizations", 1995).
 ///
 /// Documents come into a few open postings; when these are 8192, they are packed into a segment that is never changed
-/// again but for what is removed from it. So nothing is ever built anew, and a posting takes three bytes.
+/// again but for what is removed from it; eight of them become one. A posting takes three bytes.
 #[derive(Debug, Clone)]
 pub struct SegmentedPostings<G> {
     segments: Vec<Segment<G>>,
@@ -43,6 +43,8 @@ struct Place {
 
 /// With how many documents a segment is packed.
 const FULL: usize = 8192;
+/// How many such segments become one. It is not done to that one again, so that a posting is moved once.
+const MERGED: usize = 8;
 
 impl<G> Default for SegmentedPostings<G> {
     fn default() -> Self {
@@ -77,6 +79,14 @@ impl<G: Copy + Eq + Hash> SegmentedPostings<G> {
     fn pack(&mut self) {
         let (documents, postings) = std::mem::take(&mut self.open).packed();
         self.segments.push(Segment::of(documents, postings, &Bm25::default()));
+        let small = self.segments.iter().rev().take_while(|segment| segment.len() <= self.full).count();
+        if small >= MERGED {
+            let (mut documents, mut postings) = (Vec::new(), Vec::new());
+            for segment in self.segments.drain(self.segments.len() - MERGED..) {
+                segment.unpack(&mut documents, &mut postings);
+            }
+            self.segments.push(Segment::of(documents, postings, &Bm25::default()));
+        }
         self.settle(self.segments.len() - 1);
     }
 
@@ -182,7 +192,8 @@ impl<G: Copy + Eq + Hash> SegmentedPostings<G> {
         let rarity = Rarity::of(documents, clauses, &holders);
         let all_gain = rarity.each.iter().all(|rarity| *rarity >= 0.0);
         let mut best = Best::new(if admit.is_none() && all_gain { limit } else { usize::MAX });
-        let mut sums = Sums::new(self.full.max(self.open.slots()));
+        let longest = self.segments.iter().map(Segment::len).max().unwrap_or_default();
+        let mut sums = Sums::new(longest.max(self.open.slots()));
         for (list, rarity) in open.into_iter().zip(&rarity.each) {
             for (slot, frequency) in list {
                 sums.add(slot, ranking.gain_of(*rarity, frequency, self.open.document(slot).length));

@@ -1,7 +1,8 @@
 //! The engine: what it is made of, and what it is asked.
 
-use std::{fmt, sync, sync::Arc};
+use std::{fmt, num::NonZero, sync, sync::Arc};
 
+use futures::future::try_join_all;
 use memory_core::{
     Clock, Embedding, Error, ErrorKind, Filter, Job, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery,
     Scope, Stats, Terms,
@@ -26,6 +27,9 @@ use crate::{
 };
 
 const PAGE: usize = 500;
+/// How many records are worth a thread.
+const SHARE: usize = 64;
+
 /// From how many bytes on texts are long.
 const LONG: usize = 16 << 10;
 
@@ -281,7 +285,14 @@ impl MemoryEngine {
             dates::add_to(&mut terms, record);
             terms
         };
-        off_runtime("analyze", move || records.iter().map(analyze).collect()).await
+        // Many are shared out among the cores.
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let share = records.len().div_ceil(cores).max(SHARE);
+        let part = |part: &[Arc<Record>]| {
+            let (records, analyze) = (part.to_vec(), analyze.clone());
+            off_runtime("analyze", move || records.iter().map(analyze).collect::<Vec<Terms>>())
+        };
+        Ok(try_join_all(records.chunks(share).map(part)).await?.into_iter().flatten().collect())
     }
 
     /// The terms of plain texts.

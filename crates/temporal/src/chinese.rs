@@ -16,6 +16,10 @@ type Found = Option<(usize, Stretch)>;
 /// The date that begins at a place, the longest one.
 pub(crate) fn parse(scan: &Scan, begin: usize, reference: &Reference<'_>) -> Option<Read> {
     let at = begin;
+    // None begins with a Latin letter, a blank or a sign.
+    if scan.at(at).is_none_or(|c| c.is_ascii() && !c.is_ascii_digit()) {
+        return None;
+    }
     let found = [
         day(scan, at, reference),
         week(scan, at, reference),

@@ -11,6 +11,9 @@ const TOP: f32 = 127.0;
 /// What adding up some thousand products in single precision can be off by, for each unit of the two lengths.
 const ROUNDING: f32 = 1e-5;
 
+/// How many standard deviations a sum of many small errors is allowed for.
+const SIGMAS: f32 = 7.0;
+
 /// Rows of codes. Number i of a row is about `codes[i] · scale`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Codes {
@@ -88,11 +91,15 @@ impl Codes {
     }
 
     /// What the inner product of the query as it is with a row is, more closely than [`estimates`](Self::estimates) have it.
+    ///
+    /// It is off by no more than [`SIGMAS`] standard deviations of what rounding leaves out, which no vector is likely to be by
+    /// chance before it is by some 10¹¹ others.
     pub(crate) fn closer(&self, query: &[f32], length: f32, row: u32) -> Estimate {
         let (row, width) = (row as usize, query.len());
         let about = self.about[row];
         let product = kernel::mixed_product(query, &self.codes[row * width..(row + 1) * width]) * about.scale;
-        let slack = length * about.missing + ROUNDING * length * (about.length + about.missing);
+        let part = (SIGMAS / (width as f32).sqrt()).min(1.0);
+        let slack = part * length * about.missing + ROUNDING * length * (about.length + about.missing);
         Estimate { product, slack }
     }
 }

@@ -65,7 +65,8 @@ impl List<'_> {
 impl<G: Copy + Eq + Hash> Segment<G> {
     /// Packs documents with their postings: of each the term's hash, the document's place and the count.
     pub(super) fn of(documents: Vec<Document<G>>, mut all: Vec<PackedPosting>, ranking: &Bm25) -> Self {
-        all.sort_unstable();
+        // What comes from other segments is sorted in long runs, which this sort only has to merge.
+        all.sort();
         let mut segment = Self {
             terms: Vec::new(),
             starts: Vec::new(),
@@ -175,6 +176,11 @@ impl<G: Copy + Eq + Hash> Segment<G> {
         let (mut documents, mut postings) = (Vec::new(), Vec::new());
         self.unpack(&mut documents, &mut postings);
         Self::of(documents, postings, ranking)
+    }
+
+    /// How many documents it was made of.
+    pub(super) fn len(&self) -> usize {
+        self.documents.len()
     }
 
     /// How many documents are left.
