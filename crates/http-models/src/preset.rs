@@ -80,6 +80,12 @@ impl Preset {
         }
     }
 
+    /// The service that a variable names; `None` when it is not set.
+    pub(crate) fn named_by(variable: &str) -> Result<Option<Self>> {
+        let named = |e: Error| Error::invalid("preset", format!("{variable}: {}", e.message()));
+        env::var(variable).ok().map(|name| name.parse().map_err(named)).transpose()
+    }
+
     /// Whether the service lets nobody in without a key.
     pub const fn needs_key(self) -> bool {
         !matches!(self, Self::Ollama | Self::Vllm)

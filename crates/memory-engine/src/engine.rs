@@ -261,7 +261,7 @@ impl MemoryEngine {
     }
 
     /// Where it takes the time from.
-    pub fn clock(&self) -> &dyn Clock {
+    pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.inner.parts.clock
     }
 

@@ -127,7 +127,7 @@ impl Rewrite {
         self
     }
 
-    async fn ask(&self, question: &str, recent: &[(&str, &str)], left: Duration) -> Result<String> {
+    pub(crate) async fn ask(&self, question: &str, recent: &[(&str, &str)], left: Duration) -> Result<String> {
         let time = self.time.min(left);
         let request = RewriteRequest {
             user_name: self.user_name.clone(),
