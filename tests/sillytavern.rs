@@ -183,7 +183,7 @@ async fn m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prom
         .when_asked("数羊", rewritten)
         .when_asked("ceiling", "What insomnia does to the user today");
     let memory = tavern.of(seraphina()).with_model(Arc::new(model.clone()));
-    tavern.saved(&memory, "我一失眠第二天就头疼，喝点温牛奶会好些").await;
+    tavern.saved(&memory, "我昨晚失眠了，三点才睡着").await;
     tavern.saved(&memory, "My insomnia gives me a headache; warm milk helps").await;
     let asked = chat(&["又是盯着天花板数羊的一夜", "……", WEAK]);
     let off = memory.before_generation(&asked).await;
@@ -249,12 +249,13 @@ async fn m9_m10_a_mem0_client_sees_types_and_what_newer_facts_made_of_older_ones
     let events: Vec<&str> = history.as_array().unwrap().iter().map(|one| one["event"].as_str().unwrap()).collect();
     assert_eq!(events, ["ADD", "UPDATE"], "{history}");
     assert_eq!(history[1]["new_memory"], "The user lives in Lisbon.");
-    let listed = tavern.server.get("memories?user_id=xiaoyu&agent_id=Seraphina").await.json();
+    let mine = json!({ "filters": { "user_id": "xiaoyu", "agent_id": "Seraphina" } });
+    let listed = tavern.server.post("v3/memories/", &[], &mine).await.json();
     let rows = listed["results"].as_array().unwrap();
-    assert!(
-        rows.iter().any(|row| ["fact", "preference", "state"].contains(&row["categories"][0].as_str().unwrap_or(""))),
-        "{listed}"
-    );
+    assert_eq!(rows.len(), 2, "{listed}");
+    for row in rows {
+        assert!(["fact", "preference", "state"].contains(&row["categories"][0].as_str().unwrap()), "{row}");
+    }
     assert!(client.delete(&first[1]).await.unwrap() && client.get(&first[1]).await.unwrap().is_none());
 }
 
