@@ -11,6 +11,23 @@ use crate::MemoryEngine;
 const PAGE: usize = 500;
 
 /// What is to be forgotten within a scope.
+///
+/// ```
+/// use memory_engine::{Field, Filter, Forget, MemoryEngine, Scope};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let monday = Scope::user("lin")?.with_session("monday")?;
+/// let id = memory.remember(&monday, "a secret").await?;
+/// memory.remember(&monday, "another one").await?;
+///
+/// assert_eq!(memory.forget(&monday, id).await?.records(), 1);
+/// let those = Filter::eq(Field::Session, "monday");
+/// assert_eq!(memory.forget(&monday, Forget::Matching(those)).await?.records(), 1);
+/// assert_eq!(memory.forget(&Scope::user("lin")?, Forget::Everything).await?.records(), 0);
+/// assert!(memory.recall(&monday, "secret").await?.hits.is_empty());
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Forget {
     /// The records with these ids.

@@ -54,8 +54,7 @@ async fn main() -> Result<()> {
         println!("Kelivo: http://{0}/v1 · MCP: http://{0}/mcp", listener.local_addr()?);
         return Ok(server.serve(listener, std::future::pending()).await?);
     }
-    // The days of the tables pass by a clock of their own. What belongs to the background is done at night, and so surely not
-    // before a reply.
+    // Days pass by a clock of their own; what belongs to the background is done at night, so surely not before a reply.
     let clock = Arc::new(ManualClock::new("2026-02-18T20:00:00+08:00".parse()?));
     let engine = open(args.db, clock.clone(), false).await?;
     let scope = Scope::user(USER)?;

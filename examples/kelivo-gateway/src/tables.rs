@@ -8,10 +8,7 @@ use memory_engine::{Field, Filter, Kind, ManualClock, MemoryEngine, ScanQuery, S
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
-    kelivo::Kelivo,
-    upstream::{Seen, system},
-};
+use crate::{kelivo::Kelivo, upstream};
 
 const SYSTEM: &str = "你是 Krueger。";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -33,7 +30,7 @@ pub(crate) struct World {
     pub(crate) engine: MemoryEngine,
     pub(crate) scope: Scope,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: upstream::Seen,
     pub(crate) client: Kelivo,
 }
 
@@ -58,15 +55,14 @@ pub(crate) async fn run(world: &World) -> Result<()> {
         history.push(json!({ "role": "user", "content": line.text }));
         let answer = world.client.chat(&format!("day-{day}"), &history, false).await?;
         let (scene, rule) = (answer.says("x-memory-scene"), answer.says("x-memory-rule"));
-        let system = system(&world.seen);
+        let system = upstream::system(&world.seen);
         let block = system.strip_prefix(SYSTEM).unwrap_or("the system prompt was changed").trim();
         let injected = match &line.holds {
             None => block.is_empty(),
             Some(words) => block.starts_with("---\n[记忆参考") && block.contains(words.as_str()),
         };
         let ids = answer.says("x-memory-ids").split(',').filter(|id| !id.is_empty()).count();
-        let took = answer.took.as_millis();
-        println!("{}\n  scene {scene} · rule {rule} · injected {ids} · {took} ms", line.text);
+        println!("{}\n  scene {scene} · rule {rule} · injected {ids} · {} ms", line.text, answer.took.as_millis());
         block.lines().filter(|line| line.starts_with('[') || line.starts_with('-')).for_each(|l| println!("  │ {l}"));
         let holds = scene == line.scene && rule == line.rule && injected;
         let row = line.row.unwrap_or_else(|| format!("     {}", line.text));

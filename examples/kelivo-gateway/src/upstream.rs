@@ -3,13 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use axum::{
-    Json, Router,
-    extract::State,
-    http::header::CONTENT_TYPE,
-    response::{IntoResponse, Response},
-    routing::post,
-};
+use axum::{Json, Router, extract::State, http::header::CONTENT_TYPE, response::IntoResponse, routing::post};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -31,17 +25,16 @@ pub(crate) async fn listen(seen: Seen) -> Result<String> {
     Ok(format!("http://{address}/v1"))
 }
 
-async fn answer(State(seen): State<Seen>, Json(body): Json<Value>) -> Response {
+async fn answer(State(seen): State<Seen>, Json(body): Json<Value>) -> impl IntoResponse {
     let streamed = body["stream"] == true;
     *seen.lock().unwrap_or_else(PoisonError::into_inner) = body;
-    let reply = if system(&seen).contains("[记忆参考") { "嗯，我记得。" } else { "嗯。" };
-    let choice = |name: &str, end: Value| {
-        let choice = json!({ "index": 0, name: { "role": "assistant", "content": reply }, "finish_reason": end });
-        json!({ "id": "c1", "created": 1, "model": "krueger", "choices": [choice] })
+    let said = if system(&seen).contains("[记忆参考") { "嗯，我记得。" } else { "嗯。" };
+    let reply = |part: &str| {
+        let choice = json!({ "index": 0, part: { "role": "assistant", "content": said }, "finish_reason": "stop" });
+        json!({ "id": "c1", "created": 1, "model": "krueger", "choices": [choice] }).to_string()
     };
-    if !streamed {
-        return Json(choice("message", "stop".into())).into_response();
+    match streamed {
+        true => ([(CONTENT_TYPE, "text/event-stream")], format!("data: {}\n\ndata: [DONE]\n\n", reply("delta"))),
+        false => ([(CONTENT_TYPE, "application/json")], reply("message")),
     }
-    let events = format!("data: {}\n\ndata: [DONE]\n\n", choice("delta", "stop".into()));
-    ([(CONTENT_TYPE, "text/event-stream")], events).into_response()
 }

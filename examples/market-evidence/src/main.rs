@@ -6,7 +6,7 @@ mod stand_in;
 
 use std::sync::Arc;
 
-use analyst::{Analyst, Signal};
+use analyst::Analyst;
 use anyhow::Result;
 use clap::Parser;
 use memory_engine::{
@@ -15,8 +15,7 @@ use memory_engine::{
     http_models::{HttpChatModel, HttpClient, HttpEmbedder, HttpOptions, PostgrestClient},
     llm::{ChatModel, ScriptedModel},
 };
-use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Analyse market flashes: a fast layer decides, a deep one gets evidence from memory.
 ///
@@ -39,14 +38,6 @@ struct Args {
     stand_in: bool,
 }
 
-/// A bundled flash, and what the bundled model makes of it.
-#[derive(Deserialize)]
-struct Flash {
-    text: String,
-    fast: Signal,
-    deep: Option<Signal>,
-}
-
 #[tokio::main]
 async fn main() -> Result<()> {
     tracing_subscriber::fmt().without_time().with_target(false).with_writer(std::io::stderr).init();
@@ -62,15 +53,10 @@ async fn main() -> Result<()> {
         None if args.stand_in => Some(stand_in::supabase(&http, &embedder).await?),
         None => PostgrestClient::from_env(http.clone())?.map(|client| Arc::new(SupabaseEvidence::new(client)) as _),
     };
-    let local = sources::local(&embedder, true).await?;
-    let options = EvidenceOptions::default().from_env()?;
-    let cascade = EvidenceCascade::new(local).with_database(database).with_options(options);
-
-    let lines = include_str!("../data/flashes.jsonl").lines();
-    let bundled = lines.map(|line| Ok(serde_json::from_str(line)?)).collect::<Result<Vec<Flash>>>()?;
-    let config = toml::from_str(include_str!("../market.toml"))?;
-    let analyst = Analyst { model: model(&http, &bundled)?, config };
-    let bundled = bundled.into_iter().map(|flash| flash.text);
+    let cascade = EvidenceCascade::new(sources::local(&embedder, true).await?);
+    let cascade = cascade.with_database(database).with_options(EvidenceOptions::default().from_env()?);
+    let analyst = Analyst { model: model(&http)?, config: toml::from_str(include_str!("../market.toml"))? };
+    let bundled = include_str!("../data/flashes.txt").lines().map(str::to_owned);
     let flashes = if args.flash.is_empty() { bundled.collect() } else { vec![args.flash.join(" ")] };
     for flash in flashes {
         analyse(&flash, &analyst, &cascade, &*embedder).await?;
@@ -108,18 +94,16 @@ async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embe
     Ok(())
 }
 
-/// The model that the environment names; else one that knows the bundled flashes.
-fn model(http: &HttpClient, bundled: &[Flash]) -> Result<Arc<dyn ChatModel>> {
+/// The model that the environment names; else one that knows the bundled flashes. The deep layer is asked with an object that
+/// holds the flash, the fast one with the flash alone.
+fn model(http: &HttpClient) -> Result<Arc<dyn ChatModel>> {
     if let Some(model) = HttpChatModel::from_env(http.clone())? {
         return Ok(Arc::new(model));
     }
     let mut script = ScriptedModel::default();
-    // The deep layer is asked with an object that holds the flash, the fast one with the flash alone.
-    for (flash, deep) in bundled.iter().filter_map(|flash| Some((flash, flash.deep.as_ref()?))) {
-        script = script.when_asked(format!("\"flash\":{}", json!(flash.text)), json!(deep).to_string());
-    }
-    for flash in bundled {
-        script = script.when_asked(&flash.text, json!(flash.fast).to_string());
+    for line in include_str!("../data/script.jsonl").lines() {
+        let line: Value = serde_json::from_str(line)?;
+        script = script.when_asked(line["asked"].as_str().unwrap_or_default(), line["answer"].to_string());
     }
     let unknown = r#"{"event_type":"unknown","asset":"NONE","summary":"not a bundled flash","confidence":0}"#;
     Ok(Arc::new(script.otherwise(unknown)))

@@ -22,6 +22,19 @@ const TRIES: usize = 5;
 static RULES: LazyLock<Option<RuleFacts>> = LazyLock::new(|| RuleFacts::built_in().ok());
 
 /// Turns that were stored, and what is known from them.
+///
+/// ```
+/// use std::time::Duration;
+/// use memory_engine::{Digest, Kind, MemoryEngine, Record, Scope, SystemClock};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).build().await?;
+/// let lin = Scope::user("lin")?;
+/// let turn = Record::new(lin.clone(), Kind::TURN, "我对海鲜过敏。", &SystemClock);
+/// let learned = memory.learn(&lin, vec![turn], Duration::from_secs(60)).await?;
+/// assert_eq!((learned.facts[0].text.as_str(), learned.pending), ("用户对海鲜过敏。", false));
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Learned {
