@@ -142,6 +142,20 @@ impl MemoryEngine {
     }
 
     /// A page of tombstones by id, those after `after`.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (here, there) = (MemoryEngine::builder().in_memory(), MemoryEngine::builder().in_memory());
+    /// let (here, there) = (here.build().await?, there.build().await?);
+    /// let lin = Scope::user("lin")?;
+    /// let id = here.remember(&lin, "a secret").await?;
+    /// here.forget(&lin, id).await?;
+    /// let tombstones = here.tombstones(&lin, None, 100).await?;
+    /// assert_eq!(there.bury(&lin, &tombstones).await?, 1); // what was forgotten here stays away there, too
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
     pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
         self.records().tombstones(scope, after, limit).await
     }

@@ -83,6 +83,21 @@ impl MemoryEngine {
     /// are found by their vectors, too. While an embedder is [being replaced](Builder::replacing) they are made in the
     /// background like all others.
     ///
+    /// ```
+    /// use memory_engine::{Embedder, Kind, MemoryEngine, Purpose, PutMode, Record, Scope, SystemClock};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let record = Record::new(lin.clone(), Kind::NOTE, "walnuts on the list", &SystemClock);
+    /// memory.check(&record)?;
+    /// let vector = memory.embedder().embed(&["walnuts on the list"], Purpose::Document).await?.remove(0);
+    /// memory.store_embedded(&lin, vec![(record.clone(), vector.clone())], PutMode::Upsert).await?;
+    /// // The same for records that are stored: for imports, with vectors that were made elsewhere.
+    /// assert_eq!(memory.adopt_vectors(&lin, vec![(record.id, vector.values().to_vec())]).await?, 1);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As [`store`](Self::store), and `DimensionMismatch` for a vector of another space.
     pub async fn store_embedded(

@@ -230,6 +230,22 @@ impl MemoryEngine {
     /// The facts within `scope` that hold or once held, oldest first: what was merged into another one, taken back or found
     /// wrong is not among them.
     ///
+    /// ```
+    /// use memory_engine::{Digest, MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).background(false).build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// for said in ["I live in Porto.", "I live in Lisbon now."] {
+    ///     memory.remember(&lin, said).await?;
+    ///     memory.drain(&lin, |_| ()).await?;
+    /// }
+    /// let now: Vec<String> = memory.facts(&lin).await?.into_iter().map(|fact| fact.text).collect();
+    /// assert_eq!(now, ["The user lives in Lisbon."]);
+    /// assert_eq!(memory.fact_history(&lin).await?.len(), 2); // and Porto, with the day until when it held
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The store's.
     pub async fn fact_history(&self, scope: &Scope) -> Result<Vec<Record>> {
