@@ -10,8 +10,8 @@ use std::{
 
 use libtest_mimic::Trial;
 use memory_engine::{
-    Builder, Embedder, HashEmbedder, Kind, ManualClock, MemoryEngine, Mismatch, Record, RecordId, Result, Scope,
-    TextAnalyzer, Timestamp, Turn, index_fingerprint,
+    Builder, Database, Embedder, HashEmbedder, Kind, ManualClock, MemoryEngine, Mismatch, Record, RecordId, Result,
+    Scope, TextAnalyzer, Timestamp, Turn, index_fingerprint,
 };
 use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use sqlx::Connection;
@@ -51,7 +51,8 @@ impl Place {
             Home::Postgres(url, options, _) => {
                 let options = PostgresOptions::clone(options).with_clock(self.clock.clone());
                 let store = Arc::new(PostgresStore::connect(url, options).await.unwrap());
-                builder.stores(store.clone(), store.clone(), store).build().await.unwrap()
+                let builder = builder.stores(store.clone(), store.clone(), store.clone());
+                builder.synonyms(store.clone()).graph_store(store).build().await.unwrap()
             }
         }
     }
@@ -82,7 +83,19 @@ impl Place {
                 options.space = embedder.space().clone();
                 options.replaced = replaced.map(|old| old.space().clone());
                 let store = Arc::new(PostgresStore::connect(url, options).await?);
-                builder.stores(store.clone(), store.clone(), store).build().await
+                let builder = builder.stores(store.clone(), store.clone(), store.clone());
+                builder.synonyms(store.clone()).graph_store(store).build().await
+            }
+        }
+    }
+
+    /// It, as whoever keeps it names it, once it has been opened.
+    pub(crate) fn database(&self) -> Database {
+        match &self.home {
+            Home::Sqlite(folder) => Database::file(folder.path().join("memory.db")),
+            Home::Postgres(url, _, schema) => {
+                let mark = if url.contains('?') { '&' } else { '?' };
+                Database::postgres(format!("{url}{mark}options[search_path]={schema},public"))
             }
         }
     }

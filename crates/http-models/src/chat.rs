@@ -3,6 +3,8 @@
 mod options;
 mod wire;
 
+use std::env;
+
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use memory_core::{Error, ErrorKind, Result};
@@ -11,7 +13,7 @@ use reqwest::Method;
 
 pub use options::{ChatOptions, JsonMode};
 
-use crate::{Endpoint, HttpClient, SseEvents, client::Call};
+use crate::{Endpoint, HttpClient, Preset, SseEvents, client::Call};
 
 const OPERATION: &str = "chat";
 
@@ -33,6 +35,18 @@ impl HttpChatModel {
             return Err(Error::invalid(OPERATION, "a model's name is needed"));
         }
         Ok(Self { client, endpoint, options })
+    }
+
+    /// The model of the service that `CHAT_SERVICE` names ([a preset](Preset)), and of that service the one in `CHAT_MODEL`, if
+    /// there is one; `None` when no service is named.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a service that nobody knows or that has no model to begin with; as [`Preset::endpoint`].
+    pub fn from_env(client: HttpClient) -> Result<Option<Self>> {
+        let Some(service) = Preset::named_by("CHAT_SERVICE")? else { return Ok(None) };
+        let mut options = service.chat().unwrap_or_default();
+        options.model = env::var("CHAT_MODEL").unwrap_or(options.model);
+        Self::new(client, service.endpoint()?, options).map(Some)
     }
 
     fn call(&self, request: &ChatRequest, streamed: bool) -> Result<Call> {

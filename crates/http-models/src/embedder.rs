@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub use options::{EmbeddingOptions, Encoding};
 
-use crate::{Endpoint, HttpClient, client::Call};
+use crate::{Endpoint, HttpClient, Preset, client::Call};
 
 const OPERATION: &str = "embed";
 
@@ -54,6 +54,18 @@ impl HttpEmbedder {
             return Err(Error::new(ErrorKind::Corrupt, OPERATION, "the model gives vectors without numbers"));
         }
         Ok(probe)
+    }
+
+    /// The model of the service that `EMBEDDING_SERVICE` names ([a preset](Preset)); `None` when no service is named.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a service that nobody knows or that has no vectors; as [`Preset::endpoint`] and
+    /// [`connect`](Self::connect).
+    pub async fn from_env(client: HttpClient) -> Result<Option<Self>> {
+        let Some(service) = Preset::named_by("EMBEDDING_SERVICE")? else { return Ok(None) };
+        let without = || Error::invalid(OPERATION, format!("EMBEDDING_SERVICE: {} has no vectors", service.as_str()));
+        let options = service.embedding().ok_or_else(without)?;
+        Self::connect(client, service.endpoint()?, options).await.map(Some)
     }
 
     fn with_dimensions(

@@ -80,6 +80,17 @@ impl Preset {
         }
     }
 
+    /// The service that a variable names; `None` when it is not set.
+    pub(crate) fn named_by(variable: &str) -> Result<Option<Self>> {
+        Self::said(variable, env::var(variable).ok())
+    }
+
+    fn said(variable: &str, value: Option<String>) -> Result<Option<Self>> {
+        let value = value.filter(|value| !value.trim().is_empty());
+        let wrong = |e: Error| Error::invalid("preset", format!("{variable}: {}", e.message()));
+        value.map(|name| name.trim().parse().map_err(wrong)).transpose()
+    }
+
     /// Whether the service lets nobody in without a key.
     pub const fn needs_key(self) -> bool {
         !matches!(self, Self::Ollama | Self::Vllm)
@@ -177,6 +188,16 @@ mod tests {
             assert!(!format!("{endpoint:?}").contains("hunter2"));
         }
         assert!("open-ai".parse::<Preset>().unwrap_err().message().contains("openai"));
+    }
+
+    #[test]
+    fn a_variable_that_names_no_service_is_named_itself_with_those_there_are() {
+        assert_eq!(Preset::said("CHAT_SERVICE", Some(" deepseek ".into())).unwrap(), Some(Preset::DeepSeek));
+        for unset in [None, Some(String::new())] {
+            assert_eq!(Preset::said("CHAT_SERVICE", unset).unwrap(), None);
+        }
+        let error = Preset::said("CHAT_SERVICE", Some("deep".into())).unwrap_err();
+        assert!(error.message().contains("CHAT_SERVICE") && error.message().contains("deepseek"), "{error}");
     }
 
     #[test]

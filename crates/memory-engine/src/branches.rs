@@ -12,6 +12,26 @@ use crate::MemoryEngine;
 const DEEPEST: usize = 1000;
 
 /// Where a branch leaves another one, and what it sees of it.
+///
+/// ```
+/// use memory_engine::{Field, Filter, Fork, Inherits, Kind, MemoryEngine, ScanQuery, Scope, Turn};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let story = Scope::user("lin")?.with_session("story")?;
+/// let (main, mercy) = (story.clone().with_branch("main")?, story.with_branch("mercy")?);
+/// memory.remember(&main, Turn::assistant("The ship sails").with_sequence(1)).await?;
+/// memory.remember(&main, Turn::assistant("The ship sinks").with_sequence(2)).await?;
+///
+/// memory.fork(&mercy, Fork::at(1).from_branch("main")).await?;
+/// memory.remember(&mercy, Turn::assistant("The ship lands").with_sequence(2)).await?;
+/// let turns = ScanQuery::oldest(9).with_filter(Filter::eq(Field::Kind, Kind::TURN.as_str()));
+/// let told = memory.timeline(&mercy, &turns).await?.records;
+/// let told: Vec<&str> = told.iter().map(|record| record.text.as_str()).collect();
+/// assert_eq!(told, ["The ship sails", "The ship lands"]);
+/// assert_eq!(memory.fork_of(&mercy).await?.unwrap().inherits, Inherits::UpToTheFork);
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fork {
     /// The branch that it leaves; `None` is the one without a name. A scope that names no branch sees that one *and* all

@@ -24,6 +24,36 @@ use crate::{
 const WORTH_KEEPING: f64 = 0.1;
 
 /// Puts a [`MemoryEngine`] together. Without a word about stores it keeps everything in memory.
+///
+/// ```
+/// use std::sync::Arc;
+/// use memory_engine::{
+///     Digest, HashEmbedder, LexicalReranker, ManualClock, MemoryEngine, Mismatch, RecallOptions, RuleExtractor,
+///     ScenePolicy, Scope,
+/// };
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let clock = Arc::new(ManualClock::new("2026-02-18T20:00:00+08:00".parse()?));
+/// let memory = MemoryEngine::builder()
+///     .in_memory() // or .sqlite("memory.db"), or .postgres("postgres://…")
+///     .embedder(Arc::new(HashEmbedder::default()))
+///     .reranker(Arc::new(LexicalReranker::default()))
+///     .digest(Digest::by_rules()?)
+///     .graph(Arc::new(RuleExtractor::default()))
+///     .scene_policy(ScenePolicy::default())
+///     .recall_options(RecallOptions::default().with_limit(5))
+///     .on_mismatch(Mismatch::Refuse)
+///     .clock(clock.clone())
+///     .background(false) // `drain` does what waits
+///     .build()
+///     .await?;
+/// let lin = Scope::user("lin")?;
+/// memory.remember(&lin, "I live in Porto.").await?;
+/// memory.drain(&lin, |progress| println!("{} of {}", progress.done, progress.total)).await?;
+/// assert_eq!(memory.facts(&lin).await?[0].text, "The user lives in Porto.");
+/// println!("vectors came after {:?}", memory.lag()[&memory_engine::Job::Embedding].p95);
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {

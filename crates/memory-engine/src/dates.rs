@@ -14,6 +14,12 @@ use memory_temporal::{Exactness, Window, windows};
 
 /// What an engine with this analyzer makes its keyword index by: the analyzer's terms, and dates. A store that is handed to
 /// [`Builder::stores`](crate::Builder::stores) is opened with it, so that an index that was made otherwise is refused.
+///
+/// ```
+/// use memory_engine::{TextAnalyzer, index_fingerprint};
+///
+/// assert!(index_fingerprint(&TextAnalyzer).ends_with("+dates-1"));
+/// ```
 pub fn index_fingerprint(analyzer: &dyn Analyzer) -> String {
     format!("{}+dates-1", analyzer.fingerprint())
 }

@@ -35,6 +35,29 @@ const LONG: usize = 16 << 10;
 
 /// Long-term memory. Cloning it is cheap and gives another handle on the same one.
 ///
+/// ```
+/// use memory_engine::{Filter, Field, MemoryEngine, PutMode, ScanQuery, Scope, Turn};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let monday = Scope::user("lin")?.with_session("monday")?;
+/// let id = memory.remember(&monday, Turn::user("面试改到周五了").with_scene("daily")).await?;
+/// memory.remember(&monday, Turn::assistant("Good luck on Friday!")).await?;
+///
+/// let found = memory.recall(&monday, "面试是哪天？").await?;
+/// assert_eq!(found.hits[0].record.id, id);
+/// let mut record = memory.get(&monday, id).await?.unwrap();
+/// let said = ScanQuery::oldest(10).with_filter(Filter::eq(Field::Role, "user"));
+/// assert_eq!(memory.scan(&monday, &said).await?.records.len(), 1);
+///
+/// record.importance = 0.9;
+/// memory.store(&monday, vec![record], PutMode::Upsert).await?;
+/// memory.drain(&monday, |_| ()).await?; // until every vector is there
+/// assert_eq!(memory.stats(&monday).await?.records, 2);
+/// assert_eq!(memory.recall(&Scope::user("mei")?, "面试").await?.hits.len(), 0); // another's memory
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
+///
 /// # Cancel safety
 /// Dropping the future of any call leaves it undone, or lets its write finish unseen; never half of a record.
 #[derive(Clone)]
@@ -133,6 +156,24 @@ impl MemoryEngine {
     }
 
     /// Why a record is where it is in the answer to a question, or why it is not there.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, RecallQuery, Scope, Turn, Verdict};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let dragon = memory.remember(&lin, Turn::user("The dragon sleeps").with_scene("plot")).await?;
+    ///
+    /// let asked = RecallQuery::new("Who sleeps?").in_scene("plot");
+    /// let why = memory.explain(&lin, asked, dragon).await?;
+    /// assert_eq!(why.verdict, Verdict::Hit { place: 1 });
+    /// let asked = RecallQuery::new("Who sleeps?").in_scene("meta");
+    /// let why = memory.explain(&lin, asked, dragon).await?;
+    /// println!("{}", why.verdict);
+    /// assert!(why.hit.is_none());
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`recall`](Self::recall).
@@ -265,7 +306,7 @@ impl MemoryEngine {
     }
 
     /// Where it takes the time from.
-    pub fn clock(&self) -> &dyn Clock {
+    pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.inner.parts.clock
     }
 

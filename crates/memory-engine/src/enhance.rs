@@ -21,6 +21,27 @@ const PART_OF_THE_CONTEXT: f64 = 0.5;
 
 /// What is done about a question that finds nothing relevant by itself. It belongs to one call, so that a changed setting
 /// holds from the next one on.
+///
+/// ```
+/// use std::sync::Arc;
+/// use memory_engine::{Enhancement, Layer, MemoryEngine, Rewrite, Scope, llm::ScriptedModel};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let lin = Scope::user("lin")?;
+/// memory.remember(&lin, "昨晚失眠了，凌晨三点才睡着").await?;
+///
+/// // "What is different about you today?" names nothing; what was said before it does.
+/// let weak = "你今天有什么不一样？";
+/// let enhanced = memory.recall_enhanced(&lin, weak, &Enhancement::new([("user", "我昨晚失眠了")])).await?;
+/// assert_eq!(enhanced.layer, Layer::Context);
+///
+/// let rewrite = Rewrite::by(Arc::new(ScriptedModel::replying(["昨晚失眠 凌晨"]))).with_names("Lin", "Kai");
+/// let enhancement = Enhancement::new([("user", "早")]).with_rewrite(rewrite);
+/// let enhanced = memory.recall_enhanced(&lin, weak, &enhancement).await?;
+/// assert_eq!((enhanced.layer, enhanced.asked.as_str()), (Layer::Rewritten, "昨晚失眠 凌晨"));
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 #[non_exhaustive]
@@ -127,7 +148,7 @@ impl Rewrite {
         self
     }
 
-    async fn ask(&self, question: &str, recent: &[(&str, &str)], left: Duration) -> Result<String> {
+    pub(crate) async fn ask(&self, question: &str, recent: &[(&str, &str)], left: Duration) -> Result<String> {
         let time = self.time.min(left);
         let request = RewriteRequest {
             user_name: self.user_name.clone(),

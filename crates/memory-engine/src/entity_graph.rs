@@ -23,6 +23,27 @@ pub(crate) struct GraphParts {
 }
 
 /// What an engine's memories say about entities and relations.
+///
+/// ```
+/// use std::sync::Arc;
+/// use memory_engine::{FactQuery, MemoryEngine, RuleExtractor, Scope, Turn};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let extractor = Arc::new(RuleExtractor::default());
+/// let memory = MemoryEngine::builder().in_memory().graph(extractor).build().await?;
+/// let lin = Scope::user("lin")?;
+/// let turn = Turn::user("沈砚在青石村遇见了林晓月，沈砚救了林晓月。").with_message_id("m7");
+/// memory.remember(&lin, turn).await?;
+/// memory.drain(&lin, |_| ()).await?;
+///
+/// let facts = memory.graph().facts(&lin, &FactQuery::about(["沈砚在哪？"])).await?;
+/// for relation in &facts.relations {
+///     println!("{} — {} → {}", relation.source, relation.relation, relation.target);
+/// }
+/// assert!(facts.entities.iter().any(|entity| entity.name == "青石村"));
+/// assert_eq!(facts.relations[0].citation.message_id.as_deref(), Some("m7"));
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone)]
 pub struct EntityGraph {
     engine: MemoryEngine,

@@ -3,6 +3,30 @@
 //! Vectors of the database come first, then its keywords when the vectors gave nothing, then the local memory. What each
 //! gave stays in its own slot, in its own order. Gathering never fails: an error or a missing configuration leaves a slot
 //! empty, and [`MemoryEvidence::steps`] says why.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use memory_engine::{
+//!     Kind, MemoryEngine, Scope, Turn,
+//!     evidence::{EvidenceCascade, EvidenceQuery, LocalEvidence},
+//! };
+//!
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let memory = MemoryEngine::builder().in_memory().build().await?;
+//! let desk = Scope::user("desk")?;
+//! let news = Turn::note("央行连续九个月增持黄金").with_kind(Kind::EVENT).with_tags(["XAU"]).with_confidence(0.8);
+//! memory.remember(&desk, news).await?;
+//!
+//! // Without a database, as here, the local memory is asked alone.
+//! let cascade = EvidenceCascade::new(Arc::new(LocalEvidence::new(memory, desk)));
+//! let evidence = cascade.gather(&EvidenceQuery::new().with_keywords(["黄金"]).about_assets(["XAU"])).await;
+//! let found = evidence.local_keyword.as_ref().unwrap();
+//! assert_eq!(found[0].content_text.as_deref(), Some("央行连续九个月增持黄金"));
+//! for step in &evidence.steps {
+//!     println!("{:?}: {:?}", step.slot, step.outcome);
+//! }
+//! # Ok::<(), memory_engine::Error>(()) }).unwrap();
+//! ```
 
 mod cascade;
 #[cfg(feature = "postgres")]

@@ -11,6 +11,23 @@ use crate::MemoryEngine;
 const PAGE: usize = 500;
 
 /// What is to be forgotten within a scope.
+///
+/// ```
+/// use memory_engine::{Field, Filter, Forget, MemoryEngine, Scope};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let monday = Scope::user("lin")?.with_session("monday")?;
+/// let id = memory.remember(&monday, "a secret").await?;
+/// memory.remember(&monday, "another one").await?;
+///
+/// assert_eq!(memory.forget(&monday, id).await?.records(), 1);
+/// let those = Filter::eq(Field::Session, "monday");
+/// assert_eq!(memory.forget(&monday, Forget::Matching(those)).await?.records(), 1);
+/// assert_eq!(memory.forget(&Scope::user("lin")?, Forget::Everything).await?.records(), 0);
+/// assert!(memory.recall(&monday, "secret").await?.hits.is_empty());
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Forget {
     /// The records with these ids.
@@ -125,6 +142,20 @@ impl MemoryEngine {
     }
 
     /// A page of tombstones by id, those after `after`.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (here, there) = (MemoryEngine::builder().in_memory(), MemoryEngine::builder().in_memory());
+    /// let (here, there) = (here.build().await?, there.build().await?);
+    /// let lin = Scope::user("lin")?;
+    /// let id = here.remember(&lin, "a secret").await?;
+    /// here.forget(&lin, id).await?;
+    /// let tombstones = here.tombstones(&lin, None, 100).await?;
+    /// assert_eq!(there.bury(&lin, &tombstones).await?, 1); // what was forgotten here stays away there, too
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
     pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
         self.records().tombstones(scope, after, limit).await
     }

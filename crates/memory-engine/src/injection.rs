@@ -16,6 +16,23 @@ const MORE: usize = 20;
 /// Decides by rules whether a message calls for memories, finds them, and lays them out for the system prompt.
 ///
 /// It never fails and takes no longer than a recall may: what goes wrong is named, and the rest is injected.
+///
+/// ```
+/// use memory_engine::{Injector, MemoryEngine, Scope, Turn, context::Message};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let lin = Scope::user("lin")?;
+/// memory.remember(&lin, Turn::user("我们约好周五去爬山").with_scene("daily")).await?;
+///
+/// let injector = Injector::new(memory);
+/// let asked = Message { round: 5, scene: "daily", text: "还记得我们约好去爬山吗" };
+/// let injection = injector.inject(&lin, &asked).await;
+/// assert!(injection.text.contains("周五去爬山")); // for the end of the system prompt
+/// let small_talk = Message { round: 6, scene: "daily", text: "吃饭了吗" };
+/// assert_eq!(injector.inject(&lin, &small_talk).await.text, "");
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Injector {

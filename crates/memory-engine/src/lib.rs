@@ -15,6 +15,8 @@ mod explanation;
 mod forget;
 mod injection;
 mod lag;
+#[cfg(feature = "http-models")]
+pub mod mem0;
 mod mode;
 mod options;
 mod pipeline;

@@ -6,6 +6,14 @@ use memory_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// How much of a memory is on: what the variable `MEMORY_MODE` says.
+///
+/// ```
+/// use memory_engine::MemoryMode;
+///
+/// assert_eq!("vector".parse::<MemoryMode>()?, MemoryMode::Vector);
+/// assert!(!MemoryMode::default().is_on());
+/// # Ok::<(), memory_engine::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryMode {

@@ -5,6 +5,24 @@ use std::time::Duration;
 use memory_reranker::Method;
 
 /// How a recall works: every number of it, with the defaults that `docs/RETRIEVAL.md` gives the reasons for.
+///
+/// ```
+/// use std::time::Duration;
+/// use memory_engine::{MemoryEngine, RecallOptions, RecallQuery, Scope};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let options = RecallOptions::default().with_limit(3).with_deadline(Duration::from_secs(30));
+/// let memory = MemoryEngine::builder().in_memory().recall_options(options).build().await?;
+/// let lin = Scope::user("lin")?;
+/// for n in 1..=9 {
+///     memory.remember(&lin, format!("第{n}次爬山")).await?;
+/// }
+/// assert_eq!(memory.recall(&lin, "爬山").await?.hits.len(), 3);
+/// // And for one question: what is half a year old counts half as much.
+/// let fresh = options.with_freshness(Duration::from_secs(180 * 24 * 3600), 0.5);
+/// memory.recall(&lin, RecallQuery::new("爬山").with_options(fresh)).await?;
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct RecallOptions {

@@ -6,6 +6,24 @@ use memory_core::{Field, Filter, Op, Timestamp};
 use crate::RecallOptions;
 
 /// A question to memory. A plain `&str` asks with the engine's options.
+///
+/// ```
+/// use memory_engine::{Arms, Field, Filter, Kind, MemoryEngine, RecallQuery, Scope, Turn};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let lin = Scope::user("lin")?;
+/// let may = "2023-05-08T09:00:00Z".parse()?;
+/// memory.remember(&lin, Turn::user("We climbed the Wendelstein").at(may)).await?;
+/// memory.remember(&lin, Turn::note("climbing boots: size 41").with_tags(["shopping"])).await?;
+///
+/// let then = RecallQuery::new("Where did we climb in May 2023?").only_then().with_limit(5);
+/// assert_eq!(memory.recall(&lin, then).await?.hits.len(), 1);
+/// let noted = Filter::eq(Field::Kind, Kind::NOTE.as_str());
+/// let query = RecallQuery::new("climbing").with_filter(noted).with_arms(Arms::KeywordOnly);
+/// assert!(memory.recall(&lin, query).await?.hits[0].record.text.contains("boots"));
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 #[non_exhaustive]

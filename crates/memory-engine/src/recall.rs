@@ -6,6 +6,29 @@ use memory_core::{Record, RecordId, Score};
 use serde::Serialize;
 
 /// What was found for a question, and how.
+///
+/// ```
+/// use memory_engine::{Arm, MemoryEngine, Scope};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let lin = Scope::user("lin")?;
+/// memory.remember(&lin, "My sister plays the violin").await?;
+///
+/// let recall = memory.recall(&lin, "Who plays the violin?").await?;
+/// let hit = recall.relevant().next().unwrap();
+/// for found in &hit.found_by {
+///     println!("{} #{}: {:.2}", found.arm.as_str(), found.rank, found.score.value());
+/// }
+/// assert_eq!((hit.found_by[0].arm, hit.found_by[0].rank), (Arm::Keyword, 1));
+/// assert!(!recall.is_partial(), "{:?}", recall.degraded);
+/// for stage in &recall.stages {
+///     println!("{} took {:?}", stage.stage, stage.took);
+/// }
+/// // A best hit there always is; that it fits is another matter.
+/// assert_eq!(memory.recall(&lin, "量子纠缠").await?.relevant().count(), 0);
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Recall {

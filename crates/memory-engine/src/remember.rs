@@ -72,7 +72,7 @@ impl MemoryEngine {
     /// callers who fill in every field.
     ///
     /// # Errors
-    /// As [`RecordStore::put`], and `InvalidInput` for a time more than a day ahead.
+    /// As [`RecordStore::put`](memory_core::RecordStore::put), and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
         let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
         self.write(scope, records.into_iter().map(write).collect()).await
@@ -80,8 +80,23 @@ impl MemoryEngine {
 
     /// As [`store`](Self::store), for callers who have the records' vectors already: made by the engine's embedder, or by
     /// whatever else makes vectors of its space. On SQLite they are in the same transaction; when this returns, the records
-    /// are found by their vectors, too. While an embedder is [being replaced](Builder::replacing) they are made in the
+    /// are found by their vectors, too. While an embedder is [being replaced](crate::Builder::replacing) they are made in the
     /// background like all others.
+    ///
+    /// ```
+    /// use memory_engine::{Embedder, Kind, MemoryEngine, Purpose, PutMode, Record, Scope, SystemClock};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let record = Record::new(lin.clone(), Kind::NOTE, "walnuts on the list", &SystemClock);
+    /// memory.check(&record)?;
+    /// let vector = memory.embedder().embed(&["walnuts on the list"], Purpose::Document).await?.remove(0);
+    /// memory.store_embedded(&lin, vec![(record.clone(), vector.clone())], PutMode::Upsert).await?;
+    /// // The same for records that are stored: for imports, with vectors that were made elsewhere.
+    /// assert_eq!(memory.adopt_vectors(&lin, vec![(record.id, vector.values().to_vec())]).await?, 1);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`store`](Self::store), and `DimensionMismatch` for a vector of another space.

@@ -18,6 +18,28 @@ const PER_ENTRY: usize = 3000;
 const PAGE: usize = 500;
 
 /// How far a conversation is taken back.
+///
+/// ```
+/// use memory_engine::{MemoryEngine, Rewind, Scope, Turn};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let story = Scope::user("lin")?.with_session("story")?;
+/// for (n, text) in [(1, "桥还在"), (2, "桥烧着了"), (3, "桥塌了")] {
+///     memory.remember(&story, Turn::assistant(text).with_sequence(n)).await?;
+/// }
+///
+/// memory.rewind(&story, Rewind::Last(1)).await?;
+/// let retraction = memory.rewind(&story, Rewind::To(1)).await?;
+/// assert_eq!(memory.recall(&story, "桥").await?.hits.len(), 1);
+/// assert_eq!(memory.restore(&story, retraction.id).await?, 1); // undone
+/// assert_eq!(memory.recall(&story, "桥").await?.hits.len(), 2);
+///
+/// let wrong = memory.remember(&story, "It was a ferry").await?;
+/// let taken = memory.retract(&story, &[wrong], "nobody said so").await?;
+/// assert_eq!(memory.retractions(&story, 9).await?[0].reason, taken.reason);
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rewind {
     /// Its last so many turns.

@@ -132,6 +132,30 @@ impl Spaces {
 /// [`replacing`](crate::Builder::replacing) or [`Mismatch::Refill`](crate::Mismatch::Refill).
 impl MemoryEngine {
     /// The generations of vectors in the store, all tenants together; `None` for a store that has a single one for ever.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use memory_engine::{HashEmbedder, MemoryEngine, Mismatch, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("memory.db");
+    /// let (old, new) = (Arc::new(HashEmbedder::default()), Arc::new(HashEmbedder::with_dimensions(64)?));
+    /// let lin = Scope::user("lin")?;
+    /// let memory = MemoryEngine::builder().sqlite(&path).embedder(old.clone()).build().await?;
+    /// memory.remember(&lin, "My sister plays the violin").await?;
+    /// memory.drain(&lin, |_| ()).await?;
+    /// drop(memory);
+    ///
+    /// // Filled in the background while the old vectors serve; then it changes over.
+    /// let builder = MemoryEngine::builder().sqlite(&path).embedder(new).replacing(old).background(false);
+    /// let memory = builder.on_mismatch(Mismatch::Refill).build().await?;
+    /// println!("{:?}", memory.generations().await?);
+    /// assert!(memory.change_over(0, |_| ()).await?);
+    /// println!("gone: {:?}", memory.drop_second_generation().await?);
+    /// assert_eq!(memory.recall(&lin, "violin").await?.hits.len(), 1);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
     pub async fn generations(&self) -> Result<Option<Generations>> {
         match self.vectors().generations() {
             Some(store) => store.generations().await.map(Some),

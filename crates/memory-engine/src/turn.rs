@@ -6,6 +6,22 @@ use serde_json::{Map, Value};
 /// Something to remember: a turn of a conversation, or a note or fact of the caller's own.
 ///
 /// Only the text is needed. A plain `&str` or `String` is what a user said.
+///
+/// ```
+/// use memory_engine::{Kind, MemoryEngine, Scope, Turn};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let lin = Scope::user("lin")?;
+/// let turn = Turn::user("我搬到里斯本了").with_speaker("小林").with_message_id("m12").with_sequence(12);
+/// let id = memory.remember(&lin, turn.with_scene("daily").with_round(6)).await?;
+/// // The same message again takes the place of the one before.
+/// let edited = Turn::user("我下个月搬到里斯本").with_message_id("m12");
+/// assert_eq!(memory.remember(&lin, edited).await?, id);
+/// memory.remember(&lin, Turn::note("ETH staking approved").with_kind(Kind::EVENT).with_tags(["ETH"])).await?;
+/// assert_eq!(memory.stats(&lin).await?.records, 2);
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Turn {

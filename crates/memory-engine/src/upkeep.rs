@@ -1,4 +1,19 @@
 //! What whoever keeps a database does with the whole of it: every tenant at once, past all scopes. No application needs it.
+//!
+//! ```
+//! use memory_engine::{Database, MemoryEngine, Scope, upkeep};
+//!
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("memory.db");
+//! let memory = MemoryEngine::builder().sqlite(&path).build().await?;
+//! memory.remember(&Scope::user("lin")?, "hello").await?;
+//! let database = Database::file(path);
+//! assert_eq!(upkeep::namespaces(&database).await?, [Scope::user("lin")?]);
+//! assert!(upkeep::migrations(&database).await?.pending.is_empty());
+//! println!("{:?}", upkeep::checkup(&database).await?);
+//! # Ok::<(), memory_engine::Error>(()) }).unwrap();
+//! ```
 
 use std::path::Path;
 

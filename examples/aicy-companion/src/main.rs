@@ -4,7 +4,6 @@ mod bundled;
 mod shown;
 
 use std::{
-    env,
     io::{BufRead, Write},
     sync::Arc,
 };
@@ -17,7 +16,7 @@ use memory_engine::{
     Database, Forget, Kind, MemoryEngine, RecordId, ScanQuery, Scope,
     companion::{ChatProfiles, Companion, Pack, TurnPiece},
     context::BpeTokens,
-    http_models::{HttpChatModel, HttpClient, HttpOptions, Preset},
+    http_models::{HttpChatModel, HttpClient, HttpOptions},
     llm::ChatModel,
 };
 
@@ -50,7 +49,8 @@ async fn main() -> Result<()> {
         None => Pack::example()?,
     };
     let (name, scope) = (pack.name.clone(), Scope::user(&args.user)?);
-    let real = real_model()?;
+    let real = HttpChatModel::from_env(HttpClient::new(HttpOptions::default())?)?;
+    let real = real.map(|model| Arc::new(model) as Arc<dyn ChatModel>);
     let model = real.clone().map_or_else(|| Ok(Arc::new(BundledModel::new()?) as Arc<dyn ChatModel>), anyhow::Ok)?;
     let mut aicy = Companion::new(engine.clone(), model, pack).with_counter(Arc::new(BpeTokens));
     if let Some(model) = real {
@@ -119,14 +119,4 @@ async fn forget(engine: &MemoryEngine, scope: &Scope, word: &str) -> Result<u64>
         }
     }
     if ids.is_empty() { Ok(0) } else { Ok(engine.forget(scope, ids).await?.records()) }
-}
-
-/// The service that the environment names.
-fn real_model() -> Result<Option<Arc<dyn ChatModel>>> {
-    let Ok(service) = env::var("CHAT_SERVICE") else { return Ok(None) };
-    let service: Preset = service.parse().context("CHAT_SERVICE")?;
-    let mut options = service.chat().unwrap_or_default();
-    options.model = env::var("CHAT_MODEL").unwrap_or(options.model);
-    let client = HttpClient::new(HttpOptions::default())?;
-    Ok(Some(Arc::new(HttpChatModel::new(client, service.endpoint()?, options)?)))
 }

@@ -3,40 +3,46 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use anyhow::{Result, ensure};
+use axum::http::Method;
 use memory_engine::{Field, Filter, Kind, ManualClock, MemoryEngine, ScanQuery, Scope};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{kelivo::Kelivo, story::STORY, upstream::Seen};
+use crate::{kelivo::Kelivo, upstream};
 
 const SYSTEM: &str = "你是 Krueger。";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A line of `story.jsonl`: a message in the window of a day, and what the plan expects of it. The injected block has to hold
+/// these words; without any, nothing is injected.
+#[derive(Deserialize)]
+struct Line {
+    day: usize,
+    text: String,
+    scene: String,
+    rule: String,
+    holds: Option<String>,
+    row: Option<String>,
+}
 
 /// Everything that the tables look at.
 pub(crate) struct World {
     pub(crate) engine: MemoryEngine,
     pub(crate) scope: Scope,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: upstream::Seen,
     pub(crate) client: Kelivo,
 }
 
-/// The rows so far: whether each holds, what it is, and what came out.
-#[derive(Default)]
-struct Rows(Vec<(bool, String, String)>);
-
-impl Rows {
-    fn add(&mut self, holds: bool, row: &str, outcome: impl Into<String>) {
-        self.0.push((holds, row.to_owned(), outcome.into()));
-    }
-}
+/// Whether a row holds, what it is, and what came out.
+type Row = (bool, String, String);
 
 /// Goes through them, and fails when a row does not hold.
 pub(crate) async fn run(world: &World) -> Result<()> {
-    let (mut rows, mut slowest, mut behind) = (Rows::default(), Duration::ZERO, 0);
-    let mut history: Vec<Value> = Vec::new();
-    let mut day = 0;
-    let mut before = None;
-    for line in STORY {
+    let (mut rows, mut slowest, mut behind): (Vec<Row>, _, _) = (Vec::new(), Duration::ZERO, 0);
+    let (mut history, mut day, mut before) = (Vec::<Value>::new(), 0, None);
+    for line in include_str!("../story.jsonl").lines() {
+        let line: Line = serde_json::from_str(line)?;
         if line.day != day {
             if day > 0 {
                 world.clock.advance(DAY);
@@ -49,19 +55,18 @@ pub(crate) async fn run(world: &World) -> Result<()> {
         history.push(json!({ "role": "user", "content": line.text }));
         let answer = world.client.chat(&format!("day-{day}"), &history, false).await?;
         let (scene, rule) = (answer.says("x-memory-scene"), answer.says("x-memory-rule"));
-        let system = world.seen.system();
+        let system = upstream::system(&world.seen);
         let block = system.strip_prefix(SYSTEM).unwrap_or("the system prompt was changed").trim();
-        let injected = match line.holds {
+        let injected = match &line.holds {
             None => block.is_empty(),
-            Some(words) => block.starts_with("---\n[记忆参考") && block.contains(words),
+            Some(words) => block.starts_with("---\n[记忆参考") && block.contains(words.as_str()),
         };
         let ids = answer.says("x-memory-ids").split(',').filter(|id| !id.is_empty()).count();
-        let took = answer.took.as_millis();
-        println!("{}\n  scene {scene} · rule {rule} · injected {ids} · {took} ms", line.text);
+        println!("{}\n  scene {scene} · rule {rule} · injected {ids} · {} ms", line.text, answer.took.as_millis());
         block.lines().filter(|line| line.starts_with('[') || line.starts_with('-')).for_each(|l| println!("  │ {l}"));
         let holds = scene == line.scene && rule == line.rule && injected;
-        let row = if line.row.is_empty() { format!("     {}", line.text) } else { line.row.to_owned() };
-        rows.add(holds, &row, format!("{scene}, {rule}, {ids} injected"));
+        let row = line.row.unwrap_or_else(|| format!("     {}", line.text));
+        rows.push((holds, row, format!("{scene}, {rule}, {ids} injected")));
         slowest = slowest.max(answer.took);
         // The first message loads the dictionary of Chinese words, once for the process.
         before = before.or_else(resident);
@@ -70,49 +75,41 @@ pub(crate) async fn run(world: &World) -> Result<()> {
     }
     behind += world.engine.drain(&world.scope, |_| ()).await?;
     basics(world, &mut rows, &history).await?;
-    rows.add(slowest < Duration::from_secs(3), "5.4 检索 < 3 秒", format!("the slowest message took {slowest:.0?}"));
-    rows.add(behind > 0, "5.4 后台任务不阻塞回复", format!("{behind} jobs were left to the background"));
-    match (before, resident()) {
-        (Some(before), Some(after)) => {
-            let grown = after.saturating_sub(before) / 1024;
-            rows.add(grown <= 50, "5.4 内存 ≤ 50 MB", format!("{grown} MB more after the first message"));
+    let took = format!("the slowest message took {slowest:.0?}");
+    rows.push((slowest < Duration::from_secs(3), "5.4 检索 < 3 秒".into(), took));
+    rows.push((behind > 0, "5.4 后台任务不阻塞回复".into(), format!("{behind} jobs were left to the background")));
+    match before.zip(resident()).map(|(before, after)| after.saturating_sub(before) / 1024) {
+        Some(grown) => {
+            rows.push((grown <= 50, "5.4 内存 ≤ 50 MB".into(), format!("{grown} MB after the first message")))
         }
-        _ => println!("5.4 内存: this system does not tell"),
+        None => println!("5.4 内存: this system does not tell"),
     }
-    let all = rows.0.iter().all(|(holds, _, _)| *holds);
     println!("\n── tables");
-    for (holds, row, outcome) in &rows.0 {
+    for (holds, row, outcome) in &rows {
         println!("{} {row} · {outcome}", if *holds { "✓" } else { "✗" });
     }
-    println!("{} of {} hold", rows.0.iter().filter(|(holds, _, _)| *holds).count(), rows.0.len());
-    ensure!(all, "not every row holds");
+    let hold = rows.iter().filter(|(holds, _, _)| *holds).count();
+    println!("{hold} of {} hold", rows.len());
+    ensure!(hold == rows.len(), "not every row holds");
     Ok(())
 }
 
 /// 5.1 基础功能测试.
-async fn basics(world: &World, rows: &mut Rows, history: &[Value]) -> Result<()> {
-    let health = world.client.health().await?;
-    rows.add(true, "5.1 Gateway健康检查", health.body);
-    let mut messages = history.to_vec();
-    messages.push(json!({ "role": "user", "content": "晚安" }));
+async fn basics(world: &World, rows: &mut Vec<Row>, history: &[Value]) -> Result<()> {
+    let mut add = |holds, row: &str, outcome| rows.push((holds, format!("5.1 {row}"), outcome));
+    add(true, "Gateway健康检查", world.client.send(Method::GET, &["health"], String::new()).await?.body);
+    let messages = [history, &[json!({ "role": "user", "content": "晚安" })]].concat();
     let streamed = world.client.chat("day-3", &messages, true).await?;
-    rows.add(streamed.body.ends_with("data: [DONE]\n\n"), "5.1 代理转发正常", "a streamed reply came whole");
+    add(streamed.body.ends_with("data: [DONE]\n\n"), "代理转发正常", "a streamed reply came whole".into());
     let turns = ScanQuery::newest(2).with_filter(Filter::eq(Field::Kind, Kind::TURN.as_str()));
     let turns = world.engine.scan(&world.scope, &turns).await?.records;
-    let stored = turns.len() == 2 && turns.iter().all(|turn| turn.scene.is_some());
     let scenes: Vec<&str> = turns.iter().filter_map(|turn| turn.scene.as_deref()).collect();
-    rows.add(stored, "5.1 对话存储", format!("scene_type {}", scenes.join(", ")));
-    let found = world.client.tool("search_memory", json!({ "query": "纹身" })).await?;
-    let results = found["structuredContent"]["results"].as_array().cloned().unwrap_or_default();
-    let tattoo = results.iter().any(|hit| hit["memory"].as_str().is_some_and(|text| text.contains("双头鹰")));
-    rows.add(tattoo, "5.1 MCP search_memory", format!("纹身: {} memories, with 双头鹰", results.len()));
-    let context = world.client.tool("init_context", json!({})).await?;
-    let text = context["structuredContent"]["context"].as_str().unwrap_or_default();
-    rows.add(
-        text.contains("[plot]") && text.contains("[daily]"),
-        "5.1 MCP init_context",
-        format!("{} characters with labels", text.chars().count()),
-    );
+    add(scenes.len() == 2, "对话存储", format!("scene_type {}", scenes.join(", ")));
+    let found = world.client.tool("search_memory", json!({ "query": "纹身" })).await?["results"].to_string();
+    add(found.contains("双头鹰"), "MCP search_memory", "纹身 finds 双头鹰".into());
+    let context = world.client.tool("init_context", json!({})).await?["context"].to_string();
+    let labelled = context.contains("[plot]") && context.contains("[daily]");
+    add(labelled, "MCP init_context", format!("{} characters with labels", context.chars().count()));
     Ok(())
 }
 

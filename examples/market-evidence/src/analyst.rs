@@ -18,6 +18,8 @@ pub(crate) struct Config {
     white_list: Vec<String>,
     fresh: Vec<String>,
     weak: f64,
+    fast: String,
+    deep: String,
     names: BTreeMap<String, Vec<String>>,
     words: BTreeMap<String, Vec<String>>,
 }
@@ -32,12 +34,6 @@ pub(crate) struct Signal {
     pub(crate) confidence: f64,
 }
 
-pub(crate) const FAST: &str =
-    "你是市场快讯分析员。判断 event_type、asset（资产码，逗号分隔，没有则 NONE）、summary、confidence。";
-/// The last sentence is the one line that evidence adds.
-pub(crate) const DEEP: &str = "你是市场深度分析员。复核快讯的初判，输出同样的字段。\
-    如提供 memory_evidence（优先 Supabase，无则本地），请仅在其能增强结论时引用；若为空则忽略。";
-
 pub(crate) struct Analyst {
     pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) config: Config,
@@ -46,7 +42,7 @@ pub(crate) struct Analyst {
 impl Analyst {
     /// The first layer: a first judgement.
     pub(crate) async fn fast(&self, flash: &str) -> Result<Signal> {
-        self.ask(FAST, flash.to_owned()).await
+        self.ask(&self.config.fast, flash.to_owned()).await
     }
 
     /// Whether a flash is worth the second layer.
@@ -75,18 +71,13 @@ impl Analyst {
         let tools = if web { vec!["search_web"] } else { Vec::new() };
         let context = json!({ "memory_evidence": memory });
         let asked = json!({ "flash": flash, "signal": fast, "additional_context": context, "tools": tools });
-        self.ask(DEEP, asked.to_string()).await
+        self.ask(&self.config.deep, asked.to_string()).await
     }
 
     async fn ask(&self, system: &str, asked: String) -> Result<Signal> {
-        let (text, number) = (json!({ "type": "string" }), json!({ "type": "number" }));
-        let schema = json!({
-            "type": "object", "additionalProperties": false, "required": ["event_type", "asset", "summary", "confidence"],
-            "properties": { "event_type": text, "asset": text, "summary": text, "confidence": number },
-        });
+        let schema = serde_json::from_str(include_str!("../data/signal.schema.json"))?;
         let request = ChatRequest::new([Message::system(system), Message::user(asked)]);
-        Ok(structured::ask::<Signal>(&*self.model, request.with_output(OutputSchema::new("signal", schema)))
-            .await?
-            .value)
+        let request = request.with_output(OutputSchema::new("signal", schema));
+        Ok(structured::ask::<Signal>(&*self.model, request).await?.value)
     }
 }

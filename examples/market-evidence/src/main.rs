@@ -4,18 +4,18 @@ mod analyst;
 mod sources;
 mod stand_in;
 
-use std::{env, sync::Arc};
+use std::sync::Arc;
 
-use analyst::{Analyst, DEEP, FAST, Signal};
-use anyhow::{Context, Result};
+use analyst::Analyst;
+use anyhow::Result;
 use clap::Parser;
 use memory_engine::{
     Embedder, HashEmbedder, Purpose,
-    evidence::{EvidenceCascade, EvidenceOptions, EvidenceQuery, LocalEvidence},
-    http_models::{HttpChatModel, HttpClient, HttpEmbedder, HttpOptions, Preset},
+    evidence::{EvidenceCascade, EvidenceOptions, EvidenceQuery, SupabaseEvidence},
+    http_models::{HttpChatModel, HttpClient, HttpEmbedder, HttpOptions, PostgrestClient},
     llm::{ChatModel, ScriptedModel},
 };
-use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// Analyse market flashes: a fast layer decides, a deep one gets evidence from memory.
 ///
@@ -38,49 +38,34 @@ struct Args {
     stand_in: bool,
 }
 
-/// A bundled flash, and what the bundled model makes of it.
-#[derive(Deserialize)]
-struct Flash {
-    text: String,
-    fast: Signal,
-    deep: Option<Signal>,
-}
-
 #[tokio::main]
 async fn main() -> Result<()> {
     tracing_subscriber::fmt().without_time().with_target(false).with_writer(std::io::stderr).init();
     let args = Args::parse();
     let http = HttpClient::new(HttpOptions::default())?;
-    let (news, embedder) = (sources::news()?, embedder(&http).await?);
-    let database = match &args.db {
-        Some(url) => Some(sources::postgres(url, &args.schema, &embedder, &news).await?),
-        None if args.stand_in => Some(stand_in::supabase(&http, &embedder, &news).await?),
-        None => sources::supabase(&http)?,
+    let embedder: Arc<dyn Embedder> = match HttpEmbedder::from_env(http.clone()).await? {
+        Some(embedder) => Arc::new(embedder),
+        // Without a service, as many dimensions as the document's tables have.
+        None => Arc::new(HashEmbedder::with_dimensions(1536)?),
     };
-    let local = LocalEvidence::new(sources::local(&embedder, &news).await?, sources::scope()?);
-    let options = EvidenceOptions::default().from_env()?;
-    let cascade = EvidenceCascade::new(Arc::new(local)).with_database(database).with_options(options);
-
-    let lines = include_str!("../data/flashes.jsonl").lines();
-    let bundled = lines.map(|line| Ok(serde_json::from_str(line)?)).collect::<Result<Vec<Flash>>>()?;
-    let config = toml::from_str(include_str!("../market.toml"))?;
-    let analyst = Analyst { model: model(&http, &bundled)?, config };
-    if !args.flash.is_empty() {
-        return analyse(&args.flash.join(" "), &analyst, &cascade, &embedder).await;
-    }
-    for flash in bundled {
-        analyse(&flash.text, &analyst, &cascade, &embedder).await?;
+    let database = match &args.db {
+        Some(url) => Some(sources::postgres(url, &args.schema, &embedder).await?),
+        None if args.stand_in => Some(stand_in::supabase(&http, &embedder).await?),
+        None => PostgrestClient::from_env(http.clone())?.map(|client| Arc::new(SupabaseEvidence::new(client)) as _),
+    };
+    let cascade = EvidenceCascade::new(sources::local(&embedder, true).await?);
+    let cascade = cascade.with_database(database).with_options(EvidenceOptions::default().from_env()?);
+    let analyst = Analyst { model: model(&http)?, config: toml::from_str(include_str!("../market.toml"))? };
+    let bundled = include_str!("../data/flashes.txt").lines().map(str::to_owned);
+    let flashes = if args.flash.is_empty() { bundled.collect() } else { vec![args.flash.join(" ")] };
+    for flash in flashes {
+        analyse(&flash, &analyst, &cascade, &*embedder).await?;
     }
     Ok(())
 }
 
 /// The whole way of one flash.
-async fn analyse(
-    flash: &str,
-    analyst: &Analyst,
-    cascade: &EvidenceCascade,
-    embedder: &Arc<dyn Embedder>,
-) -> Result<()> {
+async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embedder: &dyn Embedder) -> Result<()> {
     println!("▶ {flash}");
     let signal = analyst.fast(flash).await?;
     println!("  fast   {} · {} · {:.2}", signal.event_type, signal.asset, signal.confidence);
@@ -96,10 +81,11 @@ async fn analyse(
     }
     let evidence = cascade.gather(&query).await;
     println!("  memory{}", if evidence.is_empty() { " nothing" } else { "" });
-    for (slot, pieces) in serde_json::to_value(&evidence)?.as_object().into_iter().flatten() {
-        for piece in pieces.as_array().into_iter().flatten() {
-            let (score, id) = (piece["match_score"].as_f64().unwrap_or_default(), &piece["news_event_id"]);
-            println!("    {slot} {score:.2} #{id} {}", piece["content_text"].as_str().unwrap_or_default());
+    let slots = [&evidence.supabase_vector, &evidence.supabase_keyword, &evidence.local_keyword];
+    for (slot, pieces) in ["supabase_vector", "supabase_keyword", "local_keyword"].into_iter().zip(slots) {
+        for piece in pieces.iter().flatten() {
+            let (id, text) = (json!(piece.news_event_id), piece.content_text.as_deref().unwrap_or_default());
+            println!("    {slot} {:.2} #{id} {text}", piece.match_score);
         }
     }
     let open = analyst.may_search_the_web(&signal, &evidence);
@@ -108,37 +94,17 @@ async fn analyse(
     Ok(())
 }
 
-/// The service that a variable names.
-fn service(variable: &str) -> Result<Option<Preset>> {
-    env::var(variable).ok().map(|name| name.parse().context(variable.to_owned())).transpose()
-}
-
-async fn embedder(http: &HttpClient) -> Result<Arc<dyn Embedder>> {
-    // Without a service, as many dimensions as the document's tables have.
-    let Some(service) = service("EMBEDDING_SERVICE")? else {
-        return Ok(Arc::new(HashEmbedder::with_dimensions(1536)?));
-    };
-    let options = service.embedding().context("EMBEDDING_SERVICE names a service without embeddings")?;
-    Ok(Arc::new(HttpEmbedder::connect(http.clone(), service.endpoint()?, options).await?))
-}
-
-fn model(http: &HttpClient, bundled: &[Flash]) -> Result<Arc<dyn ChatModel>> {
-    if let Some(service) = service("CHAT_SERVICE")? {
-        let mut options = service.chat().unwrap_or_default();
-        options.model = env::var("CHAT_MODEL").unwrap_or(options.model);
-        return Ok(Arc::new(HttpChatModel::new(http.clone(), service.endpoint()?, options)?));
+/// The model that the environment names; else one that knows the bundled flashes. The deep layer is asked with an object that
+/// holds the flash, the fast one with the flash alone.
+fn model(http: &HttpClient) -> Result<Arc<dyn ChatModel>> {
+    if let Some(model) = HttpChatModel::from_env(http.clone())? {
+        return Ok(Arc::new(model));
     }
     let mut script = ScriptedModel::default();
-    for (layer, prompt) in [(true, FAST), (false, DEEP)] {
-        for flash in bundled {
-            let Some(answer) = (if layer { Some(&flash.fast) } else { flash.deep.as_ref() }) else { continue };
-            let (text, answer) = (flash.text.clone(), serde_json::to_string(answer)?);
-            script = script.when(
-                move |request| request.messages[0].content == prompt && request.messages[1].content.contains(&text),
-                answer,
-            );
-        }
+    for line in include_str!("../data/script.jsonl").lines() {
+        let line: Value = serde_json::from_str(line)?;
+        script = script.when_asked(line["asked"].as_str().unwrap_or_default(), line["answer"].to_string());
     }
-    let unknown = r#"{"event_type":"unknown","asset":"NONE","summary":"the bundled model knows the bundled flashes only","confidence":0}"#;
+    let unknown = r#"{"event_type":"unknown","asset":"NONE","summary":"not a bundled flash","confidence":0}"#;
     Ok(Arc::new(script.otherwise(unknown)))
 }

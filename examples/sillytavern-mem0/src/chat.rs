@@ -1,85 +1,92 @@
 //! A chat with a character, as the front end has it: a file of lines, and a model that answers.
 
-use std::{fs::OpenOptions, io::Write, path::PathBuf};
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::Result;
 use memory_engine::{
-    Clock,
-    llm::{ChatRequest, Message},
+    Clock, Layer,
+    http_models::Mem0Event,
+    llm::{ChatModel, ChatRequest, Message},
+    mem0::{Mem0Chat, Retrieved},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::long_term::{LongTerm, Retrieved};
+/// What every chat of the front end has.
+pub(crate) struct FrontEnd {
+    pub(crate) memory: Mem0Chat,
+    /// The settings page, if it is a file: what it says holds from the next message on.
+    pub(crate) page: Option<PathBuf>,
+    pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
 
 /// A chat in a file of its own, with the long-term memory beside it.
-#[derive(Debug)]
-pub(crate) struct Chat<'c> {
-    memory: &'c LongTerm,
-    clock: &'c dyn Clock,
+pub(crate) struct Chat<'f> {
+    front: &'f FrontEnd,
     name: String,
     file: Option<PathBuf>,
     messages: Vec<Message>,
-    writing: Option<JoinHandle<Option<usize>>>,
+    writing: Option<JoinHandle<Option<Vec<Mem0Event>>>>,
 }
 
-/// What one message led to.
-#[derive(Debug)]
-pub(crate) struct Said {
-    pub(crate) retrieved: Retrieved,
-    pub(crate) reply: String,
-}
-
-impl<'c> Chat<'c> {
+impl<'f> Chat<'f> {
     /// A new chat. With a file, every save adds its lines to it, as SillyTavern has them.
-    pub(crate) fn new(memory: &'c LongTerm, clock: &'c dyn Clock, name: &str, file: Option<PathBuf>) -> Self {
-        Self { memory, clock, name: name.to_owned(), file, messages: Vec::new(), writing: None }
+    pub(crate) fn new(front: &'f FrontEnd, name: &str, file: Option<PathBuf>) -> Self {
+        Self { front, name: name.to_owned(), file, messages: Vec::new(), writing: None }
     }
 
-    fn character(&self) -> &str {
-        self.memory.owner.agent_id.as_deref().unwrap_or("assistant")
+    fn character(&self) -> &'f str {
+        self.front.memory.owner().agent_id.as_deref().unwrap_or("assistant")
     }
 
     /// One round: retrieval, generation, save. Each step is shown.
-    pub(crate) async fn say(&mut self, text: &str) -> Result<Said> {
+    pub(crate) async fn say(&mut self, text: &str) -> Result<(Retrieved, String)> {
         self.written().await?;
         println!("> {text}");
-        self.messages.push(Message::user(text));
-        let retrieved = self.memory.before_generation(&self.messages).await;
-        for (layer, query, found) in &retrieved.asked {
-            println!("  {layer} · {found} found · {}", query.replace('\n', " ⏎ "));
+        // A page that has got out of order changes nothing, and is told of.
+        if let Some(Err(e)) = self.front.page.as_ref().map(|page| turn(page, &self.front.memory)) {
+            tracing::warn!("the settings stay as they were: {e:#}");
         }
-        let list = self.memory.list(&retrieved)?;
-        list.lines().for_each(|line| println!("  {line}"));
+        self.messages.push(Message::user(text));
+        let retrieved = self.front.memory.before_generation(&self.messages).await;
+        for asked in &retrieved.asked {
+            let query = asked.query.replace('\n', " ⏎ ");
+            println!("  {} · {} found · {query}", named(asked.layer), asked.found);
+        }
+        retrieved.text.lines().for_each(|line| println!("  {line}"));
 
         let mut prompt = vec![Message::system(format!("You are {}. Stay in character.", self.character()))];
         prompt.extend_from_slice(&self.messages);
-        let prompt = ChatRequest::new(LongTerm::inject(&prompt, &list));
-        let reply = self.memory.model.complete(&prompt).await?.text;
+        let reply = self.front.model.complete(&ChatRequest::new(retrieved.inject(&prompt))).await?.text;
         println!("{}: {reply}", self.character());
         self.messages.push(Message::assistant(&reply));
         self.save()?;
         println!("  saved");
-        Ok(Said { retrieved, reply })
+        Ok((retrieved, reply))
     }
 
     /// Saves the chat, and then has its last round written into the memory, which the save does not wait for.
     fn save(&mut self) -> Result<()> {
-        let now = self.clock.now().to_string();
+        let now = self.front.clock.now().to_string();
         if let Some(path) = &self.file {
             let mut file = OpenOptions::new().create(true).append(true).open(path)?;
             for message in &self.messages[self.messages.len() - 2..] {
                 let is_user = message.role.as_str() == "user";
-                let name = if is_user { self.memory.owner.user_id.as_deref() } else { Some(self.character()) };
+                let name = if is_user { self.front.memory.owner().user_id.as_deref() } else { Some(self.character()) };
                 let line = json!({"name": name, "is_user": is_user, "mes": message.content, "send_date": now});
                 writeln!(file, "{line}")?;
             }
         }
         let avatar = format!("{}.png", self.character());
-        let metadata = [("chatfile", self.name.clone()), ("avatar_url", avatar), ("timestamp", now)];
-        let metadata: Map<String, Value> =
-            metadata.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
-        self.writing = Some(self.memory.chat_saved(&self.messages, metadata));
+        let metadata = json!({"chatfile": self.name, "avatar_url": avatar, "timestamp": now});
+        let Value::Object(metadata) = metadata else { return Ok(()) };
+        self.writing = Some(self.front.memory.chat_saved(&self.messages, metadata));
         Ok(())
     }
 
@@ -87,9 +94,19 @@ impl<'c> Chat<'c> {
     pub(crate) async fn written(&mut self) -> Result<()> {
         let Some(writing) = self.writing.take() else { return Ok(()) };
         match writing.await? {
-            Some(changed) => println!("  mem0 · {changed} new or changed"),
+            Some(events) => println!("  mem0 · {} new or changed", events.iter().filter(|e| e.event != "NONE").count()),
             None => println!("  mem0 · not written"),
         }
         Ok(())
     }
+}
+
+/// The document's name for a layer.
+pub(crate) fn named(layer: Layer) -> String {
+    format!("query {}", layer as u8 + 1)
+}
+
+/// Goes by what a page of settings says.
+pub(crate) fn turn(page: &Path, memory: &Mem0Chat) -> Result<()> {
+    Ok(memory.set(toml::from_str(&fs::read_to_string(page)?)?)?)
 }

@@ -3,22 +3,19 @@
 mod bundled;
 mod cases;
 mod chat;
-mod long_term;
-mod settings;
 
 use std::{env, io::BufRead, path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result};
-use chat::Chat;
+use chat::{Chat, FrontEnd, turn};
 use clap::Parser;
-use long_term::LongTerm;
 use memory_engine::{
-    Clock, Database, Digest, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
-    http_models::{HttpChatModel, HttpClient, HttpOptions, Mem0Client, Mem0Owner, Preset, Secret},
+    Builder, Clock, Database, Digest, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
+    http_models::{HttpChatModel, HttpClient, HttpOptions, Mem0Client, Mem0Owner, Secret},
     llm::ChatModel,
+    mem0::Mem0Chat,
 };
 use memory_server::Config;
-use settings::SettingsPage;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -37,7 +34,7 @@ struct Args {
     mem0: Option<String>,
     /// What the server of this example keeps its memories in, if not only in this process: a file, or postgres://…
     #[arg(long, env = "SILLYTAVERN_DB", hide_env_values = true, conflicts_with = "mem0")]
-    db: Option<String>,
+    db: Option<Database>,
     /// The settings, read before each request; see settings.toml
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
@@ -57,31 +54,40 @@ async fn main() -> Result<()> {
     let args = Args::parse();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     tracing_subscriber::fmt().with_env_filter(filter).without_time().with_writer(std::io::stderr).init();
-    let clock = Arc::new(ManualClock::new("2025-12-28T20:00:00+08:00".parse()?));
+    let days = Arc::new(ManualClock::new("2025-12-28T20:00:00+08:00".parse()?));
+    let clock: Arc<dyn Clock> = if args.chat { Arc::new(SystemClock) } else { days.clone() };
     let http = HttpClient::new(HttpOptions::default())?;
     // The cases have a user of their own, who is forgotten before they begin.
     let user = if args.chat { &args.user } else { "sillytavern-cases" };
     let (url, key) = match &args.mem0 {
         Some(url) => (url.clone(), env::var("MEM0_API_KEY").ok().map(Secret::new)),
         None => {
-            let time: Arc<dyn Clock> = if args.chat { Arc::new(SystemClock) } else { clock.clone() };
-            let engine = open(args.db.as_deref(), time).await?;
+            let builder = MemoryEngine::builder().in_memory().clock(clock.clone()).digest(Digest::by_rules()?);
+            let engine = args.db.into_iter().fold(builder, Builder::database).build().await?;
             if !args.chat {
                 engine.forget(&Scope::user(user)?, Forget::Everything).await?;
             }
-            (serve(&engine).await?, None)
+            let mut config = Config::default();
+            // Rules find plain statements only; what was said is found, too.
+            config.mem0.include_turns = true;
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            let url = format!("http://{}", listener.local_addr()?);
+            tokio::spawn(config.server(&engine, |_| None)?.serve(listener, std::future::pending()));
+            (url, None)
         }
     };
-    let memory = LongTerm {
-        mem0: Mem0Client::new(http.clone(), &url, key.as_ref())?,
-        owner: Mem0Owner::user(user).with_agent(&args.character),
-        settings: Arc::new(SettingsPage::open(args.settings)?),
-        model: model(&http)?,
-    };
-    if !args.chat {
-        return cases::run(&memory, &clock).await;
+    let model = HttpChatModel::from_env(http.clone())?.map(|model| Arc::new(model) as Arc<dyn ChatModel>);
+    let model = model.unwrap_or_else(|| Arc::new(bundled::model()));
+    let owner = Mem0Owner::user(user).with_agent(&args.character);
+    let memory = Mem0Chat::new(Mem0Client::new(http, &url, key.as_ref())?, owner).with_model(model.clone());
+    if let Some(page) = &args.settings {
+        turn(page, &memory).context("the settings cannot be read")?;
     }
-    let mut chat = Chat::new(&memory, &SystemClock, "terminal", args.save);
+    let front = FrontEnd { memory, page: args.settings, model, clock };
+    if !args.chat {
+        return cases::run(&front, &days).await;
+    }
+    let mut chat = Chat::new(&front, "terminal", args.save);
     for line in std::io::stdin().lock().lines() {
         let line = line.context("the terminal cannot be read")?;
         if !line.trim().is_empty() {
@@ -89,36 +95,4 @@ async fn main() -> Result<()> {
         }
     }
     chat.written().await
-}
-
-/// The memory behind the server of this example: facts by rules.
-async fn open(db: Option<&str>, clock: Arc<dyn Clock>) -> Result<MemoryEngine> {
-    let builder = MemoryEngine::builder().clock(clock).digest(Digest::by_rules()?);
-    let builder = match db {
-        None => builder.in_memory(),
-        Some(db) if Database::is_address(db) => builder.database(Database::postgres(db)),
-        Some(db) => builder.database(Database::file(db)),
-    };
-    Ok(builder.build().await?)
-}
-
-/// Serves mem0's routes on a free port of this machine, and says where.
-async fn serve(engine: &MemoryEngine) -> Result<String> {
-    let mut config = Config::default();
-    // Rules find plain statements only; what was said is found, too.
-    config.mem0.include_turns = true;
-    let server = config.server(engine, |_| None)?;
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    tokio::spawn(server.serve(listener, std::future::pending()));
-    Ok(format!("http://{address}"))
-}
-
-/// The service that the environment names; else the bundled script.
-fn model(http: &HttpClient) -> Result<Arc<dyn ChatModel>> {
-    let Ok(service) = env::var("CHAT_SERVICE") else { return Ok(Arc::new(bundled::model())) };
-    let service: Preset = service.parse().context("CHAT_SERVICE")?;
-    let mut options = service.chat().unwrap_or_default();
-    options.model = env::var("CHAT_MODEL").unwrap_or(options.model);
-    Ok(Arc::new(HttpChatModel::new(http.clone(), service.endpoint()?, options)?))
 }

@@ -22,6 +22,19 @@ const TRIES: usize = 5;
 static RULES: LazyLock<Option<RuleFacts>> = LazyLock::new(|| RuleFacts::built_in().ok());
 
 /// Turns that were stored, and what is known from them.
+///
+/// ```
+/// use std::time::Duration;
+/// use memory_engine::{Digest, Kind, MemoryEngine, Record, Scope, SystemClock};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).build().await?;
+/// let lin = Scope::user("lin")?;
+/// let turn = Record::new(lin.clone(), Kind::TURN, "我对海鲜过敏。", &SystemClock);
+/// let learned = memory.learn(&lin, vec![turn], Duration::from_secs(60)).await?;
+/// assert_eq!((learned.facts[0].text.as_str(), learned.pending), ("用户对海鲜过敏。", false));
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Learned {
@@ -216,6 +229,22 @@ impl MemoryEngine {
 
     /// The facts within `scope` that hold or once held, oldest first: what was merged into another one, taken back or found
     /// wrong is not among them.
+    ///
+    /// ```
+    /// use memory_engine::{Digest, MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).background(false).build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// for said in ["I live in Porto.", "I live in Lisbon now."] {
+    ///     memory.remember(&lin, said).await?;
+    ///     memory.drain(&lin, |_| ()).await?;
+    /// }
+    /// let now: Vec<String> = memory.facts(&lin).await?.into_iter().map(|fact| fact.text).collect();
+    /// assert_eq!(now, ["The user lives in Lisbon."]);
+    /// assert_eq!(memory.fact_history(&lin).await?.len(), 2); // and Porto, with the day until when it held
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The store's.

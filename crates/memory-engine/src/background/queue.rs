@@ -16,6 +16,23 @@ const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(200);
 impl MemoryEngine {
     /// What the background could not do at the last attempt within `scope`, the longest waiting first, at most `limit`.
     /// [`reindex`](Self::reindex) and [`redigest`](Self::redigest) have everything tried again.
+    ///
+    /// ```
+    /// use memory_engine::{Digest, MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).background(false).build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// memory.remember(&lin, "我住在上海").await?;
+    /// assert_eq!(memory.reindex(&lin).await?, 1);
+    /// assert_eq!(memory.redigest(&lin).await?, 1);
+    /// memory.drain(&lin, |_| ()).await?;
+    /// for failure in memory.failures(&lin, 10).await? {
+    ///     println!("{} of {}: {}", failure.job.as_str(), failure.id, failure.reason);
+    /// }
+    /// assert!(memory.stats(&lin).await?.backlog.values().all(|waiting| *waiting == 0));
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
     pub async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
         self.records().failures(scope, limit).await
     }

@@ -125,6 +125,20 @@ impl MemoryEngine {
     /// Summarizes what waits for a summary at the end of a conversation now, and counts the summaries. What the background has
     /// not come to yet, farther back, is left to it.
     ///
+    /// ```
+    /// use memory_engine::{Digest, Field, Filter, Kind, MemoryEngine, ScanQuery, Scope, Turn};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).build().await?;
+    /// let monday = Scope::user("lin")?.with_session("monday")?;
+    /// memory.remember(&monday, Turn::user("周五要去面试，有点紧张").with_round(1)).await?;
+    /// memory.remember(&monday, Turn::assistant("准备得怎么样了？").with_round(1)).await?;
+    /// assert_eq!(memory.summarize_now(&monday).await?, 1);
+    /// let summaries = ScanQuery::oldest(9).with_filter(Filter::eq(Field::Kind, Kind::SUMMARY.as_str()));
+    /// assert_eq!(memory.scan(&monday, &summaries).await?.records[0].derived_from.len(), 2);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// `Unsupported` when the engine makes no summaries; the store's.
     pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {

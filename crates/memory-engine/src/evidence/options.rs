@@ -7,6 +7,16 @@ use memory_core::{Error, Result};
 const HOUR: u64 = 60 * 60;
 
 /// How evidence is gathered. The defaults are those of evidence that may be cited.
+///
+/// ```
+/// use memory_engine::evidence::{EvidenceMode, EvidenceOptions};
+///
+/// // MEMORY_BACKEND, MEMORY_MATCH_THRESHOLD, MEMORY_TIME_WINDOW_HOURS and MEMORY_MATCH_COUNT may say otherwise.
+/// let cited = EvidenceOptions::default().from_env()?;
+/// let brought_together = EvidenceOptions::aggregation();
+/// assert!(brought_together.match_threshold < cited.match_threshold && cited.mode == EvidenceMode::Hybrid);
+/// # Ok::<(), memory_engine::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct EvidenceOptions {

@@ -8,6 +8,27 @@ use memory_summarizer::{Chunker, ExtractiveSummarizer, SummaryTrigger};
 use crate::Digest;
 
 /// How much of a story is kept and told.
+///
+/// ```
+/// use memory_engine::{
+///     Digest, MemoryEngine, MemoryMode, Scope,
+///     story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait},
+/// };
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let engine = MemoryEngine::builder().in_memory().digest(Digest::of_stories(10)).build().await?;
+/// let options = StoryOptions::default().with_kinds(["system_report"]).with_min_confidence(0.5).with_hops(1);
+/// let memory = StoryMemory::new(engine, MemoryMode::Vector, options);
+/// let branch = Scope::user("lin")?.with_session("story")?.with_branch("main")?;
+///
+/// let rumour = StoryMessage::timeline("m1", 1, "They say the ship sank.").with_kind("system_report");
+/// assert!(memory.index(&branch, rumour.with_confidence(0.3), Wait::No).await.record.is_some());
+/// let aside = StoryMessage::intervention("m2", 2, "Nobody may know.");
+/// assert!(memory.index(&branch, aside, Wait::No).await.record.is_none()); // a kind that is not kept
+/// let turn = StoryTurn::default().with_pending(["Did the ship sink?"]);
+/// assert_eq!(memory.context(&branch, &turn).await.text, ""); // not sure enough to be told
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StoryOptions {

@@ -1,6 +1,6 @@
 //! From a configuration to a server.
 
-use std::{fs, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use jiff::{fmt::temporal::DateTimeParser, tz::TimeZone};
 use memory_engine::{
@@ -15,7 +15,7 @@ use crate::{Debugging, Gateway, GatewayOptions, Mcp, McpOptions, Mem0, Metrics, 
 const TOKEN: &str = "MEMORY_TOKEN";
 
 impl Config {
-    /// The server that this configures, over a memory that is open. Keys of services, and `MEMORY_TOKEN`, are looked up by
+    /// The server that this configures, over a memory that is open, by that memory's clock. Keys of services, and `MEMORY_TOKEN`, are looked up by
     /// `variable`: in the environment, or in a file that holds nothing else.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Config {
         }
         if !self.gateway.upstreams.is_empty() {
             let upstreams = self.gateway.upstreams.iter().map(|upstream| upstream.open(&variable));
-            let options = self.gateway.options()?.with_user(&self.user);
+            let options = self.gateway.options()?.with_user(&self.user).with_clock(Arc::clone(engine.clock()));
             let options = options.with_max_bytes(self.limits.max_body_bytes, GatewayOptions::default().max_reply_bytes);
             server = server.gateway(Gateway::new(engine.clone(), upstreams.collect::<Result<_>>()?, options)?);
         }

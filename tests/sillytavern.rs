@@ -1,0 +1,276 @@
+//! Acceptance of sillytavern-mem0.md (rows M), on each backend: the front end's side of a mem0 server, over HTTP, against ours.
+//! Which questions are weak (M4) and the forms of lists and filters are tested in the crates; the real clients of mem0 in
+//! `crates/memory-server`; the example is a program that chats.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[allow(dead_code, reason = "each suite needs a part of it")]
+#[path = "life/given.rs"]
+mod given;
+#[allow(dead_code, reason = "each suite needs a part of it")]
+#[path = "life/served.rs"]
+mod served;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use given::{Place, trials};
+use libtest_mimic::Arguments;
+use memory_engine::{
+    Digest, Layer, MemoryEngine, Scope,
+    http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Event, Mem0Owner, Mem0Search},
+    llm::{Message, ScriptedModel},
+    mem0::{Mem0Chat, Mem0Settings, Retrieved},
+};
+use memory_server::Mem0;
+use serde_json::{Map, Value, json};
+use served::{Served, server};
+
+type Test = (&'static str, Play);
+type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const WEAK: &str = "你今天有什么不一样？";
+const WEAK_TOO: &str = "What is different about you today?";
+
+/// A mem0 server of ours, and the front end before it.
+struct Tavern {
+    place: Place,
+    memory: MemoryEngine,
+    server: Served,
+}
+
+fn client(url: &str) -> Mem0Client {
+    let http = HttpClient::new(HttpOptions::default().with_system_proxy(false)).unwrap();
+    Mem0Client::new(http, url, None).unwrap()
+}
+
+fn seraphina() -> Mem0Owner {
+    Mem0Owner::user("xiaoyu").with_agent("Seraphina")
+}
+
+/// With time for a machine that is busy and has not read its dictionary yet.
+fn settings() -> Mem0Settings {
+    let mut settings = Mem0Settings::default();
+    (settings.write_limit_ms, settings.search_limit_ms, settings.rewrite_limit_ms) = (60_000, 60_000, 60_000);
+    settings
+}
+
+/// A chat that ends with what the user has just said.
+fn chat(lines: &[&str]) -> Vec<Message> {
+    let line = |(n, text): (usize, &&str)| if n % 2 == 0 { Message::user(*text) } else { Message::assistant(*text) };
+    lines.iter().enumerate().map(line).collect()
+}
+
+impl Tavern {
+    async fn new(place: Place) -> Self {
+        let memory = place.open_with(|builder| builder.digest(Digest::by_rules().unwrap())).await;
+        // Rules find plain statements only; what was said is found, too.
+        let mem0 = Mem0::new(memory.clone()).with_turns(true).with_patience(Duration::from_secs(30));
+        let server = Served::new(server(&memory).mem0(mem0)).await;
+        Self { place, memory, server }
+    }
+
+    fn of(&self, owner: Mem0Owner) -> Mem0Chat {
+        let memory = Mem0Chat::new(client(&self.server.url), owner);
+        memory.set(settings()).unwrap();
+        memory
+    }
+
+    /// A round that is saved, and what the server made of it; a day passes.
+    async fn saved(&self, memory: &Mem0Chat, said: &str) -> Vec<Mem0Event> {
+        let metadata = json!({ "chatfile": "day-1.jsonl", "avatar_url": "Seraphina.png" });
+        let metadata: Map<String, Value> = metadata.as_object().unwrap().clone();
+        let events = memory.chat_saved(&chat(&[said, "嗯，记下了。"]), metadata).await.unwrap().unwrap();
+        self.memory.drain(&Scope::user("xiaoyu").unwrap(), |_| ()).await.unwrap();
+        self.place.clock.advance(DAY);
+        events
+    }
+}
+
+fn change(memory: &Mem0Chat, change: impl FnOnce(&mut Mem0Settings)) {
+    let mut settings = memory.settings();
+    change(&mut settings);
+    memory.set(settings).unwrap();
+}
+
+fn holds(retrieved: &Retrieved, layer: Layer, words: &str) {
+    assert_eq!((retrieved.layer(), retrieved.degraded.len()), (Some(layer), 0), "{retrieved:?}");
+    assert!(retrieved.memories.iter().any(|memory| memory.memory.contains(words)), "{retrieved:?}");
+    assert!(retrieved.text.starts_with("Relevant long-term memory:\n- ") && retrieved.text.contains(words));
+}
+
+async fn m1_m2_a_saved_chat_is_written_with_its_metadata_and_found_by_nobody_else(place: Place) {
+    let tavern = Tavern::new(place).await;
+    let memory = tavern.of(seraphina());
+    let long =
+        ["你好", "你好呀", "I am allergic to walnuts", "I will remember that.", "我养了一只叫团子的猫", "真可爱"];
+    let metadata = Map::from_iter([("chatfile".to_owned(), json!("a.jsonl"))]);
+    memory.chat_saved(&chat(&long[..4]), metadata.clone()).await.unwrap().unwrap();
+    change(&memory, |settings| settings.rounds = 2);
+    memory.chat_saved(&chat(&long), metadata).await.unwrap().unwrap();
+    let stored =
+        tavern.memory.scan(&Scope::user("xiaoyu").unwrap(), &memory_engine::ScanQuery::oldest(99)).await.unwrap();
+    let said: Vec<&str> = stored.records.iter().map(|record| record.text.as_str()).collect();
+    assert!(!said.contains(&"你好") && said.contains(&long[2]) && said.contains(&long[4]), "the last rounds: {said:?}");
+
+    for (question, words) in [("Which nuts? walnuts?", "walnuts"), ("团子今天乖吗？", "团子")] {
+        let found = memory.before_generation(&chat(&[question])).await;
+        holds(&found, Layer::Question, words);
+        assert_eq!(found.memories[0].metadata.as_ref().unwrap()["chatfile"], "a.jsonl");
+        for other in [
+            Mem0Owner::user("xiaoyu").with_agent("Kai"),
+            Mem0Owner::user("mei").with_agent("Seraphina"),
+            seraphina().with_run("group chat"),
+        ] {
+            let found = tavern.of(other.clone()).before_generation(&chat(&[question])).await;
+            assert_eq!((found.memories.len(), found.degraded.len()), (0, 0), "{other:?}: {found:?}");
+        }
+    }
+}
+
+async fn m3_m5_m8_case_a_a_clear_question_is_answered_with_what_was_said_another_day(place: Place) {
+    let tavern = Tavern::new(place).await;
+    let memory = tavern.of(seraphina());
+    tavern.saved(&memory, "我海鲜过敏，别推荐海鲜").await;
+    tavern.saved(&memory, "I get hives from peanuts, so never recommend peanuts").await;
+    let asked = [Message::system("Stay in character."), Message::user("晚饭推荐什么？")];
+    let found = memory.before_generation(&asked).await;
+    holds(&found, Layer::Question, "海鲜");
+    assert!(!found.memories.iter().any(|memory| memory.memory.contains("记下了")), "not the character's own words");
+    let prompt = found.inject(&asked);
+    assert_eq!((prompt.len(), &prompt[1]), (2, &asked[1]));
+    assert_eq!(prompt[0].content, format!("Stay in character.\n\n{}", found.text), "appended, and nothing changed");
+    let found = memory.before_generation(&chat(&["What do you recommend for dinner?"])).await;
+    holds(&found, Layer::Question, "peanuts");
+    let prompt = found.inject(&chat(&["What do you recommend for dinner?"]));
+    assert_eq!((prompt.len(), prompt[0].role.as_str(), &prompt[0].content), (2, "system", &found.text));
+    change(&memory, |settings| (settings.limit, settings.inject_chars) = (1, 60));
+    let found = memory.before_generation(&chat(&["What do you recommend for dinner?"])).await;
+    assert!(found.memories.len() == 1 && found.text.chars().count() <= 60, "{}", found.text);
+}
+
+async fn m3_m4_m8_case_b_a_weak_question_is_asked_with_its_dialogue(place: Place) {
+    let tavern = Tavern::new(place).await;
+    let memory = tavern.of(seraphina());
+    tavern.saved(&memory, "我一失眠第二天就头疼，喝点温牛奶会好些").await;
+    tavern.saved(&memory, "My insomnia gives me a headache; warm milk helps").await;
+    for (before, weak, words) in
+        [("我昨晚失眠了，三点才睡着", WEAK, "温牛奶"), ("It was insomnia again last night", WEAK_TOO, "warm milk")]
+    {
+        let asked = chat(&[before, "……", weak]);
+        change(&memory, |settings| settings.weak_at_once = true);
+        let found = memory.before_generation(&asked).await;
+        holds(&found, Layer::Context, words);
+        let query = &found.asked[0].query;
+        assert_eq!(found.asked.len(), 1, "straight to the second layer");
+        assert!(query.contains(before) && query.ends_with(&format!("User question: {weak}")), "{query}");
+        change(&memory, |settings| settings.weak_at_once = false);
+        let fallback = memory.before_generation(&asked).await;
+        assert_eq!((fallback.layer(), fallback.asked.len()), (Some(Layer::Context), 2), "else after the first");
+    }
+    let page = "很久很久以前，山里有一座庙。".repeat(200);
+    let found = memory.before_generation(&chat(&[&page, "……", WEAK])).await;
+    assert!(found.asked.iter().all(|asked| asked.query.chars().count() <= 1200));
+}
+
+async fn m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prompt_of_the_moment(place: Place) {
+    let tavern = Tavern::new(place).await;
+    let rewritten = "结合最近对话：用户昨晚失眠，询问今天状态有何变化";
+    let model = ScriptedModel::default()
+        .when(|request| request.messages[0].content.contains("one plain word"), "Sorry:\n- I cannot")
+        .when_asked("数羊", rewritten)
+        .when_asked("ceiling", "What insomnia does to the user today");
+    let memory = tavern.of(seraphina()).with_model(Arc::new(model.clone()));
+    tavern.saved(&memory, "我昨晚失眠了，三点才睡着").await;
+    tavern.saved(&memory, "My insomnia gives me a headache; warm milk helps").await;
+    let asked = chat(&["又是盯着天花板数羊的一夜", "……", WEAK]);
+    let off = memory.before_generation(&asked).await;
+    assert_eq!((off.layer(), off.asked.len(), off.text.as_str()), (None, 2, ""), "{off:?}");
+    assert_eq!(model.requests().len(), 0, "off is off");
+
+    change(&memory, |settings| settings.rewrite = true);
+    let on = memory.before_generation(&asked).await;
+    holds(&on, Layer::Rewritten, "失眠");
+    assert_eq!(
+        on.asked.iter().map(|asked| asked.layer).collect::<Vec<_>>(),
+        [Layer::Question, Layer::Context, Layer::Rewritten]
+    );
+    assert_eq!(on.asked[2].query, rewritten);
+    let told: Value = serde_json::from_str(&model.requests()[0].messages[1].content).unwrap();
+    assert_eq!((&told["user_name"], &told["char_name"]), (&json!("xiaoyu"), &json!("Seraphina")));
+    assert_eq!(told["user_question"], WEAK);
+    assert!(told["recent_conversation"].to_string().contains("数羊"));
+    let english = chat(&["Another night staring at the ceiling", "…", WEAK_TOO]);
+    holds(&memory.before_generation(&english).await, Layer::Rewritten, "headache");
+
+    change(&memory, |settings| settings.rewrite_prompt = "Answer in one plain word".into());
+    let broken = memory.before_generation(&asked).await;
+    assert_eq!((broken.layer(), broken.degraded[0].stage), (None, "rewrite"), "{broken:?}");
+}
+
+async fn m2_m6_a_server_that_is_silent_or_gone_costs_its_time_and_nothing_else(_: Place) {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (url, most) in [(silent.local_addr().unwrap(), 4), (gone, 4)] {
+        let memory = Mem0Chat::new(client(&format!("http://{url}")), seraphina());
+        let (asked, began) = (chat(&["我海鲜过敏", "好的", "晚饭推荐什么？"]), Instant::now());
+        let writing = memory.chat_saved(&asked, Map::new());
+        assert!(began.elapsed() < Duration::from_millis(500), "a save waits for nothing");
+        let found = memory.before_generation(&asked).await;
+        assert_eq!((found.inject(&asked), found.degraded[0].stage), (asked, "search"));
+        assert!(!found.degraded[0].reason.contains("海鲜"), "{:?}", found.degraded);
+        assert_eq!(writing.await.unwrap(), None, "not written, and nobody's error");
+        assert!(began.elapsed() < Duration::from_secs(most), "{:?}", began.elapsed());
+    }
+}
+
+async fn m9_m10_a_mem0_client_sees_types_and_what_newer_facts_made_of_older_ones(place: Place) {
+    let tavern = Tavern::new(place).await;
+    let memory = tavern.of(seraphina());
+    let mut first = Vec::new();
+    for (said, event, memory_text) in [
+        ("I live in Porto.", "ADD", "The user lives in Porto."),
+        ("我海鲜过敏，别推荐海鲜", "ADD", "用户对海鲜过敏。"),
+        ("I live in Lisbon now.", "UPDATE", "The user lives in Lisbon."),
+    ] {
+        let events = tavern.saved(&memory, said).await;
+        let of = events.iter().find(|one| one.memory == memory_text).unwrap_or_else(|| panic!("{events:?}"));
+        assert_eq!(of.event, event);
+        first.push(of.id.clone());
+    }
+    let client = client(&tavern.server.url);
+    let found =
+        client.search(&seraphina(), &Mem0Search::new("Where does the user live?").with_threshold(0.05)).await.unwrap();
+    let facts: Vec<&str> = found.iter().map(|memory| memory.memory.as_str()).collect();
+    assert!(facts.contains(&"The user lives in Lisbon.") && !facts.contains(&"The user lives in Porto."), "{facts:?}");
+    let history = tavern.server.get(&format!("memories/{}/history", first[0])).await.json();
+    let events: Vec<&str> = history.as_array().unwrap().iter().map(|one| one["event"].as_str().unwrap()).collect();
+    assert_eq!(events, ["ADD", "UPDATE"], "{history}");
+    assert_eq!(history[1]["new_memory"], "The user lives in Lisbon.");
+    let mine = json!({ "filters": { "user_id": "xiaoyu", "agent_id": "Seraphina" } });
+    let listed = tavern.server.post("v3/memories/", &[], &mine).await.json();
+    let rows = listed["results"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{listed}");
+    for row in rows {
+        assert!(["fact", "preference", "state"].contains(&row["categories"][0].as_str().unwrap()), "{row}");
+    }
+    assert!(client.delete(&first[1]).await.unwrap() && client.get(&first[1]).await.unwrap().is_none());
+}
+
+macro_rules! tests {
+    ($($name:ident,)*) => { vec![$((stringify!($name), (|place| Box::pin($name(place))) as Play)),*] };
+}
+
+fn main() {
+    let tests: Vec<Test> = tests! {
+        m1_m2_a_saved_chat_is_written_with_its_metadata_and_found_by_nobody_else,
+        m2_m6_a_server_that_is_silent_or_gone_costs_its_time_and_nothing_else,
+        m3_m5_m8_case_a_a_clear_question_is_answered_with_what_was_said_another_day,
+        m3_m4_m8_case_b_a_weak_question_is_asked_with_its_dialogue,
+        m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prompt_of_the_moment,
+        m9_m10_a_mem0_client_sees_types_and_what_newer_facts_made_of_older_ones,
+    };
+    libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
+}
