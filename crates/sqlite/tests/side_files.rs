@@ -83,7 +83,7 @@ async fn what_was_written_much_is_kept_beside_the_database_and_read_again() {
     store.close().await;
     let files = side_files(&path);
     assert_eq!(files.len(), 2, "{files:?}");
-    // It is what is read: without its vectors the database still finds them, though nothing can be looked up.
+    // They are read, and give what the database gives.
     let store = open(&path).await;
     assert_the_same(&path, &store).await;
     // What comes later is found with it, by this process and the next.
