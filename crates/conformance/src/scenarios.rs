@@ -191,6 +191,7 @@ macro_rules! each_scenario {
                 it_is_known_what_was_made_from_a_record_and_through_others,
                 sources_may_be_named_before_they_are_there_and_changed,
                 what_was_made_from_a_deleted_record_goes_with_it,
+                a_deletion_of_several_counts_what_was_there_whatever_was_made_from_what,
                 what_was_made_from_a_buried_record_goes_with_it,
                 what_was_made_from_a_text_that_is_replaced_goes_with_it,
                 what_the_same_batch_writes_stays,
