@@ -79,6 +79,7 @@ macro_rules! each_scenario {
                 pages_over_equal_times_leave_no_gap_and_repeat_nothing,
                 a_limit_of_zero_gives_an_empty_page,
                 a_last_page_that_is_just_full_is_known_to_be_the_last,
+                a_page_may_begin_behind_others_and_tell_how_many_there_are,
                 a_filter_narrows_the_walk_without_shortening_its_pages,
                 a_cursor_outlives_the_record_it_was_made_of,
                 pages_stay_within_the_scope_and_cross_its_addresses,

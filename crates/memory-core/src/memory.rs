@@ -109,16 +109,19 @@ impl RecordStore for MemoryRecordStore {
             (Some(after), Order::OldestFirst) => Cursor::at(r) > after,
             (Some(after), Order::NewestFirst) => Cursor::at(r) < after,
         };
-        let wanted = |r: &&Record| beyond(r) && query.filter.as_ref().is_none_or(|f| f.matches(r));
+        let wanted = |r: &&Record| query.filter.as_ref().is_none_or(|f| f.matches(r));
         let mut found: Vec<&Record> = tables.within(scope).filter(wanted).collect();
+        let total = query.counted.then_some(found.len() as u64);
+        found.retain(|r| beyond(r));
         found.sort_by_key(|r| r.position());
         if query.order == Order::NewestFirst {
             found.reverse();
         }
+        let found = found.get(query.skip..).unwrap_or_default();
         let more = found.len() > query.limit;
-        let records: Vec<Record> = found.into_iter().take(query.limit).cloned().collect();
+        let records: Vec<Record> = found.iter().take(query.limit).map(|r| (*r).clone()).collect();
         let next = records.last().filter(|_| more).map(Cursor::at);
-        Ok(Page { records, next })
+        Ok(Page { records, next, total })
     }
 
     async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
