@@ -88,7 +88,7 @@ impl World {
 
     /// Everything within the scope, oldest first.
     pub(crate) async fn all(&self, scope: &Scope) -> Vec<Record> {
-        let Page { records, next } = self.records.scan(scope, &ScanQuery::oldest(MANY)).await.unwrap();
+        let Page { records, next, .. } = self.records.scan(scope, &ScanQuery::oldest(MANY)).await.unwrap();
         assert_eq!(next, None);
         records
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use jiff::tz::{Offset, TimeZone};
+use jiff::tz::TimeZone;
 use memory_engine::{Builder, Database, ErrorKind, Field, Filter, MemoryEngine, Mismatch, Record, ScanQuery, Scope};
 
 use crate::{
@@ -208,16 +208,7 @@ pub(crate) async fn named(engine: &MemoryEngine, scope: &Scope, name: &str) -> R
 /// How many conversations may use one message id before the rest is passed over; a page of a scan.
 const MOST_OF_ONE_NAME: usize = 1000;
 
-/// A zone by name (`Asia/Shanghai`), by offset (`+08:00`) or `UTC`.
+/// A zone by name (`Asia/Shanghai`), by offset (`+08:00`, `+8`) or `UTC`.
 pub(crate) fn zone(text: &str) -> Result<TimeZone> {
-    if let Some((sign, rest)) =
-        text.strip_prefix('+').map(|r| (1, r)).or_else(|| text.strip_prefix('-').map(|r| (-1, r)))
-    {
-        let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "0"));
-        let seconds =
-            hours.parse::<i32>().ok().zip(minutes.parse::<i32>().ok()).map(|(h, m)| sign * (h * 3600 + m * 60));
-        let offset = seconds.and_then(|s| Offset::from_seconds(s).ok());
-        return offset.map(TimeZone::fixed).with_context(|| format!("'{text}' is no offset; write +08:00"));
-    }
-    TimeZone::get(text).with_context(|| format!("there is no time zone '{text}'; write Asia/Shanghai, +08:00 or UTC"))
+    Ok(memory_server::zone(text)?)
 }

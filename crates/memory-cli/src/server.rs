@@ -8,8 +8,12 @@ use memory_engine::{MemoryEngine, http_models::Preset};
 use memory_server::{Config, Loaded, Setting, Sources, UpstreamConfig};
 
 use crate::{
-    args::StoreArgs, digester::DigestArgs, embedder::EmbedderArgs, grapher::GraphArgs, settings::Settings,
-    work::WorkArgs,
+    args::StoreArgs,
+    digester::DigestArgs,
+    embedder::EmbedderArgs,
+    grapher::GraphArgs,
+    settings::Settings,
+    work::{Work, WorkArgs},
 };
 
 /// The file that is taken when it is there and none is named.
@@ -112,5 +116,6 @@ pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     };
     let reranker = config.reranker.parse().map_err(named("reranker"))?;
     let Ok(db) = config.db.parse();
-    StoreArgs { db, embedder, reranker }.serve(WorkArgs { digest, graph }.work()?).await
+    let work = Work { page_cache: Some(config.page_cache_bytes), ..WorkArgs { digest, graph }.work()? };
+    StoreArgs { db, embedder, reranker }.serve(work).await
 }

@@ -25,18 +25,23 @@ pub(crate) struct WorkArgs {
 pub(crate) struct Work {
     pub(crate) digest: Digest,
     pub(crate) graph: Option<Arc<dyn GraphExtractor>>,
+    /// How much of a file is kept in memory meanwhile, in bytes; as usual, unless set.
+    pub(crate) page_cache: Option<usize>,
 }
 
 impl From<Digest> for Work {
     fn from(digest: Digest) -> Self {
-        Self { digest, graph: None }
+        Self { digest, ..Self::default() }
     }
 }
 
 impl Work {
     /// A builder that makes an engine of this.
     pub(crate) fn equip(self, builder: Builder) -> Builder {
-        let builder = builder.digest(self.digest);
+        let mut builder = builder.digest(self.digest);
+        if let Some(bytes) = self.page_cache {
+            builder = builder.page_cache(bytes);
+        }
         match self.graph {
             Some(extractor) => builder.graph(extractor),
             None => builder,
@@ -50,7 +55,7 @@ impl WorkArgs {
     /// # Errors
     /// When a key or the model's name is missing.
     pub(crate) fn work(&self) -> Result<Work> {
-        Ok(Work { digest: self.digest.digest()?, graph: self.graph.extractor()? })
+        Ok(Work { digest: self.digest.digest()?, graph: self.graph.extractor()?, page_cache: None })
     }
 
     /// The work, for a command that can do nothing without any.

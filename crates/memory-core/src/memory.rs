@@ -64,8 +64,8 @@ impl RecordStore for MemoryRecordStore {
         };
         let mut written: Vec<Written> = steps.into_iter().map(carry_out).collect();
         for (written, key) in written.iter_mut().zip(changed) {
-            written.withdrawn =
-                key.map_or_else(Vec::new, |key| tables.withdraw(&key, &batch, now, &mut Removed::default()));
+            let Some((namespace, id)) = key else { continue };
+            written.withdrawn = tables.withdraw(&namespace, &[id].into(), &batch, now, &mut Removed::default());
         }
         Ok(written)
     }
@@ -78,19 +78,25 @@ impl RecordStore for MemoryRecordStore {
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
         let mut tables = self.tables.lock();
         let deleted_at = self.clock.now();
-        let found: Vec<(RecordId, Vec<Record>)> = ids.iter().map(|id| (*id, tables.all(scope, *id))).collect();
-        let (mut ids, mut made, mut removed) = (Vec::new(), BTreeSet::new(), Removed::default());
-        for (id, found) in found {
-            if found.is_empty() || ids.contains(&id) {
-                continue;
+        let (mut named, mut seen, mut removed) = (Vec::new(), BTreeSet::new(), Removed::default());
+        let mut of: BTreeMap<Scope, BTreeSet<RecordId>> = BTreeMap::new();
+        // First all that are named, and then what was made from any of them: one may have been made from another.
+        for id in ids {
+            for record in tables.all(scope, *id) {
+                tables.remove(&record, deleted_at, &mut removed);
+                of.entry(record.scope.namespace()).or_default().insert(*id);
+                if seen.insert(*id) {
+                    named.push(*id);
+                }
             }
-            for record in &found {
-                made.extend(tables.remove(record, deleted_at, &mut removed));
-            }
-            ids.push(id);
         }
-        made.retain(|id| !ids.contains(id));
+        let mut made = BTreeSet::new();
+        for (namespace, ids) in of {
+            made.extend(tables.withdraw(&namespace, &ids, &BTreeSet::new(), deleted_at, &mut removed));
+        }
+        made.retain(|id| !seen.contains(id));
         removed.withdrawn = made.len() as u64;
+        let mut ids = named;
         ids.extend(made);
         Ok(Deleted { ids, removed })
     }
@@ -103,16 +109,19 @@ impl RecordStore for MemoryRecordStore {
             (Some(after), Order::OldestFirst) => Cursor::at(r) > after,
             (Some(after), Order::NewestFirst) => Cursor::at(r) < after,
         };
-        let wanted = |r: &&Record| beyond(r) && query.filter.as_ref().is_none_or(|f| f.matches(r));
+        let wanted = |r: &&Record| query.filter.as_ref().is_none_or(|f| f.matches(r));
         let mut found: Vec<&Record> = tables.within(scope).filter(wanted).collect();
+        let total = query.counted.then_some(found.len() as u64);
+        found.retain(|r| beyond(r));
         found.sort_by_key(|r| r.position());
         if query.order == Order::NewestFirst {
             found.reverse();
         }
+        let found = found.get(query.skip..).unwrap_or_default();
         let more = found.len() > query.limit;
-        let records: Vec<Record> = found.into_iter().take(query.limit).cloned().collect();
+        let records: Vec<Record> = found.iter().take(query.limit).map(|r| (*r).clone()).collect();
         let next = records.last().filter(|_| more).map(Cursor::at);
-        Ok(Page { records, next })
+        Ok(Page { records, next, total })
     }
 
     async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {

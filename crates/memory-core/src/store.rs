@@ -179,8 +179,12 @@ pub struct ScanQuery {
     pub order: Order,
     /// Where the page before ended.
     pub after: Option<Cursor>,
+    /// How many of them are passed over before the page begins.
+    pub skip: usize,
     /// How many at the most; 0 gives an empty page.
     pub limit: usize,
+    /// Whether it is asked how many there are in all.
+    pub counted: bool,
 }
 
 impl ScanQuery {
@@ -205,6 +209,21 @@ impl ScanQuery {
     #[must_use]
     pub fn with_after(mut self, after: Option<Cursor>) -> Self {
         self.after = after;
+        self
+    }
+
+    /// Passes over so many before the page begins, as who shows numbered pages has to. The store has to go by them: who goes
+    /// from page to page asks for what comes [after](Self::with_after) the one before.
+    #[must_use]
+    pub fn with_skip(mut self, skip: usize) -> Self {
+        self.skip = skip;
+        self
+    }
+
+    /// Asks how many there are in all, too.
+    #[must_use]
+    pub fn counted(mut self) -> Self {
+        self.counted = true;
         self
     }
 }
@@ -245,6 +264,8 @@ pub struct Page {
     pub records: Vec<Record>,
     /// Where to go on; `None` when this was the last page.
     pub next: Option<Cursor>,
+    /// How many records the filter lets through in all, whatever page this is; `None` unless the query asks for it.
+    pub total: Option<u64>,
 }
 
 /// The records next to one.

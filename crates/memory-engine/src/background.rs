@@ -8,10 +8,11 @@ mod profile;
 mod queue;
 mod summaries;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use memory_core::{Error, ErrorKind, Failure, Job, Pending, Record, Result, Timestamp, Trust};
 use memory_summarizer::is_said;
+use tracing::Instrument;
 
 use crate::{MemoryEngine, engine, spaces::Space};
 
@@ -30,6 +31,10 @@ const ATTEMPTS: u32 = 5;
 const SUSPECT: u32 = 3;
 /// How many such failures in a row say that the service is away.
 const AWAY: usize = 3;
+
+/// Where a record's metadata name the request that it came with, if whoever stores it says so: what the background logs about
+/// the record has it, too.
+pub const REQUEST_ID: &str = "request_id";
 
 /// How far the background has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +70,13 @@ pub(crate) async fn run(engine: engine::Weak, wake: Arc<tokio::sync::Notify>) {
 /// How long to wait after so many failures: twice as long each time, up to a minute.
 fn delay(failures: u32) -> Duration {
     FIRST_RETRY.saturating_mul(2_u32.saturating_pow(failures.min(16))).min(LAST_RETRY)
+}
+
+/// The ids of the requests that records came with, each once, as far as it is known.
+fn requests(pending: &[Pending]) -> String {
+    let id = |one: &Pending| one.record.metadata.get(REQUEST_ID)?.as_str().map(str::to_owned);
+    let ids: BTreeSet<String> = pending.iter().filter_map(id).collect();
+    ids.into_iter().collect::<Vec<_>>().join(",")
 }
 
 /// Whether a job makes vectors.
@@ -222,7 +234,13 @@ impl MemoryEngine {
         Failure { attempts: failure.attempts.min(SUSPECT), ..failure }
     }
 
+    /// Does a job for a batch, and has every line about it in the log say which requests it goes back to.
     async fn try_work(&self, job: Job, pending: &[Pending]) -> Result<()> {
+        let span = tracing::info_span!("job", %job, id = requests(pending));
+        self.do_work(job, pending).instrument(span).await
+    }
+
+    async fn do_work(&self, job: Job, pending: &[Pending]) -> Result<()> {
         let digest = self.digest();
         let mut done: Vec<_> = pending.iter().map(Pending::done).collect();
         // What was queued with everything else and is nothing that was said is done with.
@@ -292,5 +310,26 @@ impl MemoryEngine {
 
     fn later(&self, failures: u32, error: &Error) -> Timestamp {
         self.clock().now().after(error.retry_after().unwrap_or_default().max(delay(failures)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use memory_core::{Clock, Kind, ManualClock, Scope, Ticket};
+
+    use super::*;
+
+    #[test]
+    fn the_log_names_each_request_that_a_batch_goes_back_to_once() {
+        let clock = ManualClock::new(Timestamp::from_micros(1));
+        let pending = |request: Option<&str>| {
+            let mut record = Record::new(Scope::user("lin").unwrap(), Kind::TURN, "hi", &clock);
+            record.metadata.extend(request.map(|id| (REQUEST_ID.to_owned(), id.into())));
+            Pending { ticket: Ticket(1), record, job: Job::Facts, attempts: 0, queued_at: clock.now() }
+        };
+        assert_eq!(requests(&[Some("r-2"), None, Some("r-1"), Some("r-2")].map(pending)), "r-1,r-2");
+        assert_eq!(requests(&[pending(None)]), "");
     }
 }

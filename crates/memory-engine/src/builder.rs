@@ -71,6 +71,7 @@ pub struct Builder {
     mismatch: Mismatch,
     background: bool,
     embedding_cache: usize,
+    page_cache: Option<usize>,
     digest: Digest,
 }
 
@@ -125,6 +126,7 @@ impl Default for Builder {
             mismatch: Mismatch::default(),
             background: true,
             embedding_cache: 16 << 20,
+            page_cache: None,
             digest: Digest::default(),
         }
     }
@@ -260,6 +262,13 @@ impl Builder {
         self
     }
 
+    /// How many bytes of a SQLite file are kept in memory beside the system: 80 MB, unless told otherwise. Less makes large
+    /// memories slower, and nothing else.
+    pub fn page_cache(mut self, max_bytes: usize) -> Self {
+        self.page_cache = Some(max_bytes);
+        self
+    }
+
     /// What the background makes of turns beside indexing them.
     pub fn digest(mut self, digest: Digest) -> Self {
         self.digest = digest;
@@ -311,6 +320,7 @@ impl Builder {
                         Mismatch::Rebuild => OnMismatch::Rebuild,
                     });
                 options.replaced = replaced.as_ref().map(|old| old.space().clone());
+                options.cache_bytes = self.page_cache.unwrap_or(options.cache_bytes);
                 let store = Arc::new(SqliteStore::open(path, options).await?);
                 let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
                 (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)

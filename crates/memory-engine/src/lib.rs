@@ -29,7 +29,7 @@ pub mod story;
 mod turn;
 pub mod upkeep;
 
-pub use background::{Learned, Progress};
+pub use background::{Learned, Progress, REQUEST_ID};
 pub use branches::{Fork, Inherits};
 pub use builder::{Builder, Mismatch};
 pub use database::Database;

@@ -34,7 +34,7 @@ use memory_engine::{
     MemoryEngine, ScanQuery, Scope,
     http_models::{Endpoint, Relay, RelayOptions, RelayRequest},
 };
-use memory_engine_server::{Access, Gateway, GatewayOptions, Guard, Server, Upstream};
+use memory_engine_server::{Access, Config, Gateway, GatewayOptions, Guard, Server, Upstream};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, runtime::Runtime};
@@ -93,7 +93,8 @@ impl Process {
 }
 
 async fn gateway(file: &str, service: &str) {
-    let engine = MemoryEngine::builder().sqlite(file).build().await.unwrap();
+    let kept = Config::default().page_cache_bytes;
+    let engine = MemoryEngine::builder().sqlite(file).page_cache(kept).build().await.unwrap();
     let upstream = Upstream::new("fast", Endpoint::new(&format!("{service}/v1")).unwrap());
     let gateway = Gateway::new(engine.clone(), vec![upstream], GatewayOptions::default()).unwrap();
     let guard = Guard::open(Access::tenant("all", "load").unwrap());

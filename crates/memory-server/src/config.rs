@@ -20,6 +20,8 @@ pub use sources::{Loaded, Setting, Sources};
 pub struct Config {
     /// The database, as `memory --db` has it: a file, a Postgres address, or the word `postgres`.
     pub db: String,
+    /// How much of a SQLite file is kept in memory, in bytes; 10 MiB. The system keeps it, too: more pays with large files.
+    pub page_cache_bytes: usize,
     /// The embedder, as `memory --embedder` has it.
     pub embedder: String,
     /// The folder of local models.
@@ -85,8 +87,15 @@ pub struct KeyConfig {
 pub struct LimitsConfig {
     /// The largest request, in bytes; 32 MiB, which leaves room for pictures.
     pub max_body_bytes: usize,
+    /// How long the body of a request may take to come, in seconds; 0 for as long as it likes. Who takes longer gets 408.
+    pub body_seconds: u64,
+    /// The largest plain answer of an upstream; of a stream, the largest event that is held until it is whole, and how much
+    /// of its text is stored. In bytes; 64 MiB.
+    pub max_reply_bytes: usize,
     /// How many requests are served at a time; the next ones are sent away with 503.
     pub max_concurrent: usize,
+    /// How many of them may be one key's, so that others find a place; the next ones are sent away with 429. 0 for all.
+    pub max_concurrent_per_key: usize,
     /// How many requests a key may send in a minute; 0 for as many as it likes.
     pub requests_per_minute: u32,
     /// How long a stop waits for requests that are being served, in seconds.
@@ -190,6 +199,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             db: "memory.db".into(),
+            page_cache_bytes: 10 << 20,
             embedder: "auto".into(),
             models_dir: None,
             reranker: "auto".into(),
@@ -215,7 +225,15 @@ impl Default for Config {
 
 impl Default for LimitsConfig {
     fn default() -> Self {
-        Self { max_body_bytes: 32 << 20, max_concurrent: 1024, requests_per_minute: 0, shutdown_seconds: 25 }
+        Self {
+            max_body_bytes: 32 << 20,
+            body_seconds: 30,
+            max_reply_bytes: 64 << 20,
+            max_concurrent: 1024,
+            max_concurrent_per_key: 512,
+            requests_per_minute: 0,
+            shutdown_seconds: 25,
+        }
     }
 }
 

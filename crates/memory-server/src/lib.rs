@@ -15,6 +15,7 @@ mod mem0;
 mod metrics;
 mod openapi;
 mod server;
+mod zone;
 
 pub use access::{Access, Owner};
 pub use config::{
@@ -30,3 +31,4 @@ pub use mcp::{Mcp, McpOptions};
 pub use mem0::Mem0;
 pub use metrics::Metrics;
 pub use server::Server;
+pub use zone::zone;

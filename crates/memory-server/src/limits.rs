@@ -1,10 +1,15 @@
 //! How much of everything.
 
 use std::{
+    collections::BTreeMap,
+    io,
     num::NonZeroU32,
     pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -21,7 +26,11 @@ use governor::{
     clock::{Clock, DefaultClock},
 };
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use parking_lot::Mutex;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError},
+    time::{Sleep, sleep},
+};
 use tower_http::limit::RequestBodyLimitLayer;
 
 use crate::{Access, LimitsConfig, fault::Fault, guard::Wording};
@@ -30,16 +39,47 @@ use crate::{Access, LimitsConfig, fault::Fault, guard::Wording};
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     max_body_bytes: usize,
+    /// How long the body of a request may take to come; zero for as long as it likes.
+    body_patience: Duration,
     concurrent: Arc<Semaphore>,
+    of_key: Arc<OfKey>,
     /// By the name of the key.
     rate: Option<Arc<DefaultKeyedRateLimiter<String>>>,
 }
+
+/// How many requests of each key are served at a time, by the name of the key.
+#[derive(Debug)]
+struct OfKey {
+    /// Zero for as many as there are places.
+    most: usize,
+    places: Mutex<BTreeMap<String, Arc<Semaphore>>>,
+}
+
+impl OfKey {
+    /// A place, unless all are taken; none is needed where there is no limit.
+    fn admits(&self, key: &str) -> Result<Option<OwnedSemaphorePermit>, TryAcquireError> {
+        if self.most == 0 {
+            return Ok(None);
+        }
+        let places = {
+            let mut all = self.places.lock();
+            let new = || Arc::new(Semaphore::new(self.most.min(Semaphore::MAX_PERMITS)));
+            Arc::clone(all.entry(key.to_owned()).or_insert_with(new))
+        };
+        places.try_acquire_owned().map(Some)
+    }
+}
+
+/// The places that a request takes: the server's, and its key's.
+type Places = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 impl Limits {
     pub(crate) fn new(config: &LimitsConfig) -> Self {
         let a_minute = NonZeroU32::new(config.requests_per_minute);
         Self {
             max_body_bytes: config.max_body_bytes,
+            body_patience: Duration::from_secs(config.body_seconds),
+            of_key: Arc::new(OfKey { most: config.max_concurrent_per_key, places: Mutex::default() }),
             concurrent: Arc::new(Semaphore::new(config.max_concurrent.min(Semaphore::MAX_PERMITS))),
             rate: a_minute.map(|a_minute| Arc::new(RateLimiter::keyed(Quota::per_minute(a_minute)))),
         }
@@ -54,7 +94,7 @@ impl Limits {
             .layer(from_fn_with_state((self.clone(), wording), admit))
     }
 
-    fn admits(&self, request: &Request) -> Result<OwnedSemaphorePermit, Fault> {
+    fn admits(&self, request: &Request) -> Result<Places, Fault> {
         let access = request.extensions().get::<Access>();
         let length =
             request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
@@ -70,26 +110,82 @@ impl Limits {
                 Fault::new(StatusCode::TOO_MANY_REQUESTS, "too many requests with this key").with_retry_after(wait)
             );
         }
-        let full = |_| {
-            let fault = Fault::new(StatusCode::SERVICE_UNAVAILABLE, "the server is doing all it can at a time");
-            fault.with_retry_after(Duration::from_secs(1))
-        };
-        Arc::clone(&self.concurrent).try_acquire_owned().map_err(full)
+        let full = |status: StatusCode, what: &str| Fault::new(status, what).with_retry_after(Duration::from_secs(1));
+        let too_many = |_| full(StatusCode::TOO_MANY_REQUESTS, "too many requests with this key at a time");
+        let own = access.map(|access| self.of_key.admits(access.name())).transpose().map_err(too_many)?.flatten();
+        let all = |_| full(StatusCode::SERVICE_UNAVAILABLE, "the server is doing all it can at a time");
+        Ok((Arc::clone(&self.concurrent).try_acquire_owned().map_err(all)?, own))
+    }
+
+    /// A request whose body has to be there in time, and whether it was late.
+    fn timed(&self, request: Request) -> (Request, Arc<AtomicBool>) {
+        let (patience, late) = (self.body_patience, Arc::new(AtomicBool::new(false)));
+        if patience.is_zero() {
+            return (request, late);
+        }
+        let timed = |body| Body::new(Timed { body, patience, deadline: None, late: Arc::clone(&late) });
+        (request.map(timed), late)
     }
 }
 
 async fn admit(State((limits, wording)): State<(Limits, Wording)>, request: Request, next: Next) -> Response {
-    match limits.admits(&request) {
-        Ok(permit) => next.run(request).await.map(|body| Body::new(Held { body, _permit: permit })),
-        Err(fault) if wording == Wording::OpenAi => fault.into_openai(),
-        Err(fault) => fault.into_response(),
+    let refused = |fault: Fault| match wording {
+        Wording::OpenAi => fault.into_openai(),
+        Wording::Mem0 => fault.into_response(),
+    };
+    let places = match limits.admits(&request) {
+        Ok(places) => places,
+        Err(fault) => return refused(fault),
+    };
+    let (request, late) = limits.timed(request);
+    let response = next.run(request).await;
+    if late.load(Ordering::Relaxed) {
+        // Whatever was made of half a body.
+        let message = format!("the body did not come within {} s", limits.body_patience.as_secs());
+        return refused(Fault::new(StatusCode::REQUEST_TIMEOUT, message));
+    }
+    response.map(|body| Body::new(Held { body, _places: places }))
+}
+
+/// The body of a request, which ends in an error when it is not there in time. The time begins when it is first waited for.
+struct Timed {
+    body: Body,
+    patience: Duration,
+    deadline: Option<Pin<Box<Sleep>>>,
+    late: Arc<AtomicBool>,
+}
+
+impl HttpBody for Timed {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+            return Poll::Ready(frame);
+        }
+        let patience = self.patience;
+        let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(deadline.as_mut().poll(context));
+        self.late.store(true, Ordering::Relaxed);
+        Poll::Ready(Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
 /// A body that counts as being served until its last byte is gone, or its reader is.
 struct Held {
     body: Body,
-    _permit: OwnedSemaphorePermit,
+    _places: Places,
 }
 
 impl HttpBody for Held {
@@ -116,12 +212,15 @@ impl HttpBody for Held {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-    use axum::{body::to_bytes, routing::get};
+    use axum::{
+        body::to_bytes,
+        routing::{get, post},
+    };
     use futures::stream;
     use tower::ServiceExt;
 
     use super::*;
-    use crate::Guard;
+    use crate::{ApiKey, Guard, KeyRing};
 
     fn app(config: LimitsConfig) -> Router {
         let endless = || async { Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>()) };
@@ -157,6 +256,52 @@ mod tests {
         assert_eq!((refused.status().as_u16(), refused.headers().contains_key("retry-after")), (503, true));
         drop(reading);
         assert_eq!(ask(&app, "GET", "/", "").await.status().as_u16(), 200);
+    }
+
+    #[tokio::test]
+    async fn one_key_cannot_take_all_places() {
+        let endless = || async { Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>()) };
+        let keys = [ApiKey::generate(), ApiKey::generate()];
+        let ring = keys.iter().enumerate().fold(KeyRing::default(), |ring, (i, key)| {
+            ring.with_key(key, Access::tenant(format!("key {i}"), "default").unwrap())
+        });
+        let config = LimitsConfig { max_concurrent: 3, max_concurrent_per_key: 2, ..LimitsConfig::default() };
+        let router = Limits::new(&config).apply(Router::new().route("/", get(endless)), Wording::Mem0);
+        let app = Guard::keys(ring).protect(router, Wording::Mem0);
+        let ask = |key: usize| {
+            let request = Request::builder().header("x-api-key", keys[key].reveal()).body(Body::empty()).unwrap();
+            app.clone().oneshot(request)
+        };
+        let (first, second) = (ask(0).await.unwrap(), ask(0).await.unwrap());
+        let third = ask(0).await.unwrap();
+        assert_eq!((third.status().as_u16(), third.headers().contains_key("retry-after")), (429, true));
+        let other = ask(1).await.unwrap();
+        assert_eq!((first.status().as_u16(), second.status().as_u16(), other.status().as_u16()), (200, 200, 200));
+        assert_eq!(ask(1).await.unwrap().status().as_u16(), 503, "there are no more places for anybody");
+        drop(first);
+        assert_eq!(ask(0).await.unwrap().status().as_u16(), 200);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_is_told_in_the_words_of_the_route() {
+        for (wording, words) in [(Wording::Mem0, "/detail"), (Wording::OpenAi, "/error/message")] {
+            let mut limits = Limits::new(&LimitsConfig { max_concurrent: 1, ..LimitsConfig::default() });
+            limits.body_patience = Duration::from_secs(1);
+            let app = limits.apply(Router::new().route("/", post(|text: String| async move { text })), wording);
+            let ask = |body: Body| app.clone().oneshot(Request::builder().method("POST").body(body).unwrap());
+            // Something comes again and again, and no end of it.
+            let drip = stream::unfold((), |()| async {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Some((Ok::<_, std::io::Error>(Bytes::from_static(b"x")), ()))
+            });
+            let late = ask(Body::from_stream(drip)).await.unwrap();
+            assert_eq!(late.status().as_u16(), 408);
+            let told = to_bytes(late.into_body(), 1000).await.unwrap();
+            let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
+            assert!(told.pointer(words).unwrap().as_str().unwrap().contains("within 1 s"), "{told}");
+            let taken = ask(Body::from("x")).await.unwrap();
+            assert_eq!(taken.status().as_u16(), 200, "its place is free again");
+        }
     }
 
     #[tokio::test]

@@ -17,3 +17,6 @@ mod learning;
 mod open_source;
 #[path = "mem0/platform.rs"]
 mod platform;
+#[allow(dead_code, reason = "each test takes what it needs of it")]
+#[path = "support/store.rs"]
+mod store;

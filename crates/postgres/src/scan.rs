@@ -1,7 +1,7 @@
 //! Reading records in their order.
 
 use memory_core::{Cursor, Order, Page, Record, ScanQuery, Scope};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Row};
 
 use crate::{
     failure::Failure,
@@ -13,8 +13,9 @@ use crate::{
 
 /// A page of the records within `scope`.
 pub(crate) async fn scan(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) -> Result<Page, Failure> {
+    let total = if query.counted { Some(count(connection, scope, query).await?) } else { None };
     if query.limit == 0 {
-        return Ok(Page::default());
+        return Ok(Page { total, ..Page::default() });
     }
     let mut statement = Statement::default();
     write(scope, query, &mut statement);
@@ -24,13 +25,32 @@ pub(crate) async fn scan(connection: &mut PgConnection, scope: &Scope, query: &S
     let more = records.len() > query.limit;
     records.truncate(query.limit);
     let next = records.last().filter(|_| more).map(Cursor::at);
-    Ok(Page { records, next })
+    Ok(Page { records, next, total })
+}
+
+/// How many rows there are, whatever the page.
+async fn count(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) -> Result<u64, Failure> {
+    // Filters look at the address, too.
+    let mut statement = Statement::new(
+        "SELECT count(*) FROM records r JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE ",
+    );
+    matching(scope, query, &mut statement);
+    let count: i64 = statement.row(connection).await?.try_get(0)?;
+    Ok(count.unsigned_abs())
+}
+
+/// Writes which records are within `scope` and let through by the filter.
+fn matching(scope: &Scope, query: &ScanQuery, statement: &mut Statement) {
+    Reach::of(scope).holds("r", statement);
+    if let Some(filter) = &query.filter {
+        filter_sql::write(filter, statement.push(" AND "));
+    }
 }
 
 /// Writes the statement that reads a page.
 pub(crate) fn write(scope: &Scope, query: &ScanQuery, statement: &mut Statement) {
     let reach = Reach::of(scope);
-    reach.holds("r", statement.push(concat!(selected!("records r"), "WHERE ")));
+    matching(scope, query, statement.push(concat!(selected!("records r"), "WHERE ")));
     if let Some(after) = query.after {
         statement.push(match query.order {
             Order::OldestFirst => " AND (r.occurred_at, r.place, r.id) > (",
@@ -38,9 +58,6 @@ pub(crate) fn write(scope: &Scope, query: &ScanQuery, statement: &mut Statement)
         });
         statement.bind(after.occurred_at.as_micros()).push(", ").bind(after.sequence);
         statement.push(", ").bind(uuid(after.id)).push(")");
-    }
-    if let Some(filter) = &query.filter {
-        filter_sql::write(filter, statement.push(" AND "));
     }
     // Only different users can have records of one position.
     statement.push(match (query.order, reach.is_tenant_wide()) {
@@ -52,4 +69,7 @@ pub(crate) fn write(scope: &Scope, query: &ScanQuery, statement: &mut Statement)
     // One more tells whether there is another page.
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1);
     statement.push(" LIMIT ").bind(limit);
+    if query.skip > 0 {
+        statement.push(" OFFSET ").bind(i64::try_from(query.skip).unwrap_or(i64::MAX));
+    }
 }

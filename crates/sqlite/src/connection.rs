@@ -62,6 +62,11 @@ pub(crate) fn open_writer(path: &Path, busy_timeout: Duration) -> Result<Connect
     })
 }
 
+/// Has a connection keep so many KiB of the file in memory.
+pub(crate) fn keep(connection: &Connection, kib: i64) -> Result<(), Failure> {
+    Ok(connection.pragma_update(None, "cache_size", -kib)?)
+}
+
 /// A connection that only reads.
 pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     open(path, busy_timeout, |connection| {

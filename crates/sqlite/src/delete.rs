@@ -1,6 +1,6 @@
 //! Deleting records, and what is left of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{ContentHash, Deleted, RecordId, Removed, Timestamp, Tombstone};
 use rusqlite::{Connection, params};
@@ -21,35 +21,31 @@ pub(crate) fn delete(
     ids: &[RecordId],
     deleted_at: Timestamp,
 ) -> Result<Deleted, Failure> {
-    // All are looked up first: one may have been made from another.
-    let mut found = Vec::with_capacity(ids.len());
+    let (mut named, mut seen, mut removed) = (Vec::new(), BTreeSet::new(), Removed::default());
+    let mut of: BTreeMap<i64, BTreeSet<RecordId>> = BTreeMap::new();
+    // First all that are named, and then what was made from any of them: one may have been made from another.
     for id in ids {
-        found.push((*id, records::all(connection, reach, *id)?));
-    }
-    let (mut ids, mut withdrawn) = (Vec::new(), BTreeSet::new());
-    let (mut seen, mut removed) = (BTreeSet::new(), Removed::default());
-    for (id, found) in found {
-        if !found.is_empty() && seen.insert(id) {
-            ids.push(id);
-        }
-        for stored in found {
+        for stored in records::all(connection, reach, *id)? {
             let content_hash = stored.record.content_hash();
-            withdrawn.extend(derivations::withdraw(
-                connection,
-                stored.place.namespace,
-                id,
-                &BTreeSet::new(),
-                deleted_at,
-                &mut removed,
-            )?);
-            let tombstone = Tombstone { id, scope: stored.record.scope, content_hash, deleted_at, withdrawn: false };
+            let tombstone =
+                Tombstone { id: *id, scope: stored.record.scope, content_hash, deleted_at, withdrawn: false };
             entomb(connection, &tombstone, &mut removed)?;
+            of.entry(stored.place.namespace).or_default().insert(*id);
+            if seen.insert(*id) {
+                named.push(*id);
+            }
         }
     }
-    let named = ids.len();
-    ids.extend(withdrawn.difference(&seen));
-    removed.withdrawn = (ids.len() - named) as u64;
+    let mut withdrawn = BTreeSet::new();
+    for (namespace, ids) in of {
+        let kept = BTreeSet::new();
+        withdrawn.extend(derivations::withdraw(connection, namespace, &ids, &kept, deleted_at, &mut removed)?);
+    }
+    withdrawn.retain(|id| !seen.contains(id));
+    removed.withdrawn = withdrawn.len() as u64;
     changes::forget_old(connection)?;
+    let mut ids = named;
+    ids.extend(withdrawn);
     Ok(Deleted { ids, removed })
 }
 
@@ -62,8 +58,8 @@ pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone], now: Times
         if old.is_some_and(|old| old.record.scope != tombstone.scope) {
             continue; // it speaks of another record
         }
-        let (id, removed) = (tombstone.id, &mut Removed::default());
-        derivations::withdraw(connection, place.namespace, id, &BTreeSet::new(), now, removed)?;
+        let (ids, removed) = (BTreeSet::from([tombstone.id]), &mut Removed::default());
+        derivations::withdraw(connection, place.namespace, &ids, &BTreeSet::new(), now, removed)?;
         new += u64::from(entomb(connection, tombstone, removed)?);
     }
     changes::forget_old(connection)?;

@@ -1,6 +1,6 @@
 //! Which record was made from which, and what goes when one of them does.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{Job, Record, RecordId, Removed, Scope, Timestamp, Tombstone};
 use rusqlite::{Connection, params};
@@ -71,30 +71,34 @@ pub(crate) fn derived(connection: &Connection, scope: &Scope, ids: &[RecordId]) 
     Ok(found)
 }
 
-/// Removes what was made from a record, but for `kept`, leaves tombstones, and gives the ids in order; queues what else it
-/// was made from for the job that makes such records. Counts what went.
+/// Removes what was made from records, but for `kept`, leaves tombstones, and gives the ids in order; queues what else it was
+/// made from for the job that makes such records. Counts what went.
 pub(crate) fn withdraw(
     connection: &Connection,
     namespace: i64,
-    id: RecordId,
+    ids: &BTreeSet<RecordId>,
     kept: &BTreeSet<RecordId>,
     deleted_at: Timestamp,
     removed: &mut Removed,
 ) -> Result<Vec<RecordId>, Failure> {
-    let mut made = made_from(connection, namespace, id)?;
-    made.retain(|made| !kept.contains(&made.record.id));
-    for Stored { record, .. } in &made {
-        let content_hash = record.content_hash();
-        let (id, scope) = (record.id, record.scope.clone());
-        delete::entomb(connection, &Tombstone { id, scope, content_hash, deleted_at, withdrawn: true }, removed)?;
+    let mut made = BTreeMap::new();
+    for id in ids {
+        let from = made_from(connection, namespace, *id)?.into_iter().map(|stored| (stored.record.id, stored.record));
+        made.extend(from.filter(|(id, _)| !kept.contains(id) && !ids.contains(id)));
     }
-    for Stored { record, .. } in &made {
+    for (id, record) in &made {
+        let (scope, content_hash) = (record.scope.clone(), record.content_hash());
+        let tombstone = Tombstone { id: *id, scope, content_hash, deleted_at, withdrawn: true };
+        delete::entomb(connection, &tombstone, removed)?;
+    }
+    // Once all of it is gone: what is queued is there and stays there.
+    for record in made.values() {
         let Some(job) = Job::making(&record.kind) else { continue };
-        for source in record.derived_from.iter().filter(|source| **source != id) {
+        for source in record.derived_from.iter().filter(|source| !ids.contains(source)) {
             if let Some(current) = records::current(connection, namespace, *source)?.filter(|source| source.indexed) {
                 backlog::enqueue(connection, current.row, job, deleted_at)?;
             }
         }
     }
-    Ok(made.into_iter().map(|made| made.record.id).collect())
+    Ok(made.into_keys().collect())
 }

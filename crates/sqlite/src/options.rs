@@ -18,6 +18,9 @@ pub struct SqliteOptions {
     pub busy_timeout: Duration,
     /// How many searches and reads run at the same time; 3 unless set, and 1 at the least.
     pub readers: usize,
+    /// How many bytes of the file all connections together keep in memory beside the system; 80 MB unless set. The writer has
+    /// two parts of it, each reader one. Less costs nothing but time: what is not kept is read again.
+    pub cache_bytes: usize,
     /// How many calls may wait in each queue before the next caller has to; 256 unless set, and 1 at the least.
     pub queue_length: usize,
     /// What to do about a file that was made with another space or analyzer; [`Mismatch::Refuse`] unless set.
@@ -53,6 +56,7 @@ impl SqliteOptions {
             clock: Arc::new(SystemClock),
             busy_timeout: Duration::from_secs(5),
             readers: 3,
+            cache_bytes: 80_000 << 10,
             queue_length: 256,
             mismatch: Mismatch::Refuse,
             replaced: None,
@@ -80,6 +84,18 @@ impl SqliteOptions {
         self
     }
 
+    /// Keeps at most so many bytes of the file in memory.
+    #[must_use]
+    pub fn with_cache_bytes(mut self, cache_bytes: usize) -> Self {
+        self.cache_bytes = cache_bytes;
+        self
+    }
+
+    /// A part of the cache, in KiB: a reader's.
+    pub(crate) fn cache_part(&self) -> i64 {
+        i64::try_from((self.cache_bytes >> 10) / (self.readers.max(1) + 2)).unwrap_or(i64::MAX / 4)
+    }
+
     /// Lets that many calls wait in each queue.
     #[must_use]
     pub fn with_queue_length(mut self, queue_length: usize) -> Self {
@@ -99,5 +115,21 @@ impl SqliteOptions {
     pub fn with_mismatch(mut self, mismatch: Mismatch) -> Self {
         self.mismatch = mismatch;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::EmbeddingSpace;
+
+    use super::*;
+
+    #[test]
+    fn the_cache_is_parted_among_all_connections() {
+        let usual = SqliteOptions::new(EmbeddingSpace::cosine("any", 8), "any");
+        assert_eq!(usual.cache_part(), 16_000);
+        let small = usual.with_cache_bytes(10 << 20).with_readers(8);
+        assert_eq!(small.cache_part() * (8 + 2), 10 << 10);
+        assert_eq!(small.with_cache_bytes(0).cache_part(), 0);
     }
 }

@@ -46,7 +46,8 @@ pub(crate) fn put(
     }
     for (i, namespace) in changed {
         let (id, removed) = (written[i].id, &mut Removed::default());
-        written[i].withdrawn = derivations::withdraw(connection, namespace, id, &batch, now, removed)?;
+        written[i].withdrawn =
+            derivations::withdraw(connection, namespace, &BTreeSet::from([id]), &batch, now, removed)?;
     }
     changes::forget_old(connection)?;
     Ok((written, replaced))

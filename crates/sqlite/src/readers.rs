@@ -5,7 +5,6 @@ use std::{
     path::Path,
     sync::Arc,
     thread::JoinHandle,
-    time::Duration,
 };
 
 use memory_core::{Error, ErrorKind, Result};
@@ -13,7 +12,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-use crate::connection;
+use crate::{connection, options::SqliteOptions};
 
 /// What a thread does with its connection; it sends its answer itself.
 pub(crate) type Reading = Box<dyn FnOnce(&mut Connection) + Send>;
@@ -22,19 +21,23 @@ pub(crate) type Reading = Box<dyn FnOnce(&mut Connection) + Send>;
 /// went, ends when the queue is closed and empty, and lets go of `running` then.
 pub(crate) fn start(
     path: &Path,
-    busy_timeout: Duration,
-    count: usize,
+    options: &SqliteOptions,
     queue: mpsc::Receiver<Reading>,
     running: mpsc::Sender<()>,
     ready: mpsc::Sender<Result<()>>,
 ) -> Result<Vec<JoinHandle<()>>> {
     let queue = Arc::new(Mutex::new(queue));
-    (0..count)
+    let (busy_timeout, part) = (options.busy_timeout, options.cache_part());
+    (0..options.readers.max(1))
         .map(|number| {
             let (path, queue, ready) = (path.to_owned(), Arc::clone(&queue), ready.clone());
             let running = running.clone();
             spawn(format!("memory-read-{number}"), move || {
-                match connection::open_reader(&path, busy_timeout) {
+                let opened = connection::open_reader(&path, busy_timeout).and_then(|connection| {
+                    connection::keep(&connection, part).map_err(|failure| failure.into_error("open"))?;
+                    Ok(connection)
+                });
+                match opened {
                     Ok(connection) => {
                         tell(ready, Ok(()));
                         work(connection, &queue);

@@ -105,7 +105,7 @@ impl SqliteStore {
         first_failure(&mut readiness).await?;
         let count = options.readers.max(1);
         let (ready, mut readiness) = mpsc::channel(count);
-        threads.handles.extend(readers::start(&path, options.busy_timeout, count, reads, reading, ready)?);
+        threads.handles.extend(readers::start(&path, &options, reads, reading, ready)?);
         first_failure(&mut readiness).await?;
         let file = File {
             path,
@@ -259,6 +259,7 @@ impl fmt::Debug for SqliteStore {
 fn open_writer(path: &Path, options: &SqliteOptions, origin: &Origin) -> Result<Connection> {
     connection::check_path(path)?;
     let mut connection = connection::open_writer(path, options.busy_timeout)?;
+    connection::keep(&connection, options.cache_part() * 2).map_err(|failure| failure.into_error("open"))?;
     // As a rule there is nothing to write, and whoever only wants to read need not wait for another writer.
     // One state of the file is looked at: another process may be making it at this moment.
     let settled = |connection: &mut Connection| {

@@ -1,7 +1,8 @@
 //! What was made from what, and what goes with its source.
 
 use memory_core::{
-    Barred, Basis, ErrorKind, Job, Kind, Outcome, PutMode, Record, RecordId, Scope, State, Tombstone, Trust, Write,
+    Barred, Basis, Deleted, ErrorKind, Job, Kind, Outcome, PutMode, Record, RecordId, Removed, Scope, State, Tombstone,
+    Trust, Write,
 };
 use serde_json::json;
 
@@ -76,6 +77,26 @@ pub async fn what_was_made_from_a_deleted_record_goes_with_it(world: &World) {
     let last = tombstones(world, &lin()).await.into_iter().find(|t| t.id == id(4)).unwrap();
     assert!(!last.withdrawn, "it was asked for");
     assert_eq!(world.records.derived(&lin(), &[1, 2, 3].map(id)).await.unwrap(), []);
+}
+
+pub async fn a_deletion_of_several_counts_what_was_there_whatever_was_made_from_what(world: &World) {
+    let a = session("a");
+    world.put(&[&numbered(&a, 1), &numbered(&a, 2), &numbered(&a, 3)]).await;
+    world.put(&[&made(&a, 4, Kind::SUMMARY, &[1, 2]), &made(&a, 5, Kind::FACT, &[1, 2, 3])]).await;
+    world.put(&[&made(&lin(), 6, Kind::PROFILE, &[4]), &made(&a, 7, Kind::FACT, &[5, 3])]).await;
+    let queued = async || world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>();
+    let before = queued().await;
+    let Deleted { ids, removed } = world.records.delete(&lin(), &[2, 4, 1, 2].map(id)).await.unwrap();
+    assert_eq!(ids, [2, 4, 1, 5, 6, 7].map(id), "as they were asked for, then what was made from them");
+    let mut expected = Removed::default();
+    expected.records =
+        [("fact", 2), ("profile", 1), ("summary", 1), ("turn", 2)].map(|(k, n)| (k.to_owned(), n)).into();
+    (expected.withdrawn, expected.tombstones) = (3, 6);
+    // What is left waits once more for its facts; nothing that goes, too, was queued in between and counted for it.
+    assert_eq!(waiting(world, Job::Facts).await, [id(3)]);
+    assert_eq!(waiting(world, Job::Summary).await, []);
+    expected.queued = before - (queued().await - 1);
+    assert_eq!(removed, expected);
 }
 
 pub async fn what_was_made_from_a_buried_record_goes_with_it(world: &World) {

@@ -4,7 +4,7 @@ use memory_core::{Cursor, ErrorKind, Field, Filter, Order, Record, RecordId, Sca
 
 use crate::{
     World,
-    given::{MANY, fails_with, id, lin, numbered, session},
+    given::{MANY, fails_with, id, lin, mo, numbered, session},
 };
 
 /// Ten records at three times, some of one sequence number, in an order that no column has by itself.
@@ -84,6 +84,32 @@ pub async fn a_last_page_that_is_just_full_is_known_to_be_the_last(world: &World
     assert_eq!((ids(&last.records), last.next), (vec![id(3), id(4)], None));
     let beyond = ScanQuery::oldest(2).with_after(Some(Cursor::at(&records[3])));
     assert_eq!(world.records.scan(&lin(), &beyond).await.unwrap(), Default::default());
+}
+
+pub async fn a_page_may_begin_behind_others_and_tell_how_many_there_are(world: &World) {
+    let mut records: Vec<_> = (1..=9).map(|n| numbered(&[session("a"), lin()][usize::from(n) % 2], n)).collect();
+    records[4].scene = Some("plot".into());
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    let filter = Filter::ne(Field::Scene, "plot");
+    let all = ids(records.iter().filter(|r| filter.matches(r)));
+    let scan = async |query: ScanQuery| world.records.scan(&lin(), &query.with_filter(filter.clone())).await.unwrap();
+    for skip in 0..=10 {
+        let page = scan(ScanQuery::oldest(3).with_skip(skip).counted()).await;
+        let here: Vec<_> = all.iter().copied().skip(skip).take(3).collect();
+        assert_eq!((ids(&page.records), page.total), (here, Some(8)), "behind {skip}");
+        assert_eq!(page.next.is_some(), skip + 3 < 8);
+        let back = scan(ScanQuery::newest(3).with_skip(skip)).await;
+        let here: Vec<_> = all.iter().copied().rev().skip(skip).take(3).collect();
+        assert_eq!((ids(&back.records), back.total), (here, None), "nobody has asked");
+    }
+    let second = scan(ScanQuery::oldest(2).with_after(Some(Cursor::at(&records[1]))).with_skip(1).counted()).await;
+    assert_eq!((ids(&second.records), second.total), (vec![id(4), id(6)], Some(8)));
+    let none = scan(ScanQuery::oldest(0).counted()).await;
+    assert_eq!((none.records.len(), none.next, none.total), (0, None, Some(8)));
+    let narrow = world.records.scan(&session("a"), &ScanQuery::newest(1).counted()).await.unwrap();
+    assert_eq!((ids(&narrow.records), narrow.total), (vec![id(8)], Some(4)));
+    let nobody = world.records.scan(&mo(), &ScanQuery::newest(1).counted()).await.unwrap();
+    assert_eq!((nobody.records.len(), nobody.total), (0, Some(0)));
 }
 
 pub async fn a_filter_narrows_the_walk_without_shortening_its_pages(world: &World) {

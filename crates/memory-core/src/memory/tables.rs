@@ -227,24 +227,23 @@ impl Tables {
         }
     }
 
-    /// Removes a record with what was made from it, leaves tombstones, and gives the ids of what was made from it.
-    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, removed: &mut Removed) -> Vec<RecordId> {
-        let content_hash = record.content_hash();
-        let gone = self.withdraw(&key(record), &BTreeSet::new(), deleted_at, removed);
-        let (id, scope) = (record.id, record.scope.clone());
+    /// Removes a record and leaves a tombstone.
+    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, removed: &mut Removed) {
+        let (id, scope, content_hash) = (record.id, record.scope.clone(), record.content_hash());
         self.entomb(&Tombstone { id, scope, content_hash, deleted_at, withdrawn: false }, removed);
-        gone
     }
 
-    /// Removes what was made from a record, but for `kept`, and queues what else it was made from to be looked at again.
+    /// Removes what was made from records, but for `kept`, and queues what else it was made from to be looked at again.
     pub(super) fn withdraw(
         &mut self,
-        key: &Key,
+        namespace: &Scope,
+        ids: &BTreeSet<RecordId>,
         kept: &BTreeSet<RecordId>,
         now: Timestamp,
         removed: &mut Removed,
     ) -> Vec<RecordId> {
-        let made = self.derived(key).into_iter().filter(|(_, id)| !kept.contains(id));
+        let made: BTreeSet<Key> = ids.iter().flat_map(|id| self.derived(&(namespace.clone(), *id))).collect();
+        let made = made.into_iter().filter(|(_, id)| !kept.contains(id) && !ids.contains(id));
         let made: Vec<Record> = made.filter_map(|key| self.records.get(&key)).cloned().collect();
         for record in &made {
             let content_hash = record.content_hash();
@@ -253,7 +252,8 @@ impl Tables {
         }
         for record in &made {
             let Some(job) = Job::making(&record.kind) else { continue };
-            for source in record.derived_from.iter().map(|id| (key.0.clone(), *id)).filter(|source| source != key) {
+            for source in record.derived_from.iter().filter(|source| !ids.contains(source)) {
+                let source = (namespace.clone(), *source);
                 if self.records.get(&source).is_some_and(Record::is_indexed) {
                     self.enqueue(job, &source, now);
                 }
@@ -269,7 +269,7 @@ impl Tables {
             return false;
         }
         let mut removed = Removed::default();
-        self.withdraw(&key, &BTreeSet::new(), now, &mut removed);
+        self.withdraw(&key.0, &[key.1].into(), &BTreeSet::new(), now, &mut removed);
         self.entomb(tombstone, &mut removed)
     }
 

@@ -5,12 +5,14 @@ use std::{collections::BTreeMap, sync::Arc};
 use axum::{
     Extension,
     extract::{Path, Request, State},
-    http::{HeaderMap, Method, StatusCode, Uri, header::AUTHORIZATION},
+    http::{Extensions, HeaderMap, Method, StatusCode, Uri, header::AUTHORIZATION},
     response::Response,
 };
 use bytes::Bytes;
 use memory_engine::http_models::RelayRequest;
 use tokio::sync::oneshot;
+use tower_http::request_id::RequestId;
+use tracing::Instrument;
 
 use super::{
     Inner, body::ChatBody, course::Course, prompt::Prompt, thread::Thread, turn::Turn, upstream::Route, who::Who,
@@ -37,7 +39,7 @@ pub(super) async fn chat(
     match gateway.course(access, &path, request).await {
         Ok(course) => {
             let (client, answered) = oneshot::channel();
-            gateway.tasks.spawn(course.run(client));
+            gateway.tasks.spawn(course.run(client).in_current_span());
             let stopped = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "the gateway stopped").into_openai();
             answered.await.unwrap_or_else(stopped)
         }
@@ -75,7 +77,9 @@ impl Inner {
             injected: prompt.ids.clone(),
             partial: None,
             asked_at,
+            answered_at: None,
             clock: Arc::clone(&self.options.clock),
+            request: request_id(&parts.extensions),
         });
         let session = who.session().filter(|_| mode != Mode::Off);
         let (keeper, options) = (self.keeper.clone(), Arc::clone(&self.options));
@@ -115,6 +119,11 @@ impl Mode {
             Some(_) => Err(Fault::bad_request("X-Memory is `on`, `read` (nothing is stored) or `off`")),
         }
     }
+}
+
+/// What the log calls a request, where something before us has named it.
+fn request_id(extensions: &Extensions) -> Option<String> {
+    extensions.get::<RequestId>().and_then(|id| id.header_value().to_str().ok()).map(str::to_owned)
 }
 
 /// Who asks.

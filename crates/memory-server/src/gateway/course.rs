@@ -20,7 +20,14 @@ use tokio::{
 };
 
 use super::{
-    GatewayOptions, frames::Frames, heard::Heard, keeper::Keeper, prompt::Prompt, thread, turn::Turn, upstream::Service,
+    GatewayOptions,
+    frames::{Frames, Passed},
+    heard::Heard,
+    keeper::Keeper,
+    prompt::Prompt,
+    thread,
+    turn::Turn,
+    upstream::Service,
 };
 use crate::fault::Fault;
 
@@ -58,7 +65,7 @@ impl Course {
         let patience = if self.streamed { self.options.stream_patience } else { self.options.plain_patience };
         let asked = tokio::select! {
             asked = self.service.relay.send(&self.request, patience) => asked,
-            () = client.closed() => return self.client_is_gone(&Heard::default()).await,
+            () = client.closed() => return self.client_is_gone(&self.nothing_heard()).await,
         };
         let mut reply = match asked {
             Ok(reply) => reply,
@@ -79,17 +86,17 @@ impl Course {
             response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
             match client.send(response) {
                 Ok(()) => self.pass_on(reply, passing).await,
-                Err(_) => self.client_is_gone(&Heard::default()).await,
+                Err(_) => self.client_is_gone(&self.nothing_heard()).await,
             }
             return;
         }
         let body = tokio::select! {
             body = reply.rest(self.options.max_reply_bytes) => body,
-            () = client.closed() => return self.client_is_gone(&Heard::default()).await,
+            () = client.closed() => return self.client_is_gone(&self.nothing_heard()).await,
         };
         let response = match body {
             Ok(body) => {
-                let mut heard = Heard::default();
+                let mut heard = self.nothing_heard();
                 if status.is_success() {
                     heard.completion(&body);
                 }
@@ -103,8 +110,9 @@ impl Course {
 
     /// Passes a stream on, event by event, and remembers it before its end is told.
     async fn pass_on(&mut self, mut reply: RelayReply, client: mpsc::Sender<Bytes>) {
-        let (mut heard, mut frames) = (Heard::default(), Frames::default());
-        let mut events = SseEvents::new(self.options.max_reply_bytes);
+        let (mut heard, mut frames) = (self.nothing_heard(), Frames::new(self.options.max_reply_bytes));
+        // What the frames pass as whole is not held here.
+        let mut events = SseEvents::new(usize::MAX);
         let mut kept = false;
         loop {
             let came = {
@@ -114,7 +122,9 @@ impl Course {
                         came = &mut next => break came,
                         () = client.closed() => break Ok(None),
                         () = sleep(self.options.keep_alive) => {
-                            let _ = client.send(KEEP_ALIVE).await;
+                            if !frames.is_open() {
+                                let _ = client.send(KEEP_ALIVE).await;
+                            }
                         }
                     }
                 }
@@ -125,13 +135,14 @@ impl Course {
                 }
                 return;
             }
-            let (bytes, over) = match came {
+            let was_open = frames.is_open();
+            let (Passed { bytes, whole }, over) = match came {
                 Ok(Some(bytes)) => (frames.feed(&bytes), None),
                 Ok(None) => (ended(frames.rest()), Some(None)),
-                Err(e) => (Bytes::new(), Some(Some(e))),
+                Err(e) => (Passed::default(), Some(Some(e))),
             };
             // What cannot be read is passed on all the same.
-            if events.feed(&bytes).is_ok() {
+            if events.feed(&whole).is_ok() {
                 loop {
                     match events.next() {
                         Ok(Some(data)) => heard.event(&data),
@@ -140,12 +151,14 @@ impl Course {
                         Err(_) => {}
                     }
                 }
-            } else {
-                events = SseEvents::new(self.options.max_reply_bytes);
+            }
+            if frames.has_missed() {
+                heard.miss();
             }
             if !kept && heard.is_whole() {
                 kept = true;
-                if !self.remember(&heard, Ending::Whole).await {
+                // Within an event there is no room for a comment.
+                if !self.remember(&heard, Ending::Whole).await && !was_open {
                     let _ = client.send(NOT_STORED).await;
                 }
             }
@@ -153,14 +166,26 @@ impl Course {
                 let _ = client.send(bytes).await;
             }
             if let Some(error) = over {
-                return self.end(error, &heard, kept, &client).await;
+                return self.end(error, &heard, &frames, kept, &client).await;
             }
         }
     }
 
     /// The service has ended the stream, or it broke. An ending that the service has not told is never made up.
-    async fn end(&mut self, error: Option<Error>, heard: &Heard, kept: bool, client: &mpsc::Sender<Bytes>) {
+    async fn end(
+        &mut self,
+        error: Option<Error>,
+        heard: &Heard,
+        frames: &Frames,
+        kept: bool,
+        client: &mpsc::Sender<Bytes>,
+    ) {
         if heard.is_whole() {
+            return;
+        }
+        // What nobody heard may have told the end.
+        if error.is_none() && frames.has_missed() && !heard.has_failed() {
+            self.remember(heard, Ending::Whole).await;
             return;
         }
         if heard.has_failed() {
@@ -177,7 +202,13 @@ impl Course {
         let what = if late { "stopped for too long" } else { "broke off before its end" };
         let message = format!("the reply of the upstream '{}' {what}", self.service.name);
         let error = json!({ "message": message, "type": "server_error", "param": null, "code": "stream_broken" });
-        let _ = client.send(Bytes::from(format!("data: {}\n\n", json!({ "error": error })))).await;
+        // Half of an event that has gone on is ended first.
+        let before = if frames.is_open() { "\n\n" } else { "" };
+        let _ = client.send(Bytes::from(format!("{before}data: {}\n\n", json!({ "error": error })))).await;
+    }
+
+    fn nothing_heard(&self) -> Heard {
+        Heard::new(self.options.max_reply_bytes)
     }
 
     async fn client_is_gone(&mut self, heard: &Heard) {
@@ -200,8 +231,9 @@ impl Course {
         if unanswered || (turn.said.user.is_empty() && turn.said.assistant.is_empty()) {
             return true;
         }
+        turn.answered_at = Some(turn.clock.now());
         turn.partial = match ending {
-            Ending::Whole => None,
+            Ending::Whole => heard.is_cut().then_some("too_long"),
             Ending::ClientGone => Some("client_gone"),
             Ending::BrokenOff => Some("broken_off"),
             Ending::Failed => Some("failed"),
@@ -221,12 +253,16 @@ impl Course {
 }
 
 /// The rest of a stream that ends without a blank line: an event all the same, when it is a whole one.
-fn ended(rest: Bytes) -> Bytes {
+fn ended(rest: Bytes) -> Passed {
     let text = String::from_utf8_lossy(&rest);
     let data = text.trim_end().lines().last().and_then(|line| line.strip_prefix("data:")).map(str::trim);
     let is_whole =
         data.is_some_and(|data| data == "[DONE]" || serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok());
-    if is_whole { Bytes::from([rest.as_ref(), b"\n\n"].concat()) } else { Bytes::new() }
+    if !is_whole {
+        return Passed::default();
+    }
+    let bytes = Bytes::from([rest.as_ref(), b"\n\n"].concat());
+    Passed { whole: bytes.clone(), bytes }
 }
 
 pub(super) fn answer(status: StatusCode, headers: HeaderMap, body: Body) -> Response {

@@ -3,53 +3,95 @@
 use bytes::{Bytes, BytesMut};
 
 /// Passes on bytes up to the last blank line: whole events, as they came. The rest of an event is of no use to anybody, and
-/// while none is open, an event or a comment of ours can be put in between.
+/// while none is open, an event or a comment of ours can be put in between. An event that is too long to be held goes on
+/// as it comes, and nobody hears it.
 #[derive(Debug)]
 pub(super) struct Frames {
     held: BytesMut,
+    /// How much of an event is held.
+    most: usize,
     scanned: usize,
     /// Where the last blank line ends.
     cut: usize,
     line_is_empty: bool,
     after_return: bool,
+    /// Whether that return has ended an empty line.
+    after_blank: bool,
+    open: bool,
+    missed: bool,
 }
 
-impl Default for Frames {
-    fn default() -> Self {
-        Self { held: BytesMut::new(), scanned: 0, cut: 0, line_is_empty: true, after_return: false }
-    }
+/// What can go on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Passed {
+    pub(super) bytes: Bytes,
+    /// The whole events among them, but for the end of one whose beginning has gone on before.
+    pub(super) whole: Bytes,
 }
 
 impl Frames {
+    /// Holds an event of at most so many bytes.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            held: BytesMut::new(),
+            most,
+            scanned: 0,
+            cut: 0,
+            line_is_empty: true,
+            after_return: false,
+            after_blank: false,
+            open: false,
+            missed: false,
+        }
+    }
+
     /// Takes what came, and gives what can go on; perhaps nothing.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Bytes {
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Passed {
         self.held.extend_from_slice(bytes);
+        let mut first_cut = None;
         for (i, &byte) in self.held.iter().enumerate().skip(self.scanned) {
             match byte {
                 // The second half of a line's end belongs to the first.
                 b'\n' if self.after_return => {
                     self.after_return = false;
-                    if self.cut == i {
+                    if self.after_blank {
                         self.cut = i + 1;
                     }
                 }
                 b'\n' | b'\r' => {
                     if self.line_is_empty {
                         self.cut = i + 1;
+                        first_cut.get_or_insert(self.cut);
                     }
+                    self.after_blank = self.line_is_empty;
                     (self.line_is_empty, self.after_return) = (true, byte == b'\r');
                 }
                 _ => (self.line_is_empty, self.after_return) = (false, false),
             }
         }
-        let whole = self.held.split_to(std::mem::take(&mut self.cut));
+        let cut = std::mem::take(&mut self.cut);
+        let heard_from = if self.open { first_cut.unwrap_or(cut) } else { 0 };
+        self.open = (self.open && first_cut.is_none()) || self.held.len() - cut > self.most;
+        self.missed |= self.open;
+        let end = if self.open { self.held.len() } else { cut };
+        let bytes = self.held.split_to(end).freeze();
         self.scanned = self.held.len();
-        whole.freeze()
+        Passed { whole: bytes.slice(heard_from.min(cut)..cut), bytes }
     }
 
     /// What is left at the end, without a blank line behind it.
     pub(super) fn rest(&mut self) -> Bytes {
         self.held.split().freeze()
+    }
+
+    /// Whether what has gone on ends within an event.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether there was an event that nobody could hear.
+    pub(super) fn has_missed(&self) -> bool {
+        self.missed
     }
 }
 
@@ -62,9 +104,10 @@ mod tests {
     use super::*;
 
     fn fed(pieces: &[&[u8]]) -> (Vec<Bytes>, Bytes) {
-        let mut frames = Frames::default();
-        let passed = pieces.iter().map(|piece| frames.feed(piece)).collect();
-        (passed, frames.rest())
+        let mut frames = Frames::new(100);
+        let passed =
+            pieces.iter().map(|piece| frames.feed(piece)).inspect(|passed| assert_eq!(passed.bytes, passed.whole));
+        (passed.map(|passed| passed.bytes).collect(), frames.rest())
     }
 
     #[test]
@@ -72,6 +115,24 @@ mod tests {
         let (passed, rest) = fed(&[b"data: 1\n", b"\ndata: 2\r\n\r", b"\nda", b"ta: 3\r\rdata: 4"]);
         assert_eq!(passed, [&b""[..], b"data: 1\n\ndata: 2\r\n\r", b"\n", b"data: 3\r\r"]);
         assert_eq!(rest, "data: 4");
+    }
+
+    #[test]
+    fn an_event_that_is_too_long_goes_on_as_it_comes_and_is_not_heard() {
+        let mut frames = Frames::new(8);
+        let mut passed = |bytes: &[u8]| {
+            let Passed { bytes, whole } = frames.feed(bytes);
+            let text = |bytes: Bytes| String::from_utf8(bytes.to_vec()).unwrap();
+            (text(bytes), text(whole), frames.is_open(), frames.held.len())
+        };
+        let said = |bytes: &str, whole: &str, open, held| (bytes.to_owned(), whole.to_owned(), open, held);
+        assert_eq!(passed(b"a: 1\n\ndata: 23"), said("a: 1\n\n", "a: 1\n\n", false, 8));
+        assert_eq!(passed(b"4\r"), said("data: 234\r", "", true, 0));
+        // Half of a line's end is no blank line.
+        assert_eq!(passed(b"\ndata: 5"), said("\ndata: 5", "", true, 0));
+        assert_eq!(passed(b"67890\n\nb: 2\n\nc"), said("67890\n\nb: 2\n\n", "b: 2\n\n", false, 1));
+        assert_eq!(passed(b"\n\nd: 4\n\n"), said("c\n\nd: 4\n\n", "c\n\nd: 4\n\n", false, 0));
+        assert!(frames.has_missed());
     }
 
     const STREAM: &str = ": hi\r\n\r\ndata: {\"a\":\"我\"}\n\nevent: x\rdata: 1\r\rdata: 2\n\ndata: [DONE]\n\nda";
@@ -87,6 +148,10 @@ mod tests {
             let (passed, rest) = fed(&pieces);
             prop_assert_eq!([passed.concat(), rest.to_vec()].concat(), STREAM.as_bytes());
             prop_assert_eq!(rest, "da");
+            // However little is held, no byte changes.
+            let mut narrow = Frames::new(5);
+            let narrow = [pieces.iter().flat_map(|piece| narrow.feed(piece).bytes).collect(), narrow.rest().to_vec()];
+            prop_assert_eq!(narrow.concat(), STREAM.as_bytes());
             let mut whole = Vec::new();
             for bytes in passed.iter().filter(|bytes| !bytes.is_empty()) {
                 whole.extend_from_slice(bytes);

@@ -5,10 +5,16 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
+/// How many choices are told apart; services take far fewer.
+const CHOICES: u64 = 1024;
+
 /// What has been heard of a reply. Of several choices the first is kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heard {
     text: String,
+    /// How much of it is kept, in bytes, and whether there was more.
+    most: usize,
+    is_cut: bool,
     /// The choices that have begun, and those that have ended.
     begun: BTreeSet<u64>,
     ended: BTreeSet<u64>,
@@ -42,6 +48,20 @@ struct Message {
 }
 
 impl Heard {
+    /// Keeps at most so many bytes of the text.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            text: String::new(),
+            most,
+            is_cut: false,
+            begun: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            calls: false,
+            done: false,
+            failed: false,
+        }
+    }
+
     /// Hears the data of an event. What is no JSON, or of another form, is passed over.
     pub(super) fn event(&mut self, data: &str) {
         if data.trim() == "[DONE]" {
@@ -63,19 +83,41 @@ impl Heard {
         self.failed |= chunk.error.is_some_and(|error| !error.is_null());
         for choice in chunk.choices.unwrap_or_default() {
             let index = choice.index.unwrap_or(0);
+            if index >= CHOICES {
+                continue;
+            }
             self.begun.insert(index);
             if choice.finish_reason.as_ref().and_then(Value::as_str).is_some_and(|reason| !reason.is_empty()) {
                 self.ended.insert(index);
             }
             let Some(message) = choice.delta.or(choice.message).filter(|_| index == 0) else { continue };
             match message.content {
-                Some(Value::String(text)) => self.text.push_str(&text),
-                Some(parts @ Value::Array(_)) => self.text.push_str(&super::body::content(&parts.to_string())),
+                Some(Value::String(text)) => self.say(&text),
+                Some(parts @ Value::Array(_)) => self.say(&super::body::content(&parts.to_string())),
                 _ => {}
             }
             let is_there = |value: &Value| value.as_array().is_none_or(|calls| !calls.is_empty()) && !value.is_null();
             self.calls |= [message.tool_calls, message.function_call].iter().flatten().any(is_there);
         }
+    }
+
+    fn say(&mut self, text: &str) {
+        let fits = text.floor_char_boundary(self.most - self.text.len());
+        // What comes behind a gap would be read as if there were none.
+        if !self.is_cut {
+            self.text.push_str(&text[..fits]);
+        }
+        self.is_cut |= fits < text.len();
+    }
+
+    /// Some of it was not heard.
+    pub(super) fn miss(&mut self) {
+        self.is_cut = true;
+    }
+
+    /// Whether there is more of it than what was heard.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// What was said to the person so far.

@@ -31,7 +31,8 @@ pub struct GatewayOptions {
     pub plain_patience: Duration,
     /// The largest request, in bytes. 32 MiB.
     pub max_request_bytes: usize,
-    /// The largest plain answer, and the largest event of a stream, in bytes. 64 MiB.
+    /// The largest plain answer; of a stream, the largest event that is held until it is whole, and how much of its text is
+    /// kept to be stored. In bytes; 64 MiB.
     pub max_reply_bytes: usize,
     /// Whose memory a request is about that names nobody, where its key does not say. `default`.
     pub user: String,

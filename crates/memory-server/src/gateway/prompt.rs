@@ -4,11 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use memory_engine::{
-    Clock, Field, Filter, Injection, Injector, Kind, MemoryEngine, RecordId, Result, ScanQuery, SceneDetector, Scope,
+    Clock, ContentHash, Field, Filter, Injection, Injector, Kind, MemoryEngine, Record, RecordId, Result, ScanQuery,
+    SceneDetector, Scope, State,
     context::{EstimatedTokens, Message, Rule, TokenCounter},
     scene::SessionLimits,
 };
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument;
 
 use super::{
     GatewayOptions,
@@ -29,6 +31,8 @@ pub(super) struct Prompt {
     pub(super) block: String,
     /// The records in it.
     pub(super) ids: Vec<RecordId>,
+    /// What each of them said.
+    said: Vec<ContentHash>,
     /// The scene of the message.
     pub(super) scene: Option<String>,
     rule: &'static str,
@@ -67,9 +71,7 @@ impl Prompter {
     pub(super) async fn prompt(&self, who: &Who, thread: &Thread) -> Arc<Prompt> {
         let deadline = Instant::now() + self.deadline;
         let Some(question) = thread.question() else {
-            let last =
-                self.sessions.prompt(&who.address).map(|last| Prompt { rule: "continued", ..Prompt::clone(&last) });
-            return Arc::new(last.unwrap_or_else(|| Prompt { rule: "continued", ..Prompt::default() }));
+            return self.continued(who, deadline).await;
         };
         let mut degraded = Vec::new();
         if self.sessions.last(&who.address).is_none() {
@@ -83,6 +85,7 @@ impl Prompter {
                 degraded.extend(injection.degraded.iter().map(|degraded| degraded.stage));
                 prompt.rule = rule_name(injection.decision.rule);
                 prompt.ids = injection.records.iter().map(|record| record.id).collect();
+                prompt.said = injection.records.iter().map(Record::content_hash).collect();
                 prompt.block = injection.text;
             }
             Err(stage) => degraded.push(stage),
@@ -92,6 +95,23 @@ impl Prompter {
         let prompt = Arc::new(prompt);
         self.sessions.set_prompt(&who.address, Arc::clone(&prompt));
         prompt
+    }
+
+    /// What the question got that this request goes on with; nothing, once any of it has been deleted, taken back or edited.
+    async fn continued(&self, who: &Who, deadline: Instant) -> Arc<Prompt> {
+        let last = self.sessions.prompt(&who.address).unwrap_or_default();
+        let last = Prompt { rule: "continued", ..Prompt::clone(&last) };
+        let degraded = match timeout_at(deadline, self.engine.get_all(&who.reach, &last.ids)).await {
+            Ok(Ok(found)) if last.still_says(&found) => return Arc::new(last),
+            Ok(Ok(_)) => {
+                let nothing = Arc::new(Prompt { scene: last.scene, rule: last.rule, ..Prompt::default() });
+                self.sessions.set_prompt(&who.address, Arc::clone(&nothing));
+                return nothing;
+            }
+            Ok(Err(_)) => "store",
+            Err(_) => "deadline",
+        };
+        Arc::new(Prompt { scene: last.scene, rule: last.rule, degraded: vec![degraded], ..Prompt::default() })
     }
 
     /// The injection; or, where the memory breaks down or takes too long, what to say about it.
@@ -108,11 +128,12 @@ impl Prompter {
         let (question, scene) = (question.to_owned(), scene.to_owned());
         let conversation: Vec<String> = thread.texts().into_iter().map(str::to_owned).collect();
         // In a task of its own: a panic in there is not one here.
-        let mut task = tokio::spawn(async move {
+        let inject = async move {
             let message = Message { round, scene: &scene, text: &question };
             let conversation: Vec<&str> = conversation.iter().map(String::as_str).collect();
             injector.inject_into(&reach, &message, &conversation).await
-        });
+        };
+        let mut task = tokio::spawn(inject.in_current_span());
         match timeout_at(deadline, &mut task).await {
             Ok(Ok(injection)) => Ok(injection),
             Ok(Err(_)) => Err("internal"),
@@ -165,6 +186,14 @@ fn rule_name(rule: Rule) -> &'static str {
 }
 
 impl Prompt {
+    /// Whether these are its records, as they were.
+    fn still_says(&self, found: &[Option<Record>]) -> bool {
+        let same = |(found, said): (&Option<Record>, &ContentHash)| {
+            found.as_ref().is_some_and(|record| record.state == State::Active && record.content_hash() == *said)
+        };
+        found.iter().zip(&self.said).all(same)
+    }
+
     /// What is said about it in the headers of the answer.
     pub(super) fn headers(&self, also_degraded: Option<&'static str>) -> HeaderMap {
         let mut headers = HeaderMap::new();

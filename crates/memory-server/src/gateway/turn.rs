@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_engine::{Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Trust};
+use memory_engine::{Clock, Kind, REQUEST_ID, Record, RecordId, Role, Scope, State, Timestamp, Trust};
 use serde_json::{Map, Value, json};
 
 use super::thread::{Exchange, TurnKey};
@@ -28,7 +28,11 @@ pub(super) struct Turn {
     pub(super) partial: Option<&'static str>,
     /// When the person said it.
     pub(super) asked_at: Timestamp,
+    /// When the reply came to its end, which may be long before it can be stored.
+    pub(super) answered_at: Option<Timestamp>,
     pub(super) clock: Arc<dyn Clock>,
+    /// The id of the request that it came with, for the log.
+    pub(super) request: Option<String>,
 }
 
 /// What the store has of a turn and of the one before it.
@@ -55,6 +59,11 @@ pub(super) fn ids(address: &Scope, key: &str) -> [RecordId; 2] {
 }
 
 impl Turn {
+    /// The id of the request that it came with; empty where it has none.
+    pub(super) fn request(&self) -> &str {
+        self.request.as_deref().unwrap_or_default()
+    }
+
     /// The records to be written, given what is there: those that say something new. A new reply takes the old one's place,
     /// and what was made from the old one goes with it. The reply before is made to say what the client shows of it.
     pub(super) fn records(&self, stored: Stored, round: u32) -> Vec<Record> {
@@ -75,6 +84,9 @@ impl Turn {
         if let Some(follows) = &self.key.follows {
             about.insert(FOLLOWS.into(), json!(follows));
         }
+        if let Some(request) = &self.request {
+            about.insert(REQUEST_ID.into(), json!(request));
+        }
         let user_at = stored.user.as_ref().map_or(self.asked_at, |old| old.occurred_at);
         let says_new = |old: &Option<Record>, text: &str| {
             !text.is_empty() && old.as_ref().is_none_or(|old| old.state != State::Active || differs(old, text))
@@ -86,7 +98,7 @@ impl Turn {
         }
         if says_new(&stored.reply, &self.said.assistant) {
             let mut record = self.record(reply, Role::ASSISTANT, &self.said.assistant, round);
-            let now = self.clock.now().max(self.asked_at);
+            let now = self.answered_at.unwrap_or_else(|| self.clock.now()).max(self.asked_at);
             record.occurred_at = stored.reply.map_or(now, |old| old.occurred_at).max(user_at);
             (record.trust, record.metadata) = (Trust::Assistant, about);
             let mut note = |key: &str, value: Option<Value>| {

@@ -29,13 +29,17 @@ struct Event {
 
 /// A text that a memory had, until it was changed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Edit {
-    pub(super) text: String,
-    pub(super) until: Timestamp,
+struct Edit {
+    /// Nothing, where it takes up too much room by now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    until: Timestamp,
 }
 
-/// How many former texts are kept with a memory.
+/// How many changes are kept with a memory.
 const EDITS: usize = 50;
+/// How much of a record's metadata the former texts take up at the most, in bytes of JSON; what else is there counts, too.
+const ROOM: usize = Record::MAX_METADATA_BYTES / 2;
 
 impl Event {
     fn new(event: &str, at: Timestamp, old: Option<String>, new: Option<String>) -> Self {
@@ -43,13 +47,25 @@ impl Event {
     }
 }
 
-/// Notes that a record is about to say something else.
+/// Notes that a record is about to say something else. Where there is no room for all that it has said, the oldest texts go
+/// first, and at last the oldest changes; when a text is gone, it is still known until when it was there.
 pub(super) fn note_edit(record: &mut Record, until: Timestamp) {
     let mut edits = edits(record);
-    edits.push(Edit { text: record.text.clone(), until });
-    // The oldest but the first go: what it said in the beginning is worth more than one of many corrections.
+    edits.push(Edit { text: Some(record.text.clone()), until });
     if edits.len() > EDITS {
-        edits.remove(1);
+        edits.remove(0);
+        // This is not what it said in the beginning.
+        edits[0].text = None;
+    }
+    record.metadata.shift_remove(marks::EDITS);
+    let mut room = ROOM.saturating_sub(json!(record.metadata).to_string().len());
+    for edit in edits.iter_mut().rev() {
+        let size = json!(edit).to_string().len();
+        // Behind one that does not fit none is kept: the history has no holes but at its beginning.
+        room = room.saturating_sub(size);
+        if room == 0 {
+            edit.text = None;
+        }
     }
     record.metadata.insert(marks::EDITS.into(), json!(edits));
 }
@@ -84,20 +100,20 @@ impl Mem0 {
     async fn events(&self, record: &Record) -> Result<Vec<Event>, Failure> {
         let mut events = Vec::new();
         let edits = edits(record);
-        let texts: Vec<&str> = edits.iter().map(|edit| edit.text.as_str()).chain([record.text.as_str()]).collect();
+        let former = edits.iter().map(|edit| edit.text.clone());
+        let texts: Vec<Option<String>> = former.chain([Some(record.text.clone())]).collect();
         let replaced = self.replaced_by(record).await?;
         let made = record.recorded_at;
         match replaced.last() {
             Some(former) if !denies(record) => {
-                let mut event = Event::new("UPDATE", made, Some(former.text.clone()), Some(texts[0].to_owned()));
+                let mut event = Event::new("UPDATE", made, Some(former.text.clone()), texts[0].clone());
                 event.other = Some(former.id);
                 events.push(event);
             }
-            _ => events.push(Event::new("ADD", made, None, Some(texts[0].to_owned()))),
+            _ => events.push(Event::new("ADD", made, None, texts[0].clone())),
         }
         for (n, edit) in edits.iter().enumerate() {
-            let (old, new) = (texts[n].to_owned(), texts[n + 1].to_owned());
-            events.push(Event::new("UPDATE", edit.until, Some(old), Some(new)));
+            events.push(Event::new("UPDATE", edit.until, texts[n].clone(), texts[n + 1].clone()));
         }
         let newer = marks::text(record, fact_keys::SUPERSEDED_BY).and_then(|id| id.parse::<RecordId>().ok());
         if let (State::Superseded, Some(newer)) = (record.state, newer)

@@ -39,8 +39,8 @@ impl Mem0 {
         meant.places(access, scopes)
     }
 
-    /// The newest memories, at most `limit` after the first `skip`, and how many there are in all; with `limit` as the most that
-    /// are counted, when nobody asks.
+    /// The newest memories, at most `limit` after the first `skip`, and how many there are in all; where nobody asks for that,
+    /// how many are known of.
     pub(super) async fn newest(
         &self,
         places: &[Place],
@@ -48,16 +48,26 @@ impl Mem0 {
         limit: usize,
         count: bool,
     ) -> Result<(Vec<Record>, usize), Failure> {
+        if let [Place { scope, filter, condition: None }] = places {
+            let mut query = ScanQuery::newest(limit).with_filter(filter.clone()).with_skip(skip);
+            query.counted = count;
+            let page = self.engine.scan(scope, &query).await?;
+            let total = page.total.map_or(skip + page.records.len(), whole);
+            return Ok((page.records, total));
+        }
+        // Which of them are the newest is seen when those of all places lie side by side.
         let wanted = skip + limit;
         let (mut found, mut total) = (Vec::new(), 0);
         for place in places {
             let mut query = ScanQuery::newest(PAGE).with_filter(place.filter.clone());
-            let mut here = 0;
+            query.counted = count && place.condition.is_none();
+            let (mut here, mut counted) = (0, None);
             loop {
-                if !count {
+                if !count || place.condition.is_none() {
                     query.limit = PAGE.min((wanted - here).max(1));
                 }
                 let page = self.engine.scan(&place.scope, &query).await?;
+                counted = counted.or(page.total);
                 for record in page.records.into_iter().filter(|record| place.holds(record)) {
                     // Later ones of this place are older still.
                     if here < wanted {
@@ -65,12 +75,12 @@ impl Mem0 {
                     }
                     here += 1;
                 }
-                query.after = page.next;
-                if query.after.is_none() || (!count && here >= wanted) {
+                (query.after, query.counted) = (page.next, false);
+                if query.after.is_none() || ((!count || counted.is_some()) && here >= wanted) {
                     break;
                 }
             }
-            total += here;
+            total += counted.map_or(here, whole);
         }
         found.sort_by_key(|record| std::cmp::Reverse(record.position()));
         Ok((found.into_iter().skip(skip).take(limit).collect(), total))
@@ -119,6 +129,10 @@ impl Mem0 {
         }
         Ok(count)
     }
+}
+
+fn whole(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 impl Place {

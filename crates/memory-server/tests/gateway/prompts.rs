@@ -6,7 +6,7 @@ use memory_engine::{Embedder, Embedding, EmbeddingSpace, MemoryEngine, Purpose, 
 use memory_engine_server::GatewayOptions;
 use serde_json::json;
 
-use crate::given::{Chat, patient, said, to, user};
+use crate::given::{Chat, lin, patient, said, to, user};
 
 const SYSTEM: &str = "You are Krueger.";
 
@@ -96,6 +96,35 @@ async fn rounds_of_tools_get_what_their_question_got_and_what_the_chat_holds_is_
     let held = [user("我住在柏林"), said("好的"), user("之前说过我住在哪里？柏林？")];
     chat.ask(&to("echo", &held)).await;
     assert!(!chat.system().contains("用户：我住在柏林"), "{}", chat.system());
+}
+
+#[tokio::test]
+async fn what_was_deleted_or_edited_meanwhile_is_not_put_into_a_reply_that_is_continued() {
+    for (text, question) in [("我住在柏林", "之前说过我住在哪里？柏林？"), ("我养了一只猫", "还记得我养了一只什么猫吗")]
+    {
+        let chat = Chat::new().await;
+        chat.remember(text).await;
+        let question = user(question);
+        let first = chat.ask(&to("tools", std::slice::from_ref(&question))).await;
+        assert!(chat.system().contains(text), "{}", chat.system());
+        let call = first.json()["choices"][0]["message"].clone();
+        let tool = json!({ "role": "tool", "tool_call_id": "call_1", "content": "sunny" });
+        let id: memory_engine::RecordId = first.header("x-memory-ids").parse().unwrap();
+        let engine = &chat.served.engine;
+        if text.contains('猫') {
+            let mut record = engine.get(&lin(), id).await.unwrap().unwrap();
+            record.text = "我养了一只狗".into();
+            let address = record.scope.clone();
+            engine.store(&address, vec![record], memory_engine::PutMode::Upsert).await.unwrap();
+        } else {
+            engine.forget(&lin(), id).await.unwrap();
+        }
+        for _ in 0..2 {
+            let next = chat.ask(&to("tools", &[question.clone(), call.clone(), tool.clone()])).await;
+            assert_eq!((next.header("x-memory-rule"), next.header("x-memory-ids")), ("continued", ""));
+            assert!(!chat.served.seen.last().to_string().contains(text), "{}", chat.served.seen.last());
+        }
+    }
 }
 
 #[tokio::test]

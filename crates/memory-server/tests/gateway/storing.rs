@@ -1,12 +1,15 @@
 //! What is remembered of a chat.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use memory_engine::{MemoryEngine, ScanQuery};
 use memory_engine_server::GatewayOptions;
 use serde_json::json;
 
-use crate::given::{Chat, lin, patient, said, streamed, to, user};
+use crate::{
+    given::{Chat, lin, patient, said, streamed, to, user},
+    support::store::{Trouble, WatchedStore},
+};
 
 #[tokio::test]
 async fn a_turn_is_two_records_with_round_scene_and_model_and_nothing_of_the_instructions() {
@@ -173,4 +176,64 @@ async fn k12_a_store_that_cannot_be_written_is_told_of_and_the_chat_goes_on() {
     // What was late is not lost.
     chat.served.gateway.drain().await;
     assert_eq!(chat.texts().await, ["早", "好的: 早", "好", "好的: 好"]);
+}
+
+#[tokio::test]
+async fn a_turn_that_the_store_refuses_holds_up_only_its_own_conversation_and_keeps_its_place_there() {
+    let store = Arc::new(WatchedStore::default());
+    let options = GatewayOptions::default().with_deadlines(Duration::from_secs(15), Duration::from_millis(1500));
+    let chat = Chat::over(store.engine().await, options).await;
+    chat.get("u/lin/s/first/v1/chat/completions", &to("echo", &[user("早")]), &[]).await;
+    *store.trouble.lock() = Some(("坏", Trouble::Away));
+    let late = async |wait: u64, session: &str, messages: &[serde_json::Value]| {
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+        let answer = chat.get(&format!("u/lin/s/{session}/v1/chat/completions"), &to("echo", messages), &[]).await;
+        answer.header("x-memory-degraded").to_owned()
+    };
+    let goes_on = [user("坏的一句"), said("好的: 坏的一句"), user("下一句")];
+    let good = [user("好的一句")];
+    let (refused, behind, other) =
+        futures::join!(late(0, "bad", &goes_on[..1]), late(200, "bad", &goes_on), late(200, "good", &good),);
+    assert_eq!((refused.as_str(), behind.as_str(), other.as_str()), ("store", "store", ""));
+    assert_eq!((chat.turns("bad").await.len(), chat.turns("good").await.len()), (0, 2));
+    *store.trouble.lock() = None;
+    chat.served.gateway.drain().await;
+    let kept: Vec<_> =
+        chat.turns("bad").await.iter().map(|turn| (turn.source.round.unwrap(), turn.text.clone())).collect();
+    let told = [(1, "坏的一句"), (1, "好的: 坏的一句"), (2, "下一句"), (2, "好的: 下一句")];
+    assert_eq!(kept, told.map(|(round, text)| (round, text.to_owned())));
+}
+
+#[tokio::test]
+async fn a_panic_over_one_turn_loses_that_turn_and_no_other() {
+    let store = Arc::new(WatchedStore::default());
+    let chat = Chat::over(store.engine().await, patient()).await;
+    *store.trouble.lock() = Some(("炸", Trouble::Panic));
+    let ask = async |session: &str, text: &str| {
+        let path = format!("u/lin/s/{session}/v1/chat/completions");
+        chat.get(&path, &to("echo", &[user(text)]), &[]).await.header("x-memory-degraded").to_owned()
+    };
+    // One alone, and then one among others that are stored with it.
+    assert_eq!(ask("a", "炸了").await, "store");
+    let (bad, good, better) = futures::join!(ask("b", "炸了"), ask("c", "好"), ask("d", "更好"));
+    assert_eq!((bad.as_str(), good.as_str(), better.as_str()), ("store", "", ""));
+    assert_eq!(ask("a", "还好").await, "");
+    assert_eq!((chat.turns("c").await.len(), chat.turns("a").await.len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_turn_that_stays_away_for_good_is_counted_as_barred_and_not_as_stored() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let counted = recorder.handle();
+    let _counting = metrics::set_default_local_recorder(&recorder);
+    let chat = Chat::new().await;
+    chat.ask(&to("echo", &[user("忘掉这个")])).await;
+    let ids: Vec<_> = chat.turns("monday").await.iter().map(|turn| turn.id).collect();
+    chat.served.engine.forget(&lin(), ids).await.unwrap();
+    chat.ask(&to("echo", &[user("忘掉这个")])).await;
+    chat.served.gateway.drain().await;
+    let told = counted.render();
+    for outcome in ["stored", "barred"] {
+        assert!(told.contains(&format!("memory_gateway_turns_total{{outcome=\"{outcome}\"}} 1")), "{told}");
+    }
 }

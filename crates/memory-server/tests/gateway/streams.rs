@@ -122,3 +122,19 @@ async fn a_silent_model_is_covered_by_comments_and_nothing_is_held_back_meanwhil
     assert!(rest.matches(": keep-alive\n\n").count() >= 2, "{rest}");
     assert_eq!(content(&rest, "content"), "一下");
 }
+
+#[tokio::test]
+async fn what_is_too_long_to_be_held_is_passed_on_as_it_is_and_its_turn_is_partial() {
+    let chat = Chat::with(patient().with_max_bytes(1 << 20, 500)).await;
+    let answer = chat.ask(&streamed("long", &[user("说长一点")])).await;
+    let said = format!("开头{}结尾", "长".repeat(400));
+    assert_eq!(content(&answer.body, "content"), said);
+    assert!(answer.body.ends_with("data: [DONE]\n\n") && !answer.body.contains("\"error\""));
+    // Before its end was told, as any other turn.
+    let turns = chat.turns("monday").await;
+    assert_eq!((turns.len(), &turns[1].metadata["partial"]), (2, &json!("too_long")));
+    assert!(turns[1].text.starts_with("开头") && turns[1].text.len() <= 500 && !turns[1].text.contains("结尾"));
+
+    let plain = chat.ask(&to("echo", &[user(&"很长".repeat(200))])).await;
+    assert_eq!(plain.status.as_u16(), 502, "nothing of it can be passed on before its end");
+}

@@ -1,13 +1,16 @@
 //! What happens when something behind the server fails.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use memory_core::{Adjacent, Deleted, Done, Pending, Write};
 use memory_engine::{
-    Digest, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, HashEmbedder, Job, MemoryEngine,
-    MemoryKeywordStore, MemoryVectorStore, Page, Purpose, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
-    Stats, Tombstone, Written,
+    Digest, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, HashEmbedder, Job, Kind, ManualClock,
+    MemoryEngine, MemoryKeywordStore, MemoryVectorStore, Page, Purpose, PutMode, Record, RecordId, RecordStore, Result,
+    ScanQuery, Scope, Stats, Timestamp, Tombstone, Written,
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Owner, Mem0Search, Secret},
     llm::Message,
 };
@@ -15,7 +18,10 @@ use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mem0, Server};
 use serde_json::{Map, json};
 use tokio::net::TcpListener;
 
-use super::given::{Api, engine, texts};
+use super::{
+    given::{Api, engine, texts},
+    store::WatchedStore,
+};
 
 /// An embedder that is never there.
 #[derive(Debug, Default)]
@@ -115,6 +121,42 @@ async fn a_store_that_is_away_is_told_with_a_code_and_the_id_of_the_request() {
         assert!(answer.body["detail"].is_string() && answer.body["detail"] == answer.body["error"]);
         assert!(!answer.body.to_string().contains("Porto"));
     }
+}
+
+#[tokio::test]
+async fn a_page_costs_what_is_on_it_wherever_it_lies() {
+    let store = Arc::new(WatchedStore::default());
+    let engine = store.engine().await;
+    let clock = ManualClock::new(Timestamp::from_micros(0));
+    let note = |n: usize| {
+        clock.advance(Duration::from_secs(1));
+        let lin = Scope::user("lin").unwrap();
+        Record::new(lin, Kind::NOTE, format!("note {n}"), &clock)
+    };
+    let notes: Vec<Record> = (0..600).map(note).collect();
+    engine.store(&Scope::user("lin").unwrap(), notes, PutMode::Create).await.unwrap();
+    let api = Api::over(Mem0::new(engine.clone()), engine);
+    let before = store.scanned.load(Ordering::Relaxed);
+    let page = api.post("/v3/memories/?page=100&page_size=5", json!({"filters": {"user_id": "lin"}})).await;
+    assert_eq!((texts(&page).first().unwrap().as_str(), &page["count"]), ("note 104", &json!(600)));
+    let read = store.scanned.load(Ordering::Relaxed) - before;
+    assert!(read <= 6, "{read} records were read for 5");
+    // What the store cannot be asked is looked for in all of them, and counted as exactly.
+    let holds = json!({"filters": {"AND": [{"user_id": "lin"}, {"text": {"contains": "note 10"}}]}});
+    let page = api.post("/v3/memories/?page=2&page_size=5", holds).await;
+    assert_eq!((texts(&page).len(), &page["count"]), (5, &json!(11)));
+}
+
+#[tokio::test]
+async fn whoever_asks_often_whether_it_is_ready_costs_the_database_little() {
+    let store = Arc::new(WatchedStore::default());
+    let engine = store.engine().await;
+    let api = Api::over(Mem0::new(engine.clone()), engine);
+    let (stats, got) = (store.calls("stats"), store.calls("get"));
+    for _ in 0..5 {
+        assert_eq!(api.get("/ready").await["queue"], "ok");
+    }
+    assert_eq!((store.calls("stats") - stats, store.calls("get") - got), (1, 5));
 }
 
 #[tokio::test]

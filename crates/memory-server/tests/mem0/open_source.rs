@@ -195,6 +195,29 @@ async fn an_edit_changes_the_text_and_its_history_tells_what_it_was() {
 }
 
 #[tokio::test]
+async fn a_note_can_be_edited_for_ever_and_its_history_forgets_the_oldest_texts_first() {
+    let api = Api::open().await;
+    let long = |n: usize| format!("{n} {}", "很长的笔记".repeat(4000));
+    let texts: [Box<dyn Fn(usize) -> String>; 2] = [Box::new(long), Box::new(|n| format!("short {n}"))];
+    for (text, kept) in texts.iter().zip([2, 49]) {
+        let id = api.noted(lin(), &text(0), json!({"a": 1})).await;
+        let path = format!("/memories/{id}");
+        for n in 1..60 {
+            api.put(&path, json!({ "text": text(n) })).await;
+        }
+        assert_eq!(api.get(&path).await["memory"], text(59));
+        let history = api.get(&format!("{path}/history")).await;
+        let events = history.as_array().unwrap();
+        assert_eq!((events.len(), &events[0]["event"], &events[0]["new_memory"]), (51, &json!("ADD"), &Value::Null));
+        let last = events.last().unwrap();
+        assert_eq!((&last["old_memory"], &last["new_memory"]), (&json!(text(58)), &json!(text(59))));
+        let told: Vec<bool> = events[1..].iter().map(|event| event["old_memory"].is_string()).collect();
+        assert_eq!(told.iter().filter(|told| **told).count(), kept);
+        assert!(told.is_sorted(), "what is left is the end of it");
+    }
+}
+
+#[tokio::test]
 async fn a_deleted_memory_leaves_a_history_that_tells_nothing_of_what_it_said() {
     let api = Api::open().await;
     let id = api.note(lin(), "The code is hunter two.").await;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test takes what it needs of it")]
 
+pub(crate) mod store;
 pub(crate) mod upstream;
 
 use std::{sync::Arc, time::Duration};

@@ -7,6 +7,7 @@
 //! | `tools` | calls a tool, and answers when the tool has |
 //! | `odd` | CRLF, comments, chunks cut inside a character, `delta: null`, empty `choices`, no `[DONE]` |
 //! | `pause` | is silent in the middle for 400 ms |
+//! | `long` | says one thing that is long, in an event without end until later |
 //! | `drip` | says a word every 20 ms and never ends |
 //! | `silent` | never answers |
 //! | `cut` | ends properly before its end |
@@ -154,6 +155,15 @@ async fn answer(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap, byt
             delta(0, json!({ "content": "等" })),
             "pause".into(),
             delta(0, json!({ "content": "一下" })),
+            finish(0, "stop"),
+            DONE.into(),
+        ],
+        "long" => vec![
+            delta(0, json!({ "content": "开头" })),
+            delta(0, json!({ "content": "长".repeat(400) })).trim_end().to_owned(),
+            "\n".into(),
+            "\n".into(),
+            delta(0, json!({ "content": "结尾" })),
             finish(0, "stop"),
             DONE.into(),
         ],

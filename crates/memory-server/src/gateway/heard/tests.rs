@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn heard(events: &[&str]) -> Heard {
-    let mut heard = Heard::default();
+    let mut heard = Heard::new(usize::MAX);
     events.iter().for_each(|data| heard.event(data));
     heard
 }
@@ -46,12 +46,12 @@ fn odd_chunks_are_passed_over() {
 fn calls_of_tools_and_errors_are_noticed() {
     assert!(heard(&[r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c"}]}}]}"#]).calls_tools());
     assert!(heard(&[r#"{"error":{"message":"overloaded"}}"#]).has_failed());
-    let mut plain = Heard::default();
+    let mut plain = Heard::new(usize::MAX);
     plain.completion(r#"{"choices":[{"index":0,"message":{"content":[{"type":"text","text":"好"}],"reasoning":"r"},"finish_reason":"stop"}]}"#.as_bytes());
     assert_eq!((plain.text(), plain.is_whole()), ("好", true));
-    let mut html = Heard::default();
+    let mut html = Heard::new(usize::MAX);
     html.completion(b"<html>");
-    assert_eq!(html, Heard::default());
+    assert_eq!(html, Heard::new(usize::MAX));
 }
 
 const STREAM: &str = ": open\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"我在\"}}]}\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"这里😀\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
@@ -61,7 +61,7 @@ proptest! {
     fn what_is_heard_does_not_depend_on_where_the_bytes_are_cut(mut cuts in prop::collection::vec(0..STREAM.len(), 0..12)) {
         cuts.extend([0, STREAM.len()]);
         cuts.sort_unstable();
-        let (mut events, mut heard) = (SseEvents::new(1000), Heard::default());
+        let (mut events, mut heard) = (SseEvents::new(1000), Heard::new(usize::MAX));
         for window in cuts.windows(2) {
             events.feed(&STREAM.as_bytes()[window[0]..window[1]]).unwrap();
             while let Some(data) = events.next().unwrap() {
@@ -70,4 +70,19 @@ proptest! {
         }
         prop_assert_eq!((heard.text(), heard.is_whole()), ("我在这里😀", true));
     }
+}
+
+#[test]
+fn of_a_reply_without_end_the_beginning_is_kept_and_its_end_is_understood() {
+    let mut heard = Heard::new(7);
+    for piece in ["你好", "你", "！", "x"] {
+        heard.event(&format!(r#"{{"choices":[{{"delta":{{"content":"{piece}"}}}}]}}"#));
+    }
+    assert_eq!((heard.text(), heard.is_cut(), heard.is_whole()), ("你好", true, false));
+    heard.event(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#);
+    assert!(heard.is_whole());
+    for index in 0..5000 {
+        heard.event(&format!(r#"{{"choices":[{{"index":{index},"delta":{{}}}}]}}"#));
+    }
+    assert_eq!(heard.begun.len() as u64, CHOICES);
 }

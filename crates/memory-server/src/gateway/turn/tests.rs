@@ -18,7 +18,9 @@ fn turn(user: &str, assistant: &str) -> Turn {
         injected: Vec::new(),
         partial: None,
         asked_at: Timestamp::from_micros(AT),
+        answered_at: None,
         clock: Arc::new(ManualClock::new(Timestamp::from_micros(AT + 5))),
+        request: Some("r-1".into()),
     }
 }
 
@@ -30,6 +32,7 @@ fn a_new_turn_is_two_records_in_their_order() {
     assert!(user.position() < reply.position());
     assert_eq!((user.trust, reply.trust, user.scene.as_deref()), (Trust::User, Trust::Assistant, Some("daily")));
     assert_eq!(reply.metadata["model"], "m");
+    assert!(records.iter().all(|record| record.metadata[REQUEST_ID] == "r-1"), "for the log of what is made of them");
 }
 
 #[test]

@@ -1,0 +1,106 @@
+//! A store that is watched, and gets into trouble when it is told to.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use memory_core::{Adjacent, Deleted, Done, Pending, Write};
+use memory_engine::{
+    Embedder, Error, ErrorKind, Failure, HashEmbedder, Job, MemoryEngine, MemoryKeywordStore, MemoryRecordStore,
+    MemoryVectorStore, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Written,
+};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// What happens to a write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Trouble {
+    Away,
+    Panic,
+}
+
+/// A store in memory that counts what it is asked.
+#[derive(Debug, Default)]
+pub(crate) struct WatchedStore {
+    inner: MemoryRecordStore,
+    /// What happens to writes whose text holds a word.
+    pub(crate) trouble: Mutex<Option<(&'static str, Trouble)>>,
+    calls: Mutex<BTreeMap<&'static str, usize>>,
+    /// How many records scans have read.
+    pub(crate) scanned: AtomicUsize,
+}
+
+impl WatchedStore {
+    /// How often it was called by this name.
+    pub(crate) fn calls(&self, name: &str) -> usize {
+        self.calls.lock().get(name).copied().unwrap_or(0)
+    }
+
+    fn note(&self, name: &'static str) {
+        *self.calls.lock().entry(name).or_default() += 1;
+    }
+
+    /// An engine over it that does nothing in the background.
+    pub(crate) async fn engine(self: &Arc<Self>) -> MemoryEngine {
+        let vectors = MemoryVectorStore::new(HashEmbedder::default().space().clone());
+        let builder = MemoryEngine::builder().stores(
+            Arc::clone(self) as Arc<dyn RecordStore>,
+            Arc::new(MemoryKeywordStore::new()),
+            Arc::new(vectors),
+        );
+        builder.background(false).build().await.unwrap()
+    }
+}
+
+macro_rules! watched {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
+        #[async_trait]
+        impl RecordStore for WatchedStore {
+            async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+                self.note("put");
+                let trouble = *self.trouble.lock();
+                if let Some((word, trouble)) = trouble
+                    && writes.iter().any(|write| write.record.text.contains(word))
+                {
+                    match trouble {
+                        Trouble::Away => return Err(Error::new(ErrorKind::Unavailable, "put", "away")),
+                        Trouble::Panic => panic!("the store is broken"),
+                    }
+                }
+                self.inner.put(scope, writes).await
+            }
+
+            async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+                self.note("scan");
+                let page = self.inner.scan(scope, query).await?;
+                self.scanned.fetch_add(page.records.len(), Ordering::Relaxed);
+                Ok(page)
+            }
+
+            $(async fn $name(&self, $($argument: $type),*) -> Result<$answer> {
+                self.note(stringify!($name));
+                self.inner.$name($($argument),*).await
+            })*
+        }
+    };
+}
+
+watched! {
+    get(scope: &Scope, ids: &[RecordId]) -> Vec<Option<Record>>;
+    delete(scope: &Scope, ids: &[RecordId]) -> Deleted;
+    derived(scope: &Scope, ids: &[RecordId]) -> Vec<RecordId>;
+    adjacent(scope: &Scope, ids: &[RecordId]) -> Vec<Adjacent>;
+    stats(scope: &Scope) -> Stats;
+    tombstones(scope: &Scope, after: Option<RecordId>, limit: usize) -> Vec<Tombstone>;
+    bury(scope: &Scope, tombstones: &[Tombstone]) -> u64;
+    backlog(job: Job, limit: usize, lease: Duration) -> Vec<Pending>;
+    renew(pending: &[Pending], lease: Duration) -> ();
+    acknowledge(done: &[Done]) -> Vec<bool>;
+    fail(failures: &[Failure]) -> ();
+    failures(scope: &Scope, limit: usize) -> Vec<Failure>;
+    enqueue(scope: &Scope, ids: &[RecordId], job: Job) -> u64;
+    requeue(scope: &Scope, job: Job) -> u64;
+}
