@@ -162,14 +162,14 @@ mod tests {
         fn what_was_written_is_read_and_what_was_torn_or_changed_is_not(
             floats in proptest::collection::vec(-1.0_f32..1.0, 0..40), number: u64,
             shorts in proptest::collection::vec(any::<u16>(), 0..40),
-            pairs in proptest::collection::vec(any::<[u64; 2]>(), 0..9), place: prop::sample::Index, bit in 0..8,
+            pairs in proptest::collection::vec(any::<[u64; 2]>(), 0..9), place: prop::sample::Index, bit in 0..8_u32,
         ) {
             let arrays = (floats, number, shorts, pairs);
             let bytes = write(&arrays);
             prop_assert_eq!(read(&bytes).unwrap(), arrays);
             prop_assert!(read(&bytes[..place.index(bytes.len())]).is_err());
             let mut changed = bytes.clone();
-            changed[place.index(bytes.len())] ^= 1 << bit;
+            changed[place.index(bytes.len())] ^= 1_u8 << bit;
             prop_assert!(read(&changed).is_err());
             prop_assert!(read(&[bytes, vec![0]].concat()).is_err());
         }

@@ -6,6 +6,9 @@ use memory_core::snapshot::{SnapshotReader, SnapshotWriter};
 
 use crate::kernel::{self, Kernel, LANES};
 
+/// How many rows are passed over at once.
+const BLOCK: usize = 16;
+
 /// The signs of the numbers of each row, less the mean of the rows that there were when it was taken. Without that the
 /// vectors of a model that all point one way would all be alike.
 #[derive(Debug, Clone)]
@@ -88,8 +91,14 @@ impl Signs {
         let mut differences = Vec::with_capacity(self.rows + LANES);
         kernel::differences(Kernel::detect(), &asked, &heavy, &self.words, self.rows, &mut differences);
         let limit = count_up_to(&differences, count);
-        let near = |(row, difference): (u32, &u16)| (*difference <= limit).then_some(row);
-        (0..).zip(&differences).filter_map(near).collect()
+        let mut near = Vec::with_capacity(count + count / 4);
+        for (block, first) in differences.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+            // Most blocks hold nothing near, which the compiler finds out for all of one at once.
+            if block.iter().fold(u16::MAX, |least, difference| least.min(*difference)) <= limit {
+                near.extend((first..).zip(block).filter(|(_, difference)| **difference <= limit).map(|(row, _)| row));
+            }
+        }
+        near
     }
 
     fn width(&self) -> usize {
