@@ -38,28 +38,28 @@ impl Ticket {
 }
 
 /// Queues records, free to be claimed. What waits for a vector waits for one of each generation.
-pub(crate) async fn enqueue(connection: &mut PgConnection, ns: Uuid, tickets: &[&Ticket]) -> Result<(), Failure> {
+pub(crate) async fn enqueue(connection: &mut PgConnection, tickets: &[(Uuid, &Ticket)]) -> Result<(), Failure> {
     if tickets.is_empty() {
         return Ok(());
     }
     sqlx::query(
         "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
-         SELECT $1::uuid, x.job, x.id, x.ticket, $5::bigint, x.queued_at
-         FROM unnest($2::text[], $3::uuid[], $4::uuid[], $6::bigint[]) x (job, id, ticket, queued_at)
+         SELECT x.ns, x.job, x.id, x.ticket, $5::bigint, x.queued_at
+         FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $6::bigint[]) x (ns, job, id, ticket, queued_at)
          UNION ALL
-         SELECT $1::uuid, o.part, x.id, x.ticket, $5::bigint, x.queued_at
-         FROM unnest($2::text[], $3::uuid[], $7::uuid[], $6::bigint[]) x (job, id, ticket, queued_at)
+         SELECT x.ns, o.part, x.id, x.ticket, $5::bigint, x.queued_at
+         FROM unnest($1::uuid[], $2::text[], $3::uuid[], $7::uuid[], $6::bigint[]) x (ns, job, id, ticket, queued_at)
               JOIN origins o ON o.part = 'reembedding'
          WHERE x.job = 'embedding'
          ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
          queued_at = excluded.queued_at, attempts = 0, reason = NULL",
     )
-    .bind(ns)
-    .bind(tickets.iter().map(|ticket| ticket.job.as_str()).collect::<Vec<_>>())
-    .bind(tickets.iter().map(|ticket| ticket.id).collect::<Vec<_>>())
-    .bind(tickets.iter().map(|ticket| ticket.ticket).collect::<Vec<_>>())
+    .bind(tickets.iter().map(|(ns, _)| *ns).collect::<Vec<_>>())
+    .bind(tickets.iter().map(|(_, ticket)| ticket.job.as_str()).collect::<Vec<_>>())
+    .bind(tickets.iter().map(|(_, ticket)| ticket.id).collect::<Vec<_>>())
+    .bind(tickets.iter().map(|(_, ticket)| ticket.ticket).collect::<Vec<_>>())
     .bind(FREE)
-    .bind(tickets.iter().map(|ticket| ticket.queued_at.as_micros()).collect::<Vec<_>>())
+    .bind(tickets.iter().map(|(_, ticket)| ticket.queued_at.as_micros()).collect::<Vec<_>>())
     .bind(tickets.iter().map(|_| Uuid::now_v7()).collect::<Vec<_>>())
     .execute(connection)
     .await?;

@@ -84,7 +84,7 @@ pub(crate) async fn bury(
         let mut places: Vec<_> = taken.iter().map(|tombstone| &tombstone.scope).collect();
         places.sort();
         places.dedup();
-        scopes::settle(connection, ns, &places).await?;
+        scopes::settle(connection, &places).await?;
         let removed = &mut Removed::default();
         for tombstone in &taken {
             derivations::withdraw(connection, ns, &[tombstone.id], &BTreeSet::new(), now, removed).await?;

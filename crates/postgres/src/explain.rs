@@ -41,7 +41,8 @@ impl PostgresStore {
                 Lookup::Keywords(query) => keyword_search::write(scope, query, &mut statement),
                 Lookup::Fuzzy(text) => fuzzy::write(scope, &text::normalize(text), 10, &mut statement),
                 Lookup::Vectors(query) => {
-                    vector_search::explained(connection, self.index(), scope, query, &mut statement).await?;
+                    vector_search::explained(connection, self.origin(), self.index(), scope, query, &mut statement)
+                        .await?;
                 }
             }
             let rows = statement.rows(connection).await?;

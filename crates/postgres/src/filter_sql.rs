@@ -3,6 +3,7 @@
 //! Every part is true or false and never NULL, so that `NOT` means what [`Filter::matches`] means by it.
 
 use memory_core::{Field, Filter, Op, RecordId, Value, ValueType};
+use sqlx::{Encode, Postgres, Type, postgres::PgHasArrayType};
 use uuid::Uuid;
 
 use crate::{scopes::uuid, statement::Statement};
@@ -21,6 +22,17 @@ pub(crate) fn write(filter: &Filter, to: &mut Statement) {
             write(one, to.push("(NOT "));
             to.push(")");
         }
+    }
+}
+
+/// Whether a filter asks for a part of the address, and not only for what is in the record's own row.
+pub(crate) fn asks_for_address(filter: &Filter) -> bool {
+    match filter {
+        Filter::Compare(field, ..) | Filter::In(field, _) | Filter::Exists(field) => {
+            matches!(field, Field::Agent | Field::Session | Field::Branch)
+        }
+        Filter::And(some) | Filter::Or(some) => some.iter().any(asks_for_address),
+        Filter::Not(one) => asks_for_address(one),
     }
 }
 
@@ -132,16 +144,30 @@ impl Bound {
         }
     }
 
-    /// Goes on with the relation to any of them.
+    /// Goes on with the relation to any of them. Of a single one the planner knows how rare it is, and for a list it does not.
     fn relation(self, op: Op, to: &mut Statement) {
-        to.push(sign(op)).push("ANY (");
+        to.push(sign(op));
         match self {
-            Self::Texts(values) => to.bind(values),
-            Self::Numbers(values) => to.bind(values),
-            Self::Times(values) => to.bind(values),
-            Self::Ids(values) => to.bind(values),
-        };
-        to.push(")");
+            Self::Texts(values) => any(values, to),
+            Self::Numbers(values) => any(values, to),
+            Self::Times(values) => any(values, to),
+            Self::Ids(values) => any(values, to),
+        }
+    }
+}
+
+fn any<T>(mut values: Vec<T>, to: &mut Statement)
+where
+    T: for<'q> Encode<'q, Postgres> + Type<Postgres> + PgHasArrayType + 'static,
+{
+    match (values.pop(), values.is_empty()) {
+        (Some(only), true) => {
+            to.bind(only);
+        }
+        (last, _) => {
+            values.extend(last);
+            to.push("ANY (").bind(values).push(")");
+        }
     }
 }
 

@@ -94,6 +94,12 @@ impl Known {
         Err(origin.mismatch(Index::Embedding, self.serving.as_deref(), operation).into())
     }
 
+    /// Where the vector of a new record goes that comes with it: nowhere while there are two generations, or another one serves.
+    /// Then it is to be made in the background like all others.
+    pub(crate) fn home(&self, origin: &Origin) -> Option<Table> {
+        (self.serving.as_deref() == Some(origin.space()) && self.second.is_none()).then_some(self.table)
+    }
+
     /// The error of whoever searches, or opens to search, in a space that does not serve.
     pub(crate) fn refusal(&self, origin: &Origin, operation: &'static str) -> Error {
         if self.second.as_deref() != Some(origin.space()) {

@@ -17,6 +17,7 @@ use crate::{
 /// The terms of a record as they are kept.
 #[derive(Debug)]
 pub(crate) struct Document {
+    ns: Uuid,
     id: Uuid,
     address: Uuid,
     length: i64,
@@ -30,6 +31,7 @@ impl Document {
     pub(crate) fn of(record: &Record, terms: &Terms) -> Self {
         let (words, counts) = packed::pack(terms);
         Self {
+            ns: scopes::namespace(&record.scope),
             id: uuid(record.id),
             address: scopes::address(&record.scope),
             length: terms.length().into(),
@@ -40,18 +42,18 @@ impl Document {
     }
 }
 
-/// Keeps the terms of records that have none.
-pub(crate) async fn insert(connection: &mut PgConnection, ns: Uuid, documents: &[Document]) -> Result<(), Failure> {
+/// Keeps the terms of records that have none, of however many namespaces.
+pub(crate) async fn insert(connection: &mut PgConnection, documents: &[Document]) -> Result<(), Failure> {
     if documents.is_empty() {
         return Ok(());
     }
     sqlx::query(
         "INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes)
-         SELECT $1, x.id, x.address, x.length, x.terms, x.counts, x.lexemes::tsvector
-         FROM unnest($2::uuid[], $3::uuid[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[])
-              x (id, address, length, terms, counts, lexemes)",
+         SELECT x.ns, x.id, x.address, x.length, x.terms, x.counts, x.lexemes::tsvector
+         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[])
+              x (ns, id, address, length, terms, counts, lexemes)",
     )
-    .bind(ns)
+    .bind(documents.iter().map(|document| document.ns).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| document.id).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| document.address).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| document.length).collect::<Vec<_>>())
@@ -60,16 +62,17 @@ pub(crate) async fn insert(connection: &mut PgConnection, ns: Uuid, documents: &
     .bind(documents.iter().map(|document| &document.lexemes[..]).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
-    let mut counts: BTreeMap<Uuid, i64> = BTreeMap::new();
+    let mut counts: BTreeMap<(Uuid, Uuid), i64> = BTreeMap::new();
     for document in documents {
-        *counts.entry(document.address).or_default() += 1;
+        *counts.entry((document.ns, document.address)).or_default() += 1;
     }
     sqlx::query(
         "UPDATE addresses a SET documents = a.documents + x.documents
-         FROM unnest($2::uuid[], $3::bigint[]) x (address, documents) WHERE a.ns = $1 AND a.address = x.address",
+         FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) x (ns, address, documents)
+         WHERE a.ns = x.ns AND a.address = x.address",
     )
-    .bind(ns)
-    .bind(counts.keys().copied().collect::<Vec<_>>())
+    .bind(counts.keys().map(|(ns, _)| *ns).collect::<Vec<_>>())
+    .bind(counts.keys().map(|(_, address)| *address).collect::<Vec<_>>())
     .bind(counts.values().copied().collect::<Vec<_>>())
     .execute(connection)
     .await?;
@@ -110,7 +113,7 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntr
         let documents: Vec<_> = fresh.map(|entry| Document::of(&entry.record, &entry.terms)).collect();
         let ids: Vec<Uuid> = documents.iter().map(|document| document.id).collect();
         remove(connection, ns, &ids).await?;
-        insert(connection, ns, &documents).await?;
+        insert(connection, &documents).await?;
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    Barred, Basis, ContentHash, Decision, Job, Outcome, Record, RecordId, Removed, Terms, Timestamp, Tombstone, Write,
-    Written,
+    Barred, Basis, ContentHash, Decision, Embedding, Job, Outcome, Record, RecordId, Removed, Terms, Timestamp,
+    Tombstone, Write, Written,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use sqlx::{PgConnection, Row};
@@ -14,9 +14,12 @@ use crate::{
     backlog::{self, Ticket},
     derivations,
     failure::Failure,
+    generations::{self, Table},
     graph,
     keywords::{self, Document},
-    namespaces, records,
+    namespaces,
+    origin::Origin,
+    records,
     scopes::{self, uuid},
     vectors,
 };
@@ -43,31 +46,34 @@ struct Change {
 #[derive(Debug, Default)]
 struct Derived {
     terms: Option<Terms>,
+    embedding: Option<Embedding>,
     tickets: Vec<Ticket>,
 }
 
-/// Writes records with what is derived from them. After an error the transaction has to be undone.
+/// Writes records with what is derived from them, also vectors that come along with them. After an error the transaction has to be undone.
 pub(crate) async fn put(
     connection: &mut PgConnection,
+    origin: &Origin,
     writes: &[Write],
     now: Timestamp,
 ) -> Result<Vec<Written>, Failure> {
     namespaces::lock(connection, writes.iter().map(|write| &write.record.scope)).await?;
+    // After the lock: generations change between two writes.
+    let home = match writes.iter().any(|write| write.embedding.is_some()) {
+        true => generations::known(connection).await?.home(origin),
+        false => None,
+    };
     let mut known = known(connection, writes).await?;
     let mut changes: BTreeMap<Key, Change> = BTreeMap::new();
     let mut changed = Vec::new();
     let mut written = Vec::with_capacity(writes.len());
     for write in writes {
-        let (one, withdraw) = decide(write, now, &mut known, &mut changes)?;
+        let (one, withdraw) = decide(write, home.is_some(), now, &mut known, &mut changes)?;
         changed.extend(withdraw.then(|| (written.len(), scopes::namespace(&write.record.scope))));
         written.push(one);
     }
-    let namespaces: BTreeSet<Uuid> = changes.keys().map(|(ns, _)| *ns).collect();
-    for ns in namespaces {
-        let own = changes.iter().filter(|((of, _), _)| *of == ns);
-        let own: Vec<_> = own.filter_map(|(key, change)| Some((known.records.get(key)?, change))).collect();
-        carry_out(connection, ns, &own).await?;
-    }
+    let changes: Vec<_> = changes.iter().filter_map(|(key, change)| Some((known.records.get(key)?, change))).collect();
+    carry_out(connection, home, &changes).await?;
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
     for (i, ns) in changed {
         let (id, removed) = (written[i].id, &mut Removed::default());
@@ -77,32 +83,35 @@ pub(crate) async fn put(
 }
 
 async fn known(connection: &mut PgConnection, writes: &[Write]) -> Result<Known, Failure> {
-    let mut of: BTreeMap<Uuid, (Vec<RecordId>, Vec<Vec<u8>>)> = BTreeMap::new();
+    let (mut namespaces, mut ids) = (Vec::new(), Vec::new());
+    let (mut of_hashes, mut hashes) = (Vec::new(), Vec::new());
     for Write { record, based_on, .. } in writes {
-        let (ids, hashes) = of.entry(scopes::namespace(&record.scope)).or_default();
-        ids.push(record.id);
-        ids.extend(based_on.iter().map(|basis| basis.id));
+        let ns = scopes::namespace(&record.scope);
+        for id in [record.id].into_iter().chain(based_on.iter().map(|basis| basis.id)) {
+            namespaces.push(ns);
+            ids.push(uuid(id));
+        }
         if Tombstone::bars_content_for(record.trust, false) {
+            of_hashes.push(ns);
             hashes.push(record.content_hash().as_bytes().to_vec());
         }
     }
     let mut known = Known::default();
-    for (ns, (ids, hashes)) in of {
-        for record in records::named(connection, ns, &ids).await? {
-            known.records.insert((ns, record.id), record);
-        }
-        let sql = "SELECT b.id FROM tombstones b WHERE b.ns = $1 AND b.id = ANY ($2)";
-        for row in sqlx::query(sql).bind(ns).bind(scopes::uuids(&ids)).fetch_all(&mut *connection).await? {
-            known.buried.insert((ns, scopes::record_id(row.try_get(0)?)));
-        }
-        if hashes.is_empty() {
-            continue;
-        }
-        let sql =
-            "SELECT b.content_hash, b.withdrawn FROM barred_contents b WHERE b.ns = $1 AND b.content_hash = ANY ($2)";
-        for row in sqlx::query(sql).bind(ns).bind(hashes).fetch_all(&mut *connection).await? {
-            known.barred.insert((ns, hash(row.try_get(0)?)?), row.try_get(1)?);
-        }
+    for stored in records::pairs(connection, &namespaces, &ids).await? {
+        known.records.insert((stored.ns, stored.record.id), stored.record);
+    }
+    let sql = "SELECT b.ns, b.id FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
+               JOIN tombstones b ON b.ns = k.ns AND b.id = k.id";
+    for row in sqlx::query(sql).bind(namespaces).bind(ids).fetch_all(&mut *connection).await? {
+        known.buried.insert((row.try_get(0)?, scopes::record_id(row.try_get(1)?)));
+    }
+    if hashes.is_empty() {
+        return Ok(known);
+    }
+    let sql = "SELECT b.ns, b.content_hash, b.withdrawn FROM unnest($1::uuid[], $2::bytea[]) k (ns, content_hash)
+               JOIN barred_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash";
+    for row in sqlx::query(sql).bind(of_hashes).bind(hashes).fetch_all(&mut *connection).await? {
+        known.barred.insert((row.try_get(0)?, hash(row.try_get(1)?)?), row.try_get(2)?);
     }
     Ok(known)
 }
@@ -114,6 +123,7 @@ pub(crate) fn hash(bytes: Vec<u8>) -> Result<ContentHash, Failure> {
 /// What becomes of one write; also whether it says something else now, so that what was made from it has to go.
 fn decide(
     write: &Write,
+    keeps_vectors: bool,
     now: Timestamp,
     known: &mut Known,
     changes: &mut BTreeMap<Key, Change>,
@@ -149,41 +159,61 @@ fn decide(
     let mut pending = Vec::new();
     if reindex {
         pending = write.pending();
-        pending.retain(|job| *job != Job::Keywords || write.terms.is_none());
         let terms = write.terms.clone().filter(|_| record.is_indexed());
+        let embedding = write.embedding.clone().filter(|_| keeps_vectors && record.is_indexed());
+        pending.retain(|job| match job {
+            Job::Keywords => terms.is_none(),
+            Job::Embedding => embedding.is_none(),
+            Job::Reembedding | Job::Chunks | Job::Metadata | Job::Facts | Job::Graph | Job::Summary | Job::Profile => {
+                true
+            }
+        });
         let tickets = pending.iter().map(|job| Ticket::new(*job, uuid(id), now)).collect();
-        change.derived = Some(Derived { terms, tickets });
+        change.derived = Some(Derived { terms, embedding, tickets });
     }
     let revision = record.revision;
     known.records.insert(key, *record);
     Ok((Written::new(id, outcome, revision, pending), withdraw))
 }
 
-async fn carry_out(connection: &mut PgConnection, ns: Uuid, changes: &[(&Record, &Change)]) -> Result<(), Failure> {
-    let some = |insert: bool| -> Vec<&Record> {
-        changes.iter().filter(|(_, change)| change.insert == insert).map(|(record, _)| *record).collect()
-    };
-    let (new, old) = (some(true), some(false));
+/// Does so for all at once: a batch may be of as many users as it has records.
+async fn carry_out(
+    connection: &mut PgConnection,
+    home: Option<Table>,
+    changes: &[(&Record, &Change)],
+) -> Result<(), Failure> {
+    let new: Vec<&Record> = changes.iter().filter(|(_, change)| change.insert).map(|(record, _)| *record).collect();
     if !new.is_empty() {
         let mut places: Vec<_> = new.iter().map(|record| &record.scope).collect();
         places.sort();
         places.dedup();
-        scopes::settle(connection, ns, &places).await?;
-        records::insert(connection, ns, &new).await?;
+        scopes::settle(connection, &places).await?;
+        records::insert(connection, &new).await?;
     }
-    if !old.is_empty() {
-        records::replace(connection, ns, &old).await?;
+    let mut old: BTreeMap<Uuid, (Vec<&Record>, Vec<Uuid>)> = BTreeMap::new();
+    for (record, change) in changes.iter().filter(|(_, change)| !change.insert) {
+        let (replaced, reindexed) = old.entry(scopes::namespace(&record.scope)).or_default();
+        replaced.push(record);
+        reindexed.extend(change.derived.is_some().then(|| uuid(record.id)));
     }
-    let reindexed = changes.iter().filter(|(_, change)| !change.insert && change.derived.is_some());
-    let reindexed: Vec<Uuid> = reindexed.map(|(record, _)| uuid(record.id)).collect();
-    if !reindexed.is_empty() {
-        remove_derived(connection, ns, &reindexed).await?;
+    for (ns, (replaced, reindexed)) in old {
+        records::replace(connection, ns, &replaced).await?;
+        if !reindexed.is_empty() {
+            remove_derived(connection, ns, &reindexed).await?;
+        }
     }
     let derived = || changes.iter().filter_map(|(record, change)| Some((*record, change.derived.as_ref()?)));
     let documents = derived().filter_map(|(record, derived)| Some(Document::of(record, derived.terms.as_ref()?)));
-    keywords::insert(connection, ns, &documents.collect::<Vec<_>>()).await?;
-    let tickets: Vec<&Ticket> = derived().flat_map(|(_, derived)| &derived.tickets).collect();
-    backlog::enqueue(connection, ns, &tickets).await
+    keywords::insert(connection, &documents.collect::<Vec<_>>()).await?;
+    if let Some(table) = home {
+        let embedded = derived().filter_map(|(record, derived)| Some((record, derived.embedding.as_ref()?)));
+        vectors::insert(connection, table, &embedded.collect::<Vec<_>>()).await?;
+    }
+    let tickets = derived().flat_map(|(record, derived)| {
+        let ns = scopes::namespace(&record.scope);
+        derived.tickets.iter().map(move |ticket| (ns, ticket))
+    });
+    backlog::enqueue(connection, &tickets.collect::<Vec<_>>()).await
 }
 
 /// Takes records out of the indexes and off the queue, and counts what went.

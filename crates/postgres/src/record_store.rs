@@ -24,10 +24,12 @@ impl RecordStore for PostgresStore {
         if writes.is_empty() {
             return Ok(Vec::new());
         }
+        let space = self.embedding_space();
+        writes.iter().flat_map(|write| &write.embedding).try_for_each(|embedding| space.check("put", embedding))?;
         let now = self.clock().now();
         let indexes = writes.iter().any(|write| write.terms.is_some());
         writing!(self, "put", |connection| {
-            let written = put::put(connection, &writes, now).await?;
+            let written = put::put(connection, self.origin(), &writes, now).await?;
             if indexes {
                 // After the lock: whoever rebuilds the index meanwhile is waited for by what was just written.
                 let made_by = origin::made_by(connection, Job::Keywords.as_str()).await?;

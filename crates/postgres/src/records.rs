@@ -157,9 +157,17 @@ pub(crate) async fn current(
     rows.iter().map(read).collect()
 }
 
+/// The records of these namespaces and ids, a pair each.
+pub(crate) async fn pairs(connection: &mut PgConnection, ns: &[Uuid], ids: &[Uuid]) -> Result<Vec<Stored>, Failure> {
+    let sql = selected!("unnest($1::uuid[], $2::uuid[]) k (ns, id) JOIN records r ON r.ns = k.ns AND r.id = k.id");
+    let rows = sqlx::query(sql).bind(ns).bind(ids).fetch_all(connection).await?;
+    rows.iter().map(read).collect()
+}
+
 /// A record as the statements below read it.
 #[derive(Serialize)]
 struct Written<'r> {
+    ns: Uuid,
     id: Uuid,
     address: Uuid,
     revision: u64,
@@ -193,6 +201,7 @@ impl<'r> Written<'r> {
     fn of(record: &'r Record, hash: ContentHash) -> Self {
         let folded = text::normalize(&record.text);
         Self {
+            ns: scopes::namespace(&record.scope),
             id: uuid(record.id),
             address: scopes::address(&record.scope),
             revision: record.revision,
@@ -227,7 +236,7 @@ impl<'r> Written<'r> {
 /// How the rows are read again, as a table `x`.
 macro_rules! rows {
     () => {
-        "json_to_recordset($2::text::json) AS x (id uuid, address uuid, revision bigint, state text, kind text, trust text,
+        "json_to_recordset($1::text::json) AS x (ns uuid, id uuid, address uuid, revision bigint, state text, kind text, trust text,
             occurred_at bigint, recorded_at bigint, valid_from bigint, valid_until bigint, role text, speaker text,
             scene text, topic text, emotion text, confidence double precision, importance double precision,
             message_id text, sequence bigint, round bigint, entities text[], tags text[], derived_from uuid[],
@@ -239,7 +248,7 @@ const INSERT: &str = concat!(
     "INSERT INTO records (ns, id, address, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
         valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence, round,
         entities, tags, derived_from, metadata, text, folded, content_hash)
-     SELECT $1, x.* FROM ",
+     SELECT x.* FROM ",
     rows!()
 );
 
@@ -252,34 +261,41 @@ const REPLACE: &str = concat!(
         metadata = x.metadata, text = x.text, folded = x.folded, content_hash = x.content_hash
      FROM ",
     rows!(),
-    " WHERE r.ns = $1 AND r.id = x.id"
+    " WHERE r.ns = $2 AND x.ns = $2 AND r.id = x.id"
 );
 
-/// Writes new records.
-pub(crate) async fn insert(connection: &mut PgConnection, ns: Uuid, records: &[&Record]) -> Result<(), Failure> {
-    write(connection, INSERT, ns, records).await
+/// Writes new records, of however many namespaces.
+pub(crate) async fn insert(connection: &mut PgConnection, records: &[&Record]) -> Result<(), Failure> {
+    for chunk in chunks(records)? {
+        sqlx::query(INSERT).bind(chunk).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// Writes records in the places of those that are there.
 pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[&Record]) -> Result<(), Failure> {
-    write(connection, REPLACE, ns, records).await
+    for chunk in chunks(records)? {
+        sqlx::query(REPLACE).bind(chunk).bind(ns).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// How many bytes of rows go into one statement.
 const CHUNK: usize = 8 << 20;
 
-async fn write(connection: &mut PgConnection, sql: &'static str, ns: Uuid, records: &[&Record]) -> Result<(), Failure> {
-    let mut chunk = String::new();
+/// The records as the statements read them.
+fn chunks(records: &[&Record]) -> Result<Vec<String>, Failure> {
+    let (mut chunks, mut chunk) = (Vec::new(), String::new());
     for (i, record) in records.iter().enumerate() {
         chunk.push(if chunk.is_empty() { '[' } else { ',' });
         let row = serde_json::to_string(&Written::of(record, record.content_hash()));
         chunk.push_str(&row.map_err(|_| Failure::corrupt("a field that cannot be written"))?);
         if chunk.len() > CHUNK || i + 1 == records.len() {
             chunk.push(']');
-            sqlx::query(sql).bind(ns).bind(std::mem::take(&mut chunk)).execute(&mut *connection).await?;
+            chunks.push(std::mem::take(&mut chunk));
         }
     }
-    Ok(())
+    Ok(chunks)
 }
 
 /// Removes records, with what is derived from them, and gives the kind of each.

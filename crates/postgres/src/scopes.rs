@@ -70,17 +70,17 @@ pub(crate) fn read(row: &PgRow) -> Result<Scope, Failure> {
 }
 
 /// Makes the addresses known; their namespaces have to be.
-pub(crate) async fn settle(connection: &mut PgConnection, ns: Uuid, scopes: &[&Scope]) -> Result<(), Failure> {
+pub(crate) async fn settle(connection: &mut PgConnection, scopes: &[&Scope]) -> Result<(), Failure> {
     let names = |place: usize| -> Vec<String> {
         scopes.iter().map(|scope| scope.dimensions()[place].1.unwrap_or_default().to_owned()).collect()
     };
     let addresses: Vec<Uuid> = scopes.iter().map(|scope| address(scope)).collect();
     sqlx::query(
         "INSERT INTO addresses (ns, address, agent, session, branch)
-         SELECT $1, x.* FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) x
+         SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) x
          ON CONFLICT (ns, address) DO NOTHING",
     )
-    .bind(ns)
+    .bind(scopes.iter().map(|scope| namespace(scope)).collect::<Vec<_>>())
     .bind(addresses)
     .bind(names(1))
     .bind(names(2))
@@ -174,7 +174,7 @@ impl Reach {
     }
 
     /// The condition that `row` belongs to whoever is within reach.
-    fn owns(&self, row: &'static str, statement: &mut Statement) {
+    pub(crate) fn owns(&self, row: &'static str, statement: &mut Statement) {
         statement.push(row);
         match &self.whose {
             Whose::User(ns) => statement.push(".ns = ").bind(*ns),

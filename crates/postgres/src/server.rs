@@ -13,6 +13,11 @@ use crate::options::PostgresOptions;
 /// How long a connection may be idle before it is asked whether it is still there.
 const TRUSTED_IDLE: Duration = Duration::from_secs(2);
 
+/// How pgvector walks through its graph: on, until the filter has left enough. It need not keep the order, since what it
+/// proposes is scored once more. Set with the connection, so that no search has to say it.
+const GRAPH: [(&str, &str); 3] =
+    [("hnsw.iterative_scan", "relaxed_order"), ("hnsw.ef_search", "100"), ("hnsw.max_scan_tuples", "40000")];
+
 /// An address that may hold a password, and shows nothing.
 #[derive(Clone)]
 pub(crate) struct Secret(String);
@@ -70,6 +75,7 @@ impl Server {
         );
         let timeout = options.statement_timeout.as_millis().to_string();
         let mut settings = vec![("statement_timeout", timeout), ("timezone", "UTC".to_owned())];
+        settings.extend(GRAPH.map(|(name, value)| (name, value.to_owned())));
         if let Some(schema) = &options.schema {
             settings.push(("search_path", search_path(schema)?));
         }

@@ -1,10 +1,17 @@
 //! The index that proposes near vectors.
 
-use memory_core::{EmbeddingSpace, Metric};
-use pgvector::Vector;
-use sqlx::{AssertSqlSafe, PgConnection};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
-use crate::{failure::Failure, generations::Table, options::PostgresOptions, origin, statement::Statement};
+use memory_core::{EmbeddingSpace, Metric, Scope};
+use pgvector::Vector;
+use rustc_hash::FxHashMap;
+use sqlx::{AssertSqlSafe, PgConnection};
+use uuid::Uuid;
+
+use crate::{failure::Failure, generations::Table, options::PostgresOptions, origin, scopes, statement::Statement};
 
 /// What `origins` calls the index of a table.
 fn part(table: Table) -> &'static str {
@@ -29,7 +36,17 @@ pub(crate) struct VectorIndex {
     kind: Kind,
     half: bool,
     pub(crate) exact_up_to: u64,
+    /// Whether the second table served at the last search.
+    second: Arc<AtomicBool>,
+    /// How often the scopes that were found to be large may still be searched without being counted.
+    large: Arc<Mutex<FxHashMap<(Uuid, Uuid), u32>>>,
 }
+
+/// After how many searches a large scope is counted again.
+const RECOUNTED: u32 = 100;
+
+/// How many large scopes are known at once.
+const LARGE: usize = 10_000;
 
 /// What pgvector can index: 2000 numbers of 32 bits, or 4000 of 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +70,45 @@ impl VectorIndex {
     /// That of the options.
     pub(crate) fn of(options: &PostgresOptions) -> Self {
         let (half, exact_up_to) = (options.half_precision, options.exact_up_to);
-        Self { space: options.space.clone(), kind: Kind::of(&options.space, half), half, exact_up_to }
+        Self {
+            space: options.space.clone(),
+            kind: Kind::of(&options.space, half),
+            half,
+            exact_up_to,
+            second: Arc::default(),
+            large: Arc::default(),
+        }
+    }
+
+    /// The table that serves, as far as this process knows: a search asks it, and hears whether it was the right one.
+    pub(crate) fn likely_table(&self) -> Table {
+        if self.second.load(Ordering::Relaxed) { Table::Second } else { Table::First }
+    }
+
+    /// Notes which table serves.
+    pub(crate) fn note_table(&self, table: Table) {
+        self.second.store(table == Table::Second, Ordering::Relaxed);
+    }
+
+    /// Whether a scope is known to hold more vectors than may each be looked at.
+    pub(crate) fn is_large(&self, scope: &Scope) -> bool {
+        let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (scopes::namespace(scope), scopes::address(scope));
+        let Some(left) = large.get_mut(&key) else { return false };
+        *left -= 1;
+        if *left == 0 {
+            large.remove(&key);
+        }
+        true
+    }
+
+    /// Notes that a scope does.
+    pub(crate) fn note_large(&self, scope: &Scope) {
+        let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        if large.len() >= LARGE {
+            large.clear();
+        }
+        large.insert((scopes::namespace(scope), scopes::address(scope)), RECOUNTED);
     }
 
     /// The space of the vectors.
@@ -137,6 +192,13 @@ impl VectorIndex {
     /// The same way of indexing, for vectors of another space.
     pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
         let half = self.half;
-        Self { kind: Kind::of(&space, half), space, half, exact_up_to: self.exact_up_to }
+        Self {
+            kind: Kind::of(&space, half),
+            space,
+            half,
+            exact_up_to: self.exact_up_to,
+            second: Arc::default(),
+            large: Arc::default(),
+        }
     }
 }

@@ -2,11 +2,16 @@
 //!
 //! Postgres proposes, and the inner product that every backend shares decides: what comes back is scored once more from
 //! the vectors themselves, so that scores and order are the same everywhere.
+//!
+//! As a rule one statement does all: it counts what is within reach, and finds something if the way that was guessed is the
+//! right one for so many. Otherwise a second one goes that way. A scope that was found to be large is not counted again for a
+//! while: counting a tenant takes as long as the index does.
 
-use memory_core::{Embedding, Hit, RecordId, Scope};
+use memory_core::{Embedding, Filter, Hit, RecordId, Scope};
 use memory_vector_store::{Among, FlatIndex, VectorQuery};
 use pgvector::Vector;
-use sqlx::{Connection, PgConnection, Row};
+use sqlx::{PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
 
 use crate::{
     failure::Failure,
@@ -25,9 +30,38 @@ const MOST_FROM_INDEX: usize = 500;
 /// How many more than asked for are scored once more: the server's rounding may have put two close ones the other way.
 const SPARE: usize = 8;
 
-/// The index goes on looking, in strict order, until the filter has left enough.
-const BEGIN: &str = "BEGIN READ ONLY; SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200; \
-                     SET LOCAL hnsw.max_scan_tuples = 40000";
+/// A way to the nearest vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Each within reach is looked at.
+    Each,
+    /// Each that passes the filter is looked at, unless they are too many.
+    EachThatPasses,
+    /// The index proposes.
+    Index,
+}
+
+/// What a search is about.
+#[derive(Debug, Clone, Copy)]
+struct Search<'s> {
+    origin: &'s Origin,
+    index: &'s VectorIndex,
+    reach: &'s Reach,
+    query: &'s VectorQuery,
+    /// Whether it was counted lately that there are more than may each be looked at.
+    is_large: bool,
+}
+
+/// What is known of what is within reach.
+#[derive(Debug)]
+struct Known {
+    /// How many vectors are in the table that serves; `None` when they were not counted, since they are many.
+    there: Option<u64>,
+    table: Table,
+    made_by: Option<String>,
+    /// How many records pass the filter, up to one more than the ones that each may be looked at.
+    passing: Option<u64>,
+}
 
 /// The vectors within `scope` that are nearest to the query.
 pub(crate) async fn search(
@@ -37,27 +71,30 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &VectorQuery,
 ) -> Result<Vec<Hit>, Failure> {
-    let (there, table, made_by) = count(connection, &Reach::of(scope)).await?;
-    if made_by.as_deref() != Some(origin.space()) {
+    let search = Search { origin, index, reach: &Reach::of(scope), query, is_large: index.is_large(scope) };
+    let (guess, table) = (search.guess(), index.likely_table());
+    let mut statement = Statement::default();
+    search.write_first(guess, table, &mut statement);
+    let (known, mut found) = read(statement.rows(connection).await?)?;
+    if known.made_by.as_deref() != Some(origin.space()) {
         return Err(generations::known(connection).await?.refusal(origin, "vector search").into());
     }
-    if there == 0 || query.limit == 0 {
+    index.note_table(known.table);
+    if known.there == Some(0) || query.limit == 0 {
         return Ok(Vec::new());
     }
-    if is_proposed(index, there, query) {
-        let mut statement = Statement::default();
-        write(index, table, scope, query, true, &mut statement);
-        let mut transaction = connection.begin_with(BEGIN).await?;
-        let found = run(&mut transaction, statement).await?;
-        transaction.commit().await?;
-        // An index that found too few may have given up; then every vector is looked at.
-        if found.len() >= query.limit.min(usize::try_from(there).unwrap_or(usize::MAX)) {
-            return Ok(rescored(index, query, found));
-        }
+    let way = search.way(&known);
+    if (way, known.table) != (guess, table) {
+        found = search.run(way, known.table, connection).await?;
     }
-    let mut statement = Statement::default();
-    write(index, table, scope, query, false, &mut statement);
-    let found = run(connection, statement).await?;
+    if known.there.is_some_and(|there| there > index.exact_up_to) {
+        index.note_large(scope);
+    }
+    // An index that found too few may have given up; then every vector is looked at.
+    let wanted = known.there.map_or(query.limit, |there| query.limit.min(usize::try_from(there).unwrap_or(usize::MAX)));
+    if way == Way::Index && found.len() < wanted {
+        found = search.run(Way::Each, known.table, connection).await?;
+    }
     if found.is_empty() {
         // It may have been dropped since it was counted.
         let known = generations::known(connection).await?;
@@ -68,82 +105,194 @@ pub(crate) async fn search(
     Ok(rescored(index, query, found))
 }
 
-/// Whether the index is asked, of so many vectors within reach.
-fn is_proposed(index: &VectorIndex, there: u64, query: &VectorQuery) -> bool {
-    index.is_there() && there > index.exact_up_to && query.limit <= MOST_FROM_INDEX
-}
-
 /// Writes the statement that a search would run now.
 pub(crate) async fn explained(
     connection: &mut PgConnection,
+    origin: &Origin,
     index: &VectorIndex,
     scope: &Scope,
     query: &VectorQuery,
     statement: &mut Statement,
 ) -> Result<(), Failure> {
-    let (there, table, _) = count(connection, &Reach::of(scope)).await?;
-    write(index, table, scope, query, is_proposed(index, there, query), statement);
+    let search = Search { origin, index, reach: &Reach::of(scope), query, is_large: false };
+    let mut first = Statement::default();
+    search.write_first(search.guess(), index.likely_table(), &mut first);
+    let (known, _) = read(first.rows(connection).await?)?;
+    match search.way(&known) {
+        Way::EachThatPasses => search.write_first(Way::EachThatPasses, known.table, statement),
+        way @ (Way::Each | Way::Index) => search.write(way, known.table, statement),
+    }
     Ok(())
 }
 
-/// How many vectors that serve are within reach, where they lie, and what they were made by.
-async fn count(connection: &mut PgConnection, reach: &Reach) -> Result<(u64, Table, Option<String>), Failure> {
-    let mut statement = Statement::new(
-        "SELECT coalesce(sum(a.vectors), 0)::bigint, coalesce(sum(a.second_vectors), 0)::bigint,
-                (SELECT o.made_by FROM origins o WHERE o.part = 'embedding'),
-                (SELECT o.made_by FROM origins o WHERE o.part = 'serving table')
-         FROM addresses a WHERE ",
-    );
-    reach.is_address("a", &mut statement);
-    let row = statement.row(connection).await?;
-    let table = Table::named(row.try_get::<Option<&str>, _>(3)?);
-    let there: i64 = match table {
-        Table::First => row.try_get(0)?,
-        Table::Second => row.try_get(1)?,
-    };
-    Ok((u64::try_from(there).unwrap_or_default(), table, row.try_get(2)?))
+impl Search<'_> {
+    /// The way that is the right one as a rule: one user has few vectors, and all of a tenant many.
+    fn guess(&self) -> Way {
+        match self.query.filter {
+            Some(_) => Way::EachThatPasses,
+            None if (self.is_large || self.reach.is_tenant_wide()) && self.may_be_proposed() => Way::Index,
+            None => Way::Each,
+        }
+    }
+
+    /// The right way, of so many.
+    fn way(&self, known: &Known) -> Way {
+        let few = self.index.exact_up_to;
+        match known.passing {
+            Some(passing) if passing <= few => Way::EachThatPasses,
+            _ if known.there.is_none_or(|there| there > few) && self.may_be_proposed() => Way::Index,
+            _ => Way::Each,
+        }
+    }
+
+    fn may_be_proposed(&self) -> bool {
+        self.index.is_there() && self.query.limit <= MOST_FROM_INDEX
+    }
+
+    /// How many may each be looked at, as the server counts.
+    fn few(&self) -> usize {
+        usize::try_from(self.index.exact_up_to).unwrap_or(usize::MAX).min(i64::MAX as usize - 1)
+    }
+
+    /// Writes a statement that counts, and finds something where the guess was right.
+    fn write_first(&self, guess: Way, table: Table, statement: &mut Statement) {
+        statement.push(
+            "WITH c AS MATERIALIZED (
+                SELECT (SELECT o.made_by FROM origins o WHERE o.part = 'embedding') AS made_by,
+                       (SELECT o.made_by FROM origins o WHERE o.part = 'serving table') AS serving, ",
+        );
+        if self.is_large {
+            statement.push("NULL::bigint AS first, NULL::bigint AS second");
+        } else {
+            statement.push(
+                "coalesce(sum(a.vectors), 0)::bigint AS first, coalesce(sum(a.second_vectors), 0)::bigint AS second
+                 FROM addresses a WHERE ",
+            );
+            self.reach.is_address("a", statement);
+        }
+        statement.push(")");
+        if let (Way::EachThatPasses, Some(filter)) = (guess, &self.query.filter) {
+            statement.push(", m AS MATERIALIZED (SELECT r.ns, r.id FROM records r");
+            join_address(filter, "r", statement);
+            self.reach.holds("r", statement.push(" WHERE "));
+            filter_sql::write(filter, statement.push(" AND "));
+            statement.push(" LIMIT ").number(self.few() + 1).push(")");
+        }
+        statement.push(" SELECT NULL::uuid, NULL::vector, c.first, c.second, c.made_by, c.serving, ");
+        let is_filtered = guess == Way::EachThatPasses;
+        statement.push(if is_filtered { "(SELECT count(*) FROM m)" } else { "NULL::bigint" });
+        statement.push(" FROM c UNION ALL (SELECT f.id, f.embedding, NULL, NULL, NULL, NULL, NULL FROM (");
+        match guess {
+            Way::EachThatPasses => {
+                statement.push("SELECT v.id, v.embedding FROM m JOIN ").push(table.name());
+                statement.push(" v ON v.ns = m.ns AND v.id = m.id WHERE ");
+                // What is joined lies there too: so much the planner does not see, and would look into all partitions.
+                if self.reach.is_tenant_wide() {
+                    statement.push("true");
+                } else {
+                    self.reach.owns("v", statement);
+                }
+            }
+            Way::Each | Way::Index => self.write_selection(table, statement),
+        }
+        self.guard(guess, table, statement);
+        self.nearest_first(guess, statement);
+        statement.push(") f)");
+    }
+
+    /// Lets the statement find nothing where the other way is the right one, if there is another one, and where vectors of
+    /// another space serve: the server would fail on their length.
+    fn guard(&self, guess: Way, table: Table, statement: &mut Statement) {
+        statement.push(" AND (SELECT c.made_by FROM c) = ").bind(self.origin.space().to_owned());
+        if guess == Way::EachThatPasses {
+            statement.push(" AND (SELECT count(*) FROM m) <= ").number(self.few());
+        } else if !self.is_large && self.may_be_proposed() {
+            statement.push(match table {
+                Table::First => " AND (SELECT c.first FROM c)",
+                Table::Second => " AND (SELECT c.second FROM c)",
+            });
+            statement.push(if guess == Way::Each { " <= " } else { " > " }).number(self.few());
+        }
+    }
+
+    /// Writes a statement that goes this way, whatever there is.
+    fn write(&self, way: Way, table: Table, statement: &mut Statement) {
+        self.write_selection(table, statement);
+        self.nearest_first(way, statement);
+    }
+
+    fn write_selection(&self, table: Table, statement: &mut Statement) {
+        statement.push("SELECT v.id, v.embedding FROM ").push(table.name()).push(" v");
+        if let Some(filter) = &self.query.filter {
+            statement.push(" JOIN records r ON r.ns = v.ns AND r.id = v.id");
+            join_address(filter, "v", statement);
+        }
+        self.reach.holds("v", statement.push(" WHERE "));
+        if let Some(filter) = &self.query.filter {
+            filter_sql::write(filter, statement.push(" AND "));
+        }
+    }
+
+    fn nearest_first(&self, way: Way, statement: &mut Statement) {
+        statement.push(" ORDER BY ");
+        let to = vectors::kept(&self.query.embedding);
+        if way == Way::Index {
+            self.index.indexed_distance(to, statement);
+        } else {
+            self.index.distance(to, statement);
+            // The sum keeps the planner from the index.
+            statement.push(" + 0, v.id");
+        }
+        // Not bound: the planner has to know how few are wanted.
+        statement.push(" LIMIT ").number(self.query.limit.saturating_add(SPARE).min(i64::MAX as usize));
+    }
+
+    async fn run(&self, way: Way, table: Table, connection: &mut PgConnection) -> Result<Found, Failure> {
+        let mut statement = Statement::default();
+        self.write(way, table, &mut statement);
+        statement.rows(connection).await?.iter().map(found).collect()
+    }
+}
+
+/// Joins the address of `row`, where the filter asks for a part of it.
+fn join_address(filter: &Filter, row: &'static str, statement: &mut Statement) {
+    if filter_sql::asks_for_address(filter) {
+        statement
+            .push(" JOIN addresses a ON a.ns = ")
+            .push(row)
+            .push(".ns AND a.address = ")
+            .push(row)
+            .push(".address");
+    }
 }
 
 type Found = Vec<(RecordId, Embedding)>;
 
-/// Writes the statement for the nearest ones: those that the index proposes, or with each within reach looked at.
-fn write(
-    index: &VectorIndex,
-    table: Table,
-    scope: &Scope,
-    query: &VectorQuery,
-    proposed: bool,
-    statement: &mut Statement,
-) {
-    statement.push("SELECT v.id, v.embedding FROM ").push(table.name()).push(" v");
-    if query.filter.is_some() {
-        statement.push(
-            " JOIN records r ON r.ns = v.ns AND r.id = v.id JOIN addresses a ON a.ns = v.ns AND a.address = v.address",
-        );
+/// What there is, which is in the row without an id, and what was found.
+fn read(rows: Vec<PgRow>) -> Result<(Known, Found), Failure> {
+    let mut known = Known { there: None, table: Table::First, made_by: None, passing: None };
+    let mut all = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if row.try_get::<Option<Uuid>, _>(0)?.is_some() {
+            all.push(found(row)?);
+            continue;
+        }
+        known.table = Table::named(row.try_get::<Option<&str>, _>(5)?);
+        let there: Option<i64> = match known.table {
+            Table::First => row.try_get(2)?,
+            Table::Second => row.try_get(3)?,
+        };
+        known.there = there.map(|there| u64::try_from(there).unwrap_or_default());
+        known.made_by = row.try_get(4)?;
+        known.passing = row.try_get::<Option<i64>, _>(6)?.and_then(|passing| u64::try_from(passing).ok());
     }
-    Reach::of(scope).holds("v", statement.push(" WHERE "));
-    if let Some(filter) = &query.filter {
-        filter_sql::write(filter, statement.push(" AND "));
-    }
-    statement.push(" ORDER BY ");
-    let to = vectors::kept(&query.embedding);
-    if proposed {
-        index.indexed_distance(to, statement);
-    } else {
-        index.distance(to, statement);
-        // The sum keeps the planner from the index.
-        statement.push(" + 0, v.id");
-    }
-    statement.push(" LIMIT ").bind(i64::try_from(query.limit.saturating_add(SPARE)).unwrap_or(i64::MAX));
+    Ok((known, all))
 }
 
-async fn run(connection: &mut PgConnection, statement: Statement) -> Result<Found, Failure> {
-    let read = |row: &sqlx::postgres::PgRow| {
-        let vector: Vector = row.try_get(1)?;
-        let embedding = Embedding::new(vector.into()).map_err(|_| Failure::corrupt("a vector"))?;
-        Ok((scopes::record_id(row.try_get(0)?), embedding))
-    };
-    statement.rows(connection).await?.iter().map(read).collect()
+fn found(row: &PgRow) -> Result<(RecordId, Embedding), Failure> {
+    let vector: Vector = row.try_get(1)?;
+    let embedding = Embedding::new(vector.into()).map_err(|_| Failure::corrupt("a vector"))?;
+    Ok((scopes::record_id(row.try_get(0)?), embedding))
 }
 
 fn rescored(index: &VectorIndex, query: &VectorQuery, found: Found) -> Vec<Hit> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Embedding, RecordId};
+use memory_core::{Embedding, Record, RecordId};
 use memory_vector_store::VectorEntry;
 use pgvector::Vector;
 use sqlx::{AssertSqlSafe, PgConnection};
@@ -44,7 +44,10 @@ pub(crate) async fn upsert(
         let ids: Vec<_> = entries.keys().copied().collect();
         let current = records::current(connection, ns, &ids).await?;
         let fresh = current.iter().filter_map(|now| entries.get(&now.id).filter(|entry| now.is(&entry.record)));
-        insert(connection, table, ns, &fresh.copied().collect::<Vec<_>>()).await?;
+        let fresh: Vec<_> = fresh.map(|entry| (&*entry.record, &entry.embedding)).collect();
+        let ids: Vec<Uuid> = fresh.iter().map(|(record, _)| uuid(record.id)).collect();
+        remove_from(connection, table, ns, &ids).await?;
+        insert(connection, table, &fresh).await?;
     }
     Ok(())
 }
@@ -57,15 +60,15 @@ macro_rules! inserting {
                 INSERT INTO ",
             $table,
             " (ns, id, address, embedding)
-                SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::vector[]) x RETURNING address
+                SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::vector[]) x RETURNING ns, address
              ), sums AS (
-                SELECT address, count(*) AS vectors FROM new GROUP BY address
+                SELECT ns, address, count(*) AS vectors FROM new GROUP BY ns, address
              )
              UPDATE addresses a SET ",
             $table,
             " = a.",
             $table,
-            " + s.vectors FROM sums s WHERE a.ns = $1 AND a.address = s.address"
+            " + s.vectors FROM sums s WHERE a.ns = s.ns AND a.address = s.address"
         )
     };
 }
@@ -92,26 +95,29 @@ macro_rules! removing {
     };
 }
 
-async fn insert(
+/// Keeps the vectors of records that have none, of however many namespaces.
+pub(crate) async fn insert(
     connection: &mut PgConnection,
     table: Table,
-    ns: Uuid,
-    entries: &[&VectorEntry],
+    entries: &[(&Record, &Embedding)],
 ) -> Result<(), Failure> {
     if entries.is_empty() {
         return Ok(());
     }
-    let ids: Vec<Uuid> = entries.iter().map(|entry| uuid(entry.record.id)).collect();
-    let addresses: Vec<Uuid> = entries.iter().map(|entry| scopes::address(&entry.record.scope)).collect();
-    remove_from(connection, table, ns, &ids).await?;
+    let (mut namespaces, mut ids, mut addresses) = (Vec::new(), Vec::new(), Vec::new());
+    for (record, _) in entries {
+        namespaces.push(scopes::namespace(&record.scope));
+        ids.push(uuid(record.id));
+        addresses.push(scopes::address(&record.scope));
+    }
     sqlx::query(match table {
         Table::First => inserting!("vectors"),
         Table::Second => inserting!("second_vectors"),
     })
-    .bind(ns)
+    .bind(namespaces)
     .bind(ids)
     .bind(addresses)
-    .bind(entries.iter().map(|entry| kept(&entry.embedding)).collect::<Vec<_>>())
+    .bind(entries.iter().map(|(_, embedding)| kept(embedding)).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())

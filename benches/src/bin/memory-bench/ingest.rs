@@ -6,7 +6,9 @@ use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
 use memory_engine::{Embedding, MemoryEngine, PutMode, Record, Scope};
 
-use crate::{Arguments, Backend, data::Data, process, report::Report, store};
+use memory_engine_benches::{given::GivenEmbedder, process};
+
+use crate::{Arguments, Backend, data::Data, report::Report, store};
 
 /// How many records one call takes.
 const BATCH: usize = 1000;
@@ -16,7 +18,7 @@ const AT_ONCE: usize = 2;
 const READ: usize = 10 * BATCH;
 
 pub(crate) async fn run(arguments: &Arguments, data: &Data, report: &mut Report) -> Result<()> {
-    let embedder = store::GivenEmbedder::new(arguments.dim);
+    let embedder = GivenEmbedder::new(arguments.dim);
     let scope = store::everything()?;
     let engine = store::open(arguments, &embedder).await?;
     ensure!(engine.stats(&scope).await?.records == 0, "the store is to be empty");

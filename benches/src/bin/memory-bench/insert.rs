@@ -4,13 +4,9 @@ use std::{sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
 use memory_engine::{Embedding, MemoryEngine, PutMode};
+use memory_engine_benches::given::GivenEmbedder;
 
-use crate::{
-    Arguments,
-    data::Data,
-    report::Report,
-    store::{self, GivenEmbedder},
-};
+use crate::{Arguments, data::Data, report::Report, store};
 
 const COUNT: usize = 200;
 

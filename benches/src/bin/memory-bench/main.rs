@@ -6,7 +6,6 @@
 mod data;
 mod ingest;
 mod insert;
-mod process;
 mod query;
 mod report;
 mod store;
@@ -17,6 +16,7 @@ use anyhow::Result;
 use clap::{Parser, ValueEnum};
 
 use data::Data;
+use memory_engine_benches::process;
 use report::Report;
 
 /// Runs one phase of the peer benchmark and writes what it measured as JSON.
@@ -78,7 +78,11 @@ enum Backend {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+    // As a task, like the requests of a server: what waits in `main` itself is woken by another thread, once more each time.
+    tokio::spawn(run(Arguments::parse())).await?
+}
+
+async fn run(arguments: Arguments) -> Result<()> {
     let data = Data::open(&arguments.data, arguments.n, arguments.dim)?;
     let mut report = Report::new(arguments.backend);
     process::reset_peak();

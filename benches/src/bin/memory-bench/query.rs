@@ -4,13 +4,13 @@ use std::{sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
 use memory_engine::{Arms, Field, Filter, MemoryEngine, Method, Op, RecallOptions, RecallQuery, Scope};
+use memory_engine_benches::{given::GivenEmbedder, process};
 
 use crate::{
     Arguments, Backend,
     data::{Data, Question},
-    process,
     report::Report,
-    store::{self, GivenEmbedder},
+    store,
 };
 
 /// Of whom, or when, something is asked.
@@ -172,7 +172,8 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
         };
     let query = match how {
         How::Recall => query,
-        How::Vectors | How::Words | How::Both => query.with_options(plain(arguments)),
+        How::Vectors | How::Words => query.with_options(plain(arguments, arguments.k)),
+        How::Both => query.with_options(plain(arguments, arguments.pool)),
     };
     let recall = engine.recall(&scope, query).await?;
     ensure!(recall.degraded.is_empty(), "a recall was degraded: {:?}", recall.degraded);
@@ -180,11 +181,11 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
     Ok(recall.hits.iter().filter_map(number).collect())
 }
 
-/// What the benchmark asks of everyone: both lists with so many candidates, fused by reciprocal ranks with k = 60, and nothing
-/// else that a recall does by default: no neighbours, no repetitions put behind.
-fn plain(arguments: &Arguments) -> RecallOptions {
+/// What the benchmark asks of everyone: one list, or both with so many candidates each, fused by reciprocal ranks with k = 60,
+/// and nothing else that a recall does by default: no neighbours, no repetitions put behind.
+fn plain(arguments: &Arguments, pool: usize) -> RecallOptions {
     let mut options = RecallOptions::default().with_limit(arguments.k);
-    (options.pool, options.fusion) = (arguments.pool, Method::Ranks { k: 60.0 });
+    (options.pool, options.fusion) = (pool, Method::Ranks { k: 60.0 });
     (options.vector_weight, options.neighbor_share, options.near_duplicate) = (0.5, 0.0, f64::INFINITY);
     options
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, fs, path::Path};
 
 use anyhow::{Context, Result};
+use memory_engine_benches::times::{percentile, rounded};
 use serde_json::json;
 
 use crate::Backend;
@@ -21,7 +22,7 @@ impl Report {
     }
 
     pub(crate) fn number(&mut self, name: impl Into<String>, value: f64) {
-        self.metrics.insert(name.into(), (value * 1e4).round() / 1e4);
+        self.metrics.insert(name.into(), rounded(value));
     }
 
     pub(crate) fn error(&mut self, name: &str, error: &dyn fmt::Display) {
@@ -54,14 +55,4 @@ impl Report {
         });
         fs::write(path, format!("{report:#}\n")).with_context(|| format!("{} cannot be written", path.display()))
     }
-}
-
-/// With what lies between two values by their distance.
-fn percentile(values: &[f64], part: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let place = part * last as f64;
-    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    below + (above - below) * place.fract()
 }

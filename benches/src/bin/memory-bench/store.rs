@@ -1,16 +1,10 @@
-//! The engine, and an embedder that knows the vectors of its texts.
+//! The engine, and what it is given.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use async_trait::async_trait;
-use memory_engine::{
-    Database, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Kind, MemoryEngine, Purpose, Record, Scope,
-    SystemClock, Timestamp,
-};
+use memory_engine::{Database, Kind, MemoryEngine, Record, Scope, SystemClock, Timestamp};
+use memory_engine_benches::given::GivenEmbedder;
 
 use crate::{Arguments, Backend, data::Row};
 
@@ -41,49 +35,4 @@ pub(crate) fn record(row: Row) -> Result<Record> {
 
 pub(crate) fn seconds(since_1970: i64) -> Timestamp {
     Timestamp::from_micros(since_1970 * 1_000_000)
-}
-
-/// Gives the vectors of the texts that it was told.
-#[derive(Debug)]
-pub(crate) struct GivenEmbedder {
-    space: EmbeddingSpace,
-    known: Mutex<BTreeMap<String, Embedding>>,
-}
-
-impl GivenEmbedder {
-    pub(crate) fn new(dimensions: usize) -> Arc<Self> {
-        Arc::new(Self { space: EmbeddingSpace::cosine("given", dimensions), known: Mutex::default() })
-    }
-
-    pub(crate) fn learn(&self, text: &str, vector: Vec<f32>) -> Result<()> {
-        let embedding = Embedding::new(vector)?;
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned(), embedding);
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl Embedder for GivenEmbedder {
-    fn space(&self) -> &EmbeddingSpace {
-        &self.space
-    }
-
-    fn max_batch(&self) -> usize {
-        1000
-    }
-
-    fn semantic_weight(&self) -> f64 {
-        1.0
-    }
-
-    /// None is left out for being far: the others leave out none, either.
-    fn score_floor(&self) -> f64 {
-        -2.0
-    }
-
-    async fn embed(&self, texts: &[&str], _: Purpose) -> memory_engine::Result<Vec<Embedding>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let unknown = || Error::new(ErrorKind::NotFound, "embed", "a text that has no vector in the data");
-        texts.iter().map(|text| known.get(*text).cloned().ok_or_else(unknown)).collect()
-    }
 }

@@ -205,9 +205,17 @@ const FOR_ALL: [&str; 2] = [
 
 /// Whether a statement reaches nothing but the namespaces that a bound value names.
 fn is_bound(sql: &str) -> bool {
-    let named = [".ns = $", ".ns = ANY ($", ".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = $", "n.tenant = $"];
+    let named = [
+        ".ns = $",
+        ".ns = ANY ($",
+        // One for each row that is meant, in a list beside their ids.
+        "unnest($1::uuid[]",
+        ".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = $",
+        "n.tenant = $",
+    ];
     // What is inserted carries its namespace as a value.
-    let inserted = sql.starts_with("INSERT INTO") && (sql.contains("SELECT $1") || sql.contains("unnest($1::uuid[]"));
+    let inserted =
+        sql.starts_with("INSERT INTO") && (sql.contains("SELECT $1") || sql.contains("json_to_recordset($1"));
     named.iter().any(|condition| sql.contains(condition)) || inserted
 }
 

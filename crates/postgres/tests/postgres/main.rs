@@ -8,6 +8,7 @@ mod conformance;
 mod documents;
 mod given;
 mod migration;
+mod near;
 mod server;
 mod sharing;
 
@@ -45,6 +46,13 @@ fn main() {
         terms_of_every_sort_are_found_as_in_memory,
         a_record_of_very_many_terms_is_found_as_in_memory,
         numbers_in_metadata_compare_as_they_do_in_memory,
+    ));
+    trials.extend(sentences!(url, near:
+        every_way_to_the_nearest_finds_what_a_plain_look_finds,
+        a_vector_goes_with_the_record_that_it_came_with,
+        beside_a_second_generation_vectors_that_come_along_are_made_anew,
+        a_vector_of_another_length_is_refused_with_its_record,
+        who_still_asks_in_a_space_that_was_rebuilt_is_told_so,
     ));
     trials.extend(sentences!(url, migration:
         k14_up_data_down_up,

@@ -1,0 +1,61 @@
+//! Asking a store of one size, in a process that has not written it.
+
+use std::{path::Path, time::Instant};
+
+use anyhow::Result;
+use memory_engine::Arms;
+use memory_engine_benches::{
+    filled::Filled,
+    process, synthetic,
+    times::{percentile, rounded},
+};
+use serde_json::{Value, json};
+
+/// How many questions of each kind.
+const QUESTIONS: usize = 200;
+/// How often one is asked again whose answer was not whole: what is read for the first question goes on being read after it.
+const PATIENCE: usize = 60;
+
+/// What is asked: its name, by which arms, and whether of one user.
+pub(crate) const KINDS: [(&str, Arms, bool); 6] = [
+    ("vectors, everything", Arms::VectorOnly, false),
+    ("vectors, one user", Arms::VectorOnly, true),
+    ("words, everything", Arms::KeywordOnly, false),
+    ("words, one user", Arms::KeywordOnly, true),
+    ("recall, everything", Arms::All, false),
+    ("recall, one user", Arms::All, true),
+];
+
+/// Asks every kind, and gives the median of each, how long the first question took, and the memory that is resident then.
+pub(crate) async fn run(store: &Path, records: usize) -> Result<Value> {
+    let before = process::resident_mb();
+    let started = Instant::now();
+    let filled = Filled::open(store).await?;
+    let questions: Vec<_> = (0..QUESTIONS).map(|number| synthetic::question(number, records)).collect();
+    questions.iter().try_for_each(|question| filled.learn(question))?;
+    let mut medians = serde_json::Map::new();
+    let (mut open_ms, mut cpu) = (None, serde_json::Map::new());
+    for (name, arms, of_one_user) in KINDS {
+        // What is kept of a user is read with the first question about them.
+        for question in &questions {
+            let mut tries = 0;
+            while !filled.ask(question, arms, of_one_user).await? && tries < PATIENCE {
+                tries += 1;
+            }
+            open_ms.get_or_insert_with(|| rounded(started.elapsed().as_secs_f64() * 1e3));
+        }
+        let (mut times, computed) = (Vec::new(), process::cpu_s());
+        for question in &questions {
+            let started = Instant::now();
+            filled.ask(question, arms, of_one_user).await?;
+            times.push(started.elapsed().as_secs_f64() * 1e3);
+        }
+        cpu.insert(name.to_owned(), json!(rounded((process::cpu_s() - computed) * 1e3 / QUESTIONS as f64)));
+        medians.insert(name.to_owned(), json!(rounded(percentile(&times, 0.5))));
+    }
+    let resident = (process::resident_mb() - before) * 1024.0 / records as f64;
+    Ok(json!({
+        "open_ms": open_ms, "p50_ms": medians, "cpu_ms": cpu,
+        "resident_mb": rounded(process::resident_mb()), "resident_kb_per_record": rounded(resident),
+    }))
+}

@@ -1,0 +1,99 @@
+//! How long it takes to find the terms of a text and of a question, and to find the records that hold them.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark: criterion's macros make functions without docs")]
+
+use std::{convert::Infallible, hint::black_box, time::Duration};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use memory_core::{RecordId, Terms};
+use memory_engine_keyword_store::{Analyzer, Bm25, Candidate, SegmentedPostings, TextAnalyzer, Wanted, packed};
+
+const DOCUMENTS: u32 = 20_000;
+
+const CHINESE: &str =
+    "周末我们去北京爬山，她说下个月十五号要搬到上海，新家离地铁站只有五分钟，记得帮她订一张靠窗的火车票。";
+const ENGLISH: &str = "She is moving to Shanghai on the 15th of next month; the new flat is five minutes from the subway, \
+                       so remind her to book a window seat on the train and to cancel the old contract (v1.2).";
+
+/// A word that about one in `n + 1` of the documents holds.
+fn word(n: u32) -> String {
+    format!("word{n}")
+}
+
+/// Documents of some ten words, the frequent ones in nearly all of them.
+fn documents() -> Vec<Terms> {
+    let holds = |document: u32, n: u32| document.wrapping_mul(2_654_435_761).rotate_left(n % 32).is_multiple_of(n + 1);
+    (0..DOCUMENTS).map(|document| (0..400).filter(|n| holds(document, *n)).map(word).collect()).collect()
+}
+
+fn id(n: u32) -> RecordId {
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&n.to_be_bytes());
+    RecordId::from_bytes(bytes)
+}
+
+fn analyzer(criterion: &mut Criterion) {
+    for (language, text) in [("Chinese", CHINESE), ("English", ENGLISH)] {
+        TextAnalyzer.document(text); // the dictionary is read with the first text
+        let document = format!("analyzer: a document, {language}");
+        criterion.bench_function(&document, |bencher| bencher.iter(|| TextAnalyzer.document(black_box(text))));
+        let question = format!("analyzer: a question, {language}");
+        criterion.bench_function(&question, |bencher| bencher.iter(|| TextAnalyzer.query(black_box(text))));
+    }
+}
+
+fn postings(criterion: &mut Criterion) {
+    let mut postings = SegmentedPostings::default();
+    let documents = documents();
+    for (n, terms) in (0_u32..).zip(&documents) {
+        postings.insert(n.into(), id(n), n % 100, terms.length(), terms.iter());
+    }
+    let rare = TextAnalyzer.query("word399 word311 word250");
+    let mixed = TextAnalyzer.query("word0 word1 word2 word120 word399");
+    let few = (0..3).collect();
+    type Admit = fn(i64) -> Result<bool, Infallible>;
+    for (name, clauses, groups) in [
+        ("postings: rare words of 20 000 documents", &rare, None),
+        ("postings: frequent and rare words of 20 000 documents", &mixed, None),
+        ("postings: the same, within 3 of 100 groups", &mixed, Some(&few)),
+    ] {
+        criterion.bench_function(name, |bencher| {
+            bencher.iter(|| postings.find(groups, black_box(clauses), 50, None::<Admit>).unwrap());
+        });
+    }
+}
+
+/// What an adapter over a database does: count the terms of candidates and rank those.
+fn bm25(criterion: &mut Criterion) {
+    let documents: Vec<_> = documents().iter().take(2000).map(|terms| (packed::pack(terms), terms.length())).collect();
+    let clauses = TextAnalyzer.query("word0 word1 word2 word120 word399");
+    let wanted = Wanted::of(&clauses);
+    let mut counts = vec![0; wanted.terms().len()];
+    let mut candidates = || -> Vec<Candidate<u32>> {
+        let candidate = |(n, ((words, numbers), length)): (u32, &((String, Vec<u8>), u32))| {
+            let held = packed::count(words, numbers, wanted.terms(), &mut counts).unwrap();
+            let frequencies = wanted.frequencies(&counts);
+            held.then_some(Candidate { key: n, frequencies, length: *length, admitted: true })
+        };
+        (0..).zip(&documents).filter_map(candidate).collect()
+    };
+    criterion.bench_function("packed terms: 2000 documents counted", |bencher| bencher.iter(&mut candidates));
+    let candidates = candidates();
+    criterion.bench_function("BM25: their ranking", |bencher| {
+        bencher.iter(|| Bm25::default().rank(DOCUMENTS.into(), &clauses, black_box(&candidates), 50));
+    });
+}
+
+/// Short ones: a regression of a tenth shows in a second.
+fn short() -> Criterion {
+    Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(50)
+}
+
+criterion_group! {
+    name = benches;
+    config = short();
+    targets = analyzer, postings, bm25
+}
+criterion_main!(benches);

@@ -1,0 +1,135 @@
+//! What lies near, whichever way it is looked for, and vectors that come along with their records.
+
+use memory_core::{Field, Filter, Job, Op, PutMode, Record, RecordStore, Scope, Timestamp, Write};
+use memory_engine_postgres::{Mismatch, PostgresStore};
+use memory_vector_store::{Among, FlatIndex, GenerationStore, VectorQuery, VectorStore};
+
+use crate::given::{DIMENSIONS, Database, lin, near, turn, vector, words};
+
+const USERS: u64 = 7;
+
+fn user(n: u64) -> Scope {
+    if n == 0 { lin() } else { Scope::user(format!("user {n}")).unwrap().with_agent("kai").unwrap() }
+}
+
+fn tenant() -> Scope {
+    Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap()
+}
+
+fn embedded(record: &Record, seed: u64) -> Write {
+    let (terms, embedding) = (Some(words(&record.text)), Some(vector(seed)));
+    Write { terms, embedding, ..Write::new(record.clone(), PutMode::Upsert) }
+}
+
+/// One batch of several users' records, each with the vector of its number.
+async fn filled(store: &PostgresStore, records: u64) -> Vec<Record> {
+    let record = |n: u64| {
+        let mut record = turn(&user(n % USERS), &format!("猫 number {n}"));
+        record.occurred_at = Timestamp::from_micros(n as i64);
+        record
+    };
+    let records: Vec<Record> = (0..records).map(record).collect();
+    let writes = records.iter().zip(0..).map(|(record, n)| embedded(record, n)).collect();
+    let written = store.put(&tenant(), writes).await.unwrap();
+    assert!(written.iter().all(|written| !written.pending.contains(&Job::Embedding)), "nothing is left to embed");
+    records
+}
+
+pub(crate) async fn every_way_to_the_nearest_finds_what_a_plain_look_finds(database: &Database) {
+    let records = filled(&database.open().await, 400).await;
+    let at = |op, micros| Filter::compare(Field::OccurredAt, op, Timestamp::from_micros(micros));
+    let filters = [
+        None,
+        Some(at(Op::Ge, 100).and(at(Op::Lt, 130))),
+        Some(Filter::eq(Field::Agent, "kai").and(at(Op::Lt, 300))),
+        Some(Filter::eq(Field::Kind, "turn")),
+        Some(at(Op::Gt, 1000)),
+    ];
+    // All by looking at each; all of a tenant by the index; all by the index, where no filter leaves too few.
+    for exact_up_to in [5000, 60, 0] {
+        let store = database.connect(database.options().with_exact_up_to(exact_up_to)).await;
+        for scope in [lin(), user(3), tenant(), tenant().with_agent("kai").unwrap(), Scope::user("nobody").unwrap()] {
+            // The index is asked for no more than 500 at once.
+            for (filter, limit) in filters.iter().flat_map(|filter| [(filter, 10), (filter, 600)]) {
+                let mut plain = FlatIndex::new(VectorStore::space(&store));
+                for (record, n) in records.iter().zip(0..) {
+                    if scope.covers(&record.scope) && filter.as_ref().is_none_or(|filter| filter.matches(record)) {
+                        plain.insert(record.id, (), vector(n));
+                    }
+                }
+                let query = VectorQuery::new(vector(1_000_000), limit).with_filter(filter.clone());
+                let found = VectorStore::search(&store, &scope, &query).await.unwrap();
+                let found: Vec<_> = found.into_iter().map(|hit| (hit.id, hit.score)).collect();
+                let expected = plain.search(&vector(1_000_000), Among::Everything, limit);
+                let same = found.iter().filter(|hit| expected.contains(hit)).count();
+                // The index may miss one; whoever looks at each does not.
+                let missed = expected.len() - same;
+                assert_eq!(found.len(), expected.len(), "{exact_up_to}, {scope}, {filter:?}");
+                assert!(
+                    missed <= usize::from(exact_up_to < 5000),
+                    "{exact_up_to}, {scope}, {filter:?}: {missed} missed"
+                );
+            }
+        }
+    }
+}
+
+pub(crate) async fn a_vector_goes_with_the_record_that_it_came_with(database: &Database) {
+    let store = database.open().await;
+    let records = filled(&store, 20).await;
+    assert_eq!((near(&store, &lin(), vector(0)).await, near(&store, &tenant(), vector(0)).await), (3, 20));
+    // What says something else now has the vector that came along with it, or waits for one.
+    let mut changed = records[0].clone();
+    changed.text.push('!');
+    store.put(&lin(), vec![embedded(&changed, 77)]).await.unwrap();
+    let best = VectorStore::search(&store, &lin(), &VectorQuery::new(vector(77), 1)).await.unwrap();
+    assert_eq!(best[0].id, changed.id);
+    assert!(best[0].score.value() > 0.999);
+    changed.text.push('!');
+    let write = Write { terms: Some(words(&changed.text)), ..Write::upsert(changed.clone()) };
+    let written = store.put(&lin(), vec![write]).await.unwrap();
+    assert!(written[0].pending.contains(&Job::Embedding));
+    assert_eq!(near(&store, &lin(), vector(0)).await, 2);
+    let ids: Vec<_> = records.iter().map(|record| record.id).collect();
+    RecordStore::delete(&store, &tenant(), &ids).await.unwrap();
+    assert_eq!(near(&store, &tenant(), vector(0)).await, 0);
+}
+
+pub(crate) async fn beside_a_second_generation_vectors_that_come_along_are_made_anew(database: &Database) {
+    database.open().await;
+    let space = memory_core::EmbeddingSpace::cosine("other", DIMENSIONS);
+    let second = database.connect(database.with(space, "words-1").with_mismatch(Mismatch::Refill)).await;
+    for store in [database.open().await, second] {
+        let record = turn(&lin(), "some words");
+        let written = store.put(&lin(), vec![embedded(&record, 1)]).await.unwrap();
+        assert!(written[0].pending.contains(&Job::Embedding));
+        let generations = GenerationStore::generations(&store).await.unwrap();
+        assert_eq!(generations.serving.vectors, 0);
+    }
+}
+
+pub(crate) async fn a_vector_of_another_length_is_refused_with_its_record(database: &Database) {
+    let store = database.open().await;
+    let record = turn(&lin(), "some words");
+    let embedding = Some(memory_core::Embedding::new(vec![1.0, 2.0]).unwrap());
+    let refused = store.put(&lin(), vec![Write { embedding, ..Write::upsert(record.clone()) }]).await.unwrap_err();
+    assert_eq!(refused.kind(), memory_core::ErrorKind::DimensionMismatch);
+    assert_eq!(store.get(&lin(), &[record.id]).await.unwrap(), [None]);
+}
+
+pub(crate) async fn who_still_asks_in_a_space_that_was_rebuilt_is_told_so(database: &Database) {
+    let old = database.open().await;
+    filled(&old, 20).await;
+    let longer = memory_core::EmbeddingSpace::cosine("longer", DIMENSIONS + 1);
+    let new = database.connect(database.with(longer, "words-1").with_mismatch(Mismatch::Rebuild)).await;
+    let record = turn(&lin(), "some words");
+    let embedding = Some(memory_core::Embedding::new(vec![0.5; DIMENSIONS + 1]).unwrap());
+    new.put(&lin(), vec![Write { embedding, ..Write::upsert(record) }]).await.unwrap();
+    for scope in [lin(), tenant()] {
+        for filter in [None, Some(Filter::eq(Field::Kind, "turn"))] {
+            let query = VectorQuery::new(vector(1), 10).with_filter(filter);
+            let refused = VectorStore::search(&old, &scope, &query).await.unwrap_err();
+            assert_eq!(refused.kind(), memory_core::ErrorKind::SchemaMismatch, "{refused}");
+        }
+    }
+}

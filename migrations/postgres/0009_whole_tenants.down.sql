@@ -1,0 +1,2 @@
+DROP INDEX records_by_moment;
+DROP INDEX records_by_id;
