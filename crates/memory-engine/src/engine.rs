@@ -1,6 +1,13 @@
 //! The engine: what it is made of, and what it is asked.
 
-use std::{fmt, num::NonZero, sync, sync::Arc};
+use std::{
+    fmt,
+    num::NonZero,
+    sync::{
+        self, Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use futures::future::try_join_all;
 use memory_core::{
@@ -27,6 +34,9 @@ use crate::{
 };
 
 const PAGE: usize = 500;
+/// Up to how many bytes a question is taken to words in less time than another thread takes to begin with it, once the
+/// dictionary has been read.
+const SHORT: usize = 1 << 10;
 /// How many records are worth a thread.
 const SHARE: usize = 64;
 
@@ -81,6 +91,8 @@ struct Inner {
     wake: Arc<Notify>,
     working: tokio::sync::Mutex<()>,
     lags: Lags,
+    /// Whether the analyzer has read what it goes by.
+    has_analyzed: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -124,7 +136,7 @@ impl MemoryEngine {
 
     pub(crate) fn start(parts: Parts, background: Option<Handle>) -> Self {
         let (wake, working) = (Arc::new(Notify::new()), tokio::sync::Mutex::new(()));
-        let inner = Inner { parts, wake, working, lags: Lags::default() };
+        let inner = Inner { parts, wake, working, lags: Lags::default(), has_analyzed: AtomicBool::new(false) };
         let engine = Self { inner: Arc::new(inner) };
         if let Some(runtime) = background {
             runtime.spawn(background::run(Weak(Arc::downgrade(&engine.inner)), Arc::clone(&engine.inner.wake)));
@@ -364,7 +376,12 @@ impl MemoryEngine {
 
     pub(crate) async fn analyze_query(&self, text: String) -> Result<Vec<Clause>> {
         let analyzer = Arc::clone(&self.inner.parts.analyzer);
-        off_runtime("analyze", move || analyzer.query(&text)).await
+        if text.len() <= SHORT && self.inner.has_analyzed.load(Ordering::Relaxed) {
+            return Ok(analyzer.query(&text));
+        }
+        let clauses = off_runtime("analyze", move || analyzer.query(&text)).await?;
+        self.inner.has_analyzed.store(true, Ordering::Relaxed);
+        Ok(clauses)
     }
 }
 

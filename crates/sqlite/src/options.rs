@@ -1,6 +1,6 @@
 //! How a file is opened.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZero, sync::Arc, time::Duration};
 
 use memory_core::{Clock, EmbeddingSpace, SystemClock};
 
@@ -16,7 +16,8 @@ pub struct SqliteOptions {
     pub clock: Arc<dyn Clock>,
     /// How long a write waits for another process that is writing; 5 seconds unless set.
     pub busy_timeout: Duration,
-    /// How many searches and reads run at the same time; 3 unless set, and 1 at the least.
+    /// How many searches and reads run at the same time; unless set, as many as there are cores, but 2 at the least
+    /// and 4 at the most. Each keeps pages of its own.
     pub readers: usize,
     /// How many bytes of the file all connections together keep in memory beside the system; 80 MB unless set. The writer has
     /// two parts of it, each reader one. Less costs nothing but time: what is not kept is read again.
@@ -55,7 +56,7 @@ impl SqliteOptions {
             analyzer: analyzer.into(),
             clock: Arc::new(SystemClock),
             busy_timeout: Duration::from_secs(5),
-            readers: 3,
+            readers: std::thread::available_parallelism().map_or(2, NonZero::get).clamp(2, 4),
             cache_bytes: 80_000 << 10,
             queue_length: 256,
             mismatch: Mismatch::Refuse,
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_cache_is_parted_among_all_connections() {
-        let usual = SqliteOptions::new(EmbeddingSpace::cosine("any", 8), "any");
+        let usual = SqliteOptions::new(EmbeddingSpace::cosine("any", 8), "any").with_readers(3);
         assert_eq!(usual.cache_part(), 16_000);
         let small = usual.with_cache_bytes(10 << 20).with_readers(8);
         assert_eq!(small.cache_part() * (8 + 2), 10 << 10);

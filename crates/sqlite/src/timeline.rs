@@ -69,7 +69,9 @@ impl Timeline {
         let mut twice = rustc_hash::FxHashSet::default();
         let is_twice = move |row: i64| !self.is_settled() && !twice.insert(row);
         let all = sorted[start..end].iter().chain(fresh);
-        all.filter(|(time, row)| self.times.get(row) == Some(time))
+        // As many as there are rows, each of them sorted once: none is out of date.
+        let is_current = self.is_settled() && self.order.len() == self.times.len();
+        all.filter(move |(time, row)| is_current || self.times.get(row) == Some(time))
             .map(|(_, row)| *row)
             .scan(is_twice, |is_twice, row| Some((!is_twice(row)).then_some(row)))
             .flatten()

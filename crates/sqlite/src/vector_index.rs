@@ -109,9 +109,13 @@ impl Loaded {
 
     /// What occurred within a stretch of time and is at one of these addresses.
     fn within(&self, window: Window, groups: &[i64]) -> Vec<Key> {
+        let all = self.timeline.within(window).map(Key::of);
+        if self.index.holds_only(groups) {
+            return all.collect();
+        }
         let groups: FxHashSet<i64> = groups.iter().copied().collect();
         let is_reached = |key: &Key| self.index.group(key).is_some_and(|group| groups.contains(&group));
-        self.timeline.within(window).map(Key::of).filter(is_reached).collect()
+        all.filter(is_reached).collect()
     }
 }
 

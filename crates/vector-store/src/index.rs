@@ -20,7 +20,7 @@ use crate::{
 
 /// Vectors in contiguous rows, in groups (one for each address). `K` names a vector, `G` a group.
 ///
-/// Under [`Metric::Cosine`] vectors are kept with length one. Up to 20,000 vectors, and in groups and lists of any size, a
+/// Under [`Metric::Cosine`] vectors are kept with length one. Up to 8,000 vectors, and in groups and lists of any size, a
 /// search gives what looking at every number gives. Of more it first looks at their signs alone and may miss one of a hundred
 /// among the ten nearest. One vector of d dimensions takes d · 5⅛ bytes; in a [lean](Self::lean) index of more than 20,000,
 /// d · 1⅛.
@@ -173,7 +173,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         let list: Vec<u32>;
         let rows = match among {
             Among::Everything => Rows::First(self.len()),
-            Among::Groups(groups) if self.holds_no_others(groups) => Rows::First(self.len()),
+            Among::Groups(groups) if self.holds_only(groups) => Rows::First(self.len()),
             Among::Groups(groups) => {
                 list = self.members(groups).copied().collect();
                 Rows::Of(&list)
@@ -271,7 +271,8 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         members.push(row);
     }
 
-    fn holds_no_others(&self, groups: &[G]) -> bool {
+    /// Whether all its vectors are of these groups, each named once.
+    pub fn holds_only(&self, groups: &[G]) -> bool {
         let held = groups.iter().filter_map(|group| self.groups.get(group)).map(Vec::len).sum::<usize>();
         groups.len() >= self.groups.len() && held == self.len()
     }

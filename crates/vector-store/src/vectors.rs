@@ -13,9 +13,11 @@ use crate::{
 /// Up to how many rows all are compared number by number.
 const FEW: usize = 256;
 /// From how many rows on signs say first which are worth looking at. Below it nothing is ever missed.
-const MANY: usize = 20_000;
+const MANY: usize = 8_000;
+/// Up to how many rows those that are lean keep as they are.
+const KEPT: usize = 20_000;
 /// One of so many rows is worth looking at.
-const PART: usize = 40;
+const PART: usize = 64;
 /// So many are looked at, at the least, and so many for each that is wanted.
 const LEAST: usize = 1500;
 const FOR_EACH: usize = 20;
@@ -23,7 +25,7 @@ const FOR_EACH: usize = 20;
 /// Rows of numbers, in three forms: as they are, in [codes](Codes) of one byte, and, when there are [`MANY`], as
 /// [signs](Signs). A search goes through the smaller forms first, and gives the products of the numbers as they are.
 ///
-/// Those that are lean keep no numbers as they are when there are [`MANY`]: a search names the rows to look up.
+/// Those that are lean keep no numbers as they are when there are more than [`KEPT`]: a search names the rows to look up.
 #[derive(Debug, Clone)]
 pub(crate) struct Vectors {
     width: usize,
@@ -54,7 +56,7 @@ impl Vectors {
         self.codes.push(values);
         self.rows += 1;
         match &mut self.values {
-            Some(_) if self.lean && self.rows > MANY => self.values = None,
+            Some(_) if self.lean && self.rows > KEPT => self.values = None,
             Some(all) => all.extend_from_slice(values),
             None => {}
         }

@@ -52,6 +52,9 @@ struct Arguments {
     /// How many hits a query gives
     #[arg(long, default_value_t = 10)]
     k: usize,
+    /// Only this kind of query: for looking into it
+    #[arg(long)]
+    only: Option<String>,
     /// How many candidates each arm brings to a hybrid query
     #[arg(long, default_value_t = 50)]
     pool: usize,

@@ -76,7 +76,7 @@ pub(crate) async fn run(
         ask_until_whole(&engine, arguments, SORTS[0], first).await?;
     }
     report.number("open_ms", started.elapsed().as_secs_f64() * 1e3);
-    for sort in SORTS {
+    for sort in SORTS.into_iter().filter(|(name, ..)| arguments.only.as_ref().is_none_or(|only| only == name)) {
         if let Err(error) = measure(&engine, arguments, data, &questions, sort, report).await {
             report.error(sort.0, &format_args!("{error:#}"));
         }

@@ -39,7 +39,8 @@ impl<'a> Policy<'a> {
         let options = &self.plan.options;
         let scene = self.plan.query.scene.as_ref().and_then(|current| self.scenes.views.get(current));
         let scene = scene.map_or(1.0, |view| view.scenes.values().copied().fold(view.others, f64::max));
-        scene.max(1.0) * options.speaker_boost.max(1.0) * options.assistant_weight.max(1.0) * options.oldest.max(1.0)
+        let speaker = if self.plan.query.speaker.is_some() { options.speaker_boost } else { 1.0 };
+        scene.max(1.0) * speaker.max(1.0) * options.assistant_weight.max(1.0) * options.oldest.max(1.0)
     }
 
     /// From 1 for the time of the question to `oldest`, half of the way in each half-life.

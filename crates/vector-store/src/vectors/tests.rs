@@ -67,7 +67,7 @@ proptest! {
 /// Vectors in groups, as those of a model are: what signs leave out of the ten nearest is less than one of a hundred.
 #[test]
 fn of_many_hardly_any_of_the_best_is_missed() {
-    let (width, rows, groups) = (64, MANY + 2000, 300);
+    let (width, rows, groups) = (64, KEPT + 2000, 300);
     let mut vectors = Vectors::new(width, true, false);
     let common = vector(1, width);
     let at = |n: usize| -> Vec<f32> {
