@@ -3,19 +3,15 @@
 use std::{path::Path, sync::Arc};
 
 use memory_core::EmbeddingSpace;
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
 use crate::{
-    changes::{self, LAG},
-    directory::Directory,
-    failure::Failure,
-    generations,
-    keyword_index::KeywordIndex,
-    origin::Origin,
-    scopes,
-    side_file::SideFile,
-    vector_index::VectorIndex,
+    changes::LAG, directory::Directory, failure::Failure, generations, keyword_index::KeywordIndex, origin::Origin,
+    scopes, side_file::SideFile, vector_index::VectorIndex,
 };
+
+/// How many rows are much to have written: a record is four at the least, and a change for the side files.
+const ROWS: u64 = 4 * LAG as u64;
 
 /// The addresses, the terms and the vectors of a file.
 #[derive(Debug, Clone)]
@@ -49,13 +45,21 @@ impl Caches {
     }
 
     /// The same when the file is closed. Whoever has written much has everything read for it, so that the next one who opens
-    /// the file need not.
-    pub(crate) fn keep_at_the_end(&self, connection: &Connection, origin: &Origin, first: i64) -> Result<(), Failure> {
-        if changes::last(connection)? - first <= LAG {
-            return self.keep(connection, origin);
+    /// the file need not. Others wait for nobody.
+    pub(crate) fn keep_at_the_end(&self, connection: &mut Connection, origin: &Origin) -> Result<(), Failure> {
+        let has_written_much = connection.total_changes() > ROWS;
+        if !has_written_much && !self.are_to_be_kept() {
+            return Ok(());
         }
-        self.keep_vectors(connection, origin)?;
-        scopes::tenants(connection)?.into_iter().try_for_each(|tenant| self.keywords.keep(connection, tenant))
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if has_written_much {
+            self.keep_vectors(&transaction, origin)?;
+            let mut tenants = scopes::tenants(&transaction)?.into_iter();
+            tenants.try_for_each(|tenant| self.keywords.keep(&transaction, tenant))?;
+        } else {
+            self.keep(&transaction, origin)?;
+        }
+        Ok(transaction.commit()?)
     }
 
     fn keep_vectors(&self, connection: &Connection, origin: &Origin) -> Result<(), Failure> {

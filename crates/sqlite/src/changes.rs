@@ -57,11 +57,6 @@ pub(crate) fn news(connection: &Connection, seen: Option<i64>) -> Result<News, F
     })
 }
 
-/// The number of the last change.
-pub(crate) fn last(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.prepare_cached("SELECT coalesce(max(change), 0) FROM changes")?.query_row([], |row| row.get(0))
-}
-
 /// The records that have changed after `change`.
 pub(crate) fn since(connection: &Connection, change: i64) -> Result<Vec<i64>, Failure> {
     let mut prepared = connection.prepare_cached("SELECT DISTINCT record FROM changes WHERE change > ?1")?;

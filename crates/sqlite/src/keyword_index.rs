@@ -39,7 +39,7 @@ struct Loaded<P> {
     postings: P,
     /// The last change it has seen; `None` before it was read.
     seen: Option<i64>,
-    /// The last change that the side file has seen.
+    /// The last change that the side file has seen, or was to be written as of.
     kept: i64,
 }
 
@@ -54,12 +54,15 @@ impl KeywordIndex {
         Self { path, namespaces: Parts::default(), tenants: Parts::default() }
     }
 
-    /// The tenants whose terms have changed so much since they were last kept in their file that this is to be done again.
+    /// The tenants whose terms have changed so much since they were last kept in their file that this is to be done again. While
+    /// they are being read nobody waits to know.
     pub(crate) fn to_be_kept(&self) -> Vec<i64> {
         let is_due = |part: &Loaded<SegmentedPostings<i64>>| {
             part.postings.len() > MANY && part.seen.is_some_and(|seen| seen - part.kept > LAG)
         };
-        self.tenants.read().iter().filter(|(_, part)| is_due(&part.read())).map(|(tenant, _)| *tenant).collect()
+        let is_due = |part: &RwLock<_>| part.try_read().is_some_and(|part| is_due(&part));
+        let Some(tenants) = self.tenants.try_read() else { return Vec::new() };
+        tenants.iter().filter(|(_, part)| is_due(part)).map(|(tenant, _)| *tenant).collect()
     }
 
     /// Keeps a tenant's terms in their file, as they are in the transaction that `connection` writes in.
@@ -70,11 +73,9 @@ impl KeywordIndex {
         let Some(seen) = loaded.seen.filter(|seen| loaded.postings.len() > MANY && seen - loaded.kept > LAG) else {
             return Ok(());
         };
-        let kept = file.write(connection, seen, |out| loaded.postings.save(out, |scope| *scope).map(|()| true))?;
+        file.write(connection, seen, |out| loaded.postings.save(out, |scope| *scope).map(|()| true))?;
         drop(loaded);
-        if kept {
-            part.write().kept = seen;
-        }
+        part.write().kept = seen;
         Ok(())
     }
 

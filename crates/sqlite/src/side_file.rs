@@ -69,15 +69,15 @@ impl SideFile {
         Ok(read().ok().map(|found| (found, seen)))
     }
 
-    /// Writes the file as of a change, in the transaction that writes; whether there is one then. `body` tells whether there is
-    /// anything to keep.
+    /// Writes the file as of a change, in the transaction that writes. `body` tells whether there is anything to keep. What cannot
+    /// be written is left out: it is a cache, and tried again after as many changes.
     pub(crate) fn write(
         &self,
         connection: &Connection,
         seen: i64,
         body: impl FnOnce(&mut Output) -> io::Result<bool>,
-    ) -> Result<bool, Failure> {
-        let Some(witness) = witness(connection, seen)? else { return Ok(false) };
+    ) -> Result<(), Failure> {
+        let Some(witness) = witness(connection, seen)? else { return Ok(()) };
         let mark = match mark(connection)? {
             Some(mark) => mark,
             None => set_mark(connection)?,
@@ -98,12 +98,10 @@ impl SideFile {
             }
             Ok::<_, io::Error>(kept)
         };
-        // A cache that cannot be written is none; the database has everything.
-        let kept = write().unwrap_or(false);
-        if !kept {
+        if !write().unwrap_or(false) {
             let _ = fs::remove_file(&unfinished);
         }
-        Ok(kept)
+        Ok(())
     }
 }
 
@@ -119,10 +117,11 @@ fn open(file: File, mark: u64) -> io::Result<(Input, i64, u128)> {
     Ok((input, seen as i64, u128::from(high) << 64 | u128::from(low)))
 }
 
-/// The id of the record that a change was of. In a database that was put back to an earlier state, and has gone on from there,
-/// another record has the number.
+/// The id of the last record that was changed up to a change, and is there. In a database that was put back to an earlier state,
+/// and has gone on from there, it is another one.
 fn witness(connection: &Connection, change: i64) -> Result<Option<u128>, Failure> {
-    let sql = "SELECT r.id FROM changes c CROSS JOIN records r ON r.record = c.record WHERE c.change = ?1";
+    let sql = "SELECT r.id FROM changes c CROSS JOIN records r ON r.record = c.record WHERE c.change <= ?1
+        ORDER BY c.change DESC LIMIT 1";
     let id = connection.prepare_cached(sql)?.query_row([change], |row| row.get::<_, [u8; 16]>(0)).optional()?;
     Ok(id.map(u128::from_be_bytes))
 }

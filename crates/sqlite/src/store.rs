@@ -95,7 +95,7 @@ impl SqliteStore {
             match open_writer(&path, &options, &origin) {
                 Ok(connection) => {
                     readers::tell(ready, Ok(()));
-                    let end = |connection: &Connection, first| caches.keep_at_the_end(connection, &origin, first);
+                    let end = |connection: &mut Connection| caches.keep_at_the_end(connection, &origin);
                     writer::work(connection, &path, writes, readers_ended, options.busy_timeout, end);
                 }
                 Err(error) => readers::tell(ready, Err(error)),

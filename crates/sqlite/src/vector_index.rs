@@ -45,7 +45,7 @@ struct Loaded {
     table: Table,
     /// The last change it has seen; `None` before the first search.
     seen: Option<i64>,
-    /// The last change that the side file has seen.
+    /// The last change that the side file has seen, or was to be written as of.
     kept: i64,
 }
 
@@ -126,9 +126,10 @@ impl VectorIndex {
         Self { space, loaded, file }
     }
 
-    /// Whether it has changed so much since it was last kept in its file that this is to be done again.
+    /// Whether it has changed so much since it was last kept in its file that this is to be done again. While it is being read
+    /// nobody waits to know.
     pub(crate) fn is_to_be_kept(&self) -> bool {
-        let loaded = self.loaded.read();
+        let Some(loaded) = self.loaded.try_read() else { return false };
         self.file.is_some() && loaded.index.len() > MANY && loaded.seen.is_some_and(|seen| seen - loaded.kept > LAG)
     }
 
@@ -139,11 +140,9 @@ impl VectorIndex {
         let Some(seen) = loaded.seen.filter(|seen| loaded.index.len() > MANY && seen - loaded.kept > LAG) else {
             return Ok(());
         };
-        let kept = file.write(connection, seen, |out| loaded.save(&self.space, out))?;
+        file.write(connection, seen, |out| loaded.save(&self.space, out))?;
         drop(loaded);
-        if kept {
-            self.loaded.write().kept = seen;
-        }
+        self.loaded.write().kept = seen;
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
 use crate::{
-    changes, connection,
+    connection,
     failure::{Failure, meaning},
     side_file,
 };
@@ -74,17 +74,16 @@ impl CommitError {
 }
 
 /// Writes what comes through the queue, until it is closed and empty; then waits for the readers to end, has `end` do what is
-/// to be done last, told the last change before all this, and closes.
+/// to be done last, and closes.
 pub(crate) fn work(
     mut connection: Connection,
     path: &Path,
     mut queue: mpsc::Receiver<Writing>,
     mut readers_ended: mpsc::Receiver<()>,
     busy_timeout: Duration,
-    end: impl FnOnce(&Connection, i64) -> Result<(), Failure>,
+    end: impl FnOnce(&mut Connection) -> Result<(), Failure>,
 ) {
     let mut residue = Residue::None;
-    let first = changes::last(&connection).unwrap_or_default();
     while let Some(first) = queue.blocking_recv() {
         let mut group = vec![first];
         while group.len() < GROUP
@@ -104,13 +103,8 @@ pub(crate) fn work(
     }
     // Nothing is ever sent: this returns when the last reader has let go of the other end.
     let _ = readers_ended.blocking_recv();
-    // What is done last is for caches only.
-    let last = |connection: &mut Connection| {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        end(&transaction, first)?;
-        Ok::<_, Failure>(transaction.commit()?)
-    };
-    let _ = last(&mut connection);
+    // It is for caches only: nothing is lost when it fails.
+    let _ = end(&mut connection);
     connection::close(connection);
 }
 

@@ -119,7 +119,7 @@ async fn what_was_deleted_is_in_no_file_and_comes_back_from_none() {
     assert_eq!(side_files(&path), Vec::<PathBuf>::new());
     store.close().await;
     // Not even when somebody brings the old ones back.
-    for (path, bytes) in kept {
+    for (path, bytes) in &kept {
         fs::write(path, bytes).unwrap();
     }
     let store = open(&path).await;
@@ -127,6 +127,12 @@ async fn what_was_deleted_is_in_no_file_and_comes_back_from_none() {
     assert!(!nearest(&store, 5000).await.iter().any(|hit| hit.id == gone.id));
     assert_the_same(&path, &store).await;
     assert_eq!(near(&store, &lin(), vector(1)).await, 0);
+    // What was read anew is kept anew.
+    store.close().await;
+    for (path, old) in kept {
+        assert!(fs::read(&path).unwrap() != old, "{path:?}");
+    }
+    assert_the_same(&path, &open(&path).await).await;
 }
 
 #[tokio::test]
