@@ -201,9 +201,11 @@ impl Search<'_> {
     }
 
     /// Lets the statement find nothing where the other way is the right one, if there is another one, and where vectors of
-    /// another space serve: the server would fail on their length.
+    /// another space serve, or those of the other table: the server would fail on their length.
     fn guard(&self, guess: Way, table: Table, statement: &mut Statement) {
         statement.push(" AND (SELECT c.made_by FROM c) = ").bind(self.origin.space().to_owned());
+        statement.push(" AND (SELECT coalesce(c.serving, ").bind(Table::First.name().to_owned());
+        statement.push(") FROM c) = ").bind(table.name().to_owned());
         if guess == Way::EachThatPasses {
             statement.push(" AND (SELECT count(*) FROM m) <= ").number(self.few());
         } else if !self.is_large && self.may_be_proposed() {
