@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    Basis, Cursor, Field, Filter, Kind, Op, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope, State, Write,
+    Basis, Cursor, Error, ErrorKind, Field, Filter, Kind, Op, Pending, PutMode, Record, RecordId, Result, ScanQuery,
+    Scope, State, Write,
 };
 use memory_embedder::Purpose;
 use memory_summarizer::{RollingWindow, Summarizer, Window};
@@ -16,6 +17,8 @@ const PAGE: usize = 100;
 const BEFORE: usize = 200;
 /// How many turns after it are looked at: the others come with their own place in the queue.
 const AFTER: usize = 400;
+/// How often a summary is made of turns that change meanwhile.
+const TRIES: usize = 10;
 /// From which weight on an embedder's vectors tell topics apart.
 const TELLS_TOPICS: f64 = 0.1;
 
@@ -144,18 +147,30 @@ impl MemoryEngine {
     pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {
         let unsupported = "this engine makes no summaries; build it with a digest that does";
         let summarizer = self.digest().summarizer.clone();
-        let summarizer = summarizer
-            .ok_or_else(|| memory_core::Error::new(memory_core::ErrorKind::Unsupported, "summarize", unsupported))?;
+        let summarizer = summarizer.ok_or_else(|| Error::new(ErrorKind::Unsupported, "summarize", unsupported))?;
+        let mut made = 0;
+        for _ in 1..TRIES {
+            match self.summarize_the_end(summarizer.as_ref(), address, &mut made).await {
+                // The background has found something out about a turn meanwhile.
+                Err(e) if e.kind() == ErrorKind::Conflict => {}
+                outcome => return outcome.map(|()| made),
+            }
+        }
+        self.summarize_the_end(summarizer.as_ref(), address, &mut made).await.map(|()| made)
+    }
+
+    async fn summarize_the_end(&self, summarizer: &dyn Summarizer, address: &Scope, made: &mut usize) -> Result<()> {
         let turns_here = at_exactly(address).and(Filter::eq(Field::Kind, Kind::TURN.as_str()));
         let newest = self.scan(address, &ScanQuery::newest(1).with_filter(turns_here)).await?.records.pop();
-        let Some(newest) = newest else { return Ok(0) };
+        let Some(newest) = newest else { return Ok(()) };
         let (turns, covered) = self.since(address, &newest).await?;
         let (mut due, mut open) = self.windows(&turns, &covered).await?;
         due.extend(open.flush());
         for window in &due {
-            self.keep_summary(summarizer.as_ref(), address, &turns, window).await?;
+            self.keep_summary(summarizer, address, &turns, window).await?;
+            *made += 1;
         }
-        Ok(due.len())
+        Ok(())
     }
 }
 
