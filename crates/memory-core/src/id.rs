@@ -46,6 +46,16 @@ impl RecordId {
         self.0.as_bytes()
     }
 
+    /// The id as two numbers, which are ordered as ids are: for arrays of numbers.
+    pub const fn as_u64_pair(&self) -> (u64, u64) {
+        self.0.as_u64_pair()
+    }
+
+    /// The id of these two numbers.
+    pub const fn from_u64_pair(high: u64, low: u64) -> Self {
+        Self(Uuid::from_u64_pair(high, low))
+    }
+
     /// The id with these sixteen bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))

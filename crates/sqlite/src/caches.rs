@@ -3,11 +3,19 @@
 use std::{path::Path, sync::Arc};
 
 use memory_core::EmbeddingSpace;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use crate::{
-    changes::LAG, directory::Directory, failure::Failure, generations, keyword_index::KeywordIndex, origin::Origin,
-    scopes, side_file::SideFile, vector_index::VectorIndex,
+    changes::LAG,
+    directory::Directory,
+    failure::Failure,
+    generations,
+    keyword_index::KeywordIndex,
+    migration::in_transaction,
+    origin::Origin,
+    scopes,
+    side_file::{self, SideFile},
+    vector_index::VectorIndex,
 };
 
 /// How many rows are much to have written: a record is four at the least, and a change for the side files.
@@ -36,30 +44,34 @@ impl Caches {
         self.vectors.is_to_be_kept() || !self.keywords.to_be_kept().is_empty()
     }
 
-    /// Writes the side files that are to be written, in the transaction that writes.
-    pub(crate) fn keep(&self, connection: &Connection, origin: &Origin) -> Result<(), Failure> {
-        if self.vectors.is_to_be_kept() {
-            self.keep_vectors(connection, origin)?;
+    /// Writes the side files that are to be written, in a transaction of its own.
+    pub(crate) fn keep(&self, connection: &mut Connection, origin: &Origin) -> Result<(), Failure> {
+        if !self.are_to_be_kept() {
+            return Ok(());
         }
-        self.keywords.to_be_kept().into_iter().try_for_each(|tenant| self.keywords.keep(connection, tenant))
+        in_transaction(connection, |transaction| {
+            if self.vectors.is_to_be_kept() {
+                self.keep_vectors(transaction, origin)?;
+            }
+            self.keywords.to_be_kept().into_iter().try_for_each(|tenant| self.keywords.keep(transaction, tenant))
+        })
     }
 
     /// The same when the file is closed. Whoever has written much has everything read for it, so that the next one who opens
-    /// the file need not. Others wait for nobody.
+    /// the file need not; files that went with something that was deleted are written again, without it.
     pub(crate) fn keep_at_the_end(&self, connection: &mut Connection, origin: &Origin) -> Result<(), Failure> {
-        let has_written_much = connection.total_changes() > ROWS;
-        if !has_written_much && !self.are_to_be_kept() {
-            return Ok(());
+        if connection.total_changes() > ROWS {
+            in_transaction(connection, |transaction| {
+                self.keep_vectors(transaction, origin)?;
+                let mut tenants = scopes::tenants(transaction)?.into_iter();
+                tenants.try_for_each(|tenant| self.keywords.keep(transaction, tenant))
+            })?;
         }
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if has_written_much {
-            self.keep_vectors(&transaction, origin)?;
-            let mut tenants = scopes::tenants(&transaction)?.into_iter();
-            tenants.try_for_each(|tenant| self.keywords.keep(&transaction, tenant))?;
-        } else {
-            self.keep(&transaction, origin)?;
+        if !side_file::are_there(connection)? {
+            self.vectors.has_lost_its_file();
+            self.keywords.has_lost_its_files();
         }
-        Ok(transaction.commit()?)
+        self.keep(connection, origin)
     }
 
     fn keep_vectors(&self, connection: &Connection, origin: &Origin) -> Result<(), Failure> {

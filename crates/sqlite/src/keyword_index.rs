@@ -14,7 +14,7 @@ use crate::{
     failure::Failure,
     filter_sql, keywords,
     scopes::Reach,
-    side_file::{Input, SideFile},
+    side_file::{Input, MANY, SideFile},
     statement::Statement,
 };
 
@@ -28,9 +28,6 @@ pub(crate) struct KeywordIndex {
     namespaces: Parts<Postings<i64>>,
     tenants: Parts<SegmentedPostings<i64>>,
 }
-
-/// From how many records on a tenant's terms are kept in a file: fewer are read in no time.
-const MANY: usize = 20_000;
 
 type Parts<P> = RwLock<FxHashMap<i64, Arc<RwLock<Loaded<P>>>>>;
 
@@ -65,7 +62,12 @@ impl KeywordIndex {
         tenants.iter().filter(|(_, part)| is_due(part)).map(|(tenant, _)| *tenant).collect()
     }
 
-    /// Keeps a tenant's terms in their file, as they are in the transaction that `connection` writes in.
+    /// Notes that what the files had is gone.
+    pub(crate) fn has_lost_its_files(&self) {
+        self.tenants.read().values().for_each(|part| part.write().kept = 0);
+    }
+
+    /// Keeps a tenant's terms in their file, in a transaction that keeps others from writing and has written nothing itself.
     pub(crate) fn keep(&self, connection: &Connection, tenant: i64) -> Result<(), Failure> {
         let (part, file) = (part(&self.tenants, tenant), self.file(tenant));
         bring_up_to_date(connection, tenant, &part, Some(&file))?;

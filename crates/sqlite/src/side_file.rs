@@ -19,6 +19,8 @@ use crate::{
     failure::Failure,
 };
 
+/// From how many records on an index is kept in a file: fewer are read in no time.
+pub(crate) const MANY: usize = 20_000;
 /// What a file begins with: what it is, and how it is laid out.
 const FORMAT: u64 = u64::from_le_bytes(*b"MemIdx01");
 /// Under what name `origins` keeps the mark that the files of this state bear. It goes when something is deleted, so that no
@@ -124,6 +126,11 @@ fn witness(connection: &Connection, change: i64) -> Result<Option<u128>, Failure
         ORDER BY c.change DESC LIMIT 1";
     let id = connection.prepare_cached(sql)?.query_row([change], |row| row.get::<_, [u8; 16]>(0)).optional()?;
     Ok(id.map(u128::from_be_bytes))
+}
+
+/// Whether there may be files that are of this database's state.
+pub(crate) fn are_there(connection: &Connection) -> Result<bool, Failure> {
+    Ok(mark(connection)?.is_some())
 }
 
 fn mark(connection: &Connection) -> Result<Option<u64>, Failure> {

@@ -95,8 +95,7 @@ impl SqliteStore {
             match open_writer(&path, &options, &origin) {
                 Ok(connection) => {
                     readers::tell(ready, Ok(()));
-                    let end = |connection: &mut Connection| caches.keep_at_the_end(connection, &origin);
-                    writer::work(connection, &path, writes, readers_ended, options.busy_timeout, end);
+                    writer::work(connection, &path, writes, readers_ended, options.busy_timeout, (&caches, &origin));
                 }
                 Err(error) => readers::tell(ready, Err(error)),
             }
@@ -164,12 +163,11 @@ impl SqliteStore {
         if !self.caches.are_to_be_kept() || self.file.keeping.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (caches, origin, keeping) = (self.caches(), self.origin(), Arc::clone(&self.file.keeping));
-        let job: Writing = Box::new(move |connection| {
-            // What fails is tried again after a later search: the database has everything.
-            let failed = connection.is_err() || connection.is_ok_and(|open| caches.keep(open, &origin).is_err());
+        let keeping = Arc::clone(&self.file.keeping);
+        // The writer looks after the side files when it has written something, be it nothing.
+        let job: Writing = Box::new(move |_| {
             keeping.store(false, Ordering::Release);
-            Answer { failed, residue: Residue::None, tell: Box::new(|_| {}) }
+            Answer { failed: false, residue: Residue::None, tell: Box::new(|_| {}) }
         });
         let queued = self.queues("keep caches").is_ok_and(|queues| queues.write.try_send(job).is_ok());
         if !queued {

@@ -19,14 +19,11 @@ use crate::{
     filter_sql,
     generations::Table,
     scopes::Reach,
-    side_file::{Input, Output, SideFile},
+    side_file::{Input, MANY, Output, SideFile},
     statement::Statement,
     timeline::{Timeline, Window},
     vectors,
 };
-
-/// From how many vectors on they are kept in a file: fewer are read in no time.
-const MANY: usize = 20_000;
 
 /// Every vector of a generation, read at the first search and kept up with what any process writes.
 #[derive(Debug)]
@@ -133,7 +130,13 @@ impl VectorIndex {
         self.file.is_some() && loaded.index.len() > MANY && loaded.seen.is_some_and(|seen| seen - loaded.kept > LAG)
     }
 
-    /// Keeps it in its file, as it is in the transaction that `connection` writes in.
+    /// Notes that what its file had is gone.
+    pub(crate) fn has_lost_its_file(&self) {
+        self.loaded.write().kept = 0;
+    }
+
+    /// Keeps it in its file, in a transaction that keeps others from writing and has written nothing itself: what is not
+    /// committed may be undone, and must not be taken in.
     pub(crate) fn keep(&self, connection: &Connection, table: Table) -> Result<(), Failure> {
         let Some(file) = &self.file else { return Ok(()) };
         let loaded = self.current(connection, table)?;
@@ -228,8 +231,8 @@ impl Loaded {
         out.array(space.to_string().as_bytes())?;
         out.array(self.table.name().as_bytes())?;
         let numbers = |key: &Key, scope: i64| {
-            let id = u128::from_be_bytes(*key.id.as_bytes());
-            [(id >> 64) as u64, id as u64, key.row as u64, scope as u64]
+            let (high, low) = key.id.as_u64_pair();
+            [high, low, key.row as u64, scope as u64]
         };
         let saved = self.index.save(out, numbers)?;
         self.timeline.save(out)?;
@@ -242,8 +245,7 @@ impl Loaded {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let name = |[high, low, row, scope]: [u64; 4]| {
-            let id = RecordId::from_bytes((u128::from(high) << 64 | u128::from(low)).to_be_bytes());
-            (Key { id, row: row as i64 }, scope as i64)
+            (Key { id: RecordId::from_u64_pair(high, low), row: row as i64 }, scope as i64)
         };
         let index = FlatIndex::load(space, input, name)?;
         Ok(Self { index, timeline: Timeline::load(input)?, ..Self::empty(space, table) })

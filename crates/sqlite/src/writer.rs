@@ -10,11 +10,7 @@ use memory_core::{Error, ErrorKind};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
-use crate::{
-    connection,
-    failure::{Failure, meaning},
-    side_file,
-};
+use crate::{caches::Caches, connection, failure::meaning, origin::Origin, side_file};
 
 /// How many writes that wait are committed together: each is all or none by itself, and they share the flush to disk.
 const GROUP: usize = 64;
@@ -73,15 +69,15 @@ impl CommitError {
     }
 }
 
-/// Writes what comes through the queue, until it is closed and empty; then waits for the readers to end, has `end` do what is
-/// to be done last, and closes.
+/// Writes what comes through the queue, and the side files when these are to be, until the queue is closed and empty; then
+/// waits for the readers to end and closes.
 pub(crate) fn work(
     mut connection: Connection,
     path: &Path,
     mut queue: mpsc::Receiver<Writing>,
     mut readers_ended: mpsc::Receiver<()>,
     busy_timeout: Duration,
-    end: impl FnOnce(&mut Connection) -> Result<(), Failure>,
+    (caches, origin): (&Caches, &Origin),
 ) {
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
@@ -92,6 +88,8 @@ pub(crate) fn work(
             group.push(next);
         }
         residue = residue.max(write(&mut connection, path, group, busy_timeout));
+        // What fails is tried again after the next write: the database has everything.
+        let _ = caches.keep(&mut connection, origin);
         for _ in 0..CLEARINGS {
             if residue == Residue::None || !queue.is_empty() {
                 break;
@@ -103,8 +101,7 @@ pub(crate) fn work(
     }
     // Nothing is ever sent: this returns when the last reader has let go of the other end.
     let _ = readers_ended.blocking_recv();
-    // It is for caches only: nothing is lost when it fails.
-    let _ = end(&mut connection);
+    let _ = caches.keep_at_the_end(&mut connection, origin);
     connection::close(connection);
 }
 

@@ -114,10 +114,14 @@ async fn what_was_deleted_is_in_no_file_and_comes_back_from_none() {
     assert_eq!(kept.len(), 2);
 
     let store = open(&path).await;
+    assert_eq!((nearest(&store, 1).await.len(), found(&store, &all(), "w5000").await), (20, 1));
     let gone = &records[5000];
     assert_eq!(RecordStore::delete(&store, &gone.scope, &[gone.id]).await.unwrap().ids, [gone.id]);
     assert_eq!(side_files(&path), Vec::<PathBuf>::new());
+    // Whoever has read everything leaves new ones behind, without it.
     store.close().await;
+    assert_eq!(side_files(&path), kept.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>());
+    assert_the_same(&path, &open(&path).await).await;
     // Not even when somebody brings the old ones back.
     for (path, bytes) in &kept {
         fs::write(path, bytes).unwrap();

@@ -92,8 +92,7 @@ impl Codes {
 
     /// What the inner product of the query as it is with a row is, more closely than [`estimates`](Self::estimates) have it.
     ///
-    /// It is off by no more than [`SIGMAS`] standard deviations of what rounding leaves out, which no vector is likely to be by
-    /// chance before it is by some 10¹¹ others.
+    /// It is taken to be off by no more than [`SIGMAS`] standard deviations of what rounding leaves out: one of some 10¹¹ is.
     pub(crate) fn closer(&self, query: &[f32], length: f32, row: u32) -> Estimate {
         let (row, width) = (row as usize, query.len());
         let about = self.about[row];

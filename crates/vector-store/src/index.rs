@@ -21,7 +21,8 @@ use crate::{
 /// Vectors in contiguous rows, in groups (one for each address). `K` names a vector, `G` a group.
 ///
 /// Under [`Metric::Cosine`] vectors are kept with length one. Up to 8,000 vectors, and in groups and lists of any size, a
-/// search gives what looking at every number gives. Of more it first looks at their signs alone and may miss one of a hundred
+/// search gives what looking at every number gives (a [lean](Self::lean) index: but for what rounding is off by more than seven
+/// standard deviations). Of more it first looks at their signs alone and may miss one of a hundred
 /// among the ten nearest. One vector of d dimensions takes d · 5⅛ bytes; in a [lean](Self::lean) index of more than 20,000,
 /// d · 1⅛.
 #[derive(Debug, Clone)]

@@ -105,13 +105,12 @@ impl<G: Copy + Eq + Hash> Segment<G> {
 
     /// Writes it, each group as a number.
     pub(super) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>, group: impl Fn(&G) -> i64) -> io::Result<()> {
-        let id = |document: &Document<G>| u128::from_be_bytes(*document.id.as_bytes());
         let names: Vec<[u64; 4]> = self
             .documents
             .iter()
             .map(|document| {
-                let id = id(document);
-                [(id >> 64) as u64, id as u64, document.number as u64, group(&document.group) as u64]
+                let (high, low) = document.id.as_u64_pair();
+                [high, low, document.number as u64, group(&document.group) as u64]
             })
             .collect();
         let sizes: Vec<[u32; 2]> =
@@ -132,7 +131,7 @@ impl<G: Copy + Eq + Hash> Segment<G> {
     pub(super) fn load<R: Read>(input: &mut SnapshotReader<R>, group: impl Fn(i64) -> G) -> io::Result<Self> {
         let (names, sizes): (Vec<[u64; 4]>, Vec<[u32; 2]>) = (input.array()?, input.array()?);
         let document = |([high, low, number, home], [length, live]): ([u64; 4], [u32; 2])| Document {
-            id: RecordId::from_bytes((u128::from(high) << 64 | u128::from(low)).to_be_bytes()),
+            id: RecordId::from_u64_pair(high, low),
             number: number as i64,
             group: group(home as i64),
             length,
