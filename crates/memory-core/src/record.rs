@@ -71,14 +71,18 @@ impl Record {
 
     /// A new active record of that moment; every other field can be set afterwards.
     pub fn new(scope: Scope, kind: Kind, text: impl Into<String>, clock: &dyn Clock) -> Self {
-        let now = clock.now();
+        Self::with_id(RecordId::new(), scope, kind, text.into(), clock.now())
+    }
+
+    /// The same under an id and of a moment that are known: a store that reads one, or somebody who takes them over.
+    pub fn with_id(id: RecordId, scope: Scope, kind: Kind, text: String, at: Timestamp) -> Self {
         Self {
-            id: RecordId::new(),
+            id,
             scope,
             kind,
             role: None,
             speaker: None,
-            text: text.into(),
+            text,
             scene: None,
             topic: None,
             entities: Vec::new(),
@@ -89,8 +93,8 @@ impl Record {
             source: Source::default(),
             derived_from: Vec::new(),
             trust: Trust::User,
-            occurred_at: now,
-            recorded_at: now,
+            occurred_at: at,
+            recorded_at: at,
             valid_from: None,
             valid_until: None,
             state: State::Active,

@@ -13,7 +13,6 @@ use crate::{
     directory::Directory,
     failure::Failure,
     filter_sql, keywords,
-    scopes::Reach,
     side_file::{Input, MANY, SideFile},
     statement::Statement,
 };
@@ -97,7 +96,7 @@ impl KeywordIndex {
         if query.limit == 0 || query.clauses.iter().all(|clause| clause.terms.is_empty()) {
             return Ok(Vec::new());
         }
-        let Some(reach) = Reach::of(connection, scope)? else { return Ok(Vec::new()) };
+        let Some(reach) = directory.reach(connection, scope)? else { return Ok(Vec::new()) };
         let admission = query.filter.as_ref().map(|filter| Admission::of(connection, filter)).transpose()?;
         let mut admit = admission.map(|mut admission| move |row| admission.row(row));
         let groups = match (reach.namespace, reach.below()) {

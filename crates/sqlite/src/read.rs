@@ -3,12 +3,38 @@
 use memory_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
 use rusqlite::{Connection, Row};
 
-use crate::{backlog, failure::Failure, records, scopes::Reach, statement::Statement};
+use crate::{
+    backlog,
+    directory::Directory,
+    failure::Failure,
+    records::{self, columns},
+    scopes::Reach,
+    statement::Statement,
+};
 
 /// The records of these ids, aligned with them.
-pub(crate) fn get(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>, Failure> {
-    let Some(reach) = Reach::of(connection, scope)? else { return Ok(vec![None; ids.len()]) };
-    let one = |id: &RecordId| Ok(records::find(connection, &reach, *id)?.map(|stored| stored.record));
+pub(crate) fn get(
+    connection: &Connection,
+    directory: &Directory,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Option<Record>>, Failure> {
+    let Some(reach) = directory.reach(connection, scope)? else { return Ok(vec![None; ids.len()]) };
+    // Of each record one row is read: names belong to the address, and addresses are known.
+    let mut prepared =
+        connection.prepare_cached(concat!("SELECT r.scope, ", columns!(), " FROM records r WHERE r.id = ?1"))?;
+    let one = |id: &RecordId| {
+        let mut rows = prepared.query([id.as_bytes()])?;
+        let mut found: Option<Record> = None;
+        while let Some(row) = rows.next()? {
+            let Some(address) = directory.address(connection, &reach, row.get(0)?)? else { continue };
+            // The first by user, when several of a tenant's users have one of this id.
+            if found.as_ref().is_none_or(|first| address.user_name() < first.scope.user_name()) {
+                found = Some(records::content(row, 1, address)?);
+            }
+        }
+        Ok(found)
+    };
     ids.iter().map(one).collect()
 }
 

@@ -37,8 +37,8 @@ impl RecordStore for SqliteStore {
     }
 
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        let (scope, ids) = (scope.clone(), ids.to_vec());
-        self.read("get", move |connection| read::get(connection, &scope, &ids)).await
+        let (scope, ids, directory) = (scope.clone(), ids.to_vec(), self.caches().directory);
+        self.read("get", move |connection| read::get(connection, &directory, &scope, &ids)).await
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {

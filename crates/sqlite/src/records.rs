@@ -1,6 +1,6 @@
 //! Records as rows.
 
-use memory_core::{Clock, Error, ErrorKind, Kind, Record, RecordId, Role, Source, State, Timestamp, Trust};
+use memory_core::{Error, ErrorKind, Kind, Record, RecordId, Role, Scope, Source, State, Timestamp, Trust};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -21,17 +21,25 @@ pub(crate) struct Stored {
     pub(crate) record: Record,
 }
 
-/// What is selected of a record, up to the joins that it needs.
+/// The columns of what a record says, as [`content`] reads them.
+macro_rules! columns {
+    () => {
+        "r.record, r.id, r.kind, r.text, r.role, r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, \
+         r.confidence, r.importance, r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.revision, \
+         r.entities, r.tags, r.derived_from, r.metadata"
+    };
+}
+pub(crate) use columns;
+
+/// What is selected of a record with its address, up to the joins that it needs.
 macro_rules! selected {
     ($before:literal) => {
         selected!($before, "")
     };
     ($before:literal, $more:literal) => {
         concat!(
-            "SELECT t.name, n.user, s.agent, s.session, s.branch, t.tenant, n.namespace, s.scope, r.record, r.id, r.kind, ",
-            "r.text, r.role, r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, ",
-            "r.importance, r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.revision, ",
-            "r.entities, r.tags, r.derived_from, r.metadata",
+            "SELECT t.name, n.user, s.agent, s.session, s.branch, t.tenant, n.namespace, s.scope, ",
+            $crate::records::columns!(),
             $more,
             " FROM ",
             $before,
@@ -50,55 +58,49 @@ macro_rules! indexed {
 }
 pub(crate) use indexed;
 
-/// A clock for fields that are overwritten at once.
-#[derive(Debug)]
-struct Epoch;
-
-impl Clock for Epoch {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(0)
-    }
-}
-
 /// The record in a row of [`selected`].
 pub(crate) fn read(row: &Row<'_>) -> Result<Stored, Failure> {
     let place = Place { tenant: row.get(5)?, namespace: row.get(6)?, scope: row.get(7)? };
-    let mut record =
-        Record::new(scopes::read(row)?, Kind::new(row.get::<_, String>(10)?), row.get::<_, String>(11)?, &Epoch);
-    record.id = RecordId::from_bytes(row.get(9)?);
-    record.role = row.get::<_, Option<String>>(12)?.map(Role::new);
-    record.speaker = row.get(13)?;
-    record.scene = row.get(14)?;
-    record.topic = row.get(15)?;
-    record.emotion = row.get(16)?;
-    record.source = Source { message_id: row.get(17)?, sequence: row.get(18)?, round: row.get(19)? };
-    record.confidence = row.get(20)?;
-    record.importance = row.get(21)?;
-    record.occurred_at = Timestamp::from_micros(row.get(22)?);
-    record.recorded_at = Timestamp::from_micros(row.get(23)?);
-    record.valid_from = row.get::<_, Option<i64>>(24)?.map(Timestamp::from_micros);
-    record.valid_until = row.get::<_, Option<i64>>(25)?.map(Timestamp::from_micros);
-    let corrupt = |what: &'static str| move |_| Failure::corrupt(what);
-    record.trust =
-        row.get_ref(26)?.as_str().map_err(rusqlite::Error::from)?.parse::<Trust>().map_err(corrupt("a trust"))?;
-    record.state =
-        row.get_ref(27)?.as_str().map_err(rusqlite::Error::from)?.parse::<State>().map_err(corrupt("a state"))?;
-    record.revision = row.get(28)?;
-    record.entities = json(row, 29)?;
-    record.tags = json(row, 30)?;
-    record.derived_from = json(row, 31)?;
-    record.metadata = json(row, 32)?;
-    Ok(Stored { row: row.get(8)?, place, record })
+    Ok(Stored { row: row.get(8)?, place, record: content(row, 8, scopes::read(row)?)? })
 }
 
-fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, Failure> {
-    let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
-    serde_json::from_str(text).map_err(|_| Failure::corrupt("a list or metadata"))
+/// The record at this address whose [`columns!`] begin at this column.
+pub(crate) fn content(row: &Row<'_>, first: usize, address: Scope) -> Result<Record, Failure> {
+    let column = |number: usize| first + number;
+    let time = |number: usize| row.get(column(number)).map(Timestamp::from_micros);
+    let perhaps = |number: usize| {
+        Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column(number))?.map(Timestamp::from_micros))
+    };
+    let (id, kind) = (RecordId::from_bytes(row.get(column(1))?), Kind::new(row.get::<_, String>(column(2))?));
+    let mut record = Record::with_id(id, address, kind, row.get(column(3))?, time(14)?);
+    record.role = row.get::<_, Option<String>>(column(4))?.map(Role::new);
+    record.speaker = row.get(column(5))?;
+    record.scene = row.get(column(6))?;
+    record.topic = row.get(column(7))?;
+    record.emotion = row.get(column(8))?;
+    let (message_id, sequence, round) = (row.get(column(9))?, row.get(column(10))?, row.get(column(11))?);
+    record.source = Source { message_id, sequence, round };
+    record.confidence = row.get(column(12))?;
+    record.importance = row.get(column(13))?;
+    record.recorded_at = time(15)?;
+    record.valid_from = perhaps(16)?;
+    record.valid_until = perhaps(17)?;
+    let text = |number: usize| row.get_ref(column(number))?.as_str().map_err(rusqlite::Error::from);
+    record.trust = text(18)?.parse::<Trust>().map_err(|_| Failure::corrupt("a trust"))?;
+    record.state = text(19)?.parse::<State>().map_err(|_| Failure::corrupt("a state"))?;
+    record.revision = row.get(column(20))?;
+    record.entities = json(text(21)?)?;
+    record.tags = json(text(22)?)?;
+    record.derived_from = json(text(23)?)?;
+    record.metadata = json(text(24)?)?;
+    Ok(record)
 }
 
-/// The record of this id that `reach` covers; the first by user, when several of a tenant's users have one.
-pub(crate) fn find(connection: &Connection, reach: &Reach, id: RecordId) -> Result<Option<Stored>, Failure> {
-    Ok(all(connection, reach, id)?.into_iter().next())
+fn json<T: DeserializeOwned + Default>(text: &str) -> Result<T, Failure> {
+    match text {
+        "[]" | "{}" => Ok(T::default()),
+        text => serde_json::from_str(text).map_err(|_| Failure::corrupt("a list or metadata")),
+    }
 }
 
 /// The records of this id that `reach` covers, by user: ids of two users may be equal.

@@ -112,9 +112,14 @@ impl Reach {
                 found => found,
             },
         };
+        Ok(Some(Self::new(tenant, namespace, scope)))
+    }
+
+    /// What a scope reaches whose tenant and user, if it sets one, have these numbers.
+    pub(crate) fn new(tenant: i64, namespace: Option<i64>, scope: &Scope) -> Self {
         let below = [("agent", scope.agent()), ("session", scope.session()), ("branch", scope.branch())];
         let below = below.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))).collect();
-        Ok(Some(Self { tenant, namespace, below }))
+        Self { tenant, namespace, below }
     }
 
     /// The dimensions below the user that the scope sets.

@@ -22,7 +22,7 @@ use crate::{
     migration,
     options::SqliteOptions,
     origin::Origin,
-    readers::{self, Reading},
+    readers::{self, Reading, Readings},
     vector_index::VectorIndex,
     writer::{self, Answer, Residue, Writing},
 };
@@ -57,7 +57,7 @@ struct File {
 #[derive(Clone)]
 struct Queues {
     write: mpsc::Sender<Writing>,
-    read: mpsc::Sender<Reading>,
+    read: Arc<Readings>,
 }
 
 /// The threads; a queue that nothing is sent through any more tells when they have ended.
@@ -83,7 +83,7 @@ impl SqliteStore {
         })?;
         let origin = Origin::of(&options);
         let (write, writes) = mpsc::channel(options.queue_length.max(1));
-        let (read, reads) = mpsc::channel(options.queue_length.max(1));
+        let read = Arc::new(Readings::new(options.queue_length.max(1)));
         let (reading, readers_ended) = mpsc::channel(1);
         let (writing, ended) = mpsc::channel(1);
         let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
@@ -104,7 +104,7 @@ impl SqliteStore {
         first_failure(&mut readiness).await?;
         let count = options.readers.max(1);
         let (ready, mut readiness) = mpsc::channel(count);
-        threads.handles.extend(readers::start(&path, &options, reads, reading, ready)?);
+        threads.handles.extend(readers::start(&path, &options, &read, reading, ready)?);
         first_failure(&mut readiness).await?;
         let file = File {
             path,
@@ -196,7 +196,7 @@ impl SqliteStore {
             // Whoever asked may have gone away.
             let _ = reply.send(run().map_err(|failure: Failure| failure.into_error(operation)));
         });
-        self.queues(operation)?.read.send(job).await.map_err(|_| closed(operation))?;
+        self.queues(operation)?.read.send(job).await;
         answer.await.map_err(|_| lost(operation))?
     }
 

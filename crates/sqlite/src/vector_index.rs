@@ -158,7 +158,7 @@ impl VectorIndex {
         scope: &Scope,
         query: &VectorQuery,
     ) -> Result<Vec<Hit>, Failure> {
-        let Some(reach) = Reach::of(connection, scope)? else { return Ok(Vec::new()) };
+        let Some(reach) = directory.reach(connection, scope)? else { return Ok(Vec::new()) };
         if query.limit == 0 {
             return Ok(Vec::new());
         }

@@ -157,7 +157,8 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         self.search_with(query, among, limit, nothing).unwrap_or_else(|never| match never {})
     }
 
-    /// The same, with vectors looked up that are not kept as they are. One that is not there is left out.
+    /// The same, with vectors looked up that are not kept as they are: the best twenty or so. Those behind them are given by their
+    /// codes. One that is not there is left out.
     ///
     /// # Errors
     /// The first one of `look_up`.
@@ -187,8 +188,9 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         let query = self.normalized(query.clone());
         let products = match self.vectors.nearest(query.values(), rows, limit) {
             Nearest::Known(known) => known,
-            Nearest::Rows(rows) => {
-                let mut products = Vec::with_capacity(rows.len());
+            Nearest::Rows(rows, others) => {
+                let mut products = others;
+                products.reserve(rows.len());
                 for row in rows {
                     let embedding = look_up(&self.keys[row as usize])?.map(|embedding| self.normalized(embedding));
                     let Some(embedding) = embedding.filter(|found| found.values().len() == self.dimensions) else {

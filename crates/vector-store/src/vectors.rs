@@ -21,6 +21,10 @@ const PART: usize = 64;
 /// So many are looked at, at the least, and so many for each that is wanted.
 const LEAST: usize = 1500;
 const FOR_EACH: usize = 20;
+/// How many of the best are looked up when no numbers are kept. What a search gives beyond them has the products of its codes,
+/// off by some 0.0004 as a rule (384 numbers, length one): a long list is there to be fused with another one, and each look is
+/// a page of a file.
+const LOOKED_UP: usize = 20;
 
 /// Rows of numbers, in three forms: as they are, in [codes](Codes) of one byte, and, when there are [`MANY`], as
 /// [signs](Signs). A search goes through the smaller forms first, and gives the products of the numbers as they are.
@@ -43,8 +47,8 @@ pub(crate) struct Vectors {
 pub(crate) enum Nearest {
     /// With their products.
     Known(Vec<(u32, f32)>),
-    /// To be looked up.
-    Rows(Vec<u32>),
+    /// To be looked up, and others behind them with what their products are about.
+    Rows(Vec<u32>, Vec<(u32, f32)>),
 }
 
 impl Vectors {
@@ -118,7 +122,7 @@ impl Vectors {
             }
             _ => self.contenders(query, among, limit),
         };
-        let Some(values) = &self.values else { return Nearest::Rows(rows) };
+        let Some(values) = &self.values else { return self.to_look_up(query, rows, limit) };
         let mut products = Vec::with_capacity(rows.len());
         kernel::products(Kernel::detect(), query, values, Rows::Of(&rows), &mut products);
         Nearest::Known(rows.into_iter().zip(products).collect())
@@ -128,35 +132,41 @@ impl Vectors {
     fn contenders(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<u32> {
         let count = among.len();
         // To look at numbers in memory costs less than to find out which to look at.
-        let few = if self.values.is_some() { FEW.max(limit) } else { limit };
+        let few = if self.values.is_some() { FEW.max(limit) } else { limit.min(LOOKED_UP) };
         if count <= few {
             return (0..count).map(|place| among.at(place) as u32).collect();
         }
         let estimates = self.codes.estimates(query, among);
         let first = (0..count).map(|place| among.at(place) as u32);
-        let left = worth_looking_at(first.zip(estimates).collect(), limit);
-        if self.values.is_some() {
-            return left;
+        worth_looking_at(&first.zip(estimates).collect::<Vec<_>>(), limit).collect()
+    }
+
+    /// The rows in two parts by a closer look at their codes.
+    fn to_look_up(&self, query: &[f32], rows: Vec<u32>, limit: usize) -> Nearest {
+        if rows.len() <= limit.min(LOOKED_UP) {
+            return Nearest::Rows(rows, Vec::new());
         }
         let length = query.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt() as f32 * (1.0 + 1e-6);
-        let closer = left.into_iter().map(|row| (row, self.codes.closer(query, length, row)));
-        worth_looking_at(closer.collect(), limit)
+        let closer = rows.into_iter().map(|row| (row, self.codes.closer(query, length, row)));
+        let mut closer: Vec<(u32, Estimate)> = closer.collect();
+        let first: Vec<u32> = worth_looking_at(&closer, limit.min(LOOKED_UP)).collect();
+        closer.retain(|(row, _)| limit > LOOKED_UP && !first.contains(row));
+        Nearest::Rows(first, closer.into_iter().map(|(row, estimate)| (row, estimate.product)).collect())
     }
 }
 
 /// The rows that may be among the `limit` best: no others have to be looked at.
-fn worth_looking_at(estimates: Vec<(u32, Estimate)>, limit: usize) -> Vec<u32> {
-    if estimates.len() <= limit {
-        return estimates.into_iter().map(|(row, _)| row).collect();
-    }
+fn worth_looking_at(estimates: &[(u32, Estimate)], limit: usize) -> impl Iterator<Item = u32> {
     let mut sure: Vec<f32> = estimates.iter().map(|(_, estimate)| estimate.product - estimate.slack).collect();
-    let bound = *sure.select_nth_unstable_by(limit.saturating_sub(1), |a, b| b.total_cmp(a)).1;
-    let worth = |(row, estimate): (u32, Estimate)| {
+    let bound = match sure.len() > limit {
+        true => *sure.select_nth_unstable_by(limit.saturating_sub(1), |a, b| b.total_cmp(a)).1,
+        false => f32::NEG_INFINITY,
+    };
+    estimates.iter().filter_map(move |(row, estimate)| {
         let most = estimate.product + estimate.slack;
         // Numbers too large for an estimate are looked at.
-        (most >= bound || (most - bound).is_nan()).then_some(row)
-    };
-    estimates.into_iter().filter_map(worth).collect()
+        (most >= bound || (most - bound).is_nan()).then_some(*row)
+    })
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ fn best(mut found: Vec<(u32, f32)>, limit: usize) -> Vec<(u32, f32)> {
 fn known(nearest: Nearest) -> Vec<(u32, f32)> {
     match nearest {
         Nearest::Known(known) => known,
-        Nearest::Rows(rows) => panic!("{rows:?} are to be looked up"),
+        Nearest::Rows(rows, _) => panic!("{rows:?} are to be looked up"),
     }
 }
 
@@ -95,10 +95,24 @@ fn of_many_hardly_any_of_the_best_is_missed() {
         let exact = scanned(&vectors, &query, Rows::First(vectors.rows), 10);
         assert_eq!(found[0], exact[0]);
         // The lean ones name all that were found, and not many more.
-        let Nearest::Rows(named) = lean.nearest(&query, Rows::First(vectors.rows), 10) else {
+        let Nearest::Rows(named, others) = lean.nearest(&query, Rows::First(vectors.rows), 10) else {
             panic!("nothing is kept")
         };
         assert!(found.iter().all(|(row, _)| named.contains(row)) && named.len() < 100, "{}", named.len());
+        assert!(others.is_empty());
+        // Of a long list the first are named, and the others come with products that are off by little.
+        let long = best(known(vectors.nearest(&query, Rows::First(vectors.rows), 60)), 60);
+        let Nearest::Rows(named, others) = lean.nearest(&query, Rows::First(vectors.rows), 60) else {
+            panic!("nothing is kept")
+        };
+        assert!(long[..LOOKED_UP].iter().all(|(row, _)| named.contains(row)) && named.len() < 100, "{}", named.len());
+        for (row, product) in &long[LOOKED_UP..] {
+            let about = others.iter().find(|(other, _)| other == row).map(|(_, about)| *about);
+            assert!(
+                named.contains(row) || about.is_some_and(|about| (about - product).abs() < 0.004),
+                "{product} {about:?}"
+            );
+        }
         hit += exact.iter().filter(|one| found.contains(one)).count();
         wanted += exact.len();
     }
