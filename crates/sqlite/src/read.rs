@@ -1,7 +1,7 @@
 //! Reading records by id, their neighbours, and counting them.
 
 use memory_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
-use rusqlite::{Connection, Row};
+use rusqlite::{CachedStatement, Connection, params};
 
 use crate::{
     backlog,
@@ -38,36 +38,58 @@ pub(crate) fn get(
     ids.iter().map(one).collect()
 }
 
-/// For each id, the active records of its kind beside it at the very same address.
-pub(crate) fn adjacent(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>, Failure> {
-    let Some(reach) = Reach::of(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
-    let mut statement = Statement::new(
-        "SELECT p.id, p.role IS NOT r.role OR p.speaker IS NOT r.speaker,
-                n.id, n.role IS NOT r.role OR n.speaker IS NOT r.speaker
-         FROM records r CROSS JOIN scopes s ON s.scope = r.scope
-         LEFT JOIN records p ON p.record = (
-             SELECT b.record FROM records b INDEXED BY records_by_scope WHERE b.scope = r.scope AND b.state = 'active' AND b.kind = r.kind
-             AND (b.occurred_at, b.place, b.id) < (r.occurred_at, r.place, r.id)
-             ORDER BY b.occurred_at DESC, b.place DESC, b.id DESC LIMIT 1)
-         LEFT JOIN records n ON n.record = (
-             SELECT b.record FROM records b INDEXED BY records_by_scope WHERE b.scope = r.scope AND b.state = 'active' AND b.kind = r.kind
-             AND (b.occurred_at, b.place, b.id) > (r.occurred_at, r.place, r.id)
-             ORDER BY b.occurred_at, b.place, b.id LIMIT 1)
-         WHERE ",
-    );
-    reach.covers(&mut statement);
-    // The first by user, when several of a tenant's users have one of this id, as everywhere.
-    statement.push(" AND r.id = ? ORDER BY (SELECT u.user FROM namespaces u WHERE u.namespace = s.namespace) LIMIT 1");
-    let neighbor = |row: &Row<'_>, column: usize| -> rusqlite::Result<Option<Neighbor>> {
-        let Some(id) = row.get::<_, Option<[u8; 16]>>(column)? else { return Ok(None) };
-        Ok(Some(Neighbor { id: RecordId::from_bytes(id), another_voice: row.get(column + 1)? }))
+/// The nearest record on one side of a place at an address.
+macro_rules! beside {
+    ($side:literal, $order:literal) => {
+        concat!(
+            "SELECT id, role, speaker FROM records INDEXED BY records_by_scope
+             WHERE scope = ?1 AND state = 'active' AND kind = ?2 AND (occurred_at, place, id) ",
+            $side,
+            " (?3, ?4, ?5) ORDER BY occurred_at ",
+            $order,
+            ", place ",
+            $order,
+            ", id ",
+            $order,
+            " LIMIT 1"
+        )
     };
-    let (mut prepared, last) = statement.prepare_for_each(connection)?;
+}
+
+/// For each id, the active records of its kind beside it at the very same address.
+pub(crate) fn adjacent(
+    connection: &Connection,
+    directory: &Directory,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Adjacent>, Failure> {
+    let Some(reach) = directory.reach(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
+    let mut named = connection
+        .prepare_cached("SELECT scope, kind, occurred_at, place, role, speaker FROM records r WHERE r.id = ?1")?;
+    let mut previous = connection.prepare_cached(beside!("<", "DESC"))?;
+    let mut next = connection.prepare_cached(beside!(">", "ASC"))?;
     let mut one = |id: &RecordId| {
-        prepared.raw_bind_parameter(last, id.as_bytes())?;
-        let mut rows = prepared.raw_query();
-        let Some(row) = rows.next()? else { return Ok(Adjacent::default()) };
-        Ok(Adjacent { previous: neighbor(row, 0)?, next: neighbor(row, 2)? })
+        let mut rows = named.query([id.as_bytes()])?;
+        let mut first: Option<(Option<String>, Adjacent)> = None;
+        while let Some(row) = rows.next()? {
+            let scope: i64 = row.get(0)?;
+            let Some(address) = directory.address(connection, &reach, scope)? else { continue };
+            // The first by user, when several of a tenant's users have one of this id, as everywhere.
+            if first.as_ref().is_some_and(|(user, _)| address.user_name() >= user.as_deref()) {
+                continue;
+            }
+            let (kind, occurred_at, place): (String, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            let voice = (row.get_ref(4)?, row.get_ref(5)?);
+            let neighbor = |statement: &mut CachedStatement<'_>| -> Result<Option<Neighbor>, Failure> {
+                let mut rows = statement.query(params![scope, kind, occurred_at, place, id.as_bytes()])?;
+                let Some(row) = rows.next()? else { return Ok(None) };
+                let another_voice = (row.get_ref(1)?, row.get_ref(2)?) != voice;
+                Ok(Some(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice }))
+            };
+            let adjacent = Adjacent { previous: neighbor(&mut previous)?, next: neighbor(&mut next)? };
+            first = Some((address.user_name().map(str::to_owned), adjacent));
+        }
+        Ok(first.map(|(_, adjacent)| adjacent).unwrap_or_default())
     };
     ids.iter().map(&mut one).collect()
 }

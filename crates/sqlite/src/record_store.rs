@@ -63,8 +63,8 @@ impl RecordStore for SqliteStore {
     }
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
-        let (scope, ids) = (scope.clone(), ids.to_vec());
-        self.read("adjacent", move |connection| read::adjacent(connection, &scope, &ids)).await
+        let (scope, ids, directory) = (scope.clone(), ids.to_vec(), self.caches().directory);
+        self.read("adjacent", move |connection| read::adjacent(connection, &directory, &scope, &ids)).await
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
