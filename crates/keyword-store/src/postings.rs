@@ -117,6 +117,10 @@ impl<G: Copy + Eq + Hash> Postings<G> {
         (documents, postings.collect())
     }
 
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = i64> {
+        self.slots.keys().copied()
+    }
+
     /// How many documents it holds.
     pub fn len(&self) -> usize {
         self.slots.len()

@@ -90,41 +90,54 @@ impl<G: Copy + Eq + Hash> SegmentedPostings<G> {
         self.settle(self.segments.len() - 1);
     }
 
-    /// Writes it, each group as a number. What is not packed yet is written packed, with all segments that are half empty.
+    /// Writes it, each group as a number: all of it packed.
     ///
     /// # Errors
     /// Those of the output.
     pub fn save<W: Write>(&self, out: &mut SnapshotWriter<W>, group: impl Fn(&G) -> i64) -> io::Result<()> {
-        let (mut documents, mut postings) = self.open.packed();
-        let mut kept: Vec<&Segment<G>> = Vec::new();
-        for segment in &self.segments {
-            if 2 * segment.live() < self.full && documents.len() + segment.live() <= self.full {
-                segment.unpack(&mut documents, &mut postings);
-            } else {
-                kept.push(segment);
-            }
-        }
+        let (documents, postings) = self.open.packed();
         let last = Segment::of(documents, postings, &Bm25::default());
-        out.number(kept.len() as u64 + 1)?;
-        kept.into_iter().chain([&last]).try_for_each(|segment| segment.save(out, &group))
+        let kept = || self.segments.iter().chain([&last]).filter(|segment| segment.live() > 0);
+        out.number(kept().count() as u64)?;
+        kept().try_for_each(|segment| segment.save(out, &group))
     }
 
-    /// Reads what [`save`](Self::save) has written. It is to be used only when the snapshot turns out to be whole.
+    /// Takes in what [`save`](Self::save) has written, each document in place of an earlier one of the same number. It is to be
+    /// used only when the snapshot turns out to be whole.
     ///
     /// # Errors
     /// Those of the input.
-    pub fn load<R: Read>(input: &mut SnapshotReader<R>, group: impl Fn(i64) -> G) -> io::Result<Self> {
-        let mut loaded = Self::default();
+    pub fn extend<R: Read>(&mut self, input: &mut SnapshotReader<R>, group: impl Fn(i64) -> G) -> io::Result<()> {
         for _ in 0..input.number()? {
-            loaded.segments.push(Segment::load(input, &group)?);
-        }
-        for number in 0..loaded.segments.len() {
-            loaded.settle(number);
-            for (_, document) in loaded.segments[number].documents().filter(|(_, document)| document.live) {
-                *loaded.sizes.entry(document.group).or_default() += 1;
+            let segment = Segment::load(input, &group)?;
+            if !self.is_empty() {
+                segment.documents().for_each(|(_, document)| {
+                    self.remove(document.number);
+                });
             }
+            for (_, document) in segment.documents() {
+                *self.sizes.entry(document.group).or_default() += 1;
+            }
+            self.segments.push(segment);
+            self.settle(self.segments.len() - 1);
         }
-        Ok(loaded)
+        Ok(())
+    }
+
+    /// Puts segments together that are not full yet, so that there are as few as can be.
+    pub fn condense(&mut self) {
+        let (documents, postings) = std::mem::take(&mut self.open).packed();
+        self.segments.push(Segment::of(documents, postings, &Bm25::default()));
+        let (mut documents, mut postings) = (Vec::new(), Vec::new());
+        for segment in std::mem::take(&mut self.segments) {
+            if documents.len() + segment.live() > MERGED * self.full {
+                let (documents, postings) = (std::mem::take(&mut documents), std::mem::take(&mut postings));
+                self.segments.push(Segment::of(documents, postings, &Bm25::default()));
+            }
+            segment.unpack(&mut documents, &mut postings);
+        }
+        self.segments.push(Segment::of(documents, postings, &Bm25::default()));
+        (0..self.segments.len()).for_each(|segment| self.settle(segment));
     }
 
     /// Notes where the documents of a segment are.
@@ -152,6 +165,11 @@ impl<G: Copy + Eq + Hash> SegmentedPostings<G> {
             *size -= 1;
         }
         group.is_some()
+    }
+
+    /// The greatest number of a document.
+    pub fn last(&self) -> Option<i64> {
+        self.places.keys().copied().chain(self.open.numbers()).max()
     }
 
     /// How many documents it holds.

@@ -42,6 +42,20 @@ impl<W: Write> SnapshotWriter<W> {
         self.bytes(bytemuck::cast_slice(numbers))
     }
 
+    /// Writes numbers that differ little, each from the one before it, in few bytes: the differences (zigzag, LEB128).
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn deltas(&mut self, numbers: impl IntoIterator<Item = i64>) -> io::Result<()> {
+        let (mut bytes, mut last) = (Vec::new(), 0_i64);
+        for number in numbers {
+            let delta = number.wrapping_sub(last);
+            push_varint(&mut bytes, (delta << 1 ^ delta >> 63) as u64);
+            last = number;
+        }
+        self.array(&bytes)
+    }
+
     /// Writes one number.
     ///
     /// # Errors
@@ -81,11 +95,37 @@ impl<R: Read> SnapshotReader<R> {
     /// # Errors
     /// `InvalidData` when it cannot be of this type; those of the input.
     pub fn array<T: Pod + Zeroable>(&mut self) -> io::Result<Vec<T>> {
+        let mut numbers = Vec::new();
+        self.append(&mut numbers)?;
+        Ok(numbers)
+    }
+
+    /// The same, behind what is there.
+    ///
+    /// # Errors
+    /// As [`array`](Self::array).
+    pub fn append<T: Pod + Zeroable>(&mut self, numbers: &mut Vec<T>) -> io::Result<()> {
         let count = self.number()?;
         let size = count.checked_mul(size_of::<T>() as u64).filter(|size| *size <= self.left);
         let count = size.and_then(|_| usize::try_from(count).ok()).ok_or(ErrorKind::InvalidData)?;
-        let mut numbers = vec![T::zeroed(); count];
-        self.bytes(bytemuck::cast_slice_mut(&mut numbers))?;
+        let before = numbers.len();
+        numbers.resize(before + count, T::zeroed());
+        self.bytes(bytemuck::cast_slice_mut(&mut numbers[before..]))
+    }
+
+    /// Reads what [`SnapshotWriter::deltas`] has written.
+    ///
+    /// # Errors
+    /// `InvalidData` when it is something else; those of the input.
+    pub fn deltas(&mut self) -> io::Result<Vec<i64>> {
+        let bytes: Vec<u8> = self.array()?;
+        let (mut rest, mut last) = (&bytes[..], 0_i64);
+        let mut numbers = Vec::with_capacity(bytes.len());
+        while !rest.is_empty() {
+            let delta = pull_varint(&mut rest)?;
+            last = last.wrapping_add((delta >> 1) as i64 ^ -((delta & 1) as i64));
+            numbers.push(last);
+        }
         Ok(numbers)
     }
 
@@ -121,6 +161,32 @@ impl<R: Read> SnapshotReader<R> {
     }
 }
 
+/// Appends a number in as few bytes as it needs, seven bits each (LEB128).
+pub fn push_varint(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Takes such a number off the front.
+///
+/// # Errors
+/// `InvalidData` when there is none.
+pub fn pull_varint(bytes: &mut &[u8]) -> io::Result<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first().ok_or(ErrorKind::InvalidData)?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(number);
+        }
+    }
+    Err(ErrorKind::InvalidData.into())
+}
+
 impl<W> std::fmt::Debug for SnapshotWriter<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SnapshotWriter").finish_non_exhaustive()
@@ -139,20 +205,21 @@ mod tests {
 
     use super::*;
 
-    type Arrays = (Vec<f32>, u64, Vec<u16>, Vec<[u64; 2]>);
+    type Arrays = (Vec<f32>, u64, Vec<u16>, Vec<[u64; 2]>, Vec<i64>);
 
-    fn write((floats, number, shorts, pairs): &Arrays) -> Vec<u8> {
+    fn write((floats, number, shorts, pairs, alike): &Arrays) -> Vec<u8> {
         let mut writer = SnapshotWriter::new(Vec::new()).unwrap();
         writer.array(floats).unwrap();
         writer.number(*number).unwrap();
         writer.array(shorts).unwrap();
         writer.array(pairs).unwrap();
+        writer.deltas(alike.iter().copied()).unwrap();
         writer.finish().unwrap()
     }
 
     fn read(bytes: &[u8]) -> io::Result<Arrays> {
         let mut reader = SnapshotReader::new(bytes, bytes.len() as u64)?;
-        let arrays = (reader.array()?, reader.number()?, reader.array()?, reader.array()?);
+        let arrays = (reader.array()?, reader.number()?, reader.array()?, reader.array()?, reader.deltas()?);
         reader.finish()?;
         Ok(arrays)
     }
@@ -162,9 +229,10 @@ mod tests {
         fn what_was_written_is_read_and_what_was_torn_or_changed_is_not(
             floats in proptest::collection::vec(-1.0_f32..1.0, 0..40), number: u64,
             shorts in proptest::collection::vec(any::<u16>(), 0..40),
-            pairs in proptest::collection::vec(any::<[u64; 2]>(), 0..9), place: prop::sample::Index, bit in 0..8_u32,
+            pairs in proptest::collection::vec(any::<[u64; 2]>(), 0..9), alike in proptest::collection::vec(prop_oneof![-99..99_i64, any::<i64>()], 0..20),
+            place: prop::sample::Index, bit in 0..8_u32,
         ) {
-            let arrays = (floats, number, shorts, pairs);
+            let arrays = (floats, number, shorts, pairs, alike);
             let bytes = write(&arrays);
             prop_assert_eq!(read(&bytes).unwrap(), arrays);
             prop_assert!(read(&bytes[..place.index(bytes.len())]).is_err());

@@ -5,10 +5,13 @@ use rusqlite::Connection;
 use crate::failure::Failure;
 
 /// How many changes the log keeps. A process that has missed more reads an index anew.
-const KEPT: i64 = 20_000;
+const KEPT: i64 = 40_000;
 
-/// From how many changes on that a side file lacks it is written anew: long before the log lacks them.
-pub(crate) const LAG: i64 = KEPT / 2;
+/// How many more there may be before it is shortened: doing so at each write would write one page more each time.
+const SPARE: i64 = 1000;
+
+/// From how many changes on that a side file lacks they are added to it: long before the log lacks them.
+pub(crate) const LAG: i64 = 7000;
 
 /// Notes that the terms or the vector of a record have changed.
 pub(crate) fn note(connection: &Connection, row: i64) -> Result<(), Failure> {
@@ -25,11 +28,11 @@ pub(crate) fn note_all(connection: &Connection) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Shortens the log.
+/// Shortens the log when it is too long.
 pub(crate) fn forget_old(connection: &Connection) -> Result<(), Failure> {
-    connection
-        .prepare_cached("DELETE FROM changes WHERE change <= (SELECT max(change) FROM changes) - ?1")?
-        .execute([KEPT])?;
+    let sql = "DELETE FROM changes WHERE change <= (SELECT max(change) FROM changes) - ?1
+        AND (SELECT max(change) - min(change) FROM changes) > ?2";
+    connection.prepare_cached(sql)?.execute([KEPT, KEPT + SPARE])?;
     Ok(())
 }
 
@@ -62,4 +65,18 @@ pub(crate) fn since(connection: &Connection, change: i64) -> Result<Vec<i64>, Fa
     let mut prepared = connection.prepare_cached("SELECT DISTINCT record FROM changes WHERE change > ?1")?;
     let rows = prepared.query_map([change], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Those among them that are no greater than `row`.
+pub(crate) fn up_to(connection: &Connection, change: i64, row: i64) -> Result<Vec<i64>, Failure> {
+    let sql = "SELECT DISTINCT record FROM changes WHERE change > ?1 AND record <= ?2 ORDER BY record";
+    let mut prepared = connection.prepare_cached(sql)?;
+    let rows = prepared.query_map([change, row], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The last change; 0 before the first.
+pub(crate) fn last(connection: &Connection) -> Result<i64, Failure> {
+    let sql = "SELECT coalesce(max(change), 0) FROM changes";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }

@@ -18,7 +18,7 @@ const SECOND: &str = Job::Reembedding.as_str();
 const TABLE: &str = "serving table";
 
 /// One of the two tables that hold vectors. Generations do not move: when the second one serves, its table does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Table {
     First,
     Second,

@@ -13,9 +13,15 @@ use crate::{
     directory::Directory,
     failure::Failure,
     filter_sql, keywords,
-    side_file::{Input, MANY, SideFile},
+    side_file::{Chain, Input, MANY, Output, Section, SideFile},
     statement::Statement,
 };
+
+/// How many records of a tenant are put together in one segment.
+const PART: usize = 65_536;
+/// From how many records on that were added one section after the other they are put together: as many as go into one segment,
+/// even if the next section is a long one.
+const MOVED: u64 = 50_000;
 
 /// The terms of the users and tenants who are asked about, read at the first question and kept up with what any process
 /// writes. Of a tenant whose terms are known, those of its users are; of another one, a question about a user reads no
@@ -35,7 +41,7 @@ struct Loaded<P> {
     postings: P,
     /// The last change it has seen; `None` before it was read.
     seen: Option<i64>,
-    /// The last change that the side file has seen, or was to be written as of.
+    /// The last change that the side file has seen, as far as is known.
     kept: i64,
 }
 
@@ -50,38 +56,91 @@ impl KeywordIndex {
         Self { path, namespaces: Parts::default(), tenants: Parts::default() }
     }
 
-    /// The tenants whose terms have changed so much since they were last kept in their file that this is to be done again. While
-    /// they are being read nobody waits to know.
+    /// The tenants of whose terms much, or all, is known that their file lacks. While they are being read nobody waits to know.
     pub(crate) fn to_be_kept(&self) -> Vec<i64> {
-        let is_due = |part: &Loaded<SegmentedPostings<i64>>| {
-            part.postings.len() > MANY && part.seen.is_some_and(|seen| seen - part.kept > LAG)
-        };
-        let is_due = |part: &RwLock<_>| part.try_read().is_some_and(|part| is_due(&part));
+        self.of(|part| part.postings.len() > MANY && part.seen.is_some_and(|seen| seen - part.kept > LAG))
+    }
+
+    /// The tenants whose terms have been read and are worth a file.
+    pub(crate) fn loaded(&self) -> Vec<i64> {
+        self.of(|part| part.postings.len() > MANY && part.seen.is_some())
+    }
+
+    fn of(&self, is_one: impl Fn(&Loaded<SegmentedPostings<i64>>) -> bool) -> Vec<i64> {
+        let is_one = |part: &RwLock<_>| part.try_read().is_some_and(|part| is_one(&part));
         let Some(tenants) = self.tenants.try_read() else { return Vec::new() };
-        tenants.iter().filter(|(_, part)| is_due(part)).map(|(tenant, _)| *tenant).collect()
+        tenants.iter().filter(|(_, part)| is_one(part)).map(|(tenant, _)| *tenant).collect()
     }
 
-    /// Notes that what the files had is gone.
-    pub(crate) fn has_lost_its_files(&self) {
-        self.tenants.read().values().for_each(|part| part.write().kept = 0);
+    /// Notes what a tenant's file has seen.
+    pub(crate) fn is_kept(&self, tenant: i64, seen: i64) {
+        let part = self.tenants.read().get(&tenant).cloned();
+        if let Some(part) = part {
+            part.write().kept = seen;
+        }
     }
 
-    /// Keeps a tenant's terms in their file, in a transaction that keeps others from writing and has written nothing itself.
-    pub(crate) fn keep(&self, connection: &Connection, tenant: i64) -> Result<(), Failure> {
-        let (part, file) = (part(&self.tenants, tenant), self.file(tenant));
-        bring_up_to_date(connection, tenant, &part, Some(&file))?;
-        let loaded = part.read();
-        let Some(seen) = loaded.seen.filter(|seen| loaded.postings.len() > MANY && seen - loaded.kept > LAG) else {
+    /// The file of a tenant's terms.
+    pub(crate) fn file(&self, tenant: i64) -> SideFile {
+        SideFile::in_two_parts(&self.path, &format!("terms-{tenant}"))
+    }
+
+    /// Adds to a tenant's file what has changed since, up to the last change, in a transaction that keeps others from writing and
+    /// has written nothing itself: what is not committed may be undone.
+    pub(crate) fn append(&self, connection: &Connection, tenant: i64, chain: &Chain, last: i64) -> Result<(), Failure> {
+        let (file, mut fresh, mut last_row) = (self.file(tenant), SegmentedPostings::default(), chain.last_row());
+        let gone = changes::up_to(connection, chain.seen(), chain.last_row())?;
+        keywords::since_of_tenant(connection, tenant, chain.seen(), |stored| {
+            last_row = last_row.max(stored.row);
+            fresh.take(&stored)
+        })?;
+        let (records, gone_count) = (fresh.len() as u64, gone.len() as u64);
+        let section = Section { from: chain.seen(), seen: last, records, gone: gone_count, last_row };
+        file.append(connection, chain, section, |out| save(&fresh, &gone, out))?;
+        if chain.fresh() + records < MOVED {
             return Ok(());
+        }
+        let Some(chain) = file.chain(connection)? else { return Ok(()) };
+        let take = |(postings, gone): &mut (SegmentedPostings<i64>, Vec<i64>), input: &mut Input<'_>| {
+            gone.extend(take_in(postings, input)?);
+            Ok(())
         };
-        file.write(connection, seen, |out| loaded.postings.save(out, |scope| *scope).map(|()| true))?;
-        drop(loaded);
-        part.write().kept = seen;
-        Ok(())
+        file.move_up(connection, &chain, Default::default(), take, |(mut postings, gone), out| {
+            postings.condense();
+            save(&postings, &gone, out)
+        })
     }
 
-    fn file(&self, tenant: i64) -> SideFile {
-        SideFile::of(&self.path, &format!("terms-{tenant}"))
+    /// Begins a tenant's file anew with all there is, in a transaction like that. What is known need not be read again.
+    pub(crate) fn begin(&self, connection: &Connection, tenant: i64, last: i64) -> Result<(), Failure> {
+        let (part, file) = (part(&self.tenants, tenant), self.file(tenant));
+        if part.read().seen.is_some() {
+            bring_up_to_date(connection, tenant, &part, None)?;
+            let loaded = part.read();
+            let Some(mut beginning) = file.begin(connection, loaded.seen.unwrap_or(last))? else { return Ok(()) };
+            let last_row = loaded.postings.last().unwrap_or_default();
+            beginning.write(loaded.postings.len(), last_row, |out| save(&loaded.postings, &[], out));
+            beginning.finish();
+            return Ok(());
+        }
+        let Some(mut beginning) = file.begin(connection, last)? else { return Ok(()) };
+        let (mut postings, mut last_row) = (SegmentedPostings::default(), 0);
+        let mut write = |postings: &mut SegmentedPostings<i64>, last_row: i64| {
+            let mut whole = std::mem::take(postings);
+            whole.condense();
+            beginning.write(whole.len(), last_row, |out| save(&whole, &[], out));
+        };
+        keywords::all_of_tenant(connection, tenant, |stored| {
+            last_row = last_row.max(stored.row);
+            postings.take(&stored)?;
+            if postings.len() == PART {
+                write(&mut postings, last_row);
+            }
+            Ok(())
+        })?;
+        write(&mut postings, last_row);
+        beginning.finish();
+        Ok(())
     }
 
     /// The records within `scope` that hold a term of the query, in the transaction that `connection` is in, ranked by the
@@ -128,12 +187,26 @@ trait Kept: Default {
     /// Reads all that belongs to a user, or to a tenant.
     fn read_all(&mut self, connection: &Connection, whose: i64) -> Result<(), Failure>;
     fn read_since(&mut self, connection: &Connection, whose: i64, change: i64) -> Result<(), Failure>;
-    /// Reads what a side file holds.
-    fn load(input: &mut Input) -> io::Result<Self>;
+    /// Takes in what the section of a side file holds.
+    fn extend_from(&mut self, input: &mut Input<'_>) -> io::Result<()>;
+}
+
+/// Writes the section of a side file: which rows are gone, or come again, and these.
+fn save(postings: &SegmentedPostings<i64>, gone: &[i64], out: &mut Output) -> io::Result<()> {
+    out.deltas(gone.iter().copied())?;
+    postings.save(out, |scope| *scope)
+}
+
+/// Takes in what such a section says; which rows it says are gone.
+fn take_in(postings: &mut SegmentedPostings<i64>, input: &mut Input<'_>) -> io::Result<Vec<i64>> {
+    let gone = input.deltas()?;
+    gone.iter().for_each(|row| postings.forget(*row));
+    postings.extend(input, |scope| scope)?;
+    Ok(gone)
 }
 
 macro_rules! kept {
-    ($postings:ident, $all:ident, $since:ident, $load:expr) => {
+    ($postings:ident, $all:ident, $since:ident, $extend:expr) => {
         impl Kept for $postings<i64> {
             fn take(&mut self, stored: &keywords::StoredTerms<'_>) -> Result<(), Failure> {
                 let terms = packed::pairs(stored.terms, stored.counts).collect::<memory_core::Result<Vec<_>>>()?;
@@ -153,15 +226,15 @@ macro_rules! kept {
                 keywords::$since(connection, whose, change, |stored| self.take(&stored))
             }
 
-            fn load(input: &mut Input) -> io::Result<Self> {
-                $load(input)
+            fn extend_from(&mut self, input: &mut Input<'_>) -> io::Result<()> {
+                $extend(self, input)
             }
         }
     };
 }
 
-kept!(Postings, all, since, |_| Err(io::ErrorKind::Unsupported.into()));
-kept!(SegmentedPostings, all_of_tenant, since_of_tenant, |input| SegmentedPostings::load(input, |scope| scope));
+kept!(Postings, all, since, |_: &mut Postings<i64>, _| Err(io::ErrorKind::Unsupported.into()));
+kept!(SegmentedPostings, all_of_tenant, since_of_tenant, |postings, input| take_in(postings, input).map(drop));
 
 /// Reads what this transaction sees and the part does not hold yet. It may have seen more already: by another search.
 fn bring_up_to_date<P: Kept>(
@@ -176,7 +249,7 @@ fn bring_up_to_date<P: Kept>(
     let mut part = part.write();
     let mut news = changes::news(connection, part.seen)?;
     if let (News::Everything(_), Some(file)) = (news, file)
-        && let Some((postings, seen)) = file.read(connection, P::load)?
+        && let Some((postings, seen)) = file.read(connection, P::default(), P::extend_from)?
     {
         *part = Loaded { postings, seen: Some(seen), kept: seen };
         news = changes::news(connection, part.seen)?;

@@ -14,6 +14,7 @@ mod filter_sql;
 mod generations;
 mod graph;
 mod graph_walk;
+mod keeper;
 mod keyword_index;
 mod keywords;
 mod migration;

@@ -81,11 +81,6 @@ fn number(
     }
 }
 
-/// The numbers of all tenants.
-pub(crate) fn tenants(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
-    connection.prepare_cached("SELECT tenant FROM tenants")?.query_map([], |row| row.get(0))?.collect()
-}
-
 /// The number of a scope's tenant and user, if the file knows them.
 pub(crate) fn namespace(connection: &Connection, scope: &Scope) -> rusqlite::Result<Option<i64>> {
     connection

@@ -19,6 +19,7 @@ use crate::{
     caches::Caches,
     connection,
     failure::Failure,
+    keeper::Keeper,
     migration,
     options::SqliteOptions,
     origin::Origin,
@@ -95,7 +96,8 @@ impl SqliteStore {
             match open_writer(&path, &options, &origin) {
                 Ok(connection) => {
                     readers::tell(ready, Ok(()));
-                    writer::work(connection, &path, writes, readers_ended, options.busy_timeout, (&caches, &origin));
+                    let keeper = Keeper::new(caches, origin);
+                    writer::work(connection, &path, writes, readers_ended, options.busy_timeout, keeper);
                 }
                 Err(error) => readers::tell(ready, Err(error)),
             }

@@ -1,11 +1,7 @@
 //! When what is kept in memory occurred, in the order of time.
 
-use std::io;
-
 use memory_core::{Field, Filter, Op, Value};
 use rustc_hash::FxHashMap;
-
-use crate::side_file::{Input, Output};
 
 /// How many additions wait to be put in their places.
 const FRESH: usize = 512;
@@ -26,18 +22,21 @@ impl Timeline {
         }
     }
 
-    /// Writes it.
-    pub(crate) fn save(&self, out: &mut Output) -> io::Result<()> {
-        let mut times: Vec<[i64; 2]> = self.times.iter().map(|(row, time)| [*time, *row]).collect();
-        times.sort_unstable();
-        out.array(&times)
+    /// Takes in many rows with their times.
+    pub(crate) fn extend(&mut self, all: impl ExactSizeIterator<Item = (i64, i64)>) {
+        self.times.reserve(all.len());
+        self.order.reserve(all.len());
+        all.for_each(|(row, time)| self.insert(row, time));
     }
 
-    /// Reads what was written.
-    pub(crate) fn load(input: &mut Input) -> io::Result<Self> {
-        let order: Vec<(i64, i64)> = input.array()?.into_iter().map(|[time, row]: [i64; 2]| (time, row)).collect();
-        let times = order.iter().map(|(time, row)| (*row, *time)).collect();
-        Ok(Self { times, sorted: order.len(), order })
+    /// The time of a row that is there.
+    pub(crate) fn time(&self, row: i64) -> i64 {
+        self.times.get(&row).copied().unwrap_or_default()
+    }
+
+    /// The greatest row; 0 when there is none.
+    pub(crate) fn last_row(&self) -> i64 {
+        self.times.keys().copied().max().unwrap_or_default()
     }
 
     pub(crate) fn remove(&mut self, row: i64) {

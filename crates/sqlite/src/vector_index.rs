@@ -4,6 +4,8 @@ use std::{
     cmp::Ordering,
     hash::{Hash, Hasher},
     io,
+    ops::Range,
+    sync::atomic::{AtomicI64, Ordering::Relaxed},
 };
 
 use memory_core::{EmbeddingSpace, Filter, Hit, RecordId, Scope};
@@ -19,11 +21,14 @@ use crate::{
     filter_sql,
     generations::Table,
     scopes::Reach,
-    side_file::{Input, MANY, Output, SideFile},
+    side_file::{Chain, Input, MANY, Output, Section, SideFile},
     statement::Statement,
     timeline::{Timeline, Window},
     vectors,
 };
+
+/// How many vectors of an index are written as one section: as many as are kept without signs.
+const PART: usize = 8_000;
 
 /// Every vector of a generation, read at the first search and kept up with what any process writes.
 #[derive(Debug)]
@@ -32,6 +37,8 @@ pub(crate) struct VectorIndex {
     loaded: RwLock<Loaded>,
     /// Where it is kept when there are many.
     file: Option<SideFile>,
+    /// The last change that the side file has seen, as far as is known.
+    kept: AtomicI64,
 }
 
 #[derive(Debug)]
@@ -42,8 +49,6 @@ struct Loaded {
     table: Table,
     /// The last change it has seen; `None` before the first search.
     seen: Option<i64>,
-    /// The last change that the side file has seen, or was to be written as of.
-    kept: i64,
 }
 
 /// A vector's name: its row, and the id, by which equal ones are ordered. Two users may have the same id.
@@ -88,7 +93,7 @@ impl PartialOrd for Key {
 
 impl Loaded {
     fn empty(space: &EmbeddingSpace, table: Table) -> Self {
-        Self { index: FlatIndex::lean(space), timeline: Timeline::default(), table, seen: None, kept: 0 }
+        Self { index: FlatIndex::lean(space), timeline: Timeline::default(), table, seen: None }
     }
 
     fn forget(&mut self, row: i64) {
@@ -120,32 +125,84 @@ impl VectorIndex {
     /// An index that has not read anything.
     pub(crate) fn new(space: EmbeddingSpace, file: Option<SideFile>) -> Self {
         let loaded = RwLock::new(Loaded::empty(&space, Table::First));
-        Self { space, loaded, file }
+        Self { space, loaded, file, kept: AtomicI64::new(0) }
     }
 
-    /// Whether it has changed so much since it was last kept in its file that this is to be done again. While it is being read
-    /// nobody waits to know.
+    /// Whether what it knows lacks much of, or all, in its file. While it is being read nobody waits to know.
     pub(crate) fn is_to_be_kept(&self) -> bool {
         let Some(loaded) = self.loaded.try_read() else { return false };
-        self.file.is_some() && loaded.index.len() > MANY && loaded.seen.is_some_and(|seen| seen - loaded.kept > LAG)
+        let kept = self.kept.load(Relaxed);
+        self.file.is_some() && loaded.index.len() > MANY && loaded.seen.is_some_and(|seen| seen - kept > LAG)
     }
 
-    /// Notes that what its file had is gone.
-    pub(crate) fn has_lost_its_file(&self) {
-        self.loaded.write().kept = 0;
+    /// Whether it has been read and is worth a file.
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.loaded.try_read().is_some_and(|loaded| loaded.seen.is_some() && loaded.index.len() > MANY)
     }
 
-    /// Keeps it in its file, in a transaction that keeps others from writing and has written nothing itself: what is not
-    /// committed may be undone, and must not be taken in.
-    pub(crate) fn keep(&self, connection: &Connection, table: Table) -> Result<(), Failure> {
+    /// Notes what its file has seen.
+    pub(crate) fn is_kept(&self, seen: i64) {
+        self.kept.store(seen, Relaxed);
+    }
+
+    /// Its file.
+    pub(crate) fn file(&self) -> Option<&SideFile> {
+        self.file.as_ref()
+    }
+
+    /// Adds to its file what has changed since, up to the last change, in a transaction that keeps others from writing and has
+    /// written nothing itself: what is not committed may be undone.
+    pub(crate) fn append(
+        &self,
+        connection: &Connection,
+        table: Table,
+        chain: &Chain,
+        last: i64,
+    ) -> Result<(), Failure> {
         let Some(file) = &self.file else { return Ok(()) };
-        let loaded = self.current(connection, table)?;
-        let Some(seen) = loaded.seen.filter(|seen| loaded.index.len() > MANY && seen - loaded.kept > LAG) else {
-            return Ok(());
+        let mut fresh = Loaded::empty(&self.space, table);
+        let gone = changes::up_to(connection, chain.seen(), chain.last_row())?;
+        vectors::since(connection, table, chain.seen(), |vector| fresh.take(vector))?;
+        let section = Section {
+            from: chain.seen(),
+            seen: last,
+            records: fresh.index.len() as u64,
+            gone: gone.len() as u64,
+            last_row: chain.last_row().max(fresh.timeline.last_row()),
         };
-        file.write(connection, seen, |out| loaded.save(&self.space, out))?;
-        drop(loaded);
-        self.loaded.write().kept = seen;
+        let all = 0..fresh.index.len();
+        file.append(connection, chain, section, |out| fresh.save(&self.space, &gone, all, out))
+    }
+
+    /// Begins its file anew with all there is, in a transaction like that. What it knows need not be read again.
+    pub(crate) fn begin(&self, connection: &Connection, table: Table, last: i64) -> Result<(), Failure> {
+        let Some(file) = &self.file else { return Ok(()) };
+        if self.is_loaded() {
+            let loaded = self.current(connection, table)?;
+            let Some(mut beginning) = file.begin(connection, loaded.seen.unwrap_or(last))? else { return Ok(()) };
+            let count = loaded.index.len();
+            for start in (0..count).step_by(PART) {
+                let rows = start..count.min(start + PART);
+                beginning.write(rows.len(), loaded.timeline.last_row(), |out| loaded.save(&self.space, &[], rows, out));
+            }
+            beginning.finish();
+            return Ok(());
+        }
+        let Some(mut beginning) = file.begin(connection, last)? else { return Ok(()) };
+        let mut part = Loaded::empty(&self.space, table);
+        let mut write = |part: &mut Loaded| {
+            let whole = std::mem::replace(part, Loaded::empty(&self.space, table));
+            let (count, last_row) = (whole.index.len(), whole.timeline.last_row());
+            beginning.write(count, last_row, |out| whole.save(&self.space, &[], 0..count, out));
+        };
+        vectors::all(connection, table, |vector| {
+            part.take(vector);
+            if part.index.len() == PART {
+                write(&mut part);
+            }
+        })?;
+        write(&mut part);
+        beginning.finish();
         Ok(())
     }
 
@@ -221,34 +278,44 @@ impl VectorIndex {
     /// What the side file holds, if that can be brought up to date.
     fn stored(&self, connection: &Connection, table: Table) -> Result<Option<Loaded>, Failure> {
         let Some(file) = &self.file else { return Ok(None) };
-        let found = file.read(connection, |input| Loaded::load(&self.space, table, input))?;
-        Ok(found.map(|(loaded, seen)| Loaded { seen: Some(seen), kept: seen, ..loaded }))
+        let empty = Loaded::empty(&self.space, table);
+        let take = |loaded: &mut Loaded, input: &mut Input<'_>| loaded.extend(&self.space, input);
+        let Some((mut loaded, seen)) = file.read(connection, empty, take)? else { return Ok(None) };
+        loaded.index.settle();
+        loaded.timeline.settle();
+        self.is_kept(seen);
+        Ok(Some(Loaded { seen: Some(seen), ..loaded }))
     }
 }
 
 impl Loaded {
-    fn save(&self, space: &EmbeddingSpace, out: &mut Output) -> io::Result<bool> {
+    /// Writes some of it as the section of a file that also says which rows are gone, or come again.
+    fn save(&self, space: &EmbeddingSpace, gone: &[i64], rows: Range<usize>, out: &mut Output) -> io::Result<()> {
         out.array(space.to_string().as_bytes())?;
         out.array(self.table.name().as_bytes())?;
-        let numbers = |key: &Key, scope: i64| {
-            let (high, low) = key.id.as_u64_pair();
-            [high, low, key.row as u64, scope as u64]
-        };
-        let saved = self.index.save(out, numbers)?;
-        self.timeline.save(out)?;
-        Ok(saved)
+        out.deltas(gone.iter().copied())?;
+        let numbers = |key: &Key, scope: i64| (key.id.as_u64_pair().into(), [key.row, scope]);
+        let keys = self.index.save(out, rows, numbers)?;
+        out.deltas(keys.iter().map(|key| self.timeline.time(key.row)))
     }
 
-    fn load(space: &EmbeddingSpace, table: Table, input: &mut Input) -> io::Result<Self> {
+    /// Takes in what such a section says.
+    fn extend(&mut self, space: &EmbeddingSpace, input: &mut Input<'_>) -> io::Result<()> {
         let (of, lies) = (input.array::<u8>()?, input.array::<u8>()?);
-        if of != space.to_string().as_bytes() || lies != table.name().as_bytes() {
+        if of != space.to_string().as_bytes() || lies != self.table.name().as_bytes() {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let name = |[high, low, row, scope]: [u64; 4]| {
-            (Key { id: RecordId::from_u64_pair(high, low), row: row as i64 }, scope as i64)
+        input.deltas()?.into_iter().for_each(|row| self.forget(row));
+        let name = |[high, low]: [u64; 2], [row, scope]: [i64; 2]| {
+            (Key { id: RecordId::from_u64_pair(high, low), row }, scope)
         };
-        let index = FlatIndex::load(space, input, name)?;
-        Ok(Self { index, timeline: Timeline::load(input)?, ..Self::empty(space, table) })
+        let keys = self.index.extend(input, name)?;
+        let times = input.deltas()?;
+        if times.len() != keys.len() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        self.timeline.extend(keys.iter().map(|key| key.row).zip(times));
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use memory_core::{Error, ErrorKind};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
-use crate::{caches::Caches, connection, failure::meaning, origin::Origin, side_file};
+use crate::{connection, failure::meaning, keeper::Keeper, side_file};
 
 /// How many writes that wait are committed together: each is all or none by itself, and they share the flush to disk.
 const GROUP: usize = 64;
@@ -77,7 +77,7 @@ pub(crate) fn work(
     mut queue: mpsc::Receiver<Writing>,
     mut readers_ended: mpsc::Receiver<()>,
     busy_timeout: Duration,
-    (caches, origin): (&Caches, &Origin),
+    mut keeper: Keeper,
 ) {
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
@@ -89,7 +89,7 @@ pub(crate) fn work(
         }
         residue = residue.max(write(&mut connection, path, group, busy_timeout));
         // What fails is tried again after the next write: the database has everything.
-        let _ = caches.keep(&mut connection, origin);
+        let _ = keeper.look(&mut connection);
         for _ in 0..CLEARINGS {
             if residue == Residue::None || !queue.is_empty() {
                 break;
@@ -101,7 +101,7 @@ pub(crate) fn work(
     }
     // Nothing is ever sent: this returns when the last reader has let go of the other end.
     let _ = readers_ended.blocking_recv();
-    let _ = caches.keep_at_the_end(&mut connection, origin);
+    let _ = keeper.look_at_the_end(&mut connection);
     connection::close(connection);
 }
 

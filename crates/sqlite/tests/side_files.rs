@@ -9,7 +9,7 @@ use std::{
 };
 
 use given::{found, lin, near, open, options, turn, vector, words};
-use memory_core::{Hit, Record, RecordStore, Scope, Write};
+use memory_core::{Field, Filter, Hit, Op, Record, RecordId, RecordStore, Scope, State, Timestamp, Write};
 use memory_engine_sqlite::SqliteStore;
 use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorQuery, VectorStore};
@@ -161,4 +161,144 @@ async fn a_database_that_was_put_back_and_went_on_does_not_go_by_what_is_beside_
     assert_the_same(&path, &store).await;
     assert_eq!(found(&store, &all(), &format!("w{COUNT}")).await, 0);
     assert_eq!(found(&store, &all(), "w50001").await, 1);
+}
+
+/// What a machine that stops now leaves behind.
+fn left_behind(path: &Path) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+    for entry in fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap()) {
+        let file = entry.file_name();
+        if file.to_str().unwrap().starts_with(&name) && !file.to_str().unwrap().ends_with("-shm") {
+            fs::copy(entry.path(), directory.path().join(file)).unwrap();
+        }
+    }
+    let path = directory.path().join(name);
+    (directory, path)
+}
+
+#[tokio::test]
+async fn an_import_adds_to_the_files_as_it_goes_on_and_may_end_at_any_point() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    fill(&store, 0, COUNT + 2000).await;
+    // What is left to write when it is closed, is little.
+    let files = side_files(&path);
+    assert_eq!(files.len(), 2, "{files:?}");
+    let begun: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+    fill(&store, COUNT + 2000, COUNT + 12_000).await;
+    // What was written stays as it is, and what is new stands behind it.
+    let [terms, vectors] = &files[..] else { panic!("{files:?}") };
+    let fresh = PathBuf::from(format!("{}-fresh", terms.display()));
+    assert_eq!(side_files(&path), [terms.clone(), fresh.clone(), vectors.clone()]);
+    assert_eq!(fs::read(terms).unwrap(), begun[0]);
+    let grown = fs::read(vectors).unwrap();
+    assert!(grown.len() > begun[1].len() && grown.starts_with(&begun[1]));
+    // The machine stops: with what was written last, with half of it, and with none of it.
+    let (added, length) = ((grown.len() - begun[1].len()) as u64, begun[1].len() as u64);
+    for kept in [length + added, length + added / 2, length + 3, length] {
+        let (_directory, copy) = left_behind(&path);
+        let beside = |file: &Path| copy.with_file_name(file.file_name().unwrap());
+        fs::OpenOptions::new().write(true).open(beside(vectors)).unwrap().set_len(kept).unwrap();
+        if kept < length + added {
+            let fresh = fs::OpenOptions::new().write(true).open(beside(&fresh)).unwrap();
+            fresh.set_len(fresh.metadata().unwrap().len() * (kept - length) / added).unwrap();
+        }
+        let store = open(&copy).await;
+        assert_the_same(&copy, &store).await;
+        // Whoever goes on, goes on from there.
+        fill(&store, COUNT + 12_000, COUNT + 13_000).await;
+        store.close().await;
+        let store = open(&copy).await;
+        assert_the_same(&copy, &store).await;
+        assert_eq!(fs::read(beside(vectors)).unwrap()[..begun[1].len()], begun[1]);
+    }
+    // A bit that is another one in the middle is seen, and nothing of the file is believed.
+    let (_directory, copy) = left_behind(&path);
+    for file in side_files(&copy) {
+        let mut bytes = fs::read(&file).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 4;
+        fs::write(&file, bytes).unwrap();
+    }
+    let store = open(&copy).await;
+    assert_the_same(&copy, &store).await;
+    store.close().await;
+    assert_the_same(&copy, &open(&copy).await).await;
+}
+
+#[tokio::test]
+async fn what_is_deleted_while_an_import_goes_on_is_in_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    let records = fill(&store, 0, COUNT + 2000).await;
+    let before = side_files(&path);
+    assert_eq!(before.len(), 2);
+    let gone = &records[5000];
+    RecordStore::delete(&store, &gone.scope, &[gone.id]).await.unwrap();
+    assert_eq!(side_files(&path), Vec::<PathBuf>::new());
+    // Another deletion finds a number of a row free, which the next record takes.
+    let last = &records[records.len() - 1];
+    RecordStore::delete(&store, &last.scope, &[last.id]).await.unwrap();
+    fill(&store, COUNT + 3000, COUNT + 15_000).await;
+    assert_the_same(&path, &store).await;
+    store.close().await;
+    assert!(side_files(&path).len() >= 2);
+    let store = open(&path).await;
+    assert_the_same(&path, &store).await;
+    assert_eq!(found(&store, &all(), "w5000").await, 0);
+    for file in side_files(&path) {
+        let bytes = fs::read(file).unwrap();
+        let (high, low) = gone.id.as_u64_pair();
+        let id = [high.to_le_bytes(), low.to_le_bytes()].concat();
+        assert!(!bytes.windows(16).any(|found| found == id));
+    }
+}
+
+#[tokio::test]
+async fn two_who_write_at_once_leave_files_that_have_what_both_wrote() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let (one, other) = (open(&path).await, open(&path).await);
+    fill(&one, 0, COUNT).await;
+    for step in 0..2 {
+        let from = COUNT + 2000 * step;
+        fill(&other, from, from + 1000).await;
+        fill(&one, from + 1000, from + 2000).await;
+    }
+    // Not all that one wrote is as it was: some is taken back, some says when it really happened.
+    let mut again: Vec<Write> = (20..40).map(|number| one_of(&path, number)).collect();
+    for (n, write) in again.iter_mut().enumerate() {
+        if n % 2 == 0 {
+            write.record.state = State::Revoked;
+        } else {
+            write.record.occurred_at = Timestamp::from_micros(7);
+        }
+    }
+    RecordStore::put(&other, &all(), again).await.unwrap();
+    fill(&one, 60_000, 67_000).await;
+    assert_the_same(&path, &one).await;
+    one.close().await;
+    assert_the_same(&path, &other).await;
+    other.close().await;
+    let store = open(&path).await;
+    assert_the_same(&path, &store).await;
+    assert_eq!(found(&store, &all(), "w20").await, 0);
+    assert_eq!(found(&store, &all(), "w21").await, 1);
+    let long_ago = Filter::compare(Field::OccurredAt, Op::Lt, Timestamp::from_micros(100));
+    let query = VectorQuery::new(vector(1), 50).with_filter(Some(long_ago));
+    assert_eq!(VectorStore::search(&store, &all(), &query).await.unwrap().len(), 10);
+}
+
+/// What would write the record of this number once more, as it is.
+fn one_of(path: &Path, number: u64) -> Write {
+    let mut write = one(number);
+    let id: [u8; 16] = rusqlite::Connection::open(path)
+        .unwrap()
+        .query_row("SELECT id FROM records WHERE text = ?1", [&write.record.text], |row| row.get(0))
+        .unwrap();
+    write.record.id = RecordId::from_bytes(id);
+    write
 }

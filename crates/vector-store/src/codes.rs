@@ -1,6 +1,9 @@
 //! Vectors in codes of one byte a number: a quarter of the size, and how far that can be off.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    ops::Range,
+};
 
 use memory_core::snapshot::{SnapshotReader, SnapshotWriter};
 
@@ -45,17 +48,46 @@ impl Codes {
         self.about.push(about);
     }
 
-    pub(crate) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>) -> io::Result<()> {
-        out.array(&self.codes)?;
-        let about: Vec<[f32; 3]> = self.about.iter().map(|about| [about.scale, about.length, about.missing]).collect();
-        out.array(&about)
+    /// Writes these rows.
+    pub(crate) fn save<W: Write>(
+        &self,
+        out: &mut SnapshotWriter<W>,
+        rows: Range<usize>,
+        width: usize,
+    ) -> io::Result<()> {
+        out.array(&self.codes[rows.start * width..rows.end * width])?;
+        let about = self.about[rows].iter().map(|about| [about.scale, about.length, about.missing]);
+        out.array(&about.collect::<Vec<[f32; 3]>>())
     }
 
-    pub(crate) fn load<R: Read>(input: &mut SnapshotReader<R>) -> io::Result<Self> {
-        let codes = input.array()?;
+    /// Reads rows of this width that were written, and puts them behind its own; how many they are.
+    pub(crate) fn extend<R: Read>(&mut self, input: &mut SnapshotReader<R>, width: usize) -> io::Result<usize> {
+        let before = self.codes.len();
+        input.append(&mut self.codes)?;
         let about: Vec<[f32; 3]> = input.array()?;
-        let about = about.into_iter().map(|[scale, length, missing]| About { scale, length, missing });
-        Ok(Self { codes, about: about.collect() })
+        if self.codes.len() - before != about.len() * width {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let rows = about.len();
+        self.about.extend(about.into_iter().map(|[scale, length, missing]| About { scale, length, missing }));
+        Ok(rows)
+    }
+
+    /// Which numbers of a row are greater than these, in words of 64; the last one may be a part.
+    pub(crate) fn greater<'c>(&'c self, row: usize, than: &'c [f32]) -> impl Iterator<Item = u64> + 'c {
+        let (width, scale) = (than.len(), self.about[row].scale);
+        let codes = &self.codes[row * width..(row + 1) * width];
+        codes.chunks(64).zip(than.chunks(64)).map(move |(codes, than)| {
+            // Bytes first, which the compiler compares many at once, and eight of them make eight bits.
+            let mut is_greater = [0_u8; 64];
+            for ((is_greater, code), than) in is_greater.iter_mut().zip(codes).zip(than) {
+                *is_greater = u8::from(f32::from(*code) * scale > *than);
+            }
+            let eight = |(place, bytes): (usize, &[u8; 8])| {
+                (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * place)
+            };
+            is_greater.as_chunks().0.iter().enumerate().map(eight).fold(0, |word, bits| word | bits)
+        })
     }
 
     /// Removes a row; the last one takes its place.

@@ -5,6 +5,7 @@ use std::{
     convert::Infallible,
     hash::Hash,
     io::{self, Read, Write},
+    ops::Range,
 };
 
 use memory_core::{
@@ -106,7 +107,13 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
 
     /// Removes a vector; whether it was there. The last row takes its place.
     pub fn remove(&mut self, key: &K) -> bool {
-        let Some(row) = self.rows.remove(key).map(|row| row as usize) else { return false };
+        let Some(row) = self.rows.remove(key) else { return false };
+        self.remove_row(row as usize);
+        true
+    }
+
+    /// Removes a row that no key leads to any more.
+    fn remove_row(&mut self, row: usize) {
         self.leave_group(row);
         self.vectors.swap_remove(row);
         let last = self.keys.len() - 1;
@@ -121,7 +128,6 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         }
         self.keys.pop();
         self.homes.pop();
-        true
     }
 
     fn leave_group(&mut self, row: usize) {
@@ -225,45 +231,65 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         if self.normalize { embedding.normalized() } else { embedding }
     }
 
-    /// Writes a [lean](Self::lean) index that keeps no vector as it is, each key and group as numbers; whether it is one. Of
-    /// another one nothing is written.
+    /// Writes these of its vectors as codes, in the order in which they lie, each key and group as numbers: two of any size and
+    /// two that differ little from those of the vector before. Gives the keys.
     ///
     /// # Errors
     /// Those of the output.
-    pub fn save<W: Write>(&self, out: &mut SnapshotWriter<W>, number: impl Fn(&K, G) -> [u64; 4]) -> io::Result<bool> {
-        if !self.vectors.save(out)? {
-            return Ok(false);
-        }
-        let names: Vec<[u64; 4]> =
-            self.keys.iter().zip(&self.homes).map(|(key, home)| number(key, home.group)).collect();
-        out.array(&names)?;
-        Ok(true)
+    pub fn save<W: Write>(
+        &self,
+        out: &mut SnapshotWriter<W>,
+        rows: Range<usize>,
+        number: impl Fn(&K, G) -> ([u64; 2], [i64; 2]),
+    ) -> io::Result<&[K]> {
+        let rows = rows.start.min(self.len())..rows.end.min(self.len());
+        self.vectors.save(out, rows.clone())?;
+        let keys = &self.keys[rows.clone()];
+        let names: Vec<([u64; 2], [i64; 2])> =
+            keys.iter().zip(&self.homes[rows]).map(|(key, home)| number(key, home.group)).collect();
+        out.array(&names.iter().map(|(any, _)| *any).collect::<Vec<[u64; 2]>>())?;
+        out.deltas(names.iter().map(|(_, [first, _])| *first))?;
+        out.deltas(names.iter().map(|(_, [_, second])| *second))?;
+        Ok(keys)
     }
 
-    /// Reads what [`save`](Self::save) has written of an index for this space. It is to be used only when the snapshot turns out
-    /// to be whole.
+    /// Takes in what [`save`](Self::save) has written of an index of the same space, each in place of an earlier one of the same
+    /// key, and gives the keys. Into a [lean](Self::lean) index; it is to be used only when the snapshot turns out to be whole.
     ///
     /// # Errors
     /// Those of the input.
-    pub fn load<R: Read>(
-        space: &EmbeddingSpace,
+    pub fn extend<R: Read>(
+        &mut self,
         input: &mut SnapshotReader<R>,
-        name: impl Fn([u64; 4]) -> (K, G),
-    ) -> io::Result<Self> {
-        let mut index = Self::lean(space);
-        index.vectors = Vectors::load(index.dimensions, index.normalize, input)?;
-        let names: Vec<[u64; 4]> = input.array()?;
-        if names.len() != index.vectors.rows() {
+        name: impl Fn([u64; 2], [i64; 2]) -> (K, G),
+    ) -> io::Result<Vec<K>> {
+        let first = self.len();
+        let rows = self.vectors.extend(input)?;
+        let names: Vec<[u64; 2]> = input.array()?;
+        let (firsts, seconds) = (input.deltas()?, input.deltas()?);
+        if [names.len(), firsts.len(), seconds.len()] != [rows; 3] {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        index.keys.reserve_exact(names.len());
-        index.homes.reserve_exact(names.len());
-        index.rows.reserve(names.len());
-        for (numbers, row) in names.into_iter().zip(0..) {
-            let (key, group) = name(numbers);
-            index.enlist(key, group, row);
+        let mut keys = Vec::with_capacity(rows);
+        let mut replaced = Vec::new();
+        self.rows.reserve(rows);
+        for (((any, first), second), row) in names.into_iter().zip(firsts).zip(seconds).zip(first as u32..) {
+            let (key, group) = name(any, [first, second]);
+            if let Some(old) = self.rows.get(&key) {
+                replaced.push(*old);
+            }
+            self.enlist(key, group, row);
+            keys.push(key);
         }
-        Ok(index)
+        // From the last one on, so that none is moved that is still to go.
+        replaced.sort_unstable();
+        replaced.into_iter().rev().for_each(|row| self.remove_row(row as usize));
+        Ok(keys)
+    }
+
+    /// Makes searching quick after all was [taken in](Self::extend).
+    pub fn settle(&mut self) {
+        self.vectors.settle();
     }
 
     fn enlist(&mut self, key: K, group: G, row: u32) {
@@ -343,6 +369,44 @@ mod tests {
                 prop_assert_eq!(found.iter().map(|(k, _)| *k).collect::<Vec<_>>(), expected);
                 let whole = index.search(&query, Among::Groups(&[wanted]), 50);
                 prop_assert_eq!(whole.len(), plain.values().filter(|(g, _)| *g == wanted).count());
+            }
+        }
+    }
+
+    proptest! {
+        /// Written in parts and read again, in whatever order keys come back: the same is found, by codes as by numbers.
+        #[test]
+        fn what_was_written_in_parts_and_read_is_the_same(
+            steps in proptest::collection::vec((0_u8..30, 0_u8..3, -1.0_f32..1.0), 1..80), part in 1_usize..20,
+        ) {
+            let mut written = FlatIndex::lean(&space());
+            let mut read: FlatIndex<u8, u8> = FlatIndex::lean(&space());
+            let embedding = |angle: f32| Embedding::new(vec![angle.cos(), angle.sin()]).unwrap();
+            let mut vectors = BTreeMap::new();
+            for steps in steps.chunks(part) {
+                let mut fresh = FlatIndex::lean(&space());
+                for (key, group, angle) in steps {
+                    fresh.insert(*key, *group, embedding(*angle));
+                    written.insert(*key, *group, embedding(*angle));
+                    vectors.insert(*key, embedding(*angle));
+                }
+                for from in (0..fresh.len()).step_by(7) {
+                    let mut out = SnapshotWriter::new(Vec::new()).unwrap();
+                    fresh.save(&mut out, from..from + 7, |key, group| ([u64::from(*key), 0], [i64::from(group), 0])).unwrap();
+                    let bytes = out.finish().unwrap();
+                    let mut input = SnapshotReader::new(&bytes[..], bytes.len() as u64).unwrap();
+                    let name = |[key, _]: [u64; 2], [group, _]: [i64; 2]| (key as u8, group as u8);
+                    let keys = read.extend(&mut input, name).unwrap();
+                    input.finish().unwrap();
+                    prop_assert_eq!(keys, fresh.keys[from..(from + 7).min(fresh.len())].to_vec());
+                }
+            }
+            read.settle();
+            prop_assert_eq!(read.len(), written.len());
+            for groups in [&[0_u8, 1, 2][..], &[1], &[0, 2]] {
+                let look_up = |key: &u8| Ok::<_, Infallible>(vectors.get(key).cloned());
+                let found = read.search_with(&embedding(0.2), Among::Groups(groups), 20, look_up).unwrap();
+                prop_assert_eq!(found, written.search(&embedding(0.2), Among::Groups(groups), 20));
             }
         }
     }

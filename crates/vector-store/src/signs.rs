@@ -1,13 +1,15 @@
 //! Vectors as the signs of their numbers, one bit each: what is far away is told from what may be near.
 
-use std::io::{self, Read, Write};
-
-use memory_core::snapshot::{SnapshotReader, SnapshotWriter};
-
-use crate::kernel::{self, Kernel, LANES};
+use crate::{
+    codes::Codes,
+    kernel::{self, Kernel, LANES},
+};
 
 /// How many rows are passed over at once.
 const BLOCK: usize = 16;
+
+/// Of how many rows, evenly spread, the mean is taken at the most.
+const SAMPLED: usize = 16_384;
 
 /// The signs of the numbers of each row, less the mean of the rows that there were when it was taken. Without that the
 /// vectors of a model that all point one way would all be alike.
@@ -22,32 +24,25 @@ pub(crate) struct Signs {
 }
 
 impl Signs {
-    /// The signs of so many rows, each given when it is asked for.
-    pub(crate) fn of(rows: usize, width: usize, mut give: impl FnMut(usize, &mut Vec<f32>)) -> Self {
+    /// The signs of so many rows of codes of this width.
+    pub(crate) fn of(codes: &Codes, rows: usize, width: usize) -> Self {
         let (mut sums, mut values) = (vec![0.0_f64; width], Vec::with_capacity(width));
-        for row in 0..rows {
-            give(row, &mut values);
+        let looked_at = (0..rows).step_by(rows.div_ceil(SAMPLED).max(1));
+        let count = looked_at.len().max(1);
+        for row in looked_at {
+            codes.decode(row, width, &mut values);
             sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += f64::from(*value));
         }
-        let mean = sums.into_iter().map(|sum| (sum / rows.max(1) as f64) as f32).collect();
-        let mut signs = Self { mean, taken_of: rows, words: Vec::new(), rows: 0 };
+        let mean: Vec<f32> = sums.into_iter().map(|sum| (sum / count as f64) as f32).collect();
+        let words = vec![0; width.div_ceil(64) * rows.next_multiple_of(LANES)];
+        let mut signs = Self { mean, taken_of: rows, words, rows };
         for row in 0..rows {
-            give(row, &mut values);
-            signs.push(&values);
+            for (word, bits) in codes.greater(row, &signs.mean).enumerate() {
+                let place = signs.place(row, word);
+                signs.words[place] = bits;
+            }
         }
         signs
-    }
-
-    pub(crate) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>) -> io::Result<()> {
-        out.array(&self.mean)?;
-        out.number(self.taken_of as u64)?;
-        out.array(&self.words)?;
-        out.number(self.rows as u64)
-    }
-
-    pub(crate) fn load<R: Read>(input: &mut SnapshotReader<R>) -> io::Result<Self> {
-        let (mean, taken_of) = (input.array()?, input.number()? as usize);
-        Ok(Self { mean, taken_of, words: input.array()?, rows: input.number()? as usize })
     }
 
     /// Whether there are so many more rows by now that the mean is to be taken anew.
@@ -177,6 +172,25 @@ mod tests {
                 let nearest = signs.nearest(&vector(*seed), 1);
                 prop_assert!(nearest.contains(&0), "nothing is nearer to a vector than itself");
             }
+        }
+
+        /// Taken of codes or one by one, the signs are the same.
+        #[test]
+        fn signs_of_codes_are_those_of_the_numbers_that_they_stand_for(
+            rows in (1..150_usize).prop_flat_map(|width| {
+                proptest::collection::vec(proptest::collection::vec(-1.0_f32..1.0, width), 1..40)
+            }),
+        ) {
+            let (mut codes, width) = (Codes::default(), rows[0].len());
+            rows.iter().for_each(|row| codes.push(row));
+            let taken = Signs::of(&codes, rows.len(), width);
+            let mut pushed = Signs { mean: taken.mean.clone(), taken_of: 1, words: Vec::new(), rows: 0 };
+            let mut values = Vec::new();
+            for row in 0..rows.len() {
+                codes.decode(row, width, &mut values);
+                pushed.push(&values);
+            }
+            prop_assert_eq!(taken.words, pushed.words);
         }
 
         #[test]

@@ -1,6 +1,9 @@
 //! Vectors in contiguous rows, and the nearest of them.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    ops::Range,
+};
 
 use memory_core::snapshot::{SnapshotReader, SnapshotWriter};
 
@@ -72,29 +75,29 @@ impl Vectors {
         }
     }
 
-    /// Writes the smaller forms, when these are all there is; whether they are.
-    pub(crate) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>) -> io::Result<bool> {
-        let (None, Some(signs)) = (&self.values, &self.signs) else { return Ok(false) };
-        out.number(self.rows as u64)?;
-        self.codes.save(out)?;
-        signs.save(out)?;
-        Ok(true)
+    /// Writes the codes of these rows.
+    pub(crate) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>, rows: Range<usize>) -> io::Result<()> {
+        self.codes.save(out, rows, self.width)
     }
 
-    /// Reads what [`save`](Self::save) has written of vectors of this width.
-    pub(crate) fn load<R: Read>(width: usize, unit: bool, input: &mut SnapshotReader<R>) -> io::Result<Self> {
-        let rows = input.number()? as usize;
-        let (codes, signs) = (Codes::load(input)?, Some(Signs::load(input)?));
-        Ok(Self { width, unit, lean: true, values: None, codes, signs, rows })
+    /// Reads rows that [`save`](Self::save) has written of vectors of this width; how many they are. None is kept as it is from
+    /// then on.
+    pub(crate) fn extend<R: Read>(&mut self, input: &mut SnapshotReader<R>) -> io::Result<usize> {
+        let rows = self.codes.extend(input, self.width)?;
+        (self.values, self.signs) = (None, None);
+        self.rows += rows;
+        Ok(rows)
     }
 
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
+    /// Takes the signs, if searches are to go by them and there are none.
+    pub(crate) fn settle(&mut self) {
+        if self.unit && self.signs.is_none() && self.rows > MANY {
+            self.take_signs();
+        }
     }
 
     fn take_signs(&mut self) {
-        let give = |row, values: &mut Vec<f32>| self.codes.decode(row, self.width, values);
-        self.signs = Some(Signs::of(self.rows, self.width, give));
+        self.signs = Some(Signs::of(&self.codes, self.rows, self.width));
     }
 
     /// Removes a row; the last one takes its place.

@@ -7,7 +7,7 @@ use std::{
 
 use memory_core::{
     RecordId,
-    snapshot::{SnapshotReader, SnapshotWriter},
+    snapshot::{SnapshotReader, SnapshotWriter, pull_varint, push_varint},
 };
 use rustc_hash::FxHashMap;
 
@@ -103,55 +103,78 @@ impl<G: Copy + Eq + Hash> Segment<G> {
         segment
     }
 
-    /// Writes it, each group as a number.
+    /// Writes what is left of it, each group as a number.
     pub(super) fn save<W: Write>(&self, out: &mut SnapshotWriter<W>, group: impl Fn(&G) -> i64) -> io::Result<()> {
-        let names: Vec<[u64; 4]> = self
-            .documents
-            .iter()
-            .map(|document| {
-                let (high, low) = document.id.as_u64_pair();
-                [high, low, document.number as u64, group(&document.group) as u64]
-            })
-            .collect();
-        let sizes: Vec<[u32; 2]> =
-            self.documents.iter().map(|document| [document.length, u32::from(document.live)]).collect();
-        out.array(&names)?;
-        out.array(&sizes)?;
-        out.array(&self.terms)?;
-        out.array(&self.starts)?;
-        out.array(&self.slots)?;
-        out.array(&self.counts)?;
-        let large: Vec<[u32; 2]> = self.large.iter().map(|(posting, count)| [*posting, *count]).collect();
-        out.array(&large)?;
-        out.array(&self.bounds.keys().copied().collect::<Vec<u32>>())?;
-        out.array(&self.bounds.values().copied().collect::<Vec<f64>>())
+        if self.live < self.documents.len() {
+            return self.without_the_gone(&Bm25::default()).save(out, group);
+        }
+        let documents = &self.documents;
+        out.array(&documents.iter().map(|document| document.id.as_u64_pair().into()).collect::<Vec<[u64; 2]>>())?;
+        out.deltas(documents.iter().map(|document| document.number))?;
+        out.deltas(documents.iter().map(|document| group(&document.group)))?;
+        out.deltas(documents.iter().map(|document| i64::from(document.length)))?;
+        out.deltas(self.terms.iter().map(|term| *term as i64))?;
+        let mut slots = Vec::with_capacity(self.slots.len() * 2);
+        for bounds in self.starts.windows(2) {
+            let held = &self.slots[bounds[0] as usize..bounds[1] as usize];
+            push_varint(&mut slots, held.len() as u64);
+            // Each once and in order.
+            let mut next = 0;
+            for slot in held {
+                push_varint(&mut slots, u64::from(*slot) - next);
+                next = u64::from(*slot) + 1;
+            }
+        }
+        out.array(&slots)?;
+        // Nearly all are 1.
+        let others = || (0..).zip(&self.counts).filter(|(_, count)| **count != 1).map(|(n, _)| n);
+        out.deltas(others().map(i64::from))?;
+        out.deltas(others().map(|n| i64::from(self.count(n))))?;
+        let mut bounded: Vec<(u32, f64)> = self.bounds.iter().map(|(term, bound)| (*term, *bound)).collect();
+        bounded.sort_unstable_by_key(|(term, _)| *term);
+        out.deltas(bounded.iter().map(|(term, _)| i64::from(*term)))?;
+        out.array(&bounded.iter().map(|(_, bound)| *bound).collect::<Vec<f64>>())
     }
 
-    /// Reads what was written.
+    /// Reads what was written. What cannot have been is an error, or finds nothing wrong in the memory of others.
     pub(super) fn load<R: Read>(input: &mut SnapshotReader<R>, group: impl Fn(i64) -> G) -> io::Result<Self> {
-        let (names, sizes): (Vec<[u64; 4]>, Vec<[u32; 2]>) = (input.array()?, input.array()?);
-        let document = |([high, low, number, home], [length, live]): ([u64; 4], [u32; 2])| Document {
+        let ids: Vec<[u64; 2]> = input.array()?;
+        let (numbers, homes, lengths) = (input.deltas()?, input.deltas()?, input.deltas()?);
+        let terms: Vec<u64> = input.deltas()?.into_iter().map(|term| term as u64).collect();
+        let packed: Vec<u8> = input.array()?;
+        let (mut rest, mut starts) = (&packed[..], Vec::with_capacity(terms.len() + 1));
+        let mut slots: Vec<u16> = Vec::with_capacity(packed.len());
+        for _ in 0..terms.len() {
+            starts.push(slots.len() as u32);
+            let mut next = 0;
+            for _ in 0..pull_varint(&mut rest)? {
+                let slot = next + pull_varint(&mut rest)?;
+                slots.push(u16::try_from(slot).map_err(|_| io::ErrorKind::InvalidData)?);
+                next = slot + 1;
+            }
+        }
+        starts.push(slots.len() as u32);
+        let (mut counts, mut large) = (vec![1_u8; slots.len()], FxHashMap::default());
+        for (n, count) in input.deltas()?.into_iter().zip(input.deltas()?) {
+            let place = counts.get_mut(n as usize).ok_or(io::ErrorKind::InvalidData)?;
+            *place = u8::try_from(count).unwrap_or(u8::MAX);
+            if *place == u8::MAX {
+                large.insert(n as u32, count as u32);
+            }
+        }
+        let (bounded, bounds): (Vec<i64>, Vec<f64>) = (input.deltas()?, input.array()?);
+        let document = |((([high, low], number), home), length): ((([u64; 2], i64), i64), i64)| Document {
             id: RecordId::from_u64_pair(high, low),
-            number: number as i64,
-            group: group(home as i64),
-            length,
-            live: live != 0,
+            number,
+            group: group(home),
+            length: length as u32,
+            live: true,
         };
-        let documents: Vec<Document<G>> = names.into_iter().zip(sizes).map(document).collect();
-        let (terms, starts, slots, counts) = (input.array()?, input.array()?, input.array()?, input.array()?);
-        let large: Vec<[u32; 2]> = input.array()?;
-        let (bounded, bounds): (Vec<u32>, Vec<f64>) = (input.array()?, input.array()?);
-        let mut segment = Self {
-            terms,
-            starts,
-            slots,
-            counts,
-            large: large.into_iter().map(|[posting, count]| (posting, count)).collect(),
-            bounds: bounded.into_iter().zip(bounds).collect(),
-            groups: FxHashMap::default(),
-            live: documents.iter().filter(|document| document.live).count(),
-            documents,
-        };
+        let documents: Vec<Document<G>> = ids.into_iter().zip(numbers).zip(homes).zip(lengths).map(document).collect();
+        let live = documents.len();
+        let bounds = bounded.into_iter().map(|term| term as u32).zip(bounds).collect();
+        let mut segment =
+            Self { terms, starts, slots, counts, large, bounds, documents, groups: FxHashMap::default(), live };
         segment.find_groups();
         Ok(segment)
     }

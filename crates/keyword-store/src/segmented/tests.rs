@@ -23,14 +23,20 @@ fn clause() -> impl Strategy<Value = Clause> {
         .prop_map(|(terms, weight)| Clause { terms, weight })
 }
 
-/// The same, by way of a snapshot.
-fn saved_and_loaded(segmented: &SegmentedPostings<u8>) -> SegmentedPostings<u8> {
+/// Takes in all of another one, by way of a snapshot.
+fn extend(whole: &mut SegmentedPostings<u8>, with: &SegmentedPostings<u8>) {
     let mut writer = SnapshotWriter::new(Vec::new()).unwrap();
-    segmented.save(&mut writer, |group| i64::from(*group)).unwrap();
+    with.save(&mut writer, |group| i64::from(*group)).unwrap();
     let bytes = writer.finish().unwrap();
     let mut reader = SnapshotReader::new(&bytes[..], bytes.len() as u64).unwrap();
-    let loaded = SegmentedPostings::load(&mut reader, |group| group as u8).unwrap();
+    whole.extend(&mut reader, |group| group as u8).unwrap();
     reader.finish().unwrap();
+}
+
+/// The same, by way of a snapshot.
+fn saved_and_loaded(segmented: &SegmentedPostings<u8>) -> SegmentedPostings<u8> {
+    let mut loaded = SegmentedPostings::default();
+    extend(&mut loaded, segmented);
     loaded
 }
 
@@ -74,6 +80,39 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Taken in part by part, each document in place of an earlier one, condensed between them or not.
+    #[test]
+    fn what_was_taken_in_by_parts_is_found_as_in_one(
+        steps in vec((0_i64..90, 0_u8..3, vec(word(), 0..9)), 0..200),
+        clauses in vec(clause(), 0..5),
+        (part, full, condensed) in (1_usize..70, 1_usize..60, 1_usize..5),
+    ) {
+        let mut segmented = SegmentedPostings { full, ..SegmentedPostings::default() };
+        let mut plain = Postings::default();
+        for (n, steps) in steps.chunks(part).enumerate() {
+            let mut fresh = SegmentedPostings { full, ..SegmentedPostings::default() };
+            for (number, group, words) in steps {
+                let (id, terms): (_, Terms) = (RecordId::from_bytes([*number as u8; 16]), words.iter().collect());
+                fresh.insert(*number, id, *group, terms.length(), terms.iter());
+                plain.insert(*number, id, *group, terms.length(), terms.iter());
+            }
+            extend(&mut segmented, &fresh);
+            if n % condensed == 0 {
+                segmented.condense();
+            }
+        }
+        prop_assert_eq!(segmented.len(), plain.len());
+        let all = |_| Ok::<_, Infallible>(true);
+        let expected = find(&Bm25::default(), &[&plain], None, &clauses, 9, all).unwrap();
+        prop_assert_eq!(segmented.find(None, &clauses, 9, None::<Admit>).unwrap(), expected);
+        for (number, _, _) in steps.iter().step_by(2) {
+            prop_assert_eq!(segmented.remove(*number), plain.remove(*number));
+        }
+        prop_assert_eq!(segmented.len(), plain.len());
+    }
+}
+
 /// Documents and questions enough for bounds to be known and used: long lists, of many segments.
 #[test]
 fn what_is_passed_over_is_not_among_the_best() {
@@ -109,6 +148,15 @@ fn what_is_passed_over_is_not_among_the_best() {
     for words in [&[1, 2, 333][..], &[1, 1, 2], &[2, 5, 10, 40], &[500], &[1], &[1, 3, 4, 111, 250, 1000], &[7777, 2]] {
         ask(&segmented, &plain, words);
     }
+    // As they are in a file, counts of more than a byte and bounds among them.
+    let mut loaded = SegmentedPostings { full: 500, ..SegmentedPostings::default() };
+    let mut writer = SnapshotWriter::new(Vec::new()).unwrap();
+    segmented.save(&mut writer, |group| *group).unwrap();
+    let bytes = writer.finish().unwrap();
+    loaded.extend(&mut SnapshotReader::new(&bytes[..], bytes.len() as u64).unwrap(), |group| group).unwrap();
+    loaded.condense();
+    ask(&loaded, &plain, &[1, 2, 333]);
+    ask(&loaded, &plain, &[2, 5, 10, 40]);
     for number in (0..3300).filter(|n| n % 3 != 0 || *n < 400) {
         assert!(segmented.remove(number) && plain.remove(number));
     }
