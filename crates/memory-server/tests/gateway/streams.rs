@@ -113,12 +113,14 @@ async fn a_plain_call_that_is_given_up_stops_the_service_too() {
 #[tokio::test]
 async fn a_silent_model_is_covered_by_comments_and_nothing_is_held_back_meanwhile() {
     let chat = Chat::with(patient().with_keep_alive(Duration::from_millis(100))).await;
-    let started = Instant::now();
     let headers = [("x-session-id", "monday"), ("x-user-id", "lin")];
     let mut reply = chat.send("v1/chat/completions", &streamed("pause", &[user("等等")]), &headers).await;
     let first = reply.next().await.unwrap().unwrap();
-    assert!(first.starts_with(b"data: ") && started.elapsed() < Duration::from_millis(350), "{:?}", started.elapsed());
+    let began = Instant::now();
+    assert!(first.starts_with(b"data: "));
     let rest = String::from_utf8(reply.rest(1 << 20).await.unwrap().to_vec()).unwrap();
+    // The first piece did not wait for the end of the model's silence, however busy the machine is.
+    assert!(began.elapsed() > Duration::from_millis(100), "{:?}", began.elapsed());
     assert!(rest.matches(": keep-alive\n\n").count() >= 2, "{rest}");
     assert_eq!(content(&rest, "content"), "一下");
 }

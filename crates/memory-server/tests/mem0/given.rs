@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test takes what it needs of it")]
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -43,7 +43,9 @@ impl Api {
     /// Over an empty memory, open to everybody.
     pub(crate) async fn open() -> Self {
         let engine = engine().await;
-        Self::over(Mem0::new(engine.clone()), engine)
+        // However busy the machine is.
+        let mem0 = Mem0::new(engine.clone()).with_hurry(Duration::from_secs(60)).with_patience(Duration::from_secs(60));
+        Self::over(mem0, engine)
     }
 
     /// Over these routes, open to everybody.
