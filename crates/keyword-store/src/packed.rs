@@ -1,5 +1,5 @@
 //! The terms of a record in two columns, for adapters over a database: sorted, with one blank between them, and how often
-//! each occurs (LEB128).
+//! each occurs (LEB128): each in its turn, or, after a 0, those that occur more than once, each with how many before it do not.
 
 use memory_core::{Error, ErrorKind, Result, Terms};
 
@@ -16,6 +16,25 @@ pub fn pack(terms: &Terms) -> (String, Vec<u8>) {
     (words, counts)
 }
 
+/// The same, with the counts in the shorter way: of most terms it is 1, and nothing is written.
+pub fn pack_short(terms: &Terms) -> (String, Vec<u8>) {
+    let (words, _) = pack(terms);
+    let (mut counts, mut ones) = (Vec::new(), 0);
+    for (_, count) in terms.iter() {
+        if count == 1 {
+            ones += 1;
+            continue;
+        }
+        if counts.is_empty() {
+            counts.push(0);
+        }
+        push(&mut counts, ones);
+        push(&mut counts, count);
+        ones = 0;
+    }
+    (words, counts)
+}
+
 /// The packed terms one by one.
 pub fn words(packed: &str) -> impl Iterator<Item = &str> {
     packed.split(' ').filter(|term| !term.is_empty())
@@ -25,8 +44,53 @@ pub fn words(packed: &str) -> impl Iterator<Item = &str> {
 ///
 /// # Errors
 /// `Corrupt` when there are fewer counts than terms.
-pub fn pairs<'p>(packed: &'p str, mut counts: &'p [u8]) -> impl Iterator<Item = Result<(&'p str, u32)>> {
-    words(packed).map(move |term| Ok((term, pull(&mut counts).ok_or_else(mismatch)?)))
+pub fn pairs<'p>(packed: &'p str, counts: &'p [u8]) -> impl Iterator<Item = Result<(&'p str, u32)>> {
+    let mut counts = Counts::of(counts);
+    words(packed).map(move |term| Ok((term, counts.next().ok_or_else(mismatch)?)))
+}
+
+/// The counts in their order.
+#[derive(Debug)]
+enum Counts<'p> {
+    Each(&'p [u8]),
+    /// So many are 1 before what the rest begins with, or all that follow.
+    Few(Option<u32>, &'p [u8]),
+}
+
+impl<'p> Counts<'p> {
+    fn of(bytes: &'p [u8]) -> Self {
+        match bytes.split_first() {
+            None => Self::few(bytes),
+            Some((0, rest)) => Self::few(rest),
+            Some(_) => Self::Each(bytes),
+        }
+    }
+
+    fn few(mut rest: &'p [u8]) -> Self {
+        if rest.is_empty() {
+            return Self::Few(None, rest);
+        }
+        match pull(&mut rest) {
+            Some(ones) => Self::Few(Some(ones), rest),
+            None => Self::Each(&[]),
+        }
+    }
+
+    fn next(&mut self) -> Option<u32> {
+        match self {
+            Self::Each(rest) => pull(rest),
+            Self::Few(None, _) => Some(1),
+            Self::Few(Some(0), rest) => {
+                let count = pull(rest)?;
+                *self = Self::few(rest);
+                Some(count)
+            }
+            Self::Few(Some(ones), _) => {
+                *ones -= 1;
+                Some(1)
+            }
+        }
+    }
 }
 
 /// How often each of the `wanted` terms occurs in a document; whether any does. Both are sorted, and `found` has a
@@ -95,6 +159,9 @@ mod tests {
             wanted in proptest::collection::btree_set("[a-d]{1,3}|\\PC{1,2}", 0..20),
         ) {
             let terms: Terms = document.into_iter().collect();
+            let (packed, short) = pack_short(&terms);
+            let in_short: Vec<(&str, u32)> = pairs(&packed, &short).collect::<Result<_>>().unwrap();
+            prop_assert_eq!(in_short, terms.iter().collect::<Vec<_>>());
             let (packed, counts) = pack(&terms);
             let pairs: Vec<(&str, u32)> = pairs(&packed, &counts).collect::<Result<_>>().unwrap();
             prop_assert_eq!(pairs, terms.iter().collect::<Vec<_>>());
@@ -108,6 +175,17 @@ mod tests {
             prop_assert_eq!(found, expected);
         }
 
+        /// As many counts as there are terms, however often some occur.
+        #[test]
+        fn the_shorter_way_says_the_same(document in proptest::collection::vec("[a-p]", 0..300)) {
+            let terms: Terms = document.into_iter().flat_map(|word| vec![word.clone(); if word == "a" { 300 } else { 1 }]).collect();
+            let ((packed, each), (again, short)) = (pack(&terms), pack_short(&terms));
+            prop_assert_eq!(&packed, &again);
+            prop_assert!(short.is_empty() || short[0] == 0);
+            let read = |counts: &[u8]| pairs(&packed, counts).map(|pair| pair.unwrap().1).collect::<Vec<u32>>();
+            prop_assert_eq!(read(&each), read(&short));
+        }
+
         #[test]
         fn numbers_of_any_size_come_back(numbers in proptest::collection::vec(any::<u32>(), 0..20)) {
             let mut bytes = Vec::new();
@@ -116,5 +194,14 @@ mod tests {
             prop_assert_eq!(numbers.iter().map(|_| pull(&mut rest).unwrap()).collect::<Vec<_>>(), numbers);
             prop_assert_eq!(pull(&mut rest), None);
         }
+    }
+
+    #[test]
+    fn counts_that_end_too_soon_are_told() {
+        for counts in [&[1_u8][..], &[0, 1], &[0, 0], &[0, 0x80], &[0, 0, 0x81]] {
+            assert!(pairs("a b c", counts).any(|pair| pair.is_err()), "{counts:?}");
+        }
+        let all: Vec<u32> = pairs("a b c", &[0, 1, 7]).map(|pair| pair.unwrap().1).collect();
+        assert_eq!(all, [1, 7, 1]);
     }
 }

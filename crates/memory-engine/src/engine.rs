@@ -34,7 +34,7 @@ use crate::{
 };
 
 const PAGE: usize = 500;
-/// Up to how many bytes a question is taken to words in less time than another thread takes to begin with it, once the
+/// Up to how many bytes a text is taken to words in less time than another thread takes to begin with it, once the
 /// dictionary has been read.
 const SHORT: usize = 1 << 10;
 /// How many records are worth a thread.
@@ -114,6 +114,15 @@ pub(crate) struct Stores {
     pub(crate) records: Arc<dyn RecordStore>,
     pub(crate) keywords: Arc<dyn KeywordStore>,
     pub(crate) vectors: Arc<dyn VectorStore>,
+}
+
+impl Stores {
+    /// Whether terms and vectors may be kept elsewhere than records, so that they have to be handed over once more.
+    pub(crate) fn are_apart(&self) -> bool {
+        let records = Arc::as_ptr(&self.records);
+        !std::ptr::addr_eq(records, Arc::as_ptr(&self.keywords))
+            || !std::ptr::addr_eq(records, Arc::as_ptr(&self.vectors))
+    }
 }
 
 impl Drop for Inner {
@@ -263,6 +272,10 @@ impl MemoryEngine {
         &self.inner.parts.graph
     }
 
+    pub(crate) fn stores(&self) -> &Stores {
+        &self.inner.parts.stores
+    }
+
     pub(crate) fn records(&self) -> &Arc<dyn RecordStore> {
         &self.inner.parts.stores.records
     }
@@ -330,22 +343,40 @@ impl MemoryEngine {
         &self.inner.lags
     }
 
-    /// Analyzes off the runtime: a long text or the first use of the dictionary would hold up other tasks.
-    pub(crate) async fn analyze_records(&self, records: Vec<Arc<Record>>) -> Result<Vec<Terms>> {
+    /// The terms of the record of each of these. Analyzes off the runtime: many texts, a long one, or the first use of the
+    /// dictionary would hold up other tasks.
+    pub(crate) async fn analyze_records<T: Send + Sync + 'static>(
+        &self,
+        all: Arc<Vec<T>>,
+        record: fn(&T) -> &Record,
+    ) -> Result<Vec<Terms>> {
         let analyzer = Arc::clone(&self.inner.parts.analyzer);
-        let analyze = move |record: &Arc<Record>| {
-            let mut terms = analyzer.document(&indexed_text(record));
-            dates::add_to(&mut terms, record);
+        let analyze = move |one: &T| {
+            let mut terms = analyzer.document(&indexed_text(record(one)));
+            dates::add_to(&mut terms, record(one));
             terms
         };
+        if let [one] = all.as_slice()
+            && record(one).text.len() <= SHORT
+            && self.inner.has_analyzed.load(Ordering::Relaxed)
+        {
+            return Ok(vec![analyze(one)]);
+        }
         // Many are shared out among the cores.
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let share = records.len().div_ceil(cores).max(SHARE);
-        let part = |part: &[Arc<Record>]| {
-            let (records, analyze) = (part.to_vec(), analyze.clone());
-            off_runtime("analyze", move || records.iter().map(analyze).collect::<Vec<Terms>>())
+        let share = all.len().div_ceil(cores).max(SHARE);
+        let part = |start: usize| {
+            let (all, analyze) = (Arc::clone(&all), analyze.clone());
+            off_runtime("analyze", move || {
+                let terms: Vec<Terms> = all[start..all.len().min(start + share)].iter().map(analyze).collect();
+                // Whoever waits for the terms may want it back.
+                drop(all);
+                terms
+            })
         };
-        Ok(try_join_all(records.chunks(share).map(part)).await?.into_iter().flatten().collect())
+        let terms = try_join_all((0..all.len()).step_by(share).map(part)).await?.into_iter().flatten().collect();
+        self.inner.has_analyzed.store(true, Ordering::Relaxed);
+        Ok(terms)
     }
 
     /// The terms of plain texts.

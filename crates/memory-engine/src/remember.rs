@@ -118,18 +118,23 @@ impl MemoryEngine {
     }
 
     /// Writes records with their terms, and has the background do the rest.
-    pub(crate) async fn write(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
+    pub(crate) async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
         writes.iter().try_for_each(|write| self.check(&write.record))?;
-        let shared: Vec<Arc<Record>> = writes.iter().map(|write| Arc::new(write.record.clone())).collect();
-        let terms = self.analyze_records(shared.clone()).await?;
-        let entries: Vec<(Arc<Record>, Terms)> = shared.iter().cloned().zip(terms.clone()).collect();
-        let embeddings: Vec<Option<Embedding>> = writes.iter().map(|write| write.embedding.clone()).collect();
+        let shared = Arc::new(writes);
+        let terms = self.analyze_records(Arc::clone(&shared), |write| &write.record).await?;
+        let mut writes = Arc::unwrap_or_clone(shared);
         for (write, terms) in writes.iter_mut().zip(terms) {
             write.terms = Some(terms);
         }
+        let places: Vec<(Scope, bool)> =
+            writes.iter().map(|write| (write.record.scope.namespace(), write.record.is_indexed())).collect();
+        // A store that is all of them takes terms and vectors in the same transaction, or leaves them to the background.
+        let copies = self.stores().are_apart().then(|| writes.clone());
         let written = self.records().put(scope, writes).await?;
-        self.index_keywords(scope, entries, &written).await?;
-        self.index_embeddings(scope, shared, embeddings, &written).await?;
+        self.unindex_gone(places, &written).await?;
+        if let Some(copies) = copies {
+            self.index_apart(scope, copies, &written).await?;
+        }
         if written.iter().any(|w| !w.pending.is_empty() || !w.withdrawn.is_empty()) {
             self.wake();
         }
@@ -149,23 +154,42 @@ impl MemoryEngine {
         Err(Error::invalid("record", message))
     }
 
-    /// Brings the keyword store up to date where the record store does not keep it in the same transaction.
+    /// Takes out of the indexes what is gone, or not to be found any more; of each write the user and whether it is to be.
+    async fn unindex_gone(&self, places: Vec<(Scope, bool)>, written: &[Written]) -> Result<()> {
+        let mut gone: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
+        for ((user, indexed), written) in places.into_iter().zip(written) {
+            let own = (written.outcome == Outcome::Updated && !indexed).then_some(written.id);
+            let mut all = own.into_iter().chain(written.withdrawn.iter().copied()).peekable();
+            if all.peek().is_some() {
+                gone.entry(user).or_default().extend(all);
+            }
+        }
+        for (user, gone) in &gone {
+            self.unindex(user, gone).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings keyword and vector store up to date where the record store does not keep them in the same transaction.
+    async fn index_apart(&self, scope: &Scope, writes: Vec<Write>, written: &[Written]) -> Result<()> {
+        let (mut entries, mut records, mut embeddings) = (Vec::new(), Vec::new(), Vec::new());
+        for write in writes {
+            let record = Arc::new(write.record);
+            entries.push((Arc::clone(&record), write.terms.unwrap_or_default()));
+            records.push(record);
+            embeddings.push(write.embedding);
+        }
+        self.index_keywords(scope, entries, written).await?;
+        self.index_embeddings(scope, records, embeddings, written).await
+    }
+
+    /// Brings the keyword store up to date.
     async fn index_keywords(
         &self,
         scope: &Scope,
         entries: Vec<(Arc<Record>, Terms)>,
         written: &[Written],
     ) -> Result<()> {
-        let inactive = |r: &Record, w: &Written| w.outcome == Outcome::Updated && !r.is_indexed();
-        let mut gone: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
-        for ((record, _), written) in entries.iter().zip(written) {
-            let own = inactive(record, written).then_some(written.id);
-            let all = own.into_iter().chain(written.withdrawn.iter().copied());
-            gone.entry(record.scope.namespace()).or_default().extend(all);
-        }
-        for (user, gone) in gone.iter().filter(|(_, gone)| !gone.is_empty()) {
-            self.unindex(user, gone).await?;
-        }
         let pending = entries.into_iter().zip(written).filter(|(_, w)| w.pending.contains(&Job::Keywords));
         let (entries, done): (Vec<_>, Vec<_>) = pending
             .map(|((record, terms), written)| {
@@ -181,7 +205,7 @@ impl MemoryEngine {
         Ok(())
     }
 
-    /// Brings the vector store up to date where the record store does not keep it in the same transaction.
+    /// Brings the vector store up to date.
     async fn index_embeddings(
         &self,
         scope: &Scope,

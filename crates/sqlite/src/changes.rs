@@ -31,7 +31,7 @@ pub(crate) fn note_all(connection: &Connection) -> Result<(), Failure> {
 /// Shortens the log when it is too long.
 pub(crate) fn forget_old(connection: &Connection) -> Result<(), Failure> {
     let sql = "DELETE FROM changes WHERE change <= (SELECT max(change) FROM changes) - ?1
-        AND (SELECT max(change) - min(change) FROM changes) > ?2";
+        AND (SELECT max(change) FROM changes) - (SELECT min(change) FROM changes) > ?2";
     connection.prepare_cached(sql)?.execute([KEPT, KEPT + SPARE])?;
     Ok(())
 }

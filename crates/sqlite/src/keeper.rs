@@ -90,13 +90,14 @@ impl Keeper {
             };
             kept.into_iter().for_each(|seen| vectors.is_kept(seen));
         }
-        self.tenants.count(connection, at_the_end)?;
+        if connection.total_changes() >= LEFT as u64 {
+            self.tenants.count(connection, at_the_end)?;
+        }
         let known = if at_the_end { keywords.loaded() } else { keywords.to_be_kept() };
-        for (tenant, size) in self.tenants.sizes.clone() {
-            let is_known = known.contains(&tenant);
-            if size <= MANY as u64 && !is_known {
-                continue;
-            }
+        let mut large: FxHashMap<i64, u64> = known.iter().map(|(tenant, size)| (*tenant, *size as u64)).collect();
+        large.extend(self.tenants.sizes.iter().filter(|(_, size)| *size > MANY as u64).copied());
+        for (tenant, size) in large {
+            let is_known = known.iter().any(|(known, _)| *known == tenant);
             let chain = keywords.file(tenant).chain(connection)?;
             let kept = match self.next(Which::Terms(tenant), chain, last, lag, much || is_known, || Ok(size))? {
                 Next::Nothing(seen) => seen,

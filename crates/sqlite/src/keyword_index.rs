@@ -56,20 +56,20 @@ impl KeywordIndex {
         Self { path, namespaces: Parts::default(), tenants: Parts::default() }
     }
 
-    /// The tenants of whose terms much, or all, is known that their file lacks. While they are being read nobody waits to know.
-    pub(crate) fn to_be_kept(&self) -> Vec<i64> {
+    /// The tenants of whose terms much, or all, is known that their file lacks, with how many records they have. While they are being read nobody waits to know.
+    pub(crate) fn to_be_kept(&self) -> Vec<(i64, usize)> {
         self.of(|part| part.postings.len() > MANY && part.seen.is_some_and(|seen| seen - part.kept > LAG))
     }
 
     /// The tenants whose terms have been read and are worth a file.
-    pub(crate) fn loaded(&self) -> Vec<i64> {
+    pub(crate) fn loaded(&self) -> Vec<(i64, usize)> {
         self.of(|part| part.postings.len() > MANY && part.seen.is_some())
     }
 
-    fn of(&self, is_one: impl Fn(&Loaded<SegmentedPostings<i64>>) -> bool) -> Vec<i64> {
-        let is_one = |part: &RwLock<_>| part.try_read().is_some_and(|part| is_one(&part));
+    fn of(&self, is_one: impl Fn(&Loaded<SegmentedPostings<i64>>) -> bool) -> Vec<(i64, usize)> {
+        let size = |part: &RwLock<Loaded<_>>| Some(part.try_read().filter(|part| is_one(part))?.postings.len());
         let Some(tenants) = self.tenants.try_read() else { return Vec::new() };
-        tenants.iter().filter(|(_, part)| is_one(part)).map(|(tenant, _)| *tenant).collect()
+        tenants.iter().filter_map(|(tenant, part)| Some((*tenant, size(part)?))).collect()
     }
 
     /// Notes what a tenant's file has seen.
@@ -249,7 +249,7 @@ fn bring_up_to_date<P: Kept>(
     let mut part = part.write();
     let mut news = changes::news(connection, part.seen)?;
     if let (News::Everything(_), Some(file)) = (news, file)
-        && let Some((postings, seen)) = file.read(connection, P::default(), P::extend_from)?
+        && let Some((postings, seen)) = file.read(connection, |_| P::default(), P::extend_from)?
     {
         *part = Loaded { postings, seen: Some(seen), kept: seen };
         news = changes::news(connection, part.seen)?;

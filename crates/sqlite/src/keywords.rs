@@ -19,7 +19,7 @@ pub(crate) fn insert(
     place: Place,
     terms: &Terms,
 ) -> Result<(), Failure> {
-    let (words, counts) = packed::pack(terms);
+    let (words, counts) = packed::pack_short(terms);
     let length = terms.length();
     connection
         .prepare_cached(

@@ -14,7 +14,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [(&str, &str); 9] = [
+const MIGRATIONS: [(&str, &str); 10] = [
     (
         include_str!("../../../migrations/sqlite/0001_initial.up.sql"),
         include_str!("../../../migrations/sqlite/0001_initial.down.sql"),
@@ -51,6 +51,10 @@ const MIGRATIONS: [(&str, &str); 9] = [
         include_str!("../../../migrations/sqlite/0009_postings.up.sql"),
         include_str!("../../../migrations/sqlite/0009_postings.down.sql"),
     ),
+    (
+        include_str!("../../../migrations/sqlite/0010_counts.up.sql"),
+        include_str!("../../../migrations/sqlite/0010_counts.down.sql"),
+    ),
 ];
 
 /// The names of those steps.
@@ -64,6 +68,7 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0007_generations",
     "0008_waiting",
     "0009_postings",
+    "0010_counts",
 ];
 
 /// Brings a database file to the schema of this version, as opening it does, and gives the schema that it had. Of a file

@@ -47,6 +47,20 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Scope, Failure> {
 
 /// The numbers of an address; new ones, if it has none yet.
 pub(crate) fn settle(connection: &Connection, scope: &Scope) -> Result<Place, Failure> {
+    let sql = "SELECT t.tenant, n.namespace, s.scope FROM tenants t
+        CROSS JOIN namespaces n ON n.tenant = t.tenant AND n.user = ?2
+        CROSS JOIN scopes s ON s.namespace = n.namespace AND s.agent = ?3 AND s.session = ?4 AND s.branch = ?5
+        WHERE t.name = ?1";
+    let [_, agent, session, branch] = scope.dimensions().map(|(_, name)| name.unwrap_or_default());
+    let key = params![scope.tenant(), scope.user_name().unwrap_or_default(), agent, session, branch];
+    let read = |row: &Row<'_>| Ok(Place { tenant: row.get(0)?, namespace: row.get(1)?, scope: row.get(2)? });
+    match connection.prepare_cached(sql)?.query_row(key, read).optional()? {
+        Some(place) => Ok(place),
+        None => settle_new(connection, scope),
+    }
+}
+
+fn settle_new(connection: &Connection, scope: &Scope) -> Result<Place, Failure> {
     let tenant = number(
         connection,
         "SELECT tenant FROM tenants WHERE name = ?1",

@@ -44,8 +44,8 @@ pub(crate) struct SideFile {
 pub(crate) type Input<'f> = SnapshotReader<Take<&'f mut BufReader<File>>>;
 pub(crate) type Output = SnapshotWriter<BufWriter<File>>;
 
-/// The parts that are there, open.
-type Parts = Vec<Option<BufReader<File>>>;
+/// The parts as they are read, as far as they are there.
+type Files = Vec<Option<BufReader<File>>>;
 
 /// What a section says of itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -128,11 +128,11 @@ impl SideFile {
         Ok(self.open(connection)?.map(|(chain, _)| chain))
     }
 
-    fn open(&self, connection: &Connection) -> Result<Option<(Chain, Parts)>, Failure> {
+    fn open(&self, connection: &Connection) -> Result<Option<(Chain, Files)>, Failure> {
         let Some(mark) = mark(connection)? else { return Ok(None) };
         // The last part first: what is moved meanwhile to one before it is seen twice, and not missed.
         let open = |path| File::open(path).ok().map(|file| BufReader::with_capacity(1 << 20, file));
-        let mut files: Vec<_> = self.parts.iter().rev().map(open).collect();
+        let mut files: Files = self.parts.iter().rev().map(open).collect();
         files.reverse();
         let mut chain = Chain { links: Vec::new(), mark, witness: 0 };
         for (part, file) in files.iter_mut().enumerate() {
@@ -147,15 +147,18 @@ impl SideFile {
         Ok(fits.then_some((chain, files)))
     }
 
-    /// Has `take` read each section into `state`; gives that with the last change that it has seen. What is not whole is removed,
-    /// and nothing is given.
+    /// Has `take` read each section into what `empty` gives for so many records; gives that with the last change that it has seen.
+    /// What is not whole is removed, and nothing is given.
     pub(crate) fn read<T>(
         &self,
         connection: &Connection,
-        mut state: T,
+        empty: impl FnOnce(usize) -> T,
         mut take: impl FnMut(&mut T, &mut Input<'_>) -> io::Result<()>,
     ) -> Result<Option<(T, i64)>, Failure> {
         let Some((chain, mut files)) = self.open(connection)? else { return Ok(None) };
+        // Each is told to be there; nothing that is not takes more room than the file.
+        let room = chain.links.iter().map(|link| link.section.records.min(link.length)).sum::<u64>();
+        let mut state = empty(room as usize);
         for link in &chain.links {
             let mut read = || {
                 let file = files[link.part].as_mut().ok_or(io::ErrorKind::NotFound)?;
@@ -421,3 +424,6 @@ pub(crate) fn remove_all(connection: &Connection, database: &Path) -> rusqlite::
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,11 +22,15 @@ impl Timeline {
         }
     }
 
-    /// Takes in many rows with their times.
-    pub(crate) fn extend(&mut self, all: impl ExactSizeIterator<Item = (i64, i64)>) {
-        self.times.reserve(all.len());
-        self.order.reserve(all.len());
+    /// Takes in many rows with their times, best in the order of time.
+    pub(crate) fn extend(&mut self, all: impl Iterator<Item = (i64, i64)>) {
         all.for_each(|(row, time)| self.insert(row, time));
+    }
+
+    /// Makes room for so many rows more.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.times.reserve(rows);
+        self.order.reserve(rows);
     }
 
     /// The time of a row that is there.

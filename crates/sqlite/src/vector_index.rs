@@ -278,7 +278,12 @@ impl VectorIndex {
     /// What the side file holds, if that can be brought up to date.
     fn stored(&self, connection: &Connection, table: Table) -> Result<Option<Loaded>, Failure> {
         let Some(file) = &self.file else { return Ok(None) };
-        let empty = Loaded::empty(&self.space, table);
+        let empty = |records: usize| {
+            let mut empty = Loaded::empty(&self.space, table);
+            empty.index.reserve(records);
+            empty.timeline.reserve(records);
+            empty
+        };
         let take = |loaded: &mut Loaded, input: &mut Input<'_>| loaded.extend(&self.space, input);
         let Some((mut loaded, seen)) = file.read(connection, empty, take)? else { return Ok(None) };
         loaded.index.settle();
@@ -296,7 +301,11 @@ impl Loaded {
         out.deltas(gone.iter().copied())?;
         let numbers = |key: &Key, scope: i64| (key.id.as_u64_pair().into(), [key.row, scope]);
         let keys = self.index.save(out, rows, numbers)?;
-        out.deltas(keys.iter().map(|key| self.timeline.time(key.row)))
+        // In the order of time, which is the order in which they are wanted.
+        let mut times: Vec<(i64, i64)> = keys.iter().map(|key| (self.timeline.time(key.row), key.row)).collect();
+        times.sort_unstable();
+        out.deltas(times.iter().map(|(time, _)| *time))?;
+        out.deltas(times.iter().map(|(_, row)| *row))
     }
 
     /// Takes in what such a section says.
@@ -310,11 +319,11 @@ impl Loaded {
             (Key { id: RecordId::from_u64_pair(high, low), row }, scope)
         };
         let keys = self.index.extend(input, name)?;
-        let times = input.deltas()?;
-        if times.len() != keys.len() {
+        let (times, rows) = (input.deltas()?, input.deltas()?);
+        if [times.len(), rows.len()] != [keys.len(); 2] {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        self.timeline.extend(keys.iter().map(|key| key.row).zip(times));
+        self.timeline.extend(rows.into_iter().zip(times));
         Ok(())
     }
 }

@@ -73,21 +73,18 @@ impl Codes {
         Ok(rows)
     }
 
-    /// Which numbers of a row are greater than these, in words of 64; the last one may be a part.
-    pub(crate) fn greater<'c>(&'c self, row: usize, than: &'c [f32]) -> impl Iterator<Item = u64> + 'c {
-        let (width, scale) = (than.len(), self.about[row].scale);
-        let codes = &self.codes[row * width..(row + 1) * width];
-        codes.chunks(64).zip(than.chunks(64)).map(move |(codes, than)| {
-            // Bytes first, which the compiler compares many at once, and eight of them make eight bits.
-            let mut is_greater = [0_u8; 64];
-            for ((is_greater, code), than) in is_greater.iter_mut().zip(codes).zip(than) {
-                *is_greater = u8::from(f32::from(*code) * scale > *than);
-            }
-            let eight = |(place, bytes): (usize, &[u8; 8])| {
-                (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * place)
-            };
-            is_greater.as_chunks().0.iter().enumerate().map(eight).fold(0, |word, bits| word | bits)
-        })
+    /// Makes room for so many rows more.
+    pub(crate) fn reserve(&mut self, rows: usize, width: usize) {
+        self.codes.reserve(rows * width);
+        self.about.reserve(rows);
+    }
+
+    /// Which numbers of each row are greater than these, in words of 64; the last one of a row may be a part.
+    pub(crate) fn greater(&self, than: &[f32]) -> Vec<u64> {
+        let scales: Vec<f32> = self.about.iter().map(|about| about.scale).collect();
+        let mut words = Vec::with_capacity(scales.len() * than.len().div_ceil(64));
+        kernel::greater(Kernel::detect(), than, &self.codes, &scales, &mut words);
+        words
     }
 
     /// Removes a row; the last one takes its place.

@@ -272,13 +272,9 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         }
         let mut keys = Vec::with_capacity(rows);
         let mut replaced = Vec::new();
-        self.rows.reserve(rows);
         for (((any, first), second), row) in names.into_iter().zip(firsts).zip(seconds).zip(first as u32..) {
             let (key, group) = name(any, [first, second]);
-            if let Some(old) = self.rows.get(&key) {
-                replaced.push(*old);
-            }
-            self.enlist(key, group, row);
+            replaced.extend(self.enlist(key, group, row));
             keys.push(key);
         }
         // From the last one on, so that none is moved that is still to go.
@@ -287,17 +283,26 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         Ok(keys)
     }
 
+    /// Makes room for so many vectors more that are [taken in](Self::extend).
+    pub fn reserve(&mut self, vectors: usize) {
+        self.vectors.reserve(vectors);
+        self.keys.reserve(vectors);
+        self.homes.reserve(vectors);
+        self.rows.reserve(vectors);
+    }
+
     /// Makes searching quick after all was [taken in](Self::extend).
     pub fn settle(&mut self) {
         self.vectors.settle();
     }
 
-    fn enlist(&mut self, key: K, group: G, row: u32) {
+    /// Gives a row its names; the row that bore the key before.
+    fn enlist(&mut self, key: K, group: G, row: u32) -> Option<u32> {
         self.keys.push(key);
-        self.rows.insert(key, row);
         let members = self.groups.entry(group).or_default();
         self.homes.push(Home { group, place: members.len() as u32 });
         members.push(row);
+        self.rows.insert(key, row)
     }
 
     /// Whether all its vectors are of these groups, each named once.

@@ -9,7 +9,7 @@ use crate::{
 const BLOCK: usize = 16;
 
 /// Of how many rows, evenly spread, the mean is taken at the most.
-const SAMPLED: usize = 16_384;
+const SAMPLED: usize = 4096;
 
 /// The signs of the numbers of each row, less the mean of the rows that there were when it was taken. Without that the
 /// vectors of a model that all point one way would all be alike.
@@ -36,10 +36,10 @@ impl Signs {
         let mean: Vec<f32> = sums.into_iter().map(|sum| (sum / count as f64) as f32).collect();
         let words = vec![0; width.div_ceil(64) * rows.next_multiple_of(LANES)];
         let mut signs = Self { mean, taken_of: rows, words, rows };
-        for row in 0..rows {
-            for (word, bits) in codes.greater(row, &signs.mean).enumerate() {
+        for (row, words) in codes.greater(&signs.mean).chunks_exact(width.div_ceil(64).max(1)).enumerate() {
+            for (word, bits) in words.iter().enumerate() {
                 let place = signs.place(row, word);
-                signs.words[place] = bits;
+                signs.words[place] = *bits;
             }
         }
         signs

@@ -89,6 +89,11 @@ impl Vectors {
         Ok(rows)
     }
 
+    /// Makes room for so many rows more.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.codes.reserve(rows, self.width);
+    }
+
     /// Takes the signs, if searches are to go by them and there are none.
     pub(crate) fn settle(&mut self) {
         if self.unit && self.signs.is_none() && self.rows > MANY {

@@ -36,6 +36,18 @@ pub(super) struct Segment<G> {
     live: usize,
 }
 
+/// Takes a number off the front, nearly always of one byte.
+#[inline]
+fn pull(bytes: &mut &[u8]) -> io::Result<u64> {
+    match bytes {
+        [first, rest @ ..] if *first < 0x80 => {
+            *bytes = rest;
+            Ok(u64::from(*first))
+        }
+        _ => pull_varint(bytes),
+    }
+}
+
 /// From how many postings on it is worth knowing what they are worth.
 const LONG: usize = 64;
 
@@ -147,8 +159,8 @@ impl<G: Copy + Eq + Hash> Segment<G> {
         for _ in 0..terms.len() {
             starts.push(slots.len() as u32);
             let mut next = 0;
-            for _ in 0..pull_varint(&mut rest)? {
-                let slot = next + pull_varint(&mut rest)?;
+            for _ in 0..pull(&mut rest)? {
+                let slot = next + pull(&mut rest)?;
                 slots.push(u16::try_from(slot).map_err(|_| io::ErrorKind::InvalidData)?);
                 next = slot + 1;
             }

@@ -35,9 +35,9 @@ impl MemoryEngine {
     }
 
     pub(super) async fn index_terms(&self, pending: &[Pending]) -> Result<()> {
-        let records = records(pending);
-        let terms = self.analyze_records(records.clone()).await?;
-        let entries = records.into_iter().zip(terms).map(|(record, terms)| KeywordEntry { record, terms });
+        let records = Arc::new(records(pending));
+        let terms = self.analyze_records(Arc::clone(&records), |record| record).await?;
+        let entries = records.iter().cloned().zip(terms).map(|(record, terms)| KeywordEntry { record, terms });
         for (scope, entries) in by_tenant(entries, |entry| &entry.record)? {
             self.keywords().upsert(&scope, &entries).await?;
         }

@@ -120,6 +120,11 @@ dispatched! {
     code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>)
 }
 dispatched! {
+    /// Appends, for each row of codes, each times the scale of its row, which are greater than these: 64 a word, the last one of a
+    /// row may be a part.
+    greater(than: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>)
+}
+dispatched! {
     /// Appends, for each of the first so many rows, the number of signs that differ from the query's, those in `heavy`
     /// counted three times. Word w of row r is `signs[(r / LANES · words + w) · LANES + r % LANES]`.
     differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>)

@@ -57,6 +57,23 @@ pub(super) fn code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mu
 }
 
 #[inline(always)]
+pub(super) fn greater(than: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>) {
+    for (codes, scale) in codes.chunks_exact(than.len().max(1)).zip(scales) {
+        for (codes, than) in codes.chunks(64).zip(than.chunks(64)) {
+            // Bytes first, which are compared many at once; eight of them make eight bits.
+            let mut is_greater = [0_u8; 64];
+            for ((is_greater, code), than) in is_greater.iter_mut().zip(codes).zip(than) {
+                *is_greater = u8::from(f32::from(*code) * scale > *than);
+            }
+            let eight = |(place, bytes): (usize, &[u8; 8])| {
+                (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * place)
+            };
+            out.push(is_greater.as_chunks().0.iter().enumerate().map(eight).fold(0, |word, bits| word | bits));
+        }
+    }
+}
+
+#[inline(always)]
 pub(super) fn differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>) {
     let words = query.len();
     for block in signs.chunks_exact((words * LANES).max(1)).take(rows.div_ceil(LANES)) {

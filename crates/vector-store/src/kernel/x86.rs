@@ -13,6 +13,11 @@ macro_rules! compiled_for {
         }
 
         #[target_feature(enable = $features)]
+        pub(in super::super) fn greater(than: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>) {
+            plain::greater(than, codes, scales, out);
+        }
+
+        #[target_feature(enable = $features)]
         pub(in super::super) fn differences(
             query: &[u64],
             heavy: &[u64],
