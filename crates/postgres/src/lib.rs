@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod addition;
 mod backlog;
 mod checkup;
+mod connections;
 mod delete;
 mod derivations;
 mod events;
