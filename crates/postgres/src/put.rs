@@ -101,13 +101,12 @@ async fn known(connection: &mut PgConnection, writes: &[Write]) -> Result<Known,
             hashes.push(record.content_hash().as_bytes().to_vec());
         }
     }
-    let mut known = Known::default();
-    for stored in records::pairs(connection, &namespaces, &ids).await? {
-        known.records.insert((stored.ns, stored.record.id), stored.record);
-    }
     let sql = "SELECT NULL::uuid, NULL::uuid, NULL::bytea, NULL::boolean, o.part, o.made_by FROM origins o WHERE o.part = ANY ($5)
                UNION ALL
-               SELECT b.ns, b.id, NULL, NULL, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
+               SELECT r.ns, r.id, NULL, NULL, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
+               JOIN records r ON r.ns = k.ns AND r.id = k.id
+               UNION ALL
+               SELECT b.ns, b.id, NULL, b.withdrawn, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
                JOIN tombstones b ON b.ns = k.ns AND b.id = k.id
                UNION ALL
                SELECT b.ns, NULL, b.content_hash, b.withdrawn, NULL, NULL
@@ -116,12 +115,26 @@ async fn known(connection: &mut PgConnection, writes: &[Write]) -> Result<Known,
     let analyzer = Job::Keywords.as_str();
     let parts: Vec<_> = generations::PARTS.into_iter().chain([analyzer]).collect();
     let query = sqlx::query(sql).bind(namespaces).bind(ids).bind(of_hashes).bind(hashes).bind(parts);
+    let mut known = Known::default();
+    let (mut namespaces, mut there) = (Vec::new(), Vec::new());
     for row in query.fetch_all(&mut *connection).await? {
         match (row.try_get::<Option<Uuid>, _>(0)?, row.try_get::<Option<Uuid>, _>(1)?) {
             (None, _) if row.try_get::<&str, _>(4)? == analyzer => known.analyzer = row.try_get(5)?,
             (None, _) => known.generations.note(row.try_get(4)?, row.try_get(5)?),
-            (Some(ns), Some(id)) => drop(known.buried.insert((ns, scopes::record_id(id)))),
             (Some(ns), None) => drop(known.barred.insert((ns, hash(row.try_get(2)?)?), row.try_get(3)?)),
+            (Some(ns), Some(id)) if row.try_get::<Option<bool>, _>(3)?.is_some() => {
+                known.buried.insert((ns, scopes::record_id(id)));
+            }
+            (Some(ns), Some(id)) => {
+                namespaces.push(ns);
+                there.push(id);
+            }
+        }
+    }
+    // As a rule none is there.
+    if !there.is_empty() {
+        for stored in records::pairs(connection, &namespaces, &there).await? {
+            known.records.insert((stored.ns, stored.record.id), stored.record);
         }
     }
     Ok(known)
