@@ -19,6 +19,7 @@ mod keywords;
 mod lexeme;
 mod migration;
 mod namespaces;
+mod occurrences;
 mod options;
 mod origin;
 mod put;
