@@ -24,10 +24,10 @@ pub(crate) const GIVEN_UP: i64 = i64::MAX;
 /// A place in the queue, behind all that were drawn before it.
 #[derive(Debug)]
 pub(crate) struct Ticket {
-    job: Job,
-    id: Uuid,
-    ticket: Uuid,
-    queued_at: Timestamp,
+    pub(crate) job: Job,
+    pub(crate) id: Uuid,
+    pub(crate) ticket: Uuid,
+    pub(crate) queued_at: Timestamp,
 }
 
 impl Ticket {
@@ -35,35 +35,6 @@ impl Ticket {
     pub(crate) fn new(job: Job, id: Uuid, queued_at: Timestamp) -> Self {
         Self { job, id, ticket: Uuid::now_v7(), queued_at }
     }
-}
-
-/// Queues records, free to be claimed. What waits for a vector waits for one of each generation.
-pub(crate) async fn enqueue(connection: &mut PgConnection, tickets: &[(Uuid, &Ticket)]) -> Result<(), Failure> {
-    if tickets.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
-         SELECT x.ns, x.job, x.id, x.ticket, $5::bigint, x.queued_at
-         FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $6::bigint[]) x (ns, job, id, ticket, queued_at)
-         UNION ALL
-         SELECT x.ns, o.part, x.id, x.ticket, $5::bigint, x.queued_at
-         FROM unnest($1::uuid[], $2::text[], $3::uuid[], $7::uuid[], $6::bigint[]) x (ns, job, id, ticket, queued_at)
-              JOIN origins o ON o.part = 'reembedding'
-         WHERE x.job = 'embedding'
-         ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
-         queued_at = excluded.queued_at, attempts = 0, reason = NULL",
-    )
-    .bind(tickets.iter().map(|(ns, _)| *ns).collect::<Vec<_>>())
-    .bind(tickets.iter().map(|(_, ticket)| ticket.job.as_str()).collect::<Vec<_>>())
-    .bind(tickets.iter().map(|(_, ticket)| ticket.id).collect::<Vec<_>>())
-    .bind(tickets.iter().map(|(_, ticket)| ticket.ticket).collect::<Vec<_>>())
-    .bind(FREE)
-    .bind(tickets.iter().map(|(_, ticket)| ticket.queued_at.as_micros()).collect::<Vec<_>>())
-    .bind(tickets.iter().map(|_| Uuid::now_v7()).collect::<Vec<_>>())
-    .execute(connection)
-    .await?;
-    Ok(())
 }
 
 /// Takes every job of these records off the queue, and counts them.

@@ -21,10 +21,16 @@ use crate::{
 const SECOND: &str = Job::Reembedding.as_str();
 /// Where `origins` says which of the two tables serves.
 const TABLE: &str = "serving table";
+/// Where it says in which space.
+const SERVING: &str = Job::Embedding.as_str();
+
+/// The parts of `origins` that say it all.
+pub(crate) const PARTS: [&str; 3] = [SERVING, SECOND, TABLE];
 
 /// One of the two tables that hold vectors. Generations do not move: when the second one serves, its table does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Table {
+    #[default]
     First,
     Second,
 }
@@ -54,7 +60,7 @@ impl Table {
 }
 
 /// Which generations there are.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Known {
     /// The space that serves; `None` before the database was first opened.
     pub(crate) serving: Option<String>,
@@ -67,22 +73,27 @@ pub(crate) struct Known {
 /// Reads which generations there are.
 pub(crate) async fn known(connection: &mut PgConnection) -> Result<Known, Failure> {
     let rows = sqlx::query("SELECT part, made_by FROM origins WHERE part = ANY ($1)")
-        .bind(vec![Job::Embedding.as_str(), SECOND, TABLE])
+        .bind(PARTS.to_vec())
         .fetch_all(connection)
         .await?;
-    let mut known = Known { serving: None, second: None, table: Table::First };
+    let mut known = Known::default();
     for row in rows {
-        let (part, made_by): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-        match part.as_str() {
-            SECOND => known.second = Some(made_by),
-            TABLE => known.table = Table::named(Some(&made_by)),
-            _ => known.serving = Some(made_by),
-        }
+        known.note(row.try_get(0)?, row.try_get(1)?);
     }
     Ok(known)
 }
 
 impl Known {
+    /// Notes what stands in `origins`; what does not speak of vectors is left aside.
+    pub(crate) fn note(&mut self, part: &str, made_by: String) {
+        match part {
+            SECOND => self.second = Some(made_by),
+            TABLE => self.table = Table::named(Some(&made_by)),
+            SERVING => self.serving = Some(made_by),
+            _ => {}
+        }
+    }
+
     /// What the generation of this process' space is to the database, and where it lies.
     pub(crate) fn of(&self, origin: &Origin, operation: &'static str) -> Result<(Role, Table), Failure> {
         if self.serving.as_deref() == Some(origin.space()) {
@@ -145,6 +156,22 @@ pub(crate) async fn begin(connection: &mut PgConnection, origin: &Origin, index:
         }
     }
     index.settle(connection, table).await
+}
+
+/// Makes the index of this process' own vectors, if there are enough of them by now; whether it is there. Writes wait meanwhile.
+pub(crate) async fn make_index(
+    connection: &mut PgConnection,
+    origin: &Origin,
+    index: &VectorIndex,
+) -> Result<bool, Failure> {
+    let (_, table) = known(connection).await?.of(origin, "index")?;
+    if index.is_settled(connection, table).await? {
+        return Ok(VectorIndex::noted(connection, table).await?.is_some());
+    }
+    gate(connection).await?;
+    let (_, table) = known(connection).await?.of(origin, "index")?;
+    index.settle(connection, table).await?;
+    Ok(true)
 }
 
 /// Queues every record that has no vector in the second generation, and counts all that wait for one. What waits already keeps

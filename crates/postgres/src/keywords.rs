@@ -17,13 +17,13 @@ use crate::{
 /// The terms of a record as they are kept.
 #[derive(Debug)]
 pub(crate) struct Document {
-    ns: Uuid,
-    id: Uuid,
-    address: Uuid,
-    length: i64,
-    terms: Vec<u8>,
-    counts: Vec<u8>,
-    lexemes: String,
+    pub(crate) ns: Uuid,
+    pub(crate) id: Uuid,
+    pub(crate) address: Uuid,
+    pub(crate) length: i64,
+    pub(crate) terms: Vec<u8>,
+    pub(crate) counts: Vec<u8>,
+    pub(crate) lexemes: String,
 }
 
 impl Document {

@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod addition;
 mod backlog;
 mod checkup;
+mod connections;
 mod delete;
 mod derivations;
 mod events;
@@ -17,6 +19,7 @@ mod keywords;
 mod lexeme;
 mod migration;
 mod namespaces;
+mod occurrences;
 mod options;
 mod origin;
 mod put;

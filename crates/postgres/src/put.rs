@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    Barred, Basis, ContentHash, Decision, Embedding, Job, Outcome, Record, RecordId, Removed, Terms, Timestamp,
+    Barred, Basis, ContentHash, Decision, Embedding, Index, Job, Outcome, Record, RecordId, Removed, Terms, Timestamp,
     Tombstone, Write, Written,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,6 +11,7 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
+    addition::Addition,
     backlog::{self, Ticket},
     derivations,
     failure::Failure,
@@ -29,6 +30,9 @@ type Key = (Uuid, RecordId);
 /// What the database says about the records of a batch, and what the batch has made of it so far.
 #[derive(Debug, Default)]
 struct Known {
+    generations: generations::Known,
+    /// What the keyword index was made by.
+    analyzer: Option<String>,
     records: FxHashMap<Key, Record>,
     buried: FxHashSet<Key>,
     /// What was deleted, and whether it was only withdrawn.
@@ -58,12 +62,10 @@ pub(crate) async fn put(
     now: Timestamp,
 ) -> Result<Vec<Written>, Failure> {
     namespaces::lock(connection, writes.iter().map(|write| &write.record.scope)).await?;
-    // After the lock: generations change between two writes.
-    let home = match writes.iter().any(|write| write.embedding.is_some()) {
-        true => generations::known(connection).await?.home(origin),
-        false => None,
-    };
+    // After the lock: generations change between two writes, and so does the analyzer. Whoever rebuilds an index meanwhile
+    // waits for what is written here.
     let mut known = known(connection, writes).await?;
+    let home = known.generations.home(origin);
     let mut changes: BTreeMap<Key, Change> = BTreeMap::new();
     let mut changed = Vec::new();
     let mut written = Vec::with_capacity(writes.len());
@@ -74,6 +76,9 @@ pub(crate) async fn put(
     }
     let changes: Vec<_> = changes.iter().filter_map(|(key, change)| Some((known.records.get(key)?, change))).collect();
     carry_out(connection, home, &changes).await?;
+    if writes.iter().any(|write| write.terms.is_some()) {
+        origin.check(Index::Keywords, known.analyzer.as_deref(), "put")?;
+    }
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
     for (i, ns) in changed {
         let (id, removed) = (written[i].id, &mut Removed::default());
@@ -96,22 +101,41 @@ async fn known(connection: &mut PgConnection, writes: &[Write]) -> Result<Known,
             hashes.push(record.content_hash().as_bytes().to_vec());
         }
     }
-    let mut known = Known::default();
-    for stored in records::pairs(connection, &namespaces, &ids).await? {
-        known.records.insert((stored.ns, stored.record.id), stored.record);
-    }
-    let sql = "SELECT b.ns, b.id FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
-               JOIN tombstones b ON b.ns = k.ns AND b.id = k.id";
-    for row in sqlx::query(sql).bind(namespaces).bind(ids).fetch_all(&mut *connection).await? {
-        known.buried.insert((row.try_get(0)?, scopes::record_id(row.try_get(1)?)));
-    }
-    if hashes.is_empty() {
-        return Ok(known);
-    }
-    let sql = "SELECT b.ns, b.content_hash, b.withdrawn FROM unnest($1::uuid[], $2::bytea[]) k (ns, content_hash)
+    let sql = "SELECT NULL::uuid, NULL::uuid, NULL::bytea, NULL::boolean, o.part, o.made_by FROM origins o WHERE o.part = ANY ($5)
+               UNION ALL
+               SELECT r.ns, r.id, NULL, NULL, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
+               JOIN records r ON r.ns = k.ns AND r.id = k.id
+               UNION ALL
+               SELECT b.ns, b.id, NULL, b.withdrawn, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
+               JOIN tombstones b ON b.ns = k.ns AND b.id = k.id
+               UNION ALL
+               SELECT b.ns, NULL, b.content_hash, b.withdrawn, NULL, NULL
+               FROM unnest($3::uuid[], $4::bytea[]) k (ns, content_hash)
                JOIN barred_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash";
-    for row in sqlx::query(sql).bind(of_hashes).bind(hashes).fetch_all(&mut *connection).await? {
-        known.barred.insert((row.try_get(0)?, hash(row.try_get(1)?)?), row.try_get(2)?);
+    let analyzer = Job::Keywords.as_str();
+    let parts: Vec<_> = generations::PARTS.into_iter().chain([analyzer]).collect();
+    let query = sqlx::query(sql).bind(namespaces).bind(ids).bind(of_hashes).bind(hashes).bind(parts);
+    let mut known = Known::default();
+    let (mut namespaces, mut there) = (Vec::new(), Vec::new());
+    for row in query.fetch_all(&mut *connection).await? {
+        match (row.try_get::<Option<Uuid>, _>(0)?, row.try_get::<Option<Uuid>, _>(1)?) {
+            (None, _) if row.try_get::<&str, _>(4)? == analyzer => known.analyzer = row.try_get(5)?,
+            (None, _) => known.generations.note(row.try_get(4)?, row.try_get(5)?),
+            (Some(ns), None) => drop(known.barred.insert((ns, hash(row.try_get(2)?)?), row.try_get(3)?)),
+            (Some(ns), Some(id)) if row.try_get::<Option<bool>, _>(3)?.is_some() => {
+                known.buried.insert((ns, scopes::record_id(id)));
+            }
+            (Some(ns), Some(id)) => {
+                namespaces.push(ns);
+                there.push(id);
+            }
+        }
+    }
+    // As a rule none is there.
+    if !there.is_empty() {
+        for stored in records::pairs(connection, &namespaces, &there).await? {
+            known.records.insert((stored.ns, stored.record.id), stored.record);
+        }
     }
     Ok(known)
 }
@@ -182,14 +206,6 @@ async fn carry_out(
     home: Option<Table>,
     changes: &[(&Record, &Change)],
 ) -> Result<(), Failure> {
-    let new: Vec<&Record> = changes.iter().filter(|(_, change)| change.insert).map(|(record, _)| *record).collect();
-    if !new.is_empty() {
-        let mut places: Vec<_> = new.iter().map(|record| &record.scope).collect();
-        places.sort();
-        places.dedup();
-        scopes::settle(connection, &places).await?;
-        records::insert(connection, &new).await?;
-    }
     let mut old: BTreeMap<Uuid, (Vec<&Record>, Vec<Uuid>)> = BTreeMap::new();
     for (record, change) in changes.iter().filter(|(_, change)| !change.insert) {
         let (replaced, reindexed) = old.entry(scopes::namespace(&record.scope)).or_default();
@@ -202,18 +218,21 @@ async fn carry_out(
             remove_derived(connection, ns, &reindexed).await?;
         }
     }
-    let derived = || changes.iter().filter_map(|(record, change)| Some((*record, change.derived.as_ref()?)));
-    let documents = derived().filter_map(|(record, derived)| Some(Document::of(record, derived.terms.as_ref()?)));
-    keywords::insert(connection, &documents.collect::<Vec<_>>()).await?;
-    if let Some(table) = home {
-        let embedded = derived().filter_map(|(record, derived)| Some((record, derived.embedding.as_ref()?)));
-        vectors::insert(connection, table, &embedded.collect::<Vec<_>>()).await?;
+    let mut addition = Addition::to(home.unwrap_or_default());
+    for (record, change) in changes {
+        if change.insert {
+            addition.record(record);
+        }
+        let Some(derived) = &change.derived else { continue };
+        if let Some(terms) = &derived.terms {
+            addition.document(record, Document::of(record, terms));
+        }
+        if let (Some(embedding), Some(_)) = (&derived.embedding, home) {
+            addition.vector(record, embedding);
+        }
+        derived.tickets.iter().for_each(|ticket| addition.ticket(record, ticket));
     }
-    let tickets = derived().flat_map(|(record, derived)| {
-        let ns = scopes::namespace(&record.scope);
-        derived.tickets.iter().map(move |ticket| (ns, ticket))
-    });
-    backlog::enqueue(connection, &tickets.collect::<Vec<_>>()).await
+    addition.write(connection).await
 }
 
 /// Takes records out of the indexes and off the queue, and counts what went.

@@ -27,16 +27,9 @@ impl RecordStore for PostgresStore {
         let space = self.embedding_space();
         writes.iter().flat_map(|write| &write.embedding).try_for_each(|embedding| space.check("put", embedding))?;
         let now = self.clock().now();
-        let indexes = writes.iter().any(|write| write.terms.is_some());
-        writing!(self, "put", |connection| {
-            let written = put::put(connection, self.origin(), &writes, now).await?;
-            if indexes {
-                // After the lock: whoever rebuilds the index meanwhile is waited for by what was just written.
-                let made_by = origin::made_by(connection, Job::Keywords.as_str()).await?;
-                self.origin().check(Index::Keywords, made_by.as_deref(), "put")?;
-            }
-            Ok::<_, crate::failure::Failure>(written)
-        })
+        let written = writing!(self, "put", |connection| put::put(connection, self.origin(), &writes, now).await)?;
+        self.see_to_index(writes.iter().filter(|write| write.embedding.is_some()).count()).await;
+        Ok(written)
     }
 
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
@@ -129,7 +122,7 @@ impl KeywordStore for PostgresStore {
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         reading!(self, "keyword search", |connection| {
-            keyword_search::search(connection, self.origin(), scope, query).await
+            keyword_search::search(connection, self.origin(), self.index().tenants(), scope, query).await
         })
     }
 }
@@ -145,7 +138,9 @@ impl VectorStore for PostgresStore {
             scope.authorize("vector upsert", &entry.record.scope)?;
             self.embedding_space().check("vector upsert", &entry.embedding)?;
         }
-        writing!(self, "vector upsert", |connection| { vectors::upsert(connection, self.origin(), entries).await })
+        writing!(self, "vector upsert", |connection| { vectors::upsert(connection, self.origin(), entries).await })?;
+        self.see_to_index(entries.len()).await;
+        Ok(())
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {

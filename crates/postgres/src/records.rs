@@ -94,7 +94,7 @@ pub(crate) async fn find(
 ) -> Result<Vec<Stored>, Failure> {
     let mut statement = Statement::new(concat!(selected!("records r"), "WHERE r.id = ANY ("));
     statement.bind(uuids(ids)).push(") AND ");
-    reach.holds("r", &mut statement);
+    reach.holds_joined(&mut statement);
     statement.push(" ORDER BY n.username");
     statement.rows(connection).await?.iter().map(read).collect()
 }
@@ -233,24 +233,35 @@ impl<'r> Written<'r> {
     }
 }
 
-/// How the rows are read again, as a table `x`.
+/// How the rows in a parameter are read again, as a table `x`.
 macro_rules! rows {
-    () => {
-        "json_to_recordset($1::text::json) AS x (ns uuid, id uuid, address uuid, revision bigint, state text, kind text, trust text,
+    ($parameter:literal) => {
+        concat!(
+            "json_to_recordset(",
+            $parameter,
+            "::text::json) AS x (ns uuid, id uuid, address uuid, revision bigint, state text, kind text, trust text,
             occurred_at bigint, recorded_at bigint, valid_from bigint, valid_until bigint, role text, speaker text,
             scene text, topic text, emotion text, confidence double precision, importance double precision,
             message_id text, sequence bigint, round bigint, entities text[], tags text[], derived_from uuid[],
             metadata json, text text, folded text, content_hash bytea)"
+        )
     };
 }
+pub(crate) use rows;
 
-const INSERT: &str = concat!(
-    "INSERT INTO records (ns, id, address, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
-        valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence, round,
-        entities, tags, derived_from, metadata, text, folded, content_hash)
-     SELECT x.* FROM ",
-    rows!()
-);
+/// Writes the rows in a parameter as new records.
+macro_rules! inserting {
+    ($parameter:literal) => {
+        concat!(
+            "INSERT INTO records (ns, id, address, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
+                valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence, round,
+                entities, tags, derived_from, metadata, text, folded, content_hash)
+             SELECT x.* FROM ",
+            $crate::records::rows!($parameter)
+        )
+    };
+}
+pub(crate) use inserting;
 
 const REPLACE: &str = concat!(
     "UPDATE records r SET revision = x.revision, state = x.state, kind = x.kind, trust = x.trust,
@@ -260,14 +271,14 @@ const REPLACE: &str = concat!(
         sequence = x.sequence, round = x.round, entities = x.entities, tags = x.tags, derived_from = x.derived_from,
         metadata = x.metadata, text = x.text, folded = x.folded, content_hash = x.content_hash
      FROM ",
-    rows!(),
+    rows!("$1"),
     " WHERE r.ns = $2 AND x.ns = $2 AND r.id = x.id"
 );
 
-/// Writes new records, of however many namespaces.
-pub(crate) async fn insert(connection: &mut PgConnection, records: &[&Record]) -> Result<(), Failure> {
-    for chunk in chunks(records)? {
-        sqlx::query(INSERT).bind(chunk).execute(&mut *connection).await?;
+/// Writes new records, of however many namespaces, whose addresses are known.
+pub(crate) async fn insert(connection: &mut PgConnection, chunks: Vec<String>) -> Result<(), Failure> {
+    for chunk in chunks {
+        sqlx::query(inserting!("$1")).bind(chunk).execute(&mut *connection).await?;
     }
     Ok(())
 }
@@ -284,7 +295,7 @@ pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[
 const CHUNK: usize = 8 << 20;
 
 /// The records as the statements read them.
-fn chunks(records: &[&Record]) -> Result<Vec<String>, Failure> {
+pub(crate) fn chunks(records: &[&Record]) -> Result<Vec<String>, Failure> {
     let (mut chunks, mut chunk) = (Vec::new(), String::new());
     for (i, record) in records.iter().enumerate() {
         chunk.push(if chunk.is_empty() { '[' } else { ',' });

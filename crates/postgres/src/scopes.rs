@@ -1,5 +1,10 @@
 //! Scopes as UUIDs, and as conditions.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use memory_core::{RecordId, Scope};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
@@ -103,6 +108,33 @@ enum Whose {
     User(Uuid),
     /// All users of a tenant. These statements go to every partition.
     Tenant(String),
+    /// All there are, where there is no other tenant: the statement has to ask for that.
+    Everyone(String),
+}
+
+/// What a process knows of the tenants in the database.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tenants {
+    several: Arc<AtomicBool>,
+}
+
+impl Tenants {
+    /// What `scope` reaches, for a statement that asks [`Reach::is_right`]: of a whole tenant it is everything, as long as no
+    /// other tenant was met. To compare the owner of each row with all of a tenant takes longer than to find the rows.
+    pub(crate) fn reach(&self, scope: &Scope) -> Reach {
+        let exact = Reach::of(scope);
+        match exact.whose {
+            Whose::Tenant(tenant) if !self.several.load(Ordering::Relaxed) => {
+                Reach { whose: Whose::Everyone(tenant), ..exact }
+            }
+            Whose::User(_) | Whose::Tenant(_) | Whose::Everyone(_) => exact,
+        }
+    }
+
+    /// Notes that another tenant was met.
+    pub(crate) fn note_several(&self) {
+        self.several.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Reach {
@@ -119,7 +151,7 @@ impl Reach {
 
     /// Whether it is all users of a tenant.
     pub(crate) fn is_tenant_wide(&self) -> bool {
-        matches!(self.whose, Whose::Tenant(_))
+        matches!(self.whose, Whose::Tenant(_) | Whose::Everyone(_))
     }
 
     /// What of it lies in this namespace.
@@ -131,7 +163,7 @@ impl Reach {
     pub(crate) async fn namespaces(&self, connection: &mut PgConnection) -> Result<Vec<Uuid>, Failure> {
         match &self.whose {
             Whose::User(ns) => Ok(vec![*ns]),
-            Whose::Tenant(tenant) => {
+            Whose::Tenant(tenant) | Whose::Everyone(tenant) => {
                 let sql = "SELECT n.ns FROM namespaces n WHERE n.tenant = $1 ORDER BY n.username";
                 Ok(sqlx::query_scalar(sql).bind(tenant).fetch_all(connection).await?)
             }
@@ -151,7 +183,7 @@ impl Reach {
                 self.is_address("w", statement);
                 statement.push("))");
             }
-            Whose::Tenant(_) => {
+            Whose::Tenant(_) | Whose::Everyone(_) => {
                 statement.push(" AND (").push(row).push(".ns, ").push(row);
                 statement.push(".address) IN (SELECT w.ns, w.address FROM addresses w WHERE ");
                 self.is_address("w", statement);
@@ -163,6 +195,20 @@ impl Reach {
     /// The condition that `row` of `addresses` is within reach.
     pub(crate) fn is_address(&self, row: &'static str, statement: &mut Statement) {
         self.owns(row, statement);
+        self.is_below(row, statement);
+    }
+
+    /// The condition that the record `r`, with its namespace `n` and its address `a`, is within reach.
+    pub(crate) fn holds_joined(&self, statement: &mut Statement) {
+        match &self.whose {
+            Whose::User(ns) => statement.push("r.ns = ").bind(*ns),
+            Whose::Tenant(tenant) | Whose::Everyone(tenant) => statement.push("n.tenant = ").bind(tenant.clone()),
+        };
+        self.is_below("a", statement);
+    }
+
+    /// Goes on with the condition that `row` of `addresses` is at the places that the scope names.
+    fn is_below(&self, row: &'static str, statement: &mut Statement) {
         for (dimension, name) in &self.below {
             statement.push(" AND ").push(row).push(match *dimension {
                 "agent" => ".agent = ",
@@ -173,14 +219,29 @@ impl Reach {
         }
     }
 
+    /// The condition under which everything that it covers is what the scope reaches, in one value. True as a rule; where it is
+    /// not, nothing that was found may be given.
+    pub(crate) fn is_right(&self, statement: &mut Statement) {
+        match &self.whose {
+            Whose::User(_) | Whose::Tenant(_) => drop(statement.push("true")),
+            Whose::Everyone(tenant) => {
+                statement.push("(SELECT coalesce(min(t.tenant) = ").bind(tenant.clone());
+                statement.push(" AND max(t.tenant) = ").bind(tenant.clone());
+                statement.push(", true) FROM namespaces t)");
+            }
+        }
+    }
+
     /// The condition that `row` belongs to whoever is within reach.
     pub(crate) fn owns(&self, row: &'static str, statement: &mut Statement) {
-        statement.push(row);
         match &self.whose {
-            Whose::User(ns) => statement.push(".ns = ").bind(*ns),
-            Whose::Tenant(tenant) => {
-                statement.push(".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = ").bind(tenant.clone()).push(")")
-            }
+            Whose::Everyone(_) => statement.push("true"),
+            Whose::User(ns) => statement.push(row).push(".ns = ").bind(*ns),
+            Whose::Tenant(tenant) => statement
+                .push(row)
+                .push(".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = ")
+                .bind(tenant.clone())
+                .push(")"),
         };
     }
 }

@@ -1,6 +1,6 @@
 //! Which server, and how to reach it, without a word about the password.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr};
 
 use memory_core::{Error, ErrorKind, Result};
 use sqlx::{
@@ -10,13 +10,14 @@ use sqlx::{
 
 use crate::options::PostgresOptions;
 
-/// How long a connection may be idle before it is asked whether it is still there.
-const TRUSTED_IDLE: Duration = Duration::from_secs(2);
-
 /// How pgvector walks through its graph: on, until the filter has left enough. It need not keep the order, since what it
 /// proposes is scored once more. Set with the connection, so that no search has to say it.
 const GRAPH: [(&str, &str); 3] =
     [("hnsw.iterative_scan", "relaxed_order"), ("hnsw.ef_search", "100"), ("hnsw.max_scan_tuples", "40000")];
+
+/// What it costs to read a page that is not the next one. The server's own guess is made for disks that turn: by it a
+/// handful of rows is not looked up one by one, but found in a table that is read whole.
+const PAGES: (&str, &str) = ("random_page_cost", "1.1");
 
 /// An address that may hold a password, and shows nothing.
 #[derive(Clone)]
@@ -75,7 +76,7 @@ impl Server {
         );
         let timeout = options.statement_timeout.as_millis().to_string();
         let mut settings = vec![("statement_timeout", timeout), ("timezone", "UTC".to_owned())];
-        settings.extend(GRAPH.map(|(name, value)| (name, value.to_owned())));
+        settings.extend([PAGES].into_iter().chain(GRAPH).map(|(name, value)| (name, value.to_owned())));
         if let Some(schema) = &options.schema {
             settings.push(("search_path", search_path(schema)?));
         }
@@ -92,16 +93,6 @@ impl Server {
         PgPoolOptions::new()
             .max_connections(options.pool_size)
             .acquire_timeout(options.connect_timeout)
-            // One that was just used is taken as it is: asking first would double the way to the server.
-            .test_before_acquire(false)
-            .before_acquire(|connection, meta| {
-                Box::pin(async move {
-                    if meta.idle_for < TRUSTED_IDLE {
-                        return Ok(true);
-                    }
-                    Ok(sqlx::Connection::ping(connection).await.is_ok())
-                })
-            })
             .connect_lazy_with(self.options.clone())
     }
 

@@ -4,15 +4,15 @@ use std::{fmt, sync::Arc};
 
 use memory_core::{Clock, EmbeddingSpace, Result};
 use memory_vector_store::GenerationStore;
-use sqlx::PgPool;
 
 use crate::{
+    connections::Connections,
     failure::Failure,
     generations, migration,
     options::{Mismatch, PostgresOptions},
     origin::Origin,
     server::{Secret, Server},
-    transaction::reading,
+    transaction::{reading, writing},
     vector_index::VectorIndex,
 };
 
@@ -27,8 +27,8 @@ use crate::{
 /// with `Unavailable`; later ones find the server when it is back.
 pub struct PostgresStore {
     server: Server,
-    primary: PgPool,
-    replica: Option<PgPool>,
+    primary: Arc<Connections>,
+    replica: Option<Arc<Connections>>,
     space: EmbeddingSpace,
     clock: Arc<dyn Clock>,
     origin: Origin,
@@ -55,7 +55,7 @@ impl PostgresStore {
         let replica = options.replica.as_ref().map(|url| Server::of(url, &options)).transpose()?;
         let origin = Origin::of(&options);
         let index = VectorIndex::of(&options);
-        let primary = server.pool(&options);
+        let primary = Arc::new(Connections::to(&server, &options));
         let open = async {
             if !is_settled(&primary, &origin, &index).await? {
                 migration::settle(&server, &options, &origin, &index).await?;
@@ -66,7 +66,7 @@ impl PostgresStore {
         let store = Self {
             server,
             primary,
-            replica: replica.map(|server| server.pool(&options)),
+            replica: replica.map(|server| Arc::new(Connections::to(&server, &options))),
             space: options.space,
             clock: options.clock,
             origin,
@@ -86,11 +86,25 @@ impl PostgresStore {
         Ok(())
     }
 
+    /// Sees to the index for near vectors after so many were written. What was written stays, whatever becomes of that: until
+    /// there is an index every vector is looked at, and the next writes try again.
+    pub(crate) async fn see_to_index(&self, written: usize) {
+        if !self.index.is_due(written as u64) {
+            return;
+        }
+        let made: Result<bool> = writing!(self, "index", |connection| {
+            generations::make_index(connection, &self.origin, &self.index).await
+        });
+        if made.unwrap_or(false) {
+            self.index.note_made();
+        }
+    }
+
     /// Another handle on the same database, in another space.
     pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
         Self {
             server: self.server.clone(),
-            primary: self.primary.clone(),
+            primary: Arc::clone(&self.primary),
             replica: self.replica.clone(),
             clock: Arc::clone(&self.clock),
             origin: self.origin.in_space(&space),
@@ -114,12 +128,12 @@ impl PostgresStore {
         self.fuzzy
     }
 
-    pub(crate) fn primary(&self) -> &PgPool {
+    pub(crate) fn primary(&self) -> &Connections {
         &self.primary
     }
 
-    pub(crate) fn replica(&self) -> Option<&PgPool> {
-        self.replica.as_ref()
+    pub(crate) fn replica(&self) -> Option<&Connections> {
+        self.replica.as_deref()
     }
 
     pub(crate) fn embedding_space(&self) -> &EmbeddingSpace {
@@ -149,20 +163,24 @@ impl fmt::Debug for PostgresStore {
 }
 
 /// Whether there is nothing to be done: as a rule there is not, and no lock is taken.
-async fn is_settled(pool: &PgPool, origin: &Origin, index: &VectorIndex) -> Result<bool, Failure> {
-    let mut connection = pool.acquire().await?;
-    if migration::version(&mut connection).await? != migration::SCHEMA || !origin.is_settled(&mut connection).await? {
-        return Ok(false);
-    }
-    let table = generations::known(&mut connection).await?.table;
-    index.is_settled(&mut connection, table).await
+async fn is_settled(connections: &Connections, origin: &Origin, index: &VectorIndex) -> Result<bool, Failure> {
+    let mut connection = connections.acquire().await?;
+    let settled = migration::version(&mut connection).await? == migration::SCHEMA
+        && origin.is_settled(&mut connection).await?
+        && {
+            let table = generations::known(&mut connection).await?.table;
+            index.is_settled(&mut connection, table).await?
+        };
+    connection.give_back();
+    Ok(settled)
 }
 
 /// Whether trigrams can be had of Chinese: under some locales `pg_trgm` throws all but ASCII away.
-async fn knows_letters(pool: &PgPool) -> Result<bool, Failure> {
+async fn knows_letters(connections: &Connections) -> Result<bool, Failure> {
+    let mut connection = connections.acquire().await?;
     let installed = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm')";
-    if !sqlx::query_scalar::<_, bool>(installed).fetch_one(pool).await? {
-        return Ok(false);
-    }
-    Ok(sqlx::query_scalar("SELECT show_trgm('昨天') <> '{}'").fetch_one(pool).await?)
+    let knows = sqlx::query_scalar::<_, bool>(installed).fetch_one(&mut *connection).await?
+        && sqlx::query_scalar("SELECT show_trgm('昨天') <> '{}'").fetch_one(&mut *connection).await?;
+    connection.give_back();
+    Ok(knows)
 }

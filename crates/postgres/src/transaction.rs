@@ -2,25 +2,42 @@
 
 use std::time::Duration;
 
-use sqlx::{Connection, PgPool, Postgres, Transaction, pool::PoolConnection};
-
-use crate::{PostgresStore, failure::Failure};
+use crate::{
+    PostgresStore,
+    connections::{Connections, Lease},
+    failure::Failure,
+};
 
 /// How often a transaction that lost against another one is begun anew.
 const COLLISIONS: u32 = 5;
 
 /// Counts how often a transaction was tried.
 #[derive(Debug, Default)]
-pub(crate) struct Tries(u32);
+pub(crate) struct Tries {
+    collisions: u32,
+    lost: bool,
+}
 
 impl Tries {
-    /// Waits a little longer each time; whether it should be tried again.
-    pub(crate) async fn again(&mut self, failure: &Failure) -> bool {
-        self.0 += 1;
-        if !failure.is_collision() || self.0 > COLLISIONS {
+    /// A connection for a transaction.
+    pub(crate) async fn acquire<'s>(&self, store: &'s PostgresStore) -> Result<Lease<'s>, Failure> {
+        if self.lost {
+            store.primary().discard_lost().await?;
+        }
+        store.primary().acquire().await
+    }
+
+    /// Whether it should be tried again: at once, but only once, where the connection turned out to be lost before anything
+    /// had begun, and after waiting a little longer each time where it lost against another one.
+    pub(crate) async fn again(&mut self, failure: &Failure, begun: bool) -> bool {
+        if !begun {
+            return failure.is_loss() && !waited(failure) && !std::mem::replace(&mut self.lost, true);
+        }
+        self.collisions += 1;
+        if !failure.is_collision() || self.collisions > COLLISIONS {
             return false;
         }
-        tokio::time::sleep(Duration::from_millis(2_u64 << self.0)).await;
+        tokio::time::sleep(Duration::from_millis(2_u64 << self.collisions)).await;
         true
     }
 }
@@ -44,14 +61,14 @@ impl<'s> Readers<'s> {
     }
 
     /// A connection to whoever is asked now.
-    pub(crate) async fn acquire(&self) -> Result<PoolConnection<Postgres>, Failure> {
+    pub(crate) async fn acquire(&self) -> Result<Lease<'s>, Failure> {
         if self.tries > 0 {
-            discard_lost(self.pool()).await?;
+            self.server().discard_lost().await?;
         }
-        Ok(self.pool().acquire().await?)
+        self.server().acquire().await
     }
 
-    fn pool(&self) -> &'s PgPool {
+    fn server(&self) -> &'s Connections {
         match self.store.replica() {
             Some(replica) if self.replica => replica,
             _ => self.store.primary(),
@@ -74,29 +91,6 @@ fn waited(failure: &Failure) -> bool {
     matches!(failure, Failure::Postgres(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
 }
 
-/// Throws away the idle connections that a server has left behind, as one does that was started again.
-async fn discard_lost(pool: &PgPool) -> Result<(), Failure> {
-    for _ in 0..pool.num_idle() {
-        let Some(mut connection) = pool.try_acquire() else { break };
-        if connection.ping().await.is_ok() {
-            break;
-        }
-        drop(connection.detach());
-    }
-    Ok(())
-}
-
-/// Begins a transaction. Where the connection turns out to be lost nothing has happened yet, and another one is taken.
-pub(crate) async fn begin(store: &PostgresStore) -> Result<Transaction<'static, Postgres>, Failure> {
-    match store.primary().begin().await.map_err(Failure::from) {
-        Err(failure) if failure.is_loss() && !waited(&failure) => {
-            discard_lost(store.primary()).await?;
-            Ok(store.primary().begin().await?)
-        }
-        begun => begun,
-    }
-}
-
 /// Runs `$body` on a connection to a server that may be read from. It must not change anything.
 macro_rules! reading {
     ($store:expr, $operation:expr, |$connection:ident| $body:expr) => {
@@ -109,6 +103,7 @@ macro_rules! reading {
                 let mut acquired = readers.acquire().await?;
                 let $connection: &mut sqlx::PgConnection = &mut acquired;
                 let value = $body?;
+                acquired.give_back();
                 Ok::<_, $crate::failure::Failure>(value)
             };
             match attempt.await {
@@ -125,16 +120,20 @@ macro_rules! writing {
     ($store:expr, $operation:expr, |$connection:ident| $body:expr) => {{
         let mut tries = $crate::transaction::Tries::default();
         loop {
+            let mut begun = false;
             let attempt = async {
-                let mut transaction = $crate::transaction::begin($store).await?;
+                let mut acquired = tries.acquire($store).await?;
+                let mut transaction = sqlx::Connection::begin(&mut *acquired).await?;
+                begun = true;
                 let $connection: &mut sqlx::PgConnection = &mut transaction;
                 let value = $body?;
                 transaction.commit().await?;
+                acquired.give_back();
                 Ok::<_, $crate::failure::Failure>(value)
             };
             match attempt.await {
                 Ok(value) => break Ok(value),
-                Err(failure) if tries.again(&failure).await => {}
+                Err(failure) if tries.again(&failure, begun).await => {}
                 Err(failure) => break Err(failure.into_error($operation)),
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use memory_core::{EmbeddingSpace, Metric, Scope};
@@ -11,7 +11,10 @@ use rustc_hash::FxHashMap;
 use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
 
-use crate::{failure::Failure, generations::Table, options::PostgresOptions, origin, scopes, statement::Statement};
+use crate::{
+    failure::Failure, generations::Table, options::PostgresOptions, origin, scopes, scopes::Tenants,
+    statement::Statement,
+};
 
 /// What `origins` calls the index of a table.
 fn part(table: Table) -> &'static str {
@@ -38,12 +41,25 @@ pub(crate) struct VectorIndex {
     pub(crate) exact_up_to: u64,
     /// Whether the second table served at the last search.
     second: Arc<AtomicBool>,
+    tenants: Tenants,
+    /// How many vectors this process has written since it asked for the index; [`u64::MAX`] once it knows that it is there.
+    written: Arc<AtomicU64>,
     /// How often the scopes that were found to be large may still be searched without being counted.
     large: Arc<Mutex<FxHashMap<(Uuid, Uuid), u32>>>,
 }
 
 /// After how many searches a large scope is counted again.
 const RECOUNTED: u32 = 100;
+
+/// From how many vectors on that are each looked at an index waits until it is needed: it makes a write four times as long. Below,
+/// somebody wants it for few.
+const WORTH_WAITING: u64 = 1000;
+
+/// Up to how many vectors it waits at the most: writes wait while it is made, some seconds for so many.
+const LONGEST_WAITING: u64 = 20_000;
+
+/// After how many vectors of this process' own it asks whether there are enough for an index.
+const ASKED: u64 = 500;
 
 /// How many large scopes are known at once.
 const LARGE: usize = 10_000;
@@ -76,6 +92,8 @@ impl VectorIndex {
             half,
             exact_up_to,
             second: Arc::default(),
+            tenants: Tenants::default(),
+            written: Arc::default(),
             large: Arc::default(),
         }
     }
@@ -111,6 +129,11 @@ impl VectorIndex {
         large.insert((scopes::namespace(scope), scopes::address(scope)), RECOUNTED);
     }
 
+    /// What is known of the tenants whose vectors they are.
+    pub(crate) fn tenants(&self) -> &Tenants {
+        &self.tenants
+    }
+
     /// The space of the vectors.
     pub(crate) fn space(&self) -> &EmbeddingSpace {
         &self.space
@@ -126,6 +149,11 @@ impl VectorIndex {
             Metric::Cosine => true,
             Metric::Dot | _ => false,
         }
+    }
+
+    /// Whether distances are cosines of the vectors themselves: then it is known how far they may be off.
+    pub(crate) fn is_sure(&self, indexed: bool) -> bool {
+        self.is_cosine() && !(indexed && self.kind == Kind::Half)
     }
 
     /// The distance between the vector of row `v` and this one, as every vector's own column has it.
@@ -154,18 +182,47 @@ impl VectorIndex {
         format!("((embedding::{kind}({})) {class}_{metric}_ops)", self.space.dimensions)
     }
 
-    /// Whether a table has the very index.
+    /// Whether a table has the very index, or none while it needs none.
     pub(crate) async fn is_settled(&self, connection: &mut PgConnection, table: Table) -> Result<bool, Failure> {
-        Ok(origin::made_by(connection, part(table)).await?.as_deref() == Some(&self.definition()))
+        match Self::noted(connection, table).await? {
+            Some(noted) => Ok(noted == self.definition()),
+            None => Ok(!self.is_needed(connection, table).await?),
+        }
     }
 
-    /// Makes the index, in the place of another one.
+    /// Whether there are more vectors than are each looked at. To fill a graph of many at once takes a fifth of the time that it
+    /// takes to put one after the other into it.
+    async fn is_needed(&self, connection: &mut PgConnection, table: Table) -> Result<bool, Failure> {
+        if self.exact_up_to < WORTH_WAITING {
+            return Ok(true);
+        }
+        let sql = format!("SELECT coalesce(sum(a.{}), 0)::bigint FROM addresses a", table.name());
+        let vectors: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(connection).await?;
+        Ok(u64::try_from(vectors).unwrap_or_default() > self.exact_up_to.min(LONGEST_WAITING))
+    }
+
+    /// Whether it is time to ask for the index, after so many more vectors were written.
+    pub(crate) fn is_due(&self, written: u64) -> bool {
+        let add = |known: u64| (known != u64::MAX).then(|| if known + written < ASKED { known + written } else { 0 });
+        self.is_there()
+            && self.written.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok_and(|k| k + written >= ASKED)
+    }
+
+    /// Notes that the index is there.
+    pub(crate) fn note_made(&self) {
+        self.written.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// Makes the index, in the place of another one, unless there are so few vectors that none is needed.
     pub(crate) async fn settle(&self, connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
         if self.is_settled(connection, table).await? {
             return Ok(());
         }
         let definition = self.definition();
         Self::remove(connection, table).await?;
+        if !self.is_needed(connection, table).await? {
+            return Ok(());
+        }
         if self.is_there() {
             let sql = format!("CREATE INDEX {} ON {} USING hnsw {definition}", name(table), table.name());
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
@@ -198,6 +255,8 @@ impl VectorIndex {
             half,
             exact_up_to: self.exact_up_to,
             second: Arc::default(),
+            tenants: self.tenants.clone(),
+            written: Arc::default(),
             large: Arc::default(),
         }
     }

@@ -27,8 +27,14 @@ use crate::{
 /// Up to how many hits the index is asked for: it looks at no more than a thousand at a time.
 const MOST_FROM_INDEX: usize = 500;
 
-/// How many more than asked for are scored once more: the server's rounding may have put two close ones the other way.
+/// How many more than asked for may be scored once more: the server's rounding may have put two close ones the other way.
 const SPARE: usize = 8;
+
+/// By how much two cosines may differ at the most for that: the server adds in single precision.
+const DOUBT: &str = "1e-4";
+
+/// The frame of a window that sees all that was found.
+const WHOLE: &str = " WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)";
 
 /// A way to the nearest vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,11 +48,13 @@ enum Way {
 }
 
 /// What a search is about.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Search<'s> {
     origin: &'s Origin,
     index: &'s VectorIndex,
     reach: &'s Reach,
+    /// The same, for a statement that asks whether it is right.
+    guessed: Reach,
     query: &'s VectorQuery,
     /// Whether it was counted lately that there are more than may each be looked at.
     is_large: bool,
@@ -59,6 +67,8 @@ struct Known {
     there: Option<u64>,
     table: Table,
     made_by: Option<String>,
+    /// Whether it was counted in the right reach.
+    is_right: bool,
     /// How many records pass the filter, up to one more than the ones that each may be looked at.
     passing: Option<u64>,
 }
@@ -71,11 +81,15 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &VectorQuery,
 ) -> Result<Vec<Hit>, Failure> {
-    let search = Search { origin, index, reach: &Reach::of(scope), query, is_large: index.is_large(scope) };
+    let (reach, is_large) = (&Reach::of(scope), index.is_large(scope));
+    let mut search = Search { origin, index, reach, guessed: index.tenants().reach(scope), query, is_large };
     let (guess, table) = (search.guess(), index.likely_table());
-    let mut statement = Statement::default();
-    search.write_first(guess, table, &mut statement);
-    let (known, mut found) = read(statement.rows(connection).await?)?;
+    let (mut known, mut found) = search.run_first(guess, table, connection).await?;
+    if !known.is_right {
+        index.tenants().note_several();
+        search.guessed = reach.clone();
+        (known, found) = search.run_first(guess, table, connection).await?;
+    }
     if known.made_by.as_deref() != Some(origin.space()) {
         return Err(generations::known(connection).await?.refusal(origin, "vector search").into());
     }
@@ -114,10 +128,9 @@ pub(crate) async fn explained(
     query: &VectorQuery,
     statement: &mut Statement,
 ) -> Result<(), Failure> {
-    let search = Search { origin, index, reach: &Reach::of(scope), query, is_large: false };
-    let mut first = Statement::default();
-    search.write_first(search.guess(), index.likely_table(), &mut first);
-    let (known, _) = read(first.rows(connection).await?)?;
+    let reach = &Reach::of(scope);
+    let search = Search { origin, index, reach, guessed: reach.clone(), query, is_large: false };
+    let (known, _) = search.run_first(search.guess(), index.likely_table(), connection).await?;
     match search.way(&known) {
         Way::EachThatPasses => search.write_first(Way::EachThatPasses, known.table, statement),
         way @ (Way::Each | Way::Index) => search.write(way, known.table, statement),
@@ -161,6 +174,8 @@ impl Search<'_> {
                 SELECT (SELECT o.made_by FROM origins o WHERE o.part = 'embedding') AS made_by,
                        (SELECT o.made_by FROM origins o WHERE o.part = 'serving table') AS serving, ",
         );
+        self.guessed.is_right(statement);
+        statement.push(" AS is_right, ");
         if self.is_large {
             statement.push("NULL::bigint AS first, NULL::bigint AS second");
         } else {
@@ -168,23 +183,26 @@ impl Search<'_> {
                 "coalesce(sum(a.vectors), 0)::bigint AS first, coalesce(sum(a.second_vectors), 0)::bigint AS second
                  FROM addresses a WHERE ",
             );
-            self.reach.is_address("a", statement);
+            self.guessed.is_address("a", statement);
         }
         statement.push(")");
         if let (Way::EachThatPasses, Some(filter)) = (guess, &self.query.filter) {
             statement.push(", m AS MATERIALIZED (SELECT r.ns, r.id FROM records r");
             join_address(filter, "r", statement);
-            self.reach.holds("r", statement.push(" WHERE "));
+            self.guessed.holds("r", statement.push(" WHERE "));
             filter_sql::write(filter, statement.push(" AND "));
-            statement.push(" LIMIT ").number(self.few() + 1).push(")");
+            statement.push(" AND (SELECT c.is_right FROM c) LIMIT ").number(self.few() + 1).push(")");
         }
-        statement.push(" SELECT NULL::uuid, NULL::vector, c.first, c.second, c.made_by, c.serving, ");
+        statement.push(" SELECT NULL::uuid, NULL::vector, c.first, c.second, c.made_by, c.serving, c.is_right, ");
         let is_filtered = guess == Way::EachThatPasses;
         statement.push(if is_filtered { "(SELECT count(*) FROM m)" } else { "NULL::bigint" });
-        statement.push(" FROM c UNION ALL (SELECT f.id, f.embedding, NULL, NULL, NULL, NULL, NULL FROM (");
+        statement.push(" FROM c UNION ALL (SELECT f.id, ");
+        self.write_vector(guess, statement);
+        statement.push(", NULL, NULL, NULL, NULL, NULL, NULL FROM (");
         match guess {
             Way::EachThatPasses => {
-                statement.push("SELECT v.id, v.embedding FROM m JOIN ").push(table.name());
+                self.write_distance(guess, statement.push("SELECT v.id, v.embedding, "));
+                statement.push(" FROM m JOIN ").push(table.name());
                 statement.push(" v ON v.ns = m.ns AND v.id = m.id WHERE ");
                 // What is joined lies there too: so much the planner does not see, and would look into all partitions.
                 if self.reach.is_tenant_wide() {
@@ -193,17 +211,20 @@ impl Search<'_> {
                     self.reach.owns("v", statement);
                 }
             }
-            Way::Each | Way::Index => self.write_selection(table, statement),
+            Way::Each | Way::Index => self.write_selection(guess, &self.guessed, table, statement),
         }
         self.guard(guess, table, statement);
         self.nearest_first(guess, statement);
-        statement.push(") f)");
+        statement.push(") f").push(WHOLE).push(")");
     }
 
     /// Lets the statement find nothing where the other way is the right one, if there is another one, and where vectors of
-    /// another space serve, or those of the other table: the server would fail on their length.
+    /// another space serve, or those of the other table: the server would fail on their length. And where the guessed reach is
+    /// not the right one.
     fn guard(&self, guess: Way, table: Table, statement: &mut Statement) {
-        statement.push(" AND (SELECT c.made_by FROM c) = ").bind(self.origin.space().to_owned());
+        statement
+            .push(" AND (SELECT c.is_right FROM c) AND (SELECT c.made_by FROM c) = ")
+            .bind(self.origin.space().to_owned());
         statement.push(" AND (SELECT coalesce(c.serving, ").bind(Table::First.name().to_owned());
         statement.push(") FROM c) = ").bind(table.name().to_owned());
         if guess == Way::EachThatPasses {
@@ -219,40 +240,69 @@ impl Search<'_> {
 
     /// Writes a statement that goes this way, whatever there is.
     fn write(&self, way: Way, table: Table, statement: &mut Statement) {
-        self.write_selection(table, statement);
+        self.write_vector(way, statement.push("SELECT f.id, "));
+        self.write_selection(way, self.reach, table, statement.push(" FROM ("));
         self.nearest_first(way, statement);
+        statement.push(") f").push(WHOLE);
     }
 
-    fn write_selection(&self, table: Table, statement: &mut Statement) {
-        statement.push("SELECT v.id, v.embedding FROM ").push(table.name()).push(" v");
+    /// The vector of row `f`, if it may be one of those asked for: most of what comes over is vectors.
+    fn write_vector(&self, way: Way, statement: &mut Statement) {
+        if !self.index.is_sure(way == Way::Index) || self.query.limit == 0 {
+            statement.push("f.embedding");
+            return;
+        }
+        statement.push("CASE WHEN f.distance - ").push(DOUBT).push(" <= coalesce(nth_value(f.distance, ");
+        statement.number(self.query.limit.min(i32::MAX as usize)).push(") OVER w, 'NaN') THEN f.embedding END");
+    }
+
+    fn write_selection(&self, way: Way, reach: &Reach, table: Table, statement: &mut Statement) {
+        self.write_distance(way, statement.push("SELECT v.id, v.embedding, "));
+        statement.push(" FROM ").push(table.name()).push(" v");
         if let Some(filter) = &self.query.filter {
             statement.push(" JOIN records r ON r.ns = v.ns AND r.id = v.id");
             join_address(filter, "v", statement);
         }
-        self.reach.holds("v", statement.push(" WHERE "));
+        reach.holds("v", statement.push(" WHERE "));
         if let Some(filter) = &self.query.filter {
             filter_sql::write(filter, statement.push(" AND "));
         }
     }
 
-    fn nearest_first(&self, way: Way, statement: &mut Statement) {
-        statement.push(" ORDER BY ");
+    fn write_distance(&self, way: Way, statement: &mut Statement) {
         let to = vectors::kept(&self.query.embedding);
         if way == Way::Index {
             self.index.indexed_distance(to, statement);
         } else {
             self.index.distance(to, statement);
             // The sum keeps the planner from the index.
-            statement.push(" + 0, v.id");
+            statement.push(" + 0");
         }
+        statement.push(" AS distance");
+    }
+
+    fn nearest_first(&self, way: Way, statement: &mut Statement) {
+        statement.push(if way == Way::Index { " ORDER BY distance" } else { " ORDER BY distance, v.id" });
         // Not bound: the planner has to know how few are wanted.
         statement.push(" LIMIT ").number(self.query.limit.saturating_add(SPARE).min(i64::MAX as usize));
+    }
+
+    async fn run_first(
+        &self,
+        guess: Way,
+        table: Table,
+        connection: &mut PgConnection,
+    ) -> Result<(Known, Found), Failure> {
+        let mut statement = Statement::default();
+        self.write_first(guess, table, &mut statement);
+        read(statement.rows(connection).await?)
     }
 
     async fn run(&self, way: Way, table: Table, connection: &mut PgConnection) -> Result<Found, Failure> {
         let mut statement = Statement::default();
         self.write(way, table, &mut statement);
-        statement.rows(connection).await?.iter().map(found).collect()
+        let rows = statement.rows(connection).await?;
+        rows.iter().filter_map(|row| found(row).transpose()).collect()
     }
 }
 
@@ -272,11 +322,11 @@ type Found = Vec<(RecordId, Embedding)>;
 
 /// What there is, which is in the row without an id, and what was found.
 fn read(rows: Vec<PgRow>) -> Result<(Known, Found), Failure> {
-    let mut known = Known { there: None, table: Table::First, made_by: None, passing: None };
+    let mut known = Known { there: None, table: Table::First, made_by: None, is_right: true, passing: None };
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
         if row.try_get::<Option<Uuid>, _>(0)?.is_some() {
-            all.push(found(row)?);
+            all.extend(found(row)?);
             continue;
         }
         known.table = Table::named(row.try_get::<Option<&str>, _>(5)?);
@@ -286,15 +336,17 @@ fn read(rows: Vec<PgRow>) -> Result<(Known, Found), Failure> {
         };
         known.there = there.map(|there| u64::try_from(there).unwrap_or_default());
         known.made_by = row.try_get(4)?;
-        known.passing = row.try_get::<Option<i64>, _>(6)?.and_then(|passing| u64::try_from(passing).ok());
+        known.is_right = row.try_get(6)?;
+        known.passing = row.try_get::<Option<i64>, _>(7)?.and_then(|passing| u64::try_from(passing).ok());
     }
     Ok((known, all))
 }
 
-fn found(row: &PgRow) -> Result<(RecordId, Embedding), Failure> {
-    let vector: Vector = row.try_get(1)?;
+/// Nothing for one that came without a vector, as it is not among those asked for.
+fn found(row: &PgRow) -> Result<Option<(RecordId, Embedding)>, Failure> {
+    let Some(vector) = row.try_get::<Option<Vector>, _>(1)? else { return Ok(None) };
     let embedding = Embedding::new(vector.into()).map_err(|_| Failure::corrupt("a vector"))?;
-    Ok((scopes::record_id(row.try_get(0)?), embedding))
+    Ok(Some((scopes::record_id(row.try_get(0)?), embedding)))
 }
 
 fn rescored(index: &VectorIndex, query: &VectorQuery, found: Found) -> Vec<Hit> {

@@ -212,6 +212,8 @@ fn is_bound(sql: &str) -> bool {
         "unnest($1::uuid[]",
         ".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = $",
         "n.tenant = $",
+        // All there are, where no other tenant is there.
+        "coalesce(min(t.tenant) = $",
     ];
     // What is inserted carries its namespace as a value.
     let inserted =

@@ -52,6 +52,8 @@ fn main() {
         a_vector_goes_with_the_record_that_it_came_with,
         beside_a_second_generation_vectors_that_come_along_are_made_anew,
         a_vector_of_another_length_is_refused_with_its_record,
+        an_index_is_made_when_there_are_enough_vectors_for_one,
+        vectors_that_are_nearly_alike_are_told_apart_as_a_plain_look_does,
         who_still_asks_in_a_space_that_was_rebuilt_is_told_so,
     ));
     trials.extend(sentences!(url, migration:
@@ -80,6 +82,7 @@ fn main() {
     ));
     trials.extend(sentences!(url, sharing:
         each_sees_what_the_other_has_written_and_deleted,
+        a_whole_tenant_is_told_from_one_that_comes_later,
         writers_of_several_users_and_of_one_user_all_get_through,
         what_a_killed_worker_had_claimed_is_taken_over,
         a_statement_that_takes_too_long_times_out,
@@ -88,6 +91,7 @@ fn main() {
     ));
     trials.extend(sentences!(programs, sharing:
         a_server_that_is_killed_loses_nothing_that_was_acknowledged,
+        who_asks_one_thing_after_the_other_needs_one_connection,
         a_server_without_tls_is_refused_by_who_requires_it,
         a_replica_answers_reads,
         of_two_routed_servers_one_is_killed_and_the_users_of_the_other_notice_nothing,

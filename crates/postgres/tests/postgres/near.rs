@@ -133,3 +133,55 @@ pub(crate) async fn who_still_asks_in_a_space_that_was_rebuilt_is_told_so(databa
         }
     }
 }
+
+/// While every vector is looked at anyway, an index would only make the writes longer.
+pub(crate) async fn an_index_is_made_when_there_are_enough_vectors_for_one(database: &Database) {
+    let options = || database.options().with_exact_up_to(1000);
+    let indexes = async || -> i64 {
+        let sql = "SELECT count(*) FROM pg_indexes WHERE schemaname = $1 AND indexname = 'vectors_by_nearness'";
+        sqlx::query_scalar(sql).bind(&database.schema).fetch_one(&mut database.look().await).await.unwrap()
+    };
+    let store = database.connect(options()).await;
+    let records = filled(&store, 600).await;
+    assert_eq!(indexes().await, 0);
+    // Of two processes each has written too few to ask, but the next one that opens the database asks.
+    let other = database.connect(options()).await;
+    filled(&other, 450).await;
+    assert_eq!(indexes().await, 0);
+    database.connect(options()).await.close().await;
+    assert_eq!(indexes().await, 1);
+    RecordStore::delete(&store, &tenant(), &records[..300].iter().map(|r| r.id).collect::<Vec<_>>()).await.unwrap();
+    assert_eq!(indexes().await, 1, "it stays");
+    assert_eq!(near(&other, &tenant(), vector(0)).await, 750);
+}
+
+/// The server reckons less precisely than the score says: what it takes for farther may be nearer.
+pub(crate) async fn vectors_that_are_nearly_alike_are_told_apart_as_a_plain_look_does(database: &Database) {
+    let store = database.open().await;
+    let mut plain = FlatIndex::new(&memory_core::EmbeddingSpace::cosine("test", DIMENSIONS));
+    let mut writes = Vec::new();
+    for n in 0..40_u32 {
+        let record = turn(&lin(), &format!("number {n}"));
+        let mut values = vector(1).values().to_vec();
+        values[n as usize % DIMENSIONS] += (n / 4) as f32 * 2e-7;
+        let embedding = memory_core::Embedding::new(values).unwrap();
+        plain.insert(record.id, (), embedding.clone());
+        writes.push(Write { embedding: Some(embedding), ..Write::upsert(record) });
+    }
+    store.put(&lin(), writes).await.unwrap();
+    for scope in [lin(), tenant()] {
+        for limit in [1, 5, 10, 39, 40, 50] {
+            let found = VectorStore::search(&store, &scope, &VectorQuery::new(vector(1), limit)).await.unwrap();
+            let expected = plain.search(&vector(1), Among::Everything, limit);
+            let scores = |hits: &mut dyn Iterator<Item = memory_core::Score>| hits.collect::<Vec<_>>();
+            let found = scores(&mut found.iter().map(|hit| hit.score));
+            // Of more that are as good as equal than the spare ones some may be missed, but what is given is scored right.
+            assert_eq!(found.len(), limit.min(40));
+            let all = plain.search(&vector(1), Among::Everything, 40);
+            assert!(found.iter().all(|score| all.iter().any(|(_, right)| right == score)), "{limit}");
+            if limit >= 39 {
+                assert_eq!(found, scores(&mut expected.iter().map(|(_, score)| *score)), "{limit}");
+            }
+        }
+    }
+}

@@ -6,6 +6,7 @@ use memory_core::{ErrorKind, Job, PutMode, Record, RecordStore, ScanQuery, Scope
 use memory_engine_postgres::{PostgresOptions, PostgresStore, RoutedStore};
 use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_vector_store::{VectorEntry, VectorStore};
+use sqlx::Connection;
 
 use crate::{
     given::{Database, embed, found, lin, near, turn, vector, write},
@@ -29,6 +30,67 @@ pub(crate) async fn each_sees_what_the_other_has_written_and_deleted(database: &
     for reader in [&one, &other] {
         assert_eq!((found(reader, &lin(), "words").await, near(reader, &lin(), vector(0)).await), (2, 2));
     }
+}
+
+/// Of the only tenant nobody asks whose a row is, until there is another one.
+pub(crate) async fn a_whole_tenant_is_told_from_one_that_comes_later(database: &Database) {
+    let (first, second) = (database.open().await, database.open().await);
+    let (ours, theirs) = (Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap(), Scope::tenant_wide("theirs").unwrap());
+    let filters = [None, Some(memory_core::Filter::eq(memory_core::Field::Kind, "turn"))];
+    let finds = async |store: &PostgresStore, scope: &Scope| {
+        let mut counts = Vec::new();
+        for filter in filters.clone() {
+            let words = KeywordQuery::new(vec![Clause::term("words")], 9).with_filter(filter.clone());
+            counts.push(KeywordStore::search(store, scope, &words).await.unwrap().len());
+            let nearest = memory_vector_store::VectorQuery::new(vector(1), 9).with_filter(filter);
+            counts.push(VectorStore::search(store, scope, &nearest).await.unwrap().len());
+        }
+        counts
+    };
+    let put = async |store: &PostgresStore, scope: &Scope| {
+        let record = turn(scope, "some words");
+        store.put(scope, vec![write(&record)]).await.unwrap();
+        embed(store, &record, vector(1)).await;
+        record.id
+    };
+    assert_eq!(finds(&first, &ours).await, [0; 4], "nobody is there");
+    put(&first, &lin()).await;
+    assert_eq!((finds(&first, &ours).await, finds(&first, &theirs).await), (vec![1; 4], vec![0; 4]));
+    let mo = theirs.clone().with_user("mo").unwrap();
+    let own = put(&second, &mo).await;
+    put(&second, &mo).await;
+    for store in [&first, &second, &database.open().await] {
+        assert_eq!((finds(store, &ours).await, finds(store, &theirs).await), (vec![1; 4], vec![2; 4]));
+        assert_eq!(store.get(&ours, &[own]).await.unwrap(), [None], "not theirs to read");
+        assert!(store.get(&theirs, &[own]).await.unwrap()[0].is_some());
+    }
+}
+
+/// The next call takes the connection of the last one, where everything is prepared.
+pub(crate) async fn who_asks_one_thing_after_the_other_needs_one_connection(_: &Database) {
+    let server = Server::new("-c fsync=off");
+    let store = PostgresStore::connect(&server.url(), server_options().with_pool_size(3)).await.unwrap();
+    let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'memory-engine'";
+    let mut look = sqlx::PgConnection::connect(&server.url()).await.unwrap();
+    for _ in 0..20 {
+        store.put(&lin(), vec![write(&turn(&lin(), "some words"))]).await.unwrap();
+        assert!(found(&store, &lin(), "words").await > 0);
+    }
+    let connections: i64 = sqlx::query_scalar(sql).fetch_one(&mut look).await.unwrap();
+    assert_eq!(connections, 1);
+    // Many at once share as many as there may be, and whoever gives up waiting leaves none unusable.
+    let lin = lin();
+    for _ in 0..5 {
+        let all = futures::future::join_all((0..40).map(|_| found(&store, &lin, "words")));
+        let _ = tokio::time::timeout(Duration::from_millis(3), all).await;
+    }
+    let all = futures::future::join_all((0..40).map(|_| found(&store, &lin, "words"))).await;
+    assert!(all.iter().all(|count| *count == 20));
+    let connections: i64 = sqlx::query_scalar(sql).fetch_one(&mut look).await.unwrap();
+    assert!((1..=3).contains(&connections), "{connections}");
+    store.close().await;
+    let e = store.get(&lin, &[]).await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Unavailable, "{e}");
 }
 
 pub(crate) async fn writers_of_several_users_and_of_one_user_all_get_through(database: &Database) {
