@@ -10,15 +10,14 @@ static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 /// How much the terms of a question count.
 mod weight {
-    /// A word: of two characters their pair, a longer one as a whole.
-    pub(super) const WORD: f64 = 1.0;
-    /// All pairs of a longer word together, and a dictionary's word within it: they find it where it is cut otherwise, and
-    /// say nothing that the word does not.
-    pub(super) const PART: f64 = 0.5;
+    /// Two characters of one word.
+    pub(super) const PAIR: f64 = 1.0;
     /// Two characters of two neighbouring words.
     pub(super) const ACROSS: f64 = 0.5;
     /// Two characters, one of them of a stop word.
     pub(super) const BESIDE_STOP_WORD: f64 = 0.25;
+    /// A dictionary word of three or more characters.
+    pub(super) const WORD: f64 = 0.5;
     /// A word of one character.
     pub(super) const SINGLE: f64 = 0.5;
     /// One character of a longer word.
@@ -29,17 +28,15 @@ mod weight {
 pub(super) fn analyze(run: &[char], emit: &mut impl FnMut(String, f64)) {
     let text: String = run.iter().collect();
     let mut places = vec![Place::default(); run.len()];
-    let tokens = JIEBA.tokenize(&text, TokenizeMode::Search, true);
-    for token in &tokens {
+    for token in JIEBA.tokenize(&text, TokenizeMode::Search, true) {
+        let length = token.end - token.start;
         let stop = stop_words::is_chinese(token.word);
         // Search mode gives the parts of a long word before the word itself, so that the whole word has the last say.
-        places[token.start..token.end].fill(Place { word: token.start, length: token.end - token.start, stop });
-    }
-    for token in tokens {
-        let (place, length) = (places[token.start], token.end - token.start);
-        let whole = (place.word, place.length) == (token.start, length);
-        if length > 2 && !stop_words::is_chinese(token.word) {
-            emit(token.word.to_owned(), if whole { weight::WORD } else { weight::PART });
+        for place in &mut places[token.start..token.end] {
+            *place = Place { word: token.start, length, stop };
+        }
+        if length > 2 && !stop {
+            emit(token.word.to_owned(), weight::WORD);
         }
     }
     for (character, place) in run.iter().zip(&places) {
@@ -51,8 +48,7 @@ pub(super) fn analyze(run: &[char], emit: &mut impl FnMut(String, f64)) {
         let weight = match (place[0], place[1]) {
             (a, b) if a.stop && b.stop => continue,
             (a, b) if a.stop || b.stop => weight::BESIDE_STOP_WORD,
-            (a, b) if a.word == b.word && a.length == 2 => weight::WORD,
-            (a, b) if a.word == b.word => weight::PART / (a.length - 1) as f64,
+            (a, b) if a.word == b.word => weight::PAIR,
             _ => weight::ACROSS,
         };
         emit(pair.iter().collect(), weight);

@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Bm25, Candidate};
 
 fn terms(text: &str) -> Vec<String> {
     TextAnalyzer.document(text).iter().map(|(term, _)| term.to_owned()).collect()
@@ -38,43 +37,6 @@ fn a_two_character_word_that_no_dictionary_knows_is_found() {
     assert!(shares("团砚", "我的猫叫团砚，很乖"));
     assert!(shares("猫", "我的猫叫团子"));
     assert!(shares("北京", "她在北京大学读书"));
-}
-
-/// What the terms of a question count.
-fn weights(question: &str) -> Vec<(String, f64)> {
-    TextAnalyzer.query(question).into_iter().map(|mut clause| (clause.terms.remove(0).term, clause.weight)).collect()
-}
-
-#[test]
-fn a_word_counts_once_however_long_it_is() {
-    for word in ["海鲜", "机器人", "莫名其妙", "consultation"] {
-        let whole = weights(word).into_iter().map(|(_, weight)| weight).fold(0.0, f64::max);
-        assert_eq!(whole, 1.0, "{:?}", weights(word));
-    }
-    for (word, parts) in [("海鲜", 0.0), ("机器人", 0.5), ("莫名其妙", 0.5)] {
-        let pairs = weights(word).into_iter().filter(|(term, weight)| term.chars().count() == 2 && *weight < 1.0);
-        let sum: f64 = pairs.map(|(_, weight)| weight).sum();
-        assert!((sum - parts).abs() < 1e-9, "{:?}", weights(word));
-    }
-    assert!(shares("北京大学", "她在北京的一所大学读书"), "the pairs are still looked for");
-}
-
-#[test]
-fn who_holds_every_word_comes_before_who_repeats_the_longest() {
-    for (question, both, one) in [
-        ("机器人展览馆昼夜", "昼夜开放的机器人展览馆", "机器人展览馆，机器人展览馆，还是机器人展览馆"),
-        ("莫名其妙的辞职", "他莫名其妙辞职", "莫名其妙，真莫名其妙，太莫名其妙"),
-        ("conference coffee", "coffee at the conference", "conference after conference"),
-    ] {
-        let candidate = |text: &str, key: u32| {
-            let document = TextAnalyzer.document(text);
-            let frequencies = TextAnalyzer.query(question).into_iter().map(|c| document.count(&c.terms[0].term).into());
-            Candidate { key, frequencies: frequencies.collect(), length: document.length(), admitted: true }
-        };
-        let candidates = [candidate(one, 1), candidate(both, 2)];
-        let ranked = Bm25::default().rank(9, &TextAnalyzer.query(question), &candidates, 9);
-        assert_eq!(ranked[0].0, 2, "{question}: {ranked:?}");
-    }
 }
 
 #[test]
