@@ -28,6 +28,8 @@ pub(crate) const MANY: usize = 20_000;
 const FORMAT: u64 = u64::from_le_bytes(*b"MemIdx02");
 /// How many bytes say how long a section is.
 const LENGTH: u64 = 8;
+/// How many bytes of heads and short arrays are read at once. Long arrays are read straight to where they lie.
+const AT_ONCE: usize = 16 << 10;
 /// Under what name `origins` keeps the mark that the files of this state bear. It goes when something is deleted, so that no
 /// file with a trace of it is ever read again.
 const MARK: &str = "side files";
@@ -131,7 +133,7 @@ impl SideFile {
     fn open(&self, connection: &Connection) -> Result<Option<(Chain, Files)>, Failure> {
         let Some(mark) = mark(connection)? else { return Ok(None) };
         // The last part first: what is moved meanwhile to one before it is seen twice, and not missed.
-        let open = |path| File::open(path).ok().map(|file| BufReader::with_capacity(1 << 20, file));
+        let open = |path| File::open(path).ok().map(|file| BufReader::with_capacity(AT_ONCE, file));
         let mut files: Files = self.parts.iter().rev().map(open).collect();
         files.reverse();
         let mut chain = Chain { links: Vec::new(), mark, witness: 0 };
@@ -202,7 +204,7 @@ impl SideFile {
             return Ok(());
         };
         let mut read = || {
-            let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+            let mut file = BufReader::with_capacity(AT_ONCE, File::open(path)?);
             for link in &moved {
                 let (mut input, _) = begin(&mut file, link.start, link.length, chain.mark)?;
                 take(&mut state, &mut input)?;

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Read, Write},
+    num::NonZero,
     ops::Range,
 };
 
@@ -16,6 +17,9 @@ const ROUNDING: f32 = 1e-5;
 
 /// How many standard deviations a sum of many small errors is allowed for.
 const SIGMAS: f32 = 7.0;
+
+/// Fewer rows than this are not parted among processors.
+const PART: usize = 4096;
 
 /// Rows of codes. Number i of a row is about `codes[i] · scale`.
 #[derive(Debug, Clone, Default)]
@@ -79,12 +83,30 @@ impl Codes {
         self.about.reserve(rows);
     }
 
-    /// Which numbers of each row are greater than these, in words of 64; the last one of a row may be a part.
+    /// Which numbers of each row are greater than these, in words of 64; the last one of a row may be a part. Of many rows each
+    /// processor looks at a part.
     pub(crate) fn greater(&self, than: &[f32]) -> Vec<u64> {
         let scales: Vec<f32> = self.about.iter().map(|about| about.scale).collect();
-        let mut words = Vec::with_capacity(scales.len() * than.len().div_ceil(64));
-        kernel::greater(Kernel::detect(), than, &self.codes, &scales, &mut words);
-        words
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let part = scales.len().div_ceil(processors).max(PART);
+        let part_of = |(codes, scales): (&[i8], &[f32])| {
+            let mut words = Vec::with_capacity(scales.len() * than.len().div_ceil(64));
+            kernel::greater(Kernel::detect(), than, codes, scales, &mut words);
+            words
+        };
+        let mut parts = self.codes.chunks((part * than.len()).max(1)).zip(scales.chunks(part));
+        std::thread::scope(|threads| {
+            let Some(first) = parts.next() else { return Vec::new() };
+            let others: Vec<_> = parts.map(|part| threads.spawn(move || part_of(part))).collect();
+            let mut words = part_of(first);
+            for other in others {
+                match other.join() {
+                    Ok(part) => words.extend(part),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            words
+        })
     }
 
     /// Removes a row; the last one takes its place.
