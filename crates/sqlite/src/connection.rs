@@ -42,16 +42,40 @@ pub(crate) fn check_path(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The connection that writes.
-pub(crate) fn open_writer(path: &Path, busy_timeout: Duration) -> Result<Connection> {
+/// The usual size of the pages of a new file.
+pub(crate) const PAGE: usize = 8192;
+
+/// The size of the pages of a new file: the usual 8 KiB, or 4 where vectors of so many numbers leave less room empty then. One
+/// of 384 fills a fifth of 8 KiB, and not quite half of 4. One of 1024 is a little longer than half of 8, so that there would be
+/// one on each page; of 4 it fills one behind the leaf.
+pub(crate) fn page_size(dimensions: usize) -> usize {
+    let room = |size: &usize| {
+        // How SQLite parts a row of a table between its leaf and further pages: section 1.6 of its file format. Beside the
+        // numbers a row has its id and where it belongs.
+        let (row, page) = (4 * dimensions + 30, *size);
+        let (most, least) = (page - 35, (page - 12) * 32 / 255 - 23);
+        let on_leaf = if row <= most {
+            row
+        } else {
+            let rest = least + (row - least) % (page - 4);
+            if rest <= most { rest } else { least }
+        };
+        let on_one_leaf = ((page - 8) / (on_leaf + 12)).max(1);
+        page / on_one_leaf + (row - on_leaf).div_ceil(page - 4) * page
+    };
+    [PAGE, 4096].into_iter().min_by_key(room).unwrap_or(PAGE)
+}
+
+/// The connection that writes; a new file gets pages of that size.
+pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize) -> Result<Connection> {
     open(path, busy_timeout, |connection| {
         // Before the first change: a file of another application stays as it is. In a transaction, since another process
         // may be making this very file.
         let transaction = connection.unchecked_transaction()?;
         migration::recognise(&transaction, path)?;
         transaction.finish()?;
-        // Of a new file; of another one this changes nothing. A vector of 384 numbers fills a fifth of a page, not half of one.
-        connection.execute_batch("PRAGMA page_size = 8192")?;
+        // Of a new file; of another one this changes nothing.
+        connection.pragma_update(None, "page_size", page_size as i64)?;
         enter_wal(connection, busy_timeout)?;
         // Every commit is on the disk before it is acknowledged, and what is deleted is overwritten.
         connection.execute_batch(
@@ -146,4 +170,15 @@ pub(crate) fn close(connection: Connection) {
     clear_log(&connection, CHECKPOINT_WAIT);
     // Nothing is lost when closing fails: what was acknowledged is on the disk.
     drop(connection);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_such_that_vectors_fill_them() {
+        let sizes = [2, 256, 384, 512, 768, 1024, 1536, 3072].map(page_size);
+        assert_eq!(sizes, [8192, 8192, 8192, 8192, 8192, 4096, 8192, 4096]);
+    }
 }

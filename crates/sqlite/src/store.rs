@@ -258,7 +258,8 @@ impl fmt::Debug for SqliteStore {
 /// Opens the file for writing, at the schema of this version and with indexes that fit.
 fn open_writer(path: &Path, options: &SqliteOptions, origin: &Origin) -> Result<Connection> {
     connection::check_path(path)?;
-    let mut connection = connection::open_writer(path, options.busy_timeout)?;
+    let mut connection =
+        connection::open_writer(path, options.busy_timeout, connection::page_size(options.space.dimensions))?;
     connection::keep(&connection, options.cache_part() * 2).map_err(|failure| failure.into_error("open"))?;
     // As a rule there is nothing to write, and whoever only wants to read need not wait for another writer.
     // One state of the file is looked at: another process may be making it at this moment.

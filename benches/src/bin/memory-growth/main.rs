@@ -45,6 +45,7 @@ async fn main() -> Result<()> {
     ensure!(arguments.sizes.is_sorted(), "the sizes are to be named from the smallest on");
     let folder = tempfile::tempdir().context("there is no room for a store")?;
     let directory = arguments.store.clone().unwrap_or_else(|| folder.path().to_owned());
+    std::fs::create_dir_all(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     let store = directory.join("memory.db");
     ensure!(!store.exists(), "{} is there already", store.display());
     let (mut took, mut points, mut from) = (Vec::new(), Vec::new(), 0);
