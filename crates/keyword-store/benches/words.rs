@@ -70,7 +70,7 @@ fn bm25(criterion: &mut Criterion) {
     let mut counts = vec![0; wanted.terms().len()];
     let mut candidates = || -> Vec<Candidate<u32>> {
         let candidate = |(n, ((words, numbers), length)): (u32, &((String, Vec<u8>), u32))| {
-            let held = packed::count(words, numbers, wanted.terms(), &mut counts).unwrap();
+            let held = packed::count(words.as_bytes(), numbers, wanted.terms(), &mut counts).unwrap();
             let frequencies = wanted.frequencies(&counts);
             held.then_some(Candidate { key: n, frequencies, length: *length, admitted: true })
         };

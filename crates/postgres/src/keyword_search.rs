@@ -1,7 +1,7 @@
 //! Searching the terms.
 
 use memory_core::{Hit, Index, RecordId, Scope};
-use memory_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted};
+use memory_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
@@ -9,7 +9,6 @@ use crate::{
     failure::Failure,
     filter_sql,
     lexeme::Owner,
-    occurrences,
     origin::Origin,
     scopes::{self, Reach, Tenants},
     statement::Statement,
@@ -101,7 +100,7 @@ fn read(rows: Vec<PgRow>, wanted: &Wanted<'_>) -> Result<Found, Failure> {
             (found.made_by, found.is_right) = (row.try_get(6)?, row.try_get(7)?);
             continue;
         };
-        if occurrences::count(row.try_get(2)?, row.try_get(3)?, wanted.terms(), &mut counts)? {
+        if packed::count(row.try_get(2)?, row.try_get(3)?, wanted.terms(), &mut counts)? {
             found.candidates.push(Candidate {
                 key: scopes::record_id(id),
                 frequencies: wanted.frequencies(&counts),

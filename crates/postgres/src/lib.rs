@@ -19,7 +19,6 @@ mod keywords;
 mod lexeme;
 mod migration;
 mod namespaces;
-mod occurrences;
 mod options;
 mod origin;
 mod put;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Clock, ContentHash, Kind, Record, RecordId, Role, Source, State, Timestamp, Trust, text};
+use memory_core::{ContentHash, Kind, Record, RecordId, Role, Source, State, Timestamp, Trust, text};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, Row, postgres::PgRow, types::Json};
@@ -49,21 +49,11 @@ macro_rules! indexed {
 }
 pub(crate) use indexed;
 
-/// A clock for fields that are overwritten at once.
-#[derive(Debug)]
-struct Epoch;
-
-impl Clock for Epoch {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(0)
-    }
-}
-
 /// The record in a row of [`selected`].
 pub(crate) fn read(row: &PgRow) -> Result<Stored, Failure> {
     let kind = Kind::new(row.try_get::<String, _>(7)?);
-    let mut record = Record::new(scopes::read(row)?, kind, row.try_get::<String, _>(8)?, &Epoch);
-    record.id = record_id(row.try_get(6)?);
+    let (id, occurred_at) = (record_id(row.try_get(6)?), Timestamp::from_micros(row.try_get(19)?));
+    let mut record = Record::with_id(id, scopes::read(row)?, kind, row.try_get(8)?, occurred_at);
     record.role = row.try_get::<Option<String>, _>(9)?.map(Role::new);
     record.speaker = row.try_get(10)?;
     record.scene = row.try_get(11)?;
@@ -73,7 +63,6 @@ pub(crate) fn read(row: &PgRow) -> Result<Stored, Failure> {
     let round = round.map_err(|_| Failure::corrupt("a round"))?;
     record.source = Source { message_id: row.try_get(14)?, sequence: row.try_get(15)?, round };
     (record.confidence, record.importance) = (row.try_get(17)?, row.try_get(18)?);
-    record.occurred_at = Timestamp::from_micros(row.try_get(19)?);
     record.recorded_at = Timestamp::from_micros(row.try_get(20)?);
     record.valid_from = row.try_get::<Option<i64>, _>(21)?.map(Timestamp::from_micros);
     record.valid_until = row.try_get::<Option<i64>, _>(22)?.map(Timestamp::from_micros);

@@ -7,7 +7,10 @@ use parking_lot::RwLock;
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
-use crate::{failure::Failure, scopes::Reach};
+use crate::{
+    failure::Failure,
+    scopes::{self, Reach},
+};
 
 /// Every address by its numbers and names, so that a search over many of them, or a record that is read, need not read them
 /// from the file.
@@ -87,8 +90,8 @@ impl Directory {
         let is_within = user.tenant == reach.tenant
             && reach.namespace.is_none_or(|namespace| namespace == address.namespace)
             && address.is_named(&wanted(reach));
-        let named = || address.named(&tenant.name, &user.name).map_err(|_| Failure::corrupt("an address"));
-        is_within.then(named).transpose()
+        let [agent, session, branch] = &address.below;
+        is_within.then(|| scopes::named([&tenant.name, &user.name, agent, session, branch])).transpose()
     }
 
     fn read_up_to(&self, connection: &Connection, scope: i64) -> Result<(), Failure> {
@@ -118,24 +121,6 @@ fn wanted(reach: &Reach) -> Vec<(usize, &str)> {
 impl Address {
     fn is_named(&self, wanted: &[(usize, &str)]) -> bool {
         wanted.iter().all(|(place, name)| &*self.below[*place] == *name)
-    }
-
-    fn named(&self, tenant: &str, user: &str) -> memory_core::Result<Scope> {
-        let [agent, session, branch] = &self.below;
-        let mut scope = Scope::tenant_wide(tenant)?;
-        if !user.is_empty() {
-            scope = scope.with_user(user)?;
-        }
-        if !agent.is_empty() {
-            scope = scope.with_agent(&**agent)?;
-        }
-        if !session.is_empty() {
-            scope = scope.with_session(&**session)?;
-        }
-        if !branch.is_empty() {
-            scope = scope.with_branch(&**branch)?;
-        }
-        Ok(scope)
     }
 }
 

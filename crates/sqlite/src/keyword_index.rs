@@ -56,7 +56,8 @@ impl KeywordIndex {
         Self { path, namespaces: Parts::default(), tenants: Parts::default() }
     }
 
-    /// The tenants of whose terms much, or all, is known that their file lacks, with how many records they have. While they are being read nobody waits to know.
+    /// The tenants of whose terms much, or all, is known that their file lacks, with how many records they have. While they are
+    /// being read nobody waits to know.
     pub(crate) fn to_be_kept(&self) -> Vec<(i64, usize)> {
         self.of(|part| part.postings.len() > MANY && part.seen.is_some_and(|seen| seen - part.kept > LAG))
     }

@@ -24,8 +24,15 @@ pub(crate) struct Reach {
 
 /// The scope in a row that begins with `t.name, n.user, s.agent, s.session, s.branch`.
 pub(crate) fn read(row: &Row<'_>) -> Result<Scope, Failure> {
-    let name = |column: usize| row.get::<_, String>(column);
-    let (tenant, user, agent, session, branch) = (name(0)?, name(1)?, name(2)?, name(3)?, name(4)?);
+    let mut names = [""; 5];
+    for (column, name) in names.iter_mut().enumerate() {
+        *name = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    }
+    named(names)
+}
+
+/// The scope of these names: tenant, user, agent, session and branch, empty where it has none.
+pub(crate) fn named([tenant, user, agent, session, branch]: [&str; 5]) -> Result<Scope, Failure> {
     let build = || {
         let mut scope = Scope::tenant_wide(tenant)?;
         if !user.is_empty() {
