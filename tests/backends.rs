@@ -14,7 +14,7 @@ use memory_engine::{
     Arms, Embedder, HashEmbedder, ManualClock, MemoryEngine, PutMode, RecallQuery, Record, RecordId, Scope,
     TextAnalyzer, Timestamp, Trust, index_fingerprint,
 };
-use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 

@@ -29,7 +29,7 @@ use memory_engine::{
     synonyms::{SEED, Suggester, groups_from_toml},
     upkeep,
 };
-use memory_server::{Gateway, GatewayOptions, Mcp, Upstream};
+use memory_engine_server::{Gateway, GatewayOptions, Mcp, Upstream};
 use serde_json::{Value, json};
 use served::{Answer, Served, server};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};

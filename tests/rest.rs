@@ -13,7 +13,7 @@ use memory_engine::{
     http_models::{HttpClient, HttpOptions, PostgrestClient, Secret},
     index_fingerprint,
 };
-use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use serde_json::{Map, Value};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::header, matchers::method};
 

@@ -23,7 +23,7 @@ use memory_engine::{
     llm::{Message, ScriptedModel},
     mem0::{Mem0Chat, Mem0Settings, Retrieved},
 };
-use memory_server::Mem0;
+use memory_engine_server::Mem0;
 use serde_json::{Map, Value, json};
 use served::{Served, server};
 

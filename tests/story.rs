@@ -24,7 +24,7 @@ use memory_engine::{
     llm::{Answer, ScriptedModel},
     story::{StoryContext, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait},
 };
-use memory_server::Debugging;
+use memory_engine_server::Debugging;
 use serde_json::json;
 use served::{Served, server};
 

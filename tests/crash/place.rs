@@ -14,10 +14,10 @@ use memory_engine::{
     Digest, Embedder, Embedding, EmbeddingSpace, HashEmbedder, ManualClock, MemoryEngine, Purpose, RecordStore, Result,
     RuleExtractor, TextAnalyzer, Timestamp, graph::GraphStore, index_fingerprint,
 };
-use memory_keyword_store::KeywordStore;
-use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
-use memory_sqlite::{SqliteOptions, SqliteStore};
-use memory_vector_store::VectorStore;
+use memory_engine_keyword_store::KeywordStore;
+use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
+use memory_engine_sqlite::{SqliteOptions, SqliteStore};
+use memory_engine_vector_store::VectorStore;
 
 use crate::stopping::{Stop, StoppingStore};
 
@@ -116,9 +116,9 @@ impl Place {
         let checkup = match &self.home {
             Home::Sqlite(path, _) => {
                 let path = path.clone();
-                tokio::task::spawn_blocking(move || memory_sqlite::checkup(&path)).await.unwrap().unwrap()
+                tokio::task::spawn_blocking(move || memory_engine_sqlite::checkup(&path)).await.unwrap().unwrap()
             }
-            Home::Postgres(url, schema) => memory_postgres::checkup(url, &self.options(schema)).await.unwrap(),
+            Home::Postgres(url, schema) => memory_engine_postgres::checkup(url, &self.options(schema)).await.unwrap(),
         };
         assert_eq!(checkup.problems, Vec::<String>::new());
         checkup.counts

@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memory_core::{
+use memory_engine_core::{
     Adjacent, Deleted, Done, Failure, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
     Stats, Tombstone, Write, Written,
 };

@@ -13,7 +13,7 @@ use memory_engine::{
     Builder, Database, Embedder, HashEmbedder, Kind, ManualClock, MemoryEngine, Mismatch, Record, RecordId, Result,
     Scope, TextAnalyzer, Timestamp, Turn, index_fingerprint,
 };
-use memory_postgres::{PostgresOptions, PostgresStore, migrate_down};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use sqlx::Connection;
 
 use crate::{Play, Test};
@@ -75,10 +75,10 @@ impl Place {
             Home::Postgres(url, options, _) => {
                 let mut options = PostgresOptions::clone(options).with_clock(self.clock.clone());
                 options = options.with_mismatch(match mismatch {
-                    Mismatch::Refuse => memory_postgres::Mismatch::Refuse,
-                    Mismatch::Leave => memory_postgres::Mismatch::Leave,
-                    Mismatch::Refill => memory_postgres::Mismatch::Refill,
-                    Mismatch::Rebuild => memory_postgres::Mismatch::Rebuild,
+                    Mismatch::Refuse => memory_engine_postgres::Mismatch::Refuse,
+                    Mismatch::Leave => memory_engine_postgres::Mismatch::Leave,
+                    Mismatch::Refill => memory_engine_postgres::Mismatch::Refill,
+                    Mismatch::Rebuild => memory_engine_postgres::Mismatch::Rebuild,
                 });
                 options.space = embedder.space().clone();
                 options.replaced = replaced.map(|old| old.space().clone());

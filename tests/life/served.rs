@@ -7,7 +7,7 @@ use memory_engine::{
     MemoryEngine, Scope,
     http_models::{Endpoint, Relay, RelayOptions, RelayRequest},
 };
-use memory_server::{Access, Guard, Server};
+use memory_engine_server::{Access, Guard, Server};
 use serde_json::Value;
 use tokio::net::TcpListener;
 

@@ -1,8 +1,8 @@
 //! The six layers of a companion's context.
 
 use jiff::tz::TimeZone;
-use memory_context::{ContextPlan, Item, Layer, Overflow};
-use memory_core::Record;
+use memory_engine_context::{ContextPlan, Item, Layer, Overflow};
+use memory_engine_core::Record;
 use serde::{Deserialize, Serialize};
 
 use crate::{CompanionState, MomentRule, Pack, Profile, moment};
@@ -116,7 +116,7 @@ impl Pack {
         let marks = self.language.marks();
         let name = record.metadata.get("moment_name").and_then(serde_json::Value::as_str);
         let name = name.or(record.topic.as_deref()).unwrap_or_default();
-        let name = memory_context::quoted(&crate::profile::folded(name), &marks).replace(['[', ']'], "");
+        let name = memory_engine_context::quoted(&crate::profile::folded(name), &marks).replace(['[', ']'], "");
         let day = self.language.day(record.occurred_at.in_zone(zone).date());
         let (user, colon) = (self.language.words().user, self.language.words().colon);
         let begins = [format!("{user}{colon}"), format!("{}{colon}", self.name)];
@@ -124,7 +124,7 @@ impl Pack {
         for line in record.text.lines().filter(|line| !line.trim().is_empty()) {
             let spoken = begins.iter().any(|begin| line.starts_with(begin.as_str()));
             text.push_str(if spoken { "\n" } else { "\n  " });
-            text.push_str(&memory_context::quoted(line, &marks));
+            text.push_str(&memory_engine_context::quoted(line, &marks));
         }
         text
     }

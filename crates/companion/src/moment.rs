@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{Phrases, Record, Role, phrases::fold};
-use memory_llm::structured;
+use memory_engine_core::{Phrases, Record, Role, phrases::fold};
+use memory_engine_llm::structured;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -187,5 +187,5 @@ pub(crate) fn line(record: &Record, companion: &str, language: Language) -> Stri
         true => companion,
         false => words.user,
     };
-    format!("{who}{}{}", words.colon, memory_context::quoted(&record.text, &language.marks()))
+    format!("{who}{}{}", words.colon, memory_engine_context::quoted(&record.text, &language.marks()))
 }

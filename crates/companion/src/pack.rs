@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 
 use crate::{AffectionRules, Budgets, Language, MOST_AFFECTION, MomentRule, Stage, Stages};
@@ -173,7 +173,7 @@ impl Pack {
             if rule.outcomes.is_empty() || rule.outcomes.iter().any(|outcome| outcome.name.trim().is_empty()) {
                 return Err(wrong(format!("'{id}' has no outcome, or one without a name; write [[moments.outcomes]]")));
             }
-            if rule.words.iter().any(|word| memory_core::phrases::fold(word).is_empty()) {
+            if rule.words.iter().any(|word| memory_engine_core::phrases::fold(word).is_empty()) {
                 return Err(wrong(format!("a word of '{id}' is empty; it would fit every message")));
             }
         }

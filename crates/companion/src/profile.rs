@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::Record;
+use memory_engine_core::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -141,5 +141,5 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 }
 
 fn one_line(text: &str, language: Language) -> String {
-    memory_context::quoted(&folded(text), &language.marks())
+    memory_engine_context::quoted(&folded(text), &language.marks())
 }

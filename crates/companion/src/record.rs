@@ -1,6 +1,6 @@
 //! Everything that a companion keeps, as records.
 
-use memory_core::{Clock, Kind, Record, RecordId, Role, Scope, Trust};
+use memory_engine_core::{Clock, Kind, Record, RecordId, Role, Scope, Trust};
 use serde_json::json;
 
 use crate::{Change, CompanionState, Language, MomentRule, Outcome, Profile, Stages, moment, profile::cut};

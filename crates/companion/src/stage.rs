@@ -1,6 +1,6 @@
 //! The stages of a relationship.
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 
 use crate::MOST_AFFECTION;
 

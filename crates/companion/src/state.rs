@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Error, ErrorKind, Record, RecordId, Result, Timestamp};
+use memory_engine_core::{Error, ErrorKind, Record, RecordId, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -4,8 +4,8 @@ use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use memory_core::{Record, Result, Role};
-use memory_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
+use memory_engine_core::{Record, Result, Role};
+use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
 use serde_json::{Map, json};
 
 use crate::{

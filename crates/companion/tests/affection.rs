@@ -6,8 +6,8 @@ use jiff::{
     civil::{Date, date},
     tz::TimeZone,
 };
-use memory_core::Timestamp;
 use memory_engine_companion::{AffectionRules, Bond, Change, MOST_AFFECTION, Pack, Reason, Stages};
+use memory_engine_core::Timestamp;
 use proptest::prelude::*;
 
 fn stages() -> Stages {

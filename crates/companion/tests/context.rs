@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use futures::executor::block_on;
 use jiff::{civil::date, tz::TimeZone};
-use memory_context::{BuiltContext, EstimatedTokens, TokenCounter};
-use memory_core::{Clock, Kind, ManualClock, Record, RecordId, Role, Scope, Timestamp};
 use memory_engine_companion::{
     Change, ChatProfiles, CompanionState, Language, Material, MomentRule, Observed, Pack, Profile, ProfileSummarizer,
     Reason, RuleProfiles, affection_record, moment_record, profile_record, state_record,
 };
-use memory_llm::ScriptedModel;
+use memory_engine_context::{BuiltContext, EstimatedTokens, TokenCounter};
+use memory_engine_core::{Clock, Kind, ManualClock, Record, RecordId, Role, Scope, Timestamp};
+use memory_engine_llm::ScriptedModel;
 
 fn zone() -> TimeZone {
     TimeZone::fixed(jiff::tz::offset(8))
@@ -231,7 +231,7 @@ fn a4_a_model_writes_the_profile_and_what_it_forgets_stays() {
     let (chapter, stage) = (1, &Pack::example().unwrap().stages.all()[0].clone());
     assert!(!profile.section(Language::Chinese, 0, chapter, stage).contains("【关键记忆】"));
     let failed = block_on(summarizer.summarize(&observed));
-    assert_eq!(failed.unwrap_err().kind(), memory_core::ErrorKind::NotFound, "the script is used up");
+    assert_eq!(failed.unwrap_err().kind(), memory_engine_core::ErrorKind::NotFound, "the script is used up");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn the_state_comes_back_as_it_was_written_and_anything_else_is_corrupt() {
     assert_eq!(CompanionState::of(&record).unwrap(), state);
     let mut broken = record.clone();
     broken.metadata.insert("affection".into(), "much".into());
-    assert_eq!(CompanionState::of(&broken).unwrap_err().kind(), memory_core::ErrorKind::Corrupt);
+    assert_eq!(CompanionState::of(&broken).unwrap_err().kind(), memory_engine_core::ErrorKind::Corrupt);
     let change = Change { delta: 1, before: 4, after: 5, reason: Reason::Message, day: date(2026, 3, 5) };
     let line = |cause| affection_record(record.id, &scope(), &change, cause, &clock);
     assert_eq!(line("message/m1").id, line("message/m1").id, "the same change is the same line");
@@ -274,7 +274,7 @@ fn a_pack_that_cannot_be_right_is_refused_with_the_reason() {
     let outcome = "[[moments.outcomes]]\nname = 'o'\naffection = 1\n";
     let refused = |text: &str| {
         let text = format!("name = 'x'\npersona = 'p'\n{text}");
-        Pack::from_toml(&text, |name| Err(memory_core::Error::invalid("read", name.to_owned())))
+        Pack::from_toml(&text, |name| Err(memory_engine_core::Error::invalid("read", name.to_owned())))
             .unwrap_err()
             .to_string()
     };
@@ -297,7 +297,7 @@ fn a_pack_that_cannot_be_right_is_refused_with_the_reason() {
         assert!(message.contains(part), "{part}: {message}");
     }
     let missing = Pack::open("/nowhere/at/all").unwrap_err();
-    assert_eq!(missing.kind(), memory_core::ErrorKind::NotFound);
+    assert_eq!(missing.kind(), memory_engine_core::ErrorKind::NotFound);
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/pack");
     assert_eq!(Pack::open(folder).unwrap(), Pack::example().unwrap());
 }

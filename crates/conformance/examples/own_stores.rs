@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Filter, Hit, MemoryRecordStore, RecordId, Removed, Result, Scope, Score};
 use memory_engine_conformance::{SCENARIOS, World, clock, space};
-use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
-use memory_keyword_store::MemoryKeywordStore;
-use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use memory_engine_core::{
+    Embedding, EmbeddingSpace, Filter, Hit, MemoryRecordStore, RecordId, Removed, Result, Scope, Score,
+};
+use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
+use memory_engine_keyword_store::MemoryKeywordStore;
+use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use parking_lot::Mutex;
 
 /// Vectors in a list.

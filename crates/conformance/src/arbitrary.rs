@@ -4,7 +4,7 @@ mod filters;
 mod pools;
 mod records;
 
-use memory_core::Scope;
+use memory_engine_core::Scope;
 use proptest::prelude::*;
 
 pub(crate) use filters::filters;

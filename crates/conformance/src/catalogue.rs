@@ -36,9 +36,9 @@ pub const SCENARIOS: &[Scenario] = crate::each_scenario!(scenario_list {});
 /// ```
 /// # use std::sync::Arc;
 /// # use memory_engine_conformance::{World, clock, space};
-/// # use memory_core::MemoryRecordStore;
-/// # use memory_keyword_store::MemoryKeywordStore;
-/// # use memory_vector_store::MemoryVectorStore;
+/// # use memory_engine_core::MemoryRecordStore;
+/// # use memory_engine_keyword_store::MemoryKeywordStore;
+/// # use memory_engine_vector_store::MemoryVectorStore;
 /// fn world() -> World {
 ///     let clock = clock();
 ///     let records = MemoryRecordStore::with_clock(clock.clone());

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use memory_core::{
+use memory_engine_core::{
     Embedding, ErrorKind, Kind, ManualClock, Page, Record, RecordId, Result, ScanQuery, Scope, Terms, Timestamp, Write,
     Written,
 };
-use memory_keyword_store::{Clause, KeywordEntry, KeywordQuery};
-use memory_vector_store::{VectorEntry, VectorQuery};
+use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery};
+use memory_engine_vector_store::{VectorEntry, VectorQuery};
 
 use crate::World;
 

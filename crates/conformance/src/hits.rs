@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Hit, RecordId};
+use memory_engine_core::{Hit, RecordId};
 
 use crate::cases::{Verdict, ensure};
 
@@ -42,7 +42,7 @@ fn show(hits: &[Hit]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::Score;
+    use memory_engine_core::Score;
 
     use super::*;
     use crate::given::id;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use memory_core::{Embedding, Record, RecordId, Scope, Terms};
-use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore};
-use memory_vector_store::{MemoryVectorStore, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_core::{Embedding, Record, RecordId, Scope, Terms};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore};
+use memory_engine_vector_store::{MemoryVectorStore, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
     World,

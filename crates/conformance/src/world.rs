@@ -2,11 +2,11 @@
 
 use std::{any::Any, env, sync::Arc};
 
-use memory_core::{EmbeddingSpace, ManualClock, RecordStore, Timestamp};
-use memory_graph::GraphStore;
-use memory_keyword_store::KeywordStore;
-use memory_synonyms::SynonymStore;
-use memory_vector_store::VectorStore;
+use memory_engine_core::{EmbeddingSpace, ManualClock, RecordStore, Timestamp};
+use memory_engine_graph::GraphStore;
+use memory_engine_keyword_store::KeywordStore;
+use memory_engine_synonyms::SynonymStore;
+use memory_engine_vector_store::VectorStore;
 
 /// The stores of one backend, empty, with the clock that they read. Every scenario gets a world of its own.
 #[derive(Debug)]

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use memory_core::MemoryRecordStore;
 use memory_engine_conformance::{World, clock, space};
-use memory_graph::MemoryGraphStore;
-use memory_keyword_store::MemoryKeywordStore;
-use memory_synonyms::MemorySynonymStore;
-use memory_vector_store::MemoryVectorStore;
+use memory_engine_core::MemoryRecordStore;
+use memory_engine_graph::MemoryGraphStore;
+use memory_engine_keyword_store::MemoryKeywordStore;
+use memory_engine_synonyms::MemorySynonymStore;
+use memory_engine_vector_store::MemoryVectorStore;
 
 fn memory() -> World {
     let clock = clock();

@@ -2,8 +2,8 @@
 #![allow(missing_docs, reason = "criterion's macros make functions without any")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memory_core::Timestamp;
 use memory_engine_context::{ContextPlan, EstimatedTokens, Item, Layer, Overflow, TokenCounter};
+use memory_engine_core::Timestamp;
 
 fn plan() -> ContextPlan {
     let text = "她温柔，好奇，会学，会错。She asks why, and remembers what you told her. ".repeat(20);

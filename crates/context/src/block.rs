@@ -1,7 +1,7 @@
 //! The list of memories that goes into a system message.
 
 use jiff::tz::{self, TimeZone};
-use memory_core::{Record, RecordId};
+use memory_engine_core::{Record, RecordId};
 
 use crate::line::one_line;
 
@@ -107,7 +107,7 @@ impl MemoryBlock {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Kind, ManualClock, Scope, Timestamp};
+    use memory_engine_core::{Kind, ManualClock, Scope, Timestamp};
     use proptest::prelude::*;
 
     use super::*;

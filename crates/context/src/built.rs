@@ -1,6 +1,6 @@
 //! What was built, and what each layer took of it.
 
-use memory_core::RecordId;
+use memory_engine_core::RecordId;
 use serde::Serialize;
 
 use crate::Overflow;

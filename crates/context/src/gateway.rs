@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::tz::{self, TimeZone};
-use memory_core::Record;
+use memory_engine_core::Record;
 
 use crate::{
     Rendered,

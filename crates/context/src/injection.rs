@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Error, Phrases, Result, phrases::fold};
+use memory_engine_core::{Error, Phrases, Result, phrases::fold};
 use serde::{Deserialize, Serialize};
 
 /// When memories are injected without anybody asking for them: by rules, without a model.
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// let decide = |text| rules.decide(&Message { round: 3, scene: "daily", text }).rule;
 /// assert_eq!(decide("Do you remember?"), Rule::Recall);
 /// assert_eq!(decide("吃饭了吗"), Rule::Nothing);
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

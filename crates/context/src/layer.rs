@@ -1,6 +1,6 @@
 //! A part of a context.
 
-use memory_core::{Record, RecordId, Timestamp};
+use memory_engine_core::{Record, RecordId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::Rendered;
@@ -86,7 +86,7 @@ impl Item {
 ///     .with_items([Item::new("虹桥小雨，14 度。")]);
 /// let context = ContextPlan::new(1000).with_layer(Layer::text("persona", 200, "You are kind.")).with_layer(weather);
 /// assert_eq!(context.build(&EstimatedTokens)?.text, "You are kind.\n\n[Weather]\n虹桥小雨，14 度。");
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -1,6 +1,6 @@
 //! Memories as lines: data that cannot pass for a part of the block around it.
 
-use memory_core::text::normalize;
+use memory_engine_core::text::normalize;
 
 /// The text on one line: a memory cannot end its line and pretend to be another part of the message.
 pub(crate) fn one_line(text: &str, max_chars: usize) -> String {

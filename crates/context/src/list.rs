@@ -1,6 +1,6 @@
 //! The list of memories without times.
 
-use memory_core::Record;
+use memory_engine_core::Record;
 
 use crate::{
     Rendered,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 
 use crate::{BuiltContext, Layer, LayerReport, Overflow, Reason, TokenCounter, filling::Filled};
 

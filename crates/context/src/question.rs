@@ -1,6 +1,6 @@
 //! Questions that say too little to search with.
 
-use memory_core::{phrases::fold, text::is_han};
+use memory_engine_core::{phrases::fold, text::is_han};
 
 /// Whether a question names nothing that could be searched for: it only points ("那个事情后来怎么样？", "what happened then?"), so
 /// that without the dialogue before it nobody knows what it is about.

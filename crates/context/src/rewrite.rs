@@ -1,6 +1,6 @@
 //! What to search with in place of a question that says too little.
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::line::one_line;
@@ -143,7 +143,7 @@ fn is_explained(line: &str) -> bool {
         "抱歉",
         "i'm sorry",
     ];
-    let folded = memory_core::text::normalize(line);
+    let folded = memory_engine_core::text::normalize(line);
     let labelled = folded
         .split_once(':')
         .is_some_and(|(label, _)| label.chars().count() <= 24 && LABELS.iter().any(|word| label.contains(word)));

@@ -1,6 +1,6 @@
 //! The sections of a branching story.
 
-use memory_core::{Record, Result};
+use memory_engine_core::{Record, Result};
 
 use crate::{
     BuiltContext, ContextPlan, Item, Layer, Overflow, TokenCounter,

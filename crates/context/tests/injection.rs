@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use memory_core::{Kind, ManualClock, Record, Role, Scope, Timestamp};
 use memory_engine_context::{Action, GatewayBlock, InjectionRules, MemoryList, Message, Rule};
+use memory_engine_core::{Kind, ManualClock, Record, Role, Scope, Timestamp};
 use proptest::prelude::*;
 
 fn record(text: &str, time: &str, scene: Option<&str>) -> Record {

@@ -1,10 +1,10 @@
 //! Contexts of layers under one limit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use memory_core::{Kind, ManualClock, Record, Scope, Timestamp};
 use memory_engine_context::{
     Characters, ContextPlan, EstimatedTokens, GatewayBlock, Item, Layer, Overflow, Reason, TokenCounter,
 };
+use memory_engine_core::{Kind, ManualClock, Record, Scope, Timestamp};
 use proptest::prelude::*;
 
 /// Counts more for a whole than for its parts, which no promise may rest on.

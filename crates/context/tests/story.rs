@@ -1,8 +1,8 @@
 //! The sections of a story.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use memory_core::{Kind, ManualClock, Record, RecordId, Scope, Timestamp};
 use memory_engine_context::{Characters, EstimatedTokens, Relation, StoryEntity, StorySections};
+use memory_engine_core::{Kind, ManualClock, Record, RecordId, Scope, Timestamp};
 
 fn snippet(sequence: i64, text: &str) -> Record {
     let clock = ManualClock::new(Timestamp::from_micros(1_772_400_000_000_000 + sequence));

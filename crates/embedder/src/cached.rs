@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Result};
+use memory_engine_core::{Embedding, EmbeddingSpace, Result};
 use parking_lot::Mutex;
 
 use crate::{Embedder, Purpose, Recent};
@@ -20,7 +20,7 @@ use crate::{Embedder, Purpose, Recent};
 /// let texts = ["Hello World", "Hello World"];
 /// let vectors = embedder.embed(&texts, Purpose::Document).await?;
 /// assert_eq!(vectors[0], vectors[1]);
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// # }).unwrap();
 /// ```
 pub struct CachedEmbedder {
@@ -83,8 +83,13 @@ impl Embedder for CachedEmbedder {
                 }
             }
         }
-        let missing =
-            || memory_core::Error::new(memory_core::ErrorKind::Internal, "embed", "the embedder gave too few vectors");
+        let missing = || {
+            memory_engine_core::Error::new(
+                memory_engine_core::ErrorKind::Internal,
+                "embed",
+                "the embedder gave too few vectors",
+            )
+        };
         found.into_iter().map(|vector| vector.ok_or_else(missing)).collect()
     }
 }

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Result};
+use memory_engine_core::{Embedding, EmbeddingSpace, Result};
 
 /// Turns texts into vectors of one space.
 ///

@@ -3,7 +3,7 @@
 use std::task::Poll;
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Error, Result, text};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result, text};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{Embedder, Purpose};

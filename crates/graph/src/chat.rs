@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Record, Result, Timestamp};
-use memory_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
+use memory_engine_core::{Record, Result, Timestamp};
+use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use memory_core::{Error, Result, Scope, phrases::fold};
+use memory_engine_core::{Error, Result, Scope, phrases::fold};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An entity by its owner and its name: everyone computes it alike.

@@ -4,7 +4,7 @@ mod settle;
 
 use std::collections::BTreeSet;
 
-use memory_core::{Error, Result, Timestamp, phrases::fold};
+use memory_engine_core::{Error, Result, Timestamp, phrases::fold};
 use serde::{Deserialize, Serialize};
 
 use crate::EntityKind;

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use async_trait::async_trait;
-use memory_core::{Record, Result};
+use memory_engine_core::{Record, Result};
 
 use crate::Extraction;
 

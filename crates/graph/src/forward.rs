@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Record, RecordId, Removed, Result, Scope};
+use memory_engine_core::{Record, RecordId, Removed, Result, Scope};
 
 use crate::{Extraction, GraphEntry, GraphExtractor, GraphQuery, GraphStats, GraphStore, Subgraph};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{phrases::fold, text::is_han};
+use memory_engine_core::{phrases::fold, text::is_han};
 
 use crate::rules::words;
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memory_core::{Filter, Record, RecordId, Removed, Result, Scope, State};
+use memory_engine_core::{Filter, Record, RecordId, Removed, Result, Scope, State};
 use parking_lot::RwLock;
 
 use crate::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};

@@ -1,6 +1,6 @@
 //! What is asked of a graph.
 
-use memory_core::{Error, Filter, Result, Timestamp};
+use memory_engine_core::{Error, Filter, Result, Timestamp};
 
 use crate::EntityId;
 

@@ -1,6 +1,6 @@
 //! What a record says, as rows: what stores keep, and what a walk reads.
 
-use memory_core::{Cursor, Removed, Timestamp, phrases::fold};
+use memory_engine_core::{Cursor, Removed, Timestamp, phrases::fold};
 
 use crate::{EntityId, EntityKind, GraphEntry};
 

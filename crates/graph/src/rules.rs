@@ -7,7 +7,7 @@ pub(crate) mod titles;
 pub(crate) mod words;
 
 use async_trait::async_trait;
-use memory_core::{Record, Result, phrases};
+use memory_engine_core::{Record, Result, phrases};
 
 use crate::{EntityKind, Extraction, ExtractionLimits, GraphExtractor, Mention, Relation};
 

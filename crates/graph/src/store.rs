@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Record, RecordId, Removed, Result, Scope};
+use memory_engine_core::{Record, RecordId, Removed, Result, Scope};
 use serde::Serialize;
 
 use crate::{Extraction, GraphQuery, Subgraph};

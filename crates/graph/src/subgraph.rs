@@ -1,6 +1,6 @@
 //! What a walk finds.
 
-use memory_core::{RecordId, Timestamp};
+use memory_engine_core::{RecordId, Timestamp};
 use serde::Serialize;
 
 use crate::{EntityId, EntityKind};

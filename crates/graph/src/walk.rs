@@ -6,7 +6,7 @@ mod result;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Cursor, Scope};
+use memory_engine_core::{Cursor, Scope};
 
 use crate::{AliasRow, EdgeRow, EntityId, GraphQuery, MentionRow, Seeds, Subgraph};
 pub(crate) use groups::Groups;
@@ -19,11 +19,11 @@ pub(crate) use groups::Groups;
 /// [`Walk::over`] does all that for a store that has the rows at hand:
 ///
 /// ```
-/// # use memory_core::Scope;
+/// # use memory_engine_core::Scope;
 /// # use memory_engine_graph::{GraphQuery, Walk};
 /// let lin = Scope::user("lin")?;
 /// assert!(Walk::over(&lin, &GraphQuery::of(["Anna"]), &[]).is_empty());
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Walk<'q> {

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use memory_core::{ErrorKind, Kind, Record, Role, Scope, SystemClock, Timestamp};
+use memory_engine_core::{ErrorKind, Kind, Record, Role, Scope, SystemClock, Timestamp};
 use memory_engine_graph::{
     CO_OCCURS, ChatExtractor, EntityKind, Extraction, ExtractionLimits, GraphExtractor, Mention, Relation,
     RuleExtractor,
 };
-use memory_llm::{Answer, ScriptedModel};
+use memory_engine_llm::{Answer, ScriptedModel};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 fn record(text: &str) -> Record {

@@ -7,8 +7,8 @@ use std::env;
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
-use memory_core::{Error, ErrorKind, Result};
-use memory_llm::{ChatModel, ChatReply, ChatRequest, ChatStream};
+use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_llm::{ChatModel, ChatReply, ChatRequest, ChatStream};
 use reqwest::Method;
 
 pub use options::{ChatOptions, JsonMode};
@@ -94,7 +94,7 @@ struct Reading {
 }
 
 impl Reading {
-    async fn next(mut self) -> Option<(Result<memory_llm::ChatDelta>, Self)> {
+    async fn next(mut self) -> Option<(Result<memory_engine_llm::ChatDelta>, Self)> {
         if self.over {
             return None;
         }
@@ -104,7 +104,7 @@ impl Reading {
     }
 
     /// The next piece; `None` when the reply is there as a whole.
-    async fn read(&mut self) -> Result<Option<memory_llm::ChatDelta>> {
+    async fn read(&mut self) -> Result<Option<memory_engine_llm::ChatDelta>> {
         loop {
             while let Some(data) = self.events.next()? {
                 if data == "[DONE]" {
@@ -123,7 +123,7 @@ impl Reading {
     }
 
     /// A reply without a finish reason was not whole, however properly the connection was closed.
-    fn end(&self, error: Option<reqwest::Error>) -> Result<Option<memory_llm::ChatDelta>> {
+    fn end(&self, error: Option<reqwest::Error>) -> Result<Option<memory_engine_llm::ChatDelta>> {
         if self.finished {
             return Ok(None);
         }

@@ -6,7 +6,7 @@ mod retry;
 
 use std::sync::Arc;
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use reqwest::{Method, Url, header::HeaderMap, redirect};
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -4,8 +4,8 @@ mod options;
 mod wire;
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result};
-use memory_embedder::{Embedder, Purpose};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result};
+use memory_engine_embedder::{Embedder, Purpose};
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Where a service is, and how to get in.
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 use reqwest::{
     Url,
     header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},

@@ -6,7 +6,7 @@ mod sums;
 
 use std::path::{Path, PathBuf};
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 
 pub use known::{HubFile, HubModel};
 

@@ -1,7 +1,7 @@
 //! A mem0 server as a store of memories: its open-source REST API.
 
-use memory_core::{Error, ErrorKind, Result};
-use memory_llm::Message;
+use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_llm::Message;
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

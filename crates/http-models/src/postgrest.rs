@@ -1,6 +1,6 @@
 //! PostgREST, as Supabase serves it.
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 use reqwest::{Method, header::HeaderValue};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;

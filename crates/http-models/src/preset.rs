@@ -2,7 +2,7 @@
 
 use std::{env, str::FromStr};
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 
 use crate::{ChatOptions, Dialect, EmbeddingOptions, Endpoint, JsonMode, RerankOptions, Secret};
 

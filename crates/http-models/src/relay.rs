@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, StatusCode};
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use reqwest::Url;
 use tokio::time::timeout;
 

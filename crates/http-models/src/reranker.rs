@@ -3,8 +3,8 @@
 mod dialect;
 
 use async_trait::async_trait;
-use memory_core::{Error, ErrorKind, Result, Score};
-use memory_reranker::Reranker;
+use memory_engine_core::{Error, ErrorKind, Result, Score};
+use memory_engine_reranker::Reranker;
 use reqwest::Method;
 
 pub use dialect::Dialect;

@@ -1,6 +1,6 @@
 //! Server-sent events: as much of them as chat services use.
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 
 const OPERATION: &str = "event stream";
 

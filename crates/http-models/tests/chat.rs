@@ -7,9 +7,9 @@ mod support;
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use memory_core::ErrorKind;
+use memory_engine_core::ErrorKind;
 use memory_engine_http_models::{ChatOptions, HttpChatModel, JsonMode};
-use memory_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, OutputSchema, Usage, structured};
+use memory_engine_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, OutputSchema, Usage, structured};
 use serde_json::{Value, json};
 use support::{client, endpoint, raw, shown};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
@@ -51,7 +51,7 @@ fn piece(delta: &str) -> String {
 const END: &str = r#"{"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}"#;
 const COST: &str = r#"{"id":"x","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}"#;
 
-async fn streamed(base: &str) -> Result<ChatReply, memory_core::Error> {
+async fn streamed(base: &str) -> Result<ChatReply, memory_engine_core::Error> {
     ChatReply::collect(model(base, ChatOptions::new("m")).stream(&asking()).await?).await
 }
 

@@ -6,8 +6,8 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use memory_core::{Error, ErrorKind};
-use memory_embedder::{Embedder, Purpose};
+use memory_engine_core::{Error, ErrorKind};
+use memory_engine_embedder::{Embedder, Purpose};
 use memory_engine_http_models::{EmbeddingOptions, HttpClient, HttpEmbedder};
 use serde_json::json;
 use support::{KEY, client, endpoint, options, raw, shown};

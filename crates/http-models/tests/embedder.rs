@@ -5,8 +5,8 @@
 mod support;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use memory_core::ErrorKind;
-use memory_embedder::{Embedder, Purpose};
+use memory_engine_core::ErrorKind;
+use memory_engine_embedder::{Embedder, Purpose};
 use memory_engine_http_models::{EmbeddingOptions, Encoding, HttpEmbedder, Preset};
 use serde_json::{Value, json};
 use support::{client, endpoint};

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use memory_core::{Error, ErrorKind};
+use memory_engine_core::{Error, ErrorKind};
 use memory_engine_http_models::{Checked, Fetched, Hub, HubModel, Secret};
 use sha2::{Digest, Sha256};
 use support::{KEY, options, shown};

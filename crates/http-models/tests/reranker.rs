@@ -4,9 +4,9 @@
 
 mod support;
 
-use memory_core::{Error, ErrorKind};
+use memory_engine_core::{Error, ErrorKind};
 use memory_engine_http_models::{Dialect, Endpoint, HttpReranker, RerankOptions, Secret};
-use memory_reranker::Reranker;
+use memory_engine_reranker::Reranker;
 use serde_json::{Value, json};
 use support::{KEY, client};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
@@ -25,8 +25,8 @@ fn reranker(server: &MockServer, path: &str, options: RerankOptions) -> HttpRera
     HttpReranker::new(client(), endpoint, options).unwrap()
 }
 
-fn values(scores: Result<Vec<memory_core::Score>, Error>) -> Vec<f64> {
-    scores.unwrap().into_iter().map(memory_core::Score::value).collect()
+fn values(scores: Result<Vec<memory_engine_core::Score>, Error>) -> Vec<f64> {
+    scores.unwrap().into_iter().map(memory_engine_core::Score::value).collect()
 }
 
 /// The path and body that a dialect sends, given an answer of its own.

@@ -4,9 +4,9 @@
 
 mod support;
 
-use memory_core::ErrorKind;
+use memory_engine_core::ErrorKind;
 use memory_engine_http_models::{Comparison, Mem0Client, Mem0Owner, Mem0Search, PostgrestClient, Secret, Select};
-use memory_llm::Message;
+use memory_engine_llm::Message;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use support::{KEY, client, shown};

@@ -4,7 +4,7 @@
 use std::{convert::Infallible, hint::black_box, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memory_core::{RecordId, Terms};
+use memory_engine_core::{RecordId, Terms};
 use memory_engine_keyword_store::{Analyzer, Bm25, Candidate, SegmentedPostings, TextAnalyzer, Wanted, packed};
 
 const DOCUMENTS: u32 = 20_000;

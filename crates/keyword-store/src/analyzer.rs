@@ -7,7 +7,7 @@ mod words;
 
 use std::fmt::Debug;
 
-use memory_core::{Terms, text};
+use memory_engine_core::{Terms, text};
 use rustc_hash::FxHashMap;
 
 use crate::Clause;

@@ -1,6 +1,6 @@
 //! The ranking, in one place for every backend.
 
-use memory_core::Score;
+use memory_engine_core::Score;
 
 use crate::Clause;
 

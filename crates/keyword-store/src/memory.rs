@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
+use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 

@@ -1,7 +1,7 @@
 //! The terms of a record in two columns, for adapters over a database: sorted, with one blank between them, and how often
 //! each occurs (LEB128): each in its turn, or, after a 0, those that occur more than once, each with how many before it do not.
 
-use memory_core::{Error, ErrorKind, Result, Terms};
+use memory_engine_core::{Error, ErrorKind, Result, Terms};
 
 /// The terms, sorted, one blank between them, and their counts; no term holds a blank.
 pub fn pack(terms: &Terms) -> (String, Vec<u8>) {

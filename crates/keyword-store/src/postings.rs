@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap, hash::Hash};
 
-use memory_core::{RecordId, Score};
+use memory_engine_core::{RecordId, Score};
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -8,7 +8,7 @@ use std::{
     io::{self, Read, Write},
 };
 
-use memory_core::{
+use memory_engine_core::{
     RecordId, Score,
     snapshot::{SnapshotReader, SnapshotWriter},
 };

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
+use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
 
 /// Keeps the terms of each record and finds those that share terms with a query. Takes analyzed terms, never text and
 /// never a query language: what a user types is only ever words to look for.

@@ -4,7 +4,7 @@ use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use memory_core::Result;
+use memory_engine_core::Result;
 
 use crate::{ChatDelta, ChatReply, ChatRequest};
 

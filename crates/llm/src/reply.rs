@@ -1,7 +1,7 @@
 //! What a model answers.
 
 use futures::TryStreamExt;
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 
 use crate::ChatStream;
 

@@ -1,6 +1,6 @@
 //! What a model is asked.
 
-use memory_core::Role;
+use memory_engine_core::Role;
 use serde_json::Value;
 
 /// One message of a conversation.

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, fmt, sync::Arc};
 
 use async_trait::async_trait;
 use futures::{StreamExt, future, stream};
-use memory_core::{Error, ErrorKind, Result, Role};
+use memory_engine_core::{Error, ErrorKind, Result, Role};
 use parking_lot::Mutex;
 
 use crate::{ChatDelta, ChatModel, ChatReply, ChatRequest, ChatStream};

@@ -2,7 +2,7 @@
 
 mod json;
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use serde::de::DeserializeOwned;
 
 use crate::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, Usage};

@@ -7,7 +7,7 @@ use std::{path::PathBuf, process::ExitCode};
 use criterion::{Criterion, Throughput};
 use futures::executor::block_on;
 use memory_engine_local_models::{LocalModel, Model};
-use memory_reranker::Reranker as _;
+use memory_engine_reranker::Reranker as _;
 
 const TEXTS: [&str; 2] = [
     "passage: 昨天下午我和小明去了西湖边的茶馆，他说下个月要搬到上海去工作，我们聊了很久孩子上学。",

@@ -3,9 +3,9 @@
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result, Score, text::is_han};
-use memory_embedder::{Embedder, Purpose, Recent};
-use memory_reranker::Reranker;
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result, Score, text::is_han};
+use memory_engine_embedder::{Embedder, Purpose, Recent};
+use memory_engine_reranker::Reranker;
 use parking_lot::Mutex;
 
 use crate::{Model, ModelError, ModelErrorKind, TokenVectors, weighted_maxsim, worker::Worker};

@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::Result;
+use memory_engine_core::Result;
 
 pub use embedder::OnnxEmbedder;
 pub use options::{OnnxOptions, OnnxPooling};

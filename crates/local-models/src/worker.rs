@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::channel::oneshot;
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 
 type Job = Box<dyn FnOnce() + Send>;
 

@@ -7,10 +7,10 @@ mod support;
 use std::time::Duration;
 
 use futures::executor::block_on;
-use memory_core::ErrorKind;
-use memory_embedder::{Embedder, Purpose};
+use memory_engine_core::ErrorKind;
+use memory_engine_embedder::{Embedder, Purpose};
 use memory_engine_local_models::LocalModel;
-use memory_reranker::Reranker;
+use memory_engine_reranker::Reranker;
 use support::{cosine, model_path};
 
 fn open() -> LocalModel {

@@ -8,10 +8,10 @@ mod support;
 use std::{fs, path::PathBuf};
 
 use futures::executor::block_on;
-use memory_core::{Error, ErrorKind};
-use memory_embedder::{Embedder, Purpose};
+use memory_engine_core::{Error, ErrorKind};
+use memory_engine_embedder::{Embedder, Purpose};
 use memory_engine_local_models::{Model, ModelOptions, OnnxModel, OnnxOptions, OnnxPooling, Precision};
-use memory_reranker::Reranker;
+use memory_engine_reranker::Reranker;
 use serde_json::{Value, json};
 use support::{cosine, goldens, model_path};
 

@@ -6,7 +6,7 @@
 use std::{fs, path::Path};
 
 use futures::executor::block_on;
-use memory_core::ErrorKind;
+use memory_engine_core::ErrorKind;
 use memory_engine_local_models::{OnnxModel, OnnxOptions};
 
 const TOKENIZER: &str = r#"{"normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"},

@@ -210,5 +210,5 @@ const MOST_OF_ONE_NAME: usize = 1000;
 
 /// A zone by name (`Asia/Shanghai`), by offset (`+08:00`, `+8`) or `UTC`.
 pub(crate) fn zone(text: &str) -> Result<TimeZone> {
-    Ok(memory_server::zone(text)?)
+    Ok(memory_engine_server::zone(text)?)
 }

@@ -1,7 +1,7 @@
 //! The log of a server, and with the feature `otel` its traces.
 
 use anyhow::{Context, Result};
-use memory_server::{LogConfig, LogFormat};
+use memory_engine_server::{LogConfig, LogFormat};
 use tracing::Subscriber;
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use memory_engine::{MemoryEngine, http_models::Preset};
-use memory_server::{Config, Loaded, Setting, Sources, UpstreamConfig};
+use memory_engine_server::{Config, Loaded, Setting, Sources, UpstreamConfig};
 
 use crate::{
     args::StoreArgs,

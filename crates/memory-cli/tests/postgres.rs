@@ -13,7 +13,7 @@ use std::env;
 use desk::{Desk, Ran, TURNS};
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::{Database, EmbeddingSpace};
-use memory_postgres::PostgresOptions;
+use memory_engine_postgres::PostgresOptions;
 use tokio::runtime::Runtime;
 
 /// A schema of its own, emptied with it.
@@ -30,8 +30,8 @@ impl Server {
         let schema = format!("cli_{}_{name}", std::process::id());
         // The schema has to be there before an address can name it.
         Runtime::new()?.block_on(async {
-            memory_postgres::migrate_up(&bare, &options(&schema)).await.unwrap();
-            memory_postgres::migrate_down(&bare, &options(&schema), 0).await.unwrap();
+            memory_engine_postgres::migrate_up(&bare, &options(&schema)).await.unwrap();
+            memory_engine_postgres::migrate_down(&bare, &options(&schema), 0).await.unwrap();
         });
         let mark = if bare.contains('?') { '&' } else { '?' };
         Ok(Self { url: format!("{bare}{mark}options[search_path]={schema},public"), bare, schema })
@@ -59,7 +59,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let options = options(&self.schema);
-        let down = memory_postgres::migrate_down(&self.bare, &options, 0);
+        let down = memory_engine_postgres::migrate_down(&self.bare, &options, 0);
         if let Err(error) = Runtime::new().unwrap().block_on(down) {
             eprintln!("the schema {} stays behind: {error}", self.schema);
         }

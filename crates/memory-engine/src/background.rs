@@ -10,8 +10,8 @@ mod summaries;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use memory_core::{Error, ErrorKind, Failure, Job, Pending, Record, Result, Timestamp, Trust};
-use memory_summarizer::is_said;
+use memory_engine_core::{Error, ErrorKind, Failure, Job, Pending, Record, Result, Timestamp, Trust};
+use memory_engine_summarizer::is_said;
 use tracing::Instrument;
 
 use crate::{MemoryEngine, engine, spaces::Space};
@@ -317,7 +317,7 @@ impl MemoryEngine {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-    use memory_core::{Clock, Kind, ManualClock, Scope, Ticket};
+    use memory_engine_core::{Clock, Kind, ManualClock, Scope, Ticket};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Branches of a conversation that share what came before they parted.
 
-use memory_core::{
+use memory_engine_core::{
     Error, ErrorKind, Field, Filter, Kind, Op, Outcome, Page, PutMode, Record, RecordId, Result, ScanQuery, Scope,
     Trust,
 };
@@ -37,7 +37,7 @@ pub struct Fork {
     /// The branch that it leaves; `None` is the one without a name. A scope that names no branch sees that one *and* all
     /// branches, as scopes do: give the main line a name of its own where it has to be read alone.
     pub parent: Option<String>,
-    /// The last [sequence number](memory_core::Source::sequence) that both have in common.
+    /// The last [sequence number](memory_engine_core::Source::sequence) that both have in common.
     pub at: i64,
     /// What is seen of the parent.
     pub inherits: Inherits,

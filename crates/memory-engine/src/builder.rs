@@ -2,14 +2,14 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use memory_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
-use memory_embedder::{CachedEmbedder, Embedder, HashEmbedder};
-use memory_graph::{GraphExtractor, GraphStore, MemoryGraphStore};
-use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
-use memory_reranker::Reranker;
-use memory_scene::ScenePolicy;
-use memory_synonyms::{MemorySynonymStore, SharedThesaurus, SynonymStore};
-use memory_vector_store::{MemoryVectorStore, VectorStore};
+use memory_engine_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
+use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
+use memory_engine_graph::{GraphExtractor, GraphStore, MemoryGraphStore};
+use memory_engine_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
+use memory_engine_reranker::Reranker;
+use memory_engine_scene::ScenePolicy;
+use memory_engine_synonyms::{MemorySynonymStore, SharedThesaurus, SynonymStore};
+use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
 
 use crate::{
     Database, Digest, MemoryEngine, RecallOptions,
@@ -196,7 +196,7 @@ impl Builder {
 
     /// Makes vectors with a local model and has it judge the best candidates.
     #[cfg(feature = "local-models")]
-    pub fn local_model(self, model: &memory_local_models::LocalModel) -> Self {
+    pub fn local_model(self, model: &memory_engine_local_models::LocalModel) -> Self {
         self.embedder(Arc::new(model.embedder())).reranker(Arc::new(model.reranker()))
     }
 
@@ -310,7 +310,7 @@ impl Builder {
             }
             #[cfg(feature = "sqlite")]
             Backend::Sqlite(path) => {
-                use memory_sqlite::{Mismatch as OnMismatch, SqliteOptions, SqliteStore};
+                use memory_engine_sqlite::{Mismatch as OnMismatch, SqliteOptions, SqliteStore};
                 let mut options = SqliteOptions::new(space.clone(), analyzed_by)
                     .with_clock(Arc::clone(&self.clock))
                     .with_mismatch(match self.mismatch {
@@ -327,7 +327,7 @@ impl Builder {
             }
             #[cfg(feature = "postgres")]
             Backend::Postgres(Address(url)) => {
-                use memory_postgres::{Mismatch as OnMismatch, PostgresOptions, PostgresStore};
+                use memory_engine_postgres::{Mismatch as OnMismatch, PostgresOptions, PostgresStore};
                 let mut options = PostgresOptions::new(space.clone(), analyzed_by)
                     .with_clock(Arc::clone(&self.clock))
                     .with_mismatch(match self.mismatch {

@@ -1,4 +1,4 @@
-//! A companion that remembers: the rules of [`memory_companion`] put to work on an engine and a model.
+//! A companion that remembers: the rules of [`memory_engine_companion`] put to work on an engine and a model.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -24,10 +24,10 @@ mod turn;
 use std::{fmt, sync::Arc};
 
 use jiff::tz::{self, TimeZone};
-pub use memory_companion::*;
-use memory_context::{EstimatedTokens, InjectionRules, TokenCounter};
-use memory_core::{RecordId, Result, Scope, Timestamp};
-use memory_llm::{ChatModel, Usage};
+pub use memory_engine_companion::*;
+use memory_engine_context::{EstimatedTokens, InjectionRules, TokenCounter};
+use memory_engine_core::{RecordId, Result, Scope, Timestamp};
+use memory_engine_llm::{ChatModel, Usage};
 
 use crate::{Degraded, MemoryEngine, context::BuiltContext};
 

@@ -8,9 +8,9 @@
 use std::collections::BTreeSet;
 
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
-use memory_core::{Record, Terms, Timestamp};
-use memory_keyword_store::{Analyzer, Clause, WeightedTerm};
-use memory_temporal::{Exactness, Window, windows};
+use memory_engine_core::{Record, Terms, Timestamp};
+use memory_engine_keyword_store::{Analyzer, Clause, WeightedTerm};
+use memory_engine_temporal::{Exactness, Window, windows};
 
 /// What an engine with this analyzer makes its keyword index by: the analyzer's terms, and dates. A store that is handed to
 /// [`Builder::stores`](crate::Builder::stores) is opened with it, so that an index that was made otherwise is refused.
@@ -102,7 +102,7 @@ fn of_year(date: Date) -> String {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Kind, Scope, SystemClock};
+    use memory_engine_core::{Kind, Scope, SystemClock};
 
     use super::*;
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use memory_companion::{ChatProfiles, ProfileSummarizer};
-use memory_core::{Job, Result};
-use memory_llm::ChatModel;
-use memory_summarizer::{
+use memory_engine_companion::{ChatProfiles, ProfileSummarizer};
+use memory_engine_core::{Job, Result};
+use memory_engine_llm::ChatModel;
+use memory_engine_summarizer::{
     ChatFacts, ChatMetadata, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor, MetadataExtractor,
     RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
 };
@@ -106,7 +106,7 @@ impl Digest {
         self
     }
 
-    /// Keeps one record of the kind [`Kind::PROFILE`](memory_core::Kind::PROFILE) for each user (and agent): what is known of
+    /// Keeps one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent): what is known of
     /// them in a few lines, from the facts that hold and their latest 60 messages. It is made anew after every so many messages
     /// (1 at the least), and at the next message when something that it was made from holds no more; when that is deleted, at
     /// once. `by_model` has the model write it, everything else the rules, unless

@@ -10,17 +10,17 @@ use std::{
 };
 
 use futures::future::try_join_all;
-use memory_core::{
+use memory_engine_core::{
     Clock, Embedding, Error, ErrorKind, Filter, Job, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery,
     Scope, Stats, Terms,
 };
-use memory_embedder::{Embedder, Purpose};
-use memory_keyword_store::{Analyzer, Clause, KeywordStore};
-use memory_reranker::Reranker;
-use memory_scene::ScenePolicy;
-use memory_summarizer::is_said;
-use memory_synonyms::SharedThesaurus;
-use memory_vector_store::VectorStore;
+use memory_engine_embedder::{Embedder, Purpose};
+use memory_engine_keyword_store::{Analyzer, Clause, KeywordStore};
+use memory_engine_reranker::Reranker;
+use memory_engine_scene::ScenePolicy;
+use memory_engine_summarizer::is_said;
+use memory_engine_synonyms::SharedThesaurus;
+use memory_engine_vector_store::VectorStore;
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_context::{
+use memory_engine_context::{
     MAX_CONTEXT_CHARS, REWRITE_PROMPT, RewriteRequest, contextual_query, parse_rewrite, weak_question,
 };
-use memory_core::{Error, ErrorKind, Result, Scope, text};
-use memory_llm::{ChatModel, ChatRequest, Message};
+use memory_engine_core::{Error, ErrorKind, Result, Scope, text};
+use memory_engine_llm::{ChatModel, ChatRequest, Message};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
@@ -154,7 +154,7 @@ impl Rewrite {
             user_name: self.user_name.clone(),
             char_name: self.char_name.clone(),
             user_question: question.to_owned(),
-            recent_conversation: memory_context::recent_conversation(recent, REWRITE_CHARS),
+            recent_conversation: memory_engine_context::recent_conversation(recent, REWRITE_CHARS),
         };
         let messages = [Message::system(self.prompt.clone()), Message::user(request.to_json()?)];
         let request = ChatRequest::new(messages).with_temperature(0.0).with_max_tokens(200);

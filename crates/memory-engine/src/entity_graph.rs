@@ -4,8 +4,8 @@ mod cited;
 
 use std::sync::Arc;
 
-use memory_core::{Error, ErrorKind, Field, Filter, Record, RecordId, Result, ScanQuery, Scope, State};
-use memory_graph::{GraphEntry, GraphExtractor, GraphStore};
+use memory_engine_core::{Error, ErrorKind, Field, Filter, Record, RecordId, Result, ScanQuery, Scope, State};
+use memory_engine_graph::{GraphEntry, GraphExtractor, GraphStore};
 
 use crate::MemoryEngine;
 pub(crate) use cited::seeds;

@@ -40,7 +40,7 @@ mod supabase;
 use std::{fmt, fmt::Debug, time::Duration};
 
 use async_trait::async_trait;
-use memory_core::{Result, Timestamp};
+use memory_engine_core::{Result, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use cascade::EvidenceCascade;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memory_core::{RecordId, State};
+use memory_engine_core::{RecordId, State};
 use serde::Serialize;
 
 use crate::{Degraded, RecallHit};

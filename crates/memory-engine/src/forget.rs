@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Deleted, Filter, Record, RecordId, Removed, Result, ScanQuery, Scope, Tombstone};
+use memory_engine_core::{Deleted, Filter, Record, RecordId, Removed, Result, ScanQuery, Scope, Tombstone};
 use serde::Serialize;
 
 use crate::MemoryEngine;

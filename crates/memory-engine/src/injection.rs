@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memory_context::{Action, Decision, GatewayBlock, InjectionRules, Message};
-use memory_core::{ContentHash, Error, ErrorKind, Field, Filter, Kind, Op, Record, Result, ScanQuery, Scope, Value};
+use memory_engine_context::{Action, Decision, GatewayBlock, InjectionRules, Message};
+use memory_engine_core::{
+    ContentHash, Error, ErrorKind, Field, Filter, Kind, Op, Record, Result, ScanQuery, Scope, Value,
+};
 use tokio::time::timeout;
 
 use crate::{Arms, Degraded, MemoryEngine, RecallOptions, RecallQuery};
@@ -216,7 +218,7 @@ impl Injector {
     ) {
         let now = self.engine.clock().now().as_micros();
         let since = now.saturating_sub(i64::try_from(within.as_micros()).unwrap_or(i64::MAX));
-        let lately = Filter::compare(Field::OccurredAt, Op::Ge, memory_core::Timestamp::from_micros(since));
+        let lately = Filter::compare(Field::OccurredAt, Op::Ge, memory_engine_core::Timestamp::from_micros(since));
         let names = words.iter().map(String::as_str).chain([emotion]).map(|w| Value::Text(w.to_owned())).collect();
         let labelled = Filter::In(Field::Emotion, names).and(lately.clone());
         let options = self.recall_options(material);

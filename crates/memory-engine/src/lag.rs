@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::Job;
+use memory_engine_core::Job;
 use parking_lot::Mutex;
 use serde::{Serialize, Serializer};
 

@@ -49,31 +49,31 @@ pub use recall::{Arm, Boost, Degraded, Found, Recall, RecallHit, StageTime};
 pub use retraction::{Retraction, Rewind};
 pub use turn::Turn;
 
-pub use memory_context as context;
-pub use memory_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, Rendered};
-pub use memory_core::{
+pub use memory_engine_context as context;
+pub use memory_engine_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, Rendered};
+pub use memory_engine_core::{
     Barred, Checkup, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, Field, Filter,
     Job, Kind, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId,
     RecordStore, Removed, Result, Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp,
     Tombstone, Trust, Value, Waiting, Written,
 };
-pub use memory_embedder::{Embedder, HashEmbedder, Purpose};
-pub use memory_graph as graph;
-pub use memory_graph::{ChatExtractor, GraphExtractor, GraphStore, MemoryGraphStore, RuleExtractor};
+pub use memory_engine_embedder::{Embedder, HashEmbedder, Purpose};
+pub use memory_engine_graph as graph;
+pub use memory_engine_graph::{ChatExtractor, GraphExtractor, GraphStore, MemoryGraphStore, RuleExtractor};
 #[cfg(feature = "http-models")]
-pub use memory_http_models as http_models;
-pub use memory_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
-pub use memory_llm as llm;
+pub use memory_engine_http_models as http_models;
+pub use memory_engine_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
+pub use memory_engine_llm as llm;
 #[cfg(feature = "local-models")]
-pub use memory_local_models::LocalModel;
+pub use memory_engine_local_models::LocalModel;
 #[cfg(feature = "postgres")]
-pub use memory_postgres as postgres;
-pub use memory_reranker::{LexicalReranker, Method, Reranker};
-pub use memory_scene as scene;
-pub use memory_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};
+pub use memory_engine_postgres as postgres;
+pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};
+pub use memory_engine_scene as scene;
+pub use memory_engine_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};
 #[cfg(feature = "sqlite")]
-pub use memory_sqlite as sqlite;
-pub use memory_summarizer as summarizer;
-pub use memory_synonyms as synonyms;
-pub use memory_synonyms::{SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt};
-pub use memory_vector_store::{Generation, Generations, MemoryVectorStore, VectorStore};
+pub use memory_engine_sqlite as sqlite;
+pub use memory_engine_summarizer as summarizer;
+pub use memory_engine_synonyms as synonyms;
+pub use memory_engine_synonyms::{SharedThesaurus, SynonymGroup, SynonymStore, SynonymStoreExt};
+pub use memory_engine_vector_store::{Generation, Generations, MemoryVectorStore, VectorStore};

@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsString, fmt, str::FromStr};
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// How much of a memory is on: what the variable `MEMORY_MODE` says.

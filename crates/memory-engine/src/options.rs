@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_reranker::Method;
+use memory_engine_reranker::Method;
 
 /// How a recall works: every number of it, with the defaults that `docs/RETRIEVAL.md` gives the reasons for.
 ///
@@ -68,7 +68,7 @@ pub struct RecallOptions {
     /// How much more a record counts by the speaker who is [asked for](crate::RecallQuery::by_speaker).
     pub speaker_boost: f64,
     /// From which keyword score on a hit answers the question, and is not only the best there is: about the part of the
-    /// question's words that it holds, the rare ones counting more; see [`Bm25`](memory_keyword_store::Bm25).
+    /// question's words that it holds, the rare ones counting more; see [`Bm25`](memory_engine_keyword_store::Bm25).
     pub relevant_words: f64,
     /// From which part of the way between an [unrelated](crate::Embedder::unrelated) text and the same text on (0 to 1) a
     /// vector does.

@@ -12,7 +12,7 @@ mod rerank;
 mod select;
 mod trace;
 
-use memory_core::{ErrorKind, Result, Scope};
+use memory_engine_core::{ErrorKind, Result, Scope};
 use tokio::time::Instant;
 
 use crate::{Arms, MemoryEngine, Recall, RecallQuery};
@@ -67,7 +67,7 @@ async fn candidates(
     };
     trace.or_nothing(Stage::Synonyms, thesaurus);
     trace.took("arms", started);
-    let late = |e: &memory_core::Error| e.kind() == ErrorKind::Timeout;
+    let late = |e: &memory_engine_core::Error| e.kind() == ErrorKind::Timeout;
     // When every arm that takes part is broken there is nothing to degrade to. One that is only late leaves less.
     let (keyword, vector) = match (plan.query.arms, keyword, vector) {
         (Arms::All, Err(k), Err(v)) if !late(&k) && !late(&v) => return Err(v),

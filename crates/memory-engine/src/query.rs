@@ -1,7 +1,7 @@
 //! What is asked of a recall.
 
 use jiff::tz::TimeZone;
-use memory_core::{Field, Filter, Op, Timestamp};
+use memory_engine_core::{Field, Filter, Op, Timestamp};
 
 use crate::RecallOptions;
 

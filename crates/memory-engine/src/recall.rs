@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Record, RecordId, Score};
+use memory_engine_core::{Record, RecordId, Score};
 use serde::Serialize;
 
 /// What was found for a question, and how.
@@ -47,7 +47,7 @@ impl Recall {
         self.hits.iter().filter(|hit| hit.relevant)
     }
 
-    pub(crate) fn lacks(&mut self, stage: &'static str, error: &memory_core::Error) {
+    pub(crate) fn lacks(&mut self, stage: &'static str, error: &memory_engine_core::Error) {
         self.degraded.push(Degraded { stage, reason: error.to_string() });
     }
 

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use memory_core::{
+use memory_engine_core::{
     Done, Embedding, Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Terms, Write,
     Written,
 };
-use memory_keyword_store::KeywordEntry;
-use memory_vector_store::VectorEntry;
+use memory_engine_keyword_store::KeywordEntry;
+use memory_engine_vector_store::VectorEntry;
 
 use crate::{MemoryEngine, Turn};
 
@@ -72,7 +72,7 @@ impl MemoryEngine {
     /// callers who fill in every field.
     ///
     /// # Errors
-    /// As [`RecordStore::put`](memory_core::RecordStore::put), and `InvalidInput` for a time more than a day ahead.
+    /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
         let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
         self.write(scope, records.into_iter().map(write).collect()).await

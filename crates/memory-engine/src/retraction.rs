@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{
+use memory_engine_core::{
     Error, ErrorKind, Field, Filter, Job, Kind, Op, Order, PutMode, Record, RecordId, Result, ScanQuery, Scope, State,
     Timestamp, Trust, Write,
 };

@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{ErrorKind, Job, Result};
-use memory_embedder::Embedder;
-use memory_vector_store::{Generations, Role, VectorStore};
+use memory_engine_core::{ErrorKind, Job, Result};
+use memory_engine_embedder::Embedder;
+use memory_engine_vector_store::{Generations, Role, VectorStore};
 
 use crate::{MemoryEngine, Progress};
 

@@ -30,8 +30,8 @@ mod retrieve;
 
 use std::sync::Arc;
 
-use memory_context::{EstimatedTokens, TokenCounter};
-use memory_core::{Error, Record, Result, Scope};
+use memory_engine_context::{EstimatedTokens, TokenCounter};
+use memory_engine_core::{Error, Record, Result, Scope};
 
 use crate::{Degraded, GraphFacts, MemoryEngine, MemoryMode};
 
@@ -82,7 +82,7 @@ impl StoryMemory {
         Self { engine, mode, options, counter: Arc::new(EstimatedTokens) }
     }
 
-    /// Counts budgets with this: tokens, or [characters](memory_context::Characters).
+    /// Counts budgets with this: tokens, or [characters](memory_engine_context::Characters).
     pub fn with_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
         self.counter = counter;
         self

@@ -1,6 +1,6 @@
 //! What a caller hands over to be remembered.
 
-use memory_core::{Clock, Kind, Record, RecordId, Role, Scope, Timestamp, Trust};
+use memory_engine_core::{Clock, Kind, Record, RecordId, Role, Scope, Timestamp, Trust};
 use serde_json::{Map, Value};
 
 /// Something to remember: a turn of a conversation, or a note or fact of the caller's own.

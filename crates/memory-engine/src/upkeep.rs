@@ -17,7 +17,7 @@
 
 use std::path::Path;
 
-use memory_core::{Checkup, Error, ErrorKind, Result, Scope};
+use memory_engine_core::{Checkup, Error, ErrorKind, Result, Scope};
 
 use crate::{Database, database::Place};
 
@@ -104,26 +104,26 @@ mod file {
     }
 
     pub(super) async fn checkup(path: &Path) -> Result<Checkup> {
-        run(path, memory_sqlite::checkup).await
+        run(path, memory_engine_sqlite::checkup).await
     }
 
     pub(super) async fn namespaces(path: &Path) -> Result<Vec<Scope>> {
-        run(path, memory_sqlite::namespaces).await
+        run(path, memory_engine_sqlite::namespaces).await
     }
 
     pub(super) async fn migrations(path: &Path) -> Result<Migrations> {
-        let schema = run(path, memory_sqlite::schema).await?;
+        let schema = run(path, memory_engine_sqlite::schema).await?;
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let (applied, pending) = memory_sqlite::MIGRATIONS_BY_NAME.split_at(schema as usize);
+        let (applied, pending) = memory_engine_sqlite::MIGRATIONS_BY_NAME.split_at(schema as usize);
         Ok(Migrations { schema, applied: names(applied), pending: names(pending) })
     }
 
     pub(super) async fn migrate_up(path: &Path) -> Result<u32> {
-        run(path, memory_sqlite::migrate_up).await
+        run(path, memory_engine_sqlite::migrate_up).await
     }
 
     pub(super) async fn migrate_down(path: &Path, schema: u32) -> Result<()> {
-        run(path, move |path| memory_sqlite::migrate_down(path, schema)).await
+        run(path, move |path| memory_engine_sqlite::migrate_down(path, schema)).await
     }
 }
 
@@ -158,8 +158,8 @@ mod file {
 
 #[cfg(feature = "postgres")]
 mod server {
-    use memory_core::EmbeddingSpace;
-    use memory_postgres::PostgresOptions;
+    use memory_engine_core::EmbeddingSpace;
+    use memory_engine_postgres::PostgresOptions;
 
     use super::*;
 
@@ -169,24 +169,24 @@ mod server {
     }
 
     pub(super) async fn checkup(url: &str) -> Result<Checkup> {
-        memory_postgres::checkup(url, &options()).await
+        memory_engine_postgres::checkup(url, &options()).await
     }
 
     pub(super) async fn namespaces(url: &str) -> Result<Vec<Scope>> {
-        memory_postgres::namespaces(url, &options()).await
+        memory_engine_postgres::namespaces(url, &options()).await
     }
 
     pub(super) async fn migrations(url: &str) -> Result<Migrations> {
-        let status = memory_postgres::migration_status(url, &options()).await?;
+        let status = memory_engine_postgres::migration_status(url, &options()).await?;
         Ok(Migrations { schema: status.schema, applied: status.applied, pending: status.pending })
     }
 
     pub(super) async fn migrate_up(url: &str, partitions: u32) -> Result<u32> {
-        memory_postgres::migrate_up(url, &options().with_partitions(partitions)).await
+        memory_engine_postgres::migrate_up(url, &options().with_partitions(partitions)).await
     }
 
     pub(super) async fn migrate_down(url: &str, schema: u32) -> Result<()> {
-        memory_postgres::migrate_down(url, &options(), schema).await
+        memory_engine_postgres::migrate_down(url, &options(), schema).await
     }
 }
 

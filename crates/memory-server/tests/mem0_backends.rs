@@ -13,8 +13,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::{
     Builder, Digest, Embedder, EmbeddingSpace, HashEmbedder, MemoryEngine, TextAnalyzer, index_fingerprint,
 };
+use memory_engine_postgres::{PostgresOptions, migrate_down, migrate_up};
 use memory_engine_server::Mem0;
-use memory_postgres::{PostgresOptions, migrate_down, migrate_up};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

@@ -11,12 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{
+use memory_engine_core::{
     Embedding, EmbeddingSpace, Hit, Kind, PutMode, Record, RecordId, RecordStore, Scope, SystemClock, Write,
 };
+use memory_engine_keyword_store::{Analyzer, KeywordQuery, KeywordStore, TextAnalyzer};
 use memory_engine_postgres::{Lookup, PostgresOptions, PostgresStore, migrate_down};
-use memory_keyword_store::{Analyzer, KeywordQuery, KeywordStore, TextAnalyzer};
-use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use pgvector::Vector;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use uuid::Uuid;

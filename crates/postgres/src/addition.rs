@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Embedding, Record, Scope};
+use memory_engine_core::{Embedding, Record, Scope};
 use sqlx::PgConnection;
 use uuid::Uuid;
 

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use memory_core::{Done, Failure as Setback, Job, Pending, RecordId, Stats, Timestamp};
+use memory_engine_core::{Done, Failure as Setback, Job, Pending, RecordId, Stats, Timestamp};
 use rustc_hash::FxHashMap;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
@@ -134,7 +134,7 @@ pub(crate) async fn claim(
     let rows = query.fetch_all(connection).await?;
     let pending = |row: &PgRow| {
         let attempts = u32::try_from(row.try_get::<i64, _>(30)?).unwrap_or(u32::MAX);
-        let ticket = memory_core::Ticket(row.try_get::<Uuid, _>(31)?.as_u128());
+        let ticket = memory_engine_core::Ticket(row.try_get::<Uuid, _>(31)?.as_u128());
         let queued_at = Timestamp::from_micros(row.try_get(32)?);
         Ok(Pending { ticket, record: records::read(row)?.record, job, attempts, queued_at })
     };

@@ -2,7 +2,7 @@
 //!
 //! What is here serves all tenants, as migrations do: it is no part of any contract.
 
-use memory_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
+use memory_engine_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Deleted, RecordId, Removed, Scope, Timestamp, Tombstone};
+use memory_engine_core::{Deleted, RecordId, Removed, Scope, Timestamp, Tombstone};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{Job, Record, RecordId, Removed, Scope, Timestamp, Tombstone};
+use memory_engine_core::{Job, Record, RecordId, Removed, Scope, Timestamp, Tombstone};
 use sqlx::PgConnection;
 use uuid::Uuid;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Error, Result, Scope, Timestamp};
+use memory_engine_core::{Error, Result, Scope, Timestamp};
 use pgvector::Vector;
 use sqlx::{Row, postgres::PgRow};
 use uuid::Uuid;

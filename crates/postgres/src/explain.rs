@@ -1,8 +1,8 @@
 //! How the server goes about it.
 
-use memory_core::{Result, ScanQuery, Scope, text};
-use memory_keyword_store::KeywordQuery;
-use memory_vector_store::VectorQuery;
+use memory_engine_core::{Result, ScanQuery, Scope, text};
+use memory_engine_keyword_store::KeywordQuery;
+use memory_engine_vector_store::VectorQuery;
 use sqlx::Row;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! From Postgres' errors to the engine's.
 
-use memory_core::{Error, ErrorKind};
+use memory_engine_core::{Error, ErrorKind};
 
 /// What a job on a connection fails with, before it is known in which call.
 #[derive(Debug)]

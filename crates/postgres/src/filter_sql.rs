@@ -2,7 +2,7 @@
 //!
 //! Every part is true or false and never NULL, so that `NOT` means what [`Filter::matches`] means by it.
 
-use memory_core::{Field, Filter, Op, RecordId, Value, ValueType};
+use memory_engine_core::{Field, Filter, Op, RecordId, Value, ValueType};
 use sqlx::{Encode, Postgres, Type, postgres::PgHasArrayType};
 use uuid::Uuid;
 

@@ -1,6 +1,6 @@
 //! Finding what is misspelled.
 
-use memory_core::{Error, ErrorKind, Hit, Result, Scope, Score, text};
+use memory_engine_core::{Error, ErrorKind, Hit, Result, Scope, Score, text};
 use sqlx::{Connection, PgConnection, Row};
 
 use crate::{PostgresStore, failure::Failure, scopes, scopes::Reach, statement::Statement, transaction::reading};

@@ -4,8 +4,8 @@
 //! writes that have begun end and the others wait, so that which generations there are changes between two writes and never
 //! in one.
 
-use memory_core::{Clock, Error, ErrorKind, Index, Job, SystemClock};
-use memory_vector_store::{Generation, Generations, Role};
+use memory_engine_core::{Clock, Error, ErrorKind, Index, Job, SystemClock};
+use memory_engine_vector_store::{Generation, Generations, Role};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::{

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use memory_core::{RecordId, Removed, Result, Scope};
-use memory_graph::{
+use memory_engine_core::{RecordId, Removed, Result, Scope};
+use memory_engine_graph::{
     AliasRow, EdgeRow, EntityId, GraphEntry, GraphQuery, GraphStats, GraphStore, MentionRow, Rows, Subgraph,
 };
 use sqlx::{PgConnection, Row};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{Cursor, Scope, Timestamp};
-use memory_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Seeds, Subgraph, Walk};
+use memory_engine_core::{Cursor, Scope, Timestamp};
+use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Seeds, Subgraph, Walk};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 

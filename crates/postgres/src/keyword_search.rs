@@ -1,7 +1,7 @@
 //! Searching the terms.
 
-use memory_core::{Hit, Index, RecordId, Scope};
-use memory_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
+use memory_engine_core::{Hit, Index, RecordId, Scope};
+use memory_engine_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 

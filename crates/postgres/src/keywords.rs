@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Record, RecordId, Terms};
-use memory_keyword_store::{KeywordEntry, packed};
+use memory_engine_core::{Record, RecordId, Terms};
+use memory_engine_keyword_store::{KeywordEntry, packed};
 use sqlx::PgConnection;
 use uuid::Uuid;
 

@@ -5,7 +5,7 @@
 //! user and of nobody else, however many share the table; one for a whole tenant names their beginnings. Two owners may
 //! share a mark: lexemes only propose, and the row's own namespace and terms decide.
 
-use memory_core::{Scope, Terms};
+use memory_engine_core::{Scope, Terms};
 
 use crate::scopes;
 

@@ -1,7 +1,7 @@
 //! The schema and its versions.
 
-use memory_core::{Error, ErrorKind, Result};
-use memory_vector_store::Role;
+use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_vector_store::Role;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{

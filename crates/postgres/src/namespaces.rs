@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::Scope;
+use memory_engine_core::Scope;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 

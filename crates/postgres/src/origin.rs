@@ -1,6 +1,6 @@
 //! What the derived tables were made with.
 
-use memory_core::{Clock, EmbeddingSpace, Error, ErrorKind, Index, SystemClock};
+use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, Index, SystemClock};
 use sqlx::PgConnection;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{
+use memory_engine_core::{
     Barred, Basis, ContentHash, Decision, Embedding, Index, Job, Outcome, Record, RecordId, Removed, Terms, Timestamp,
     Tombstone, Write, Written,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{ContentHash, Kind, Record, RecordId, Role, Source, State, Timestamp, Trust, text};
+use memory_engine_core::{ContentHash, Kind, Record, RecordId, Role, Source, State, Timestamp, Trust, text};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, Row, postgres::PgRow, types::Json};

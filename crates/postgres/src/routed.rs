@@ -6,13 +6,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memory_core::{
+use memory_engine_core::{
     Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId,
     RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
-use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_vector_store::{GenerationStore, Role, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_vector_store::{GenerationStore, Role, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{PostgresStore, scopes};
 

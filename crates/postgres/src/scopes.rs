@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use memory_core::{RecordId, Scope};
+use memory_engine_core::{RecordId, Scope};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
@@ -71,7 +71,7 @@ pub(crate) fn read(row: &PgRow) -> Result<Scope, Failure> {
         }
         Ok(scope)
     };
-    build().map_err(|_: memory_core::Error| Failure::corrupt("an address"))
+    build().map_err(|_: memory_engine_core::Error| Failure::corrupt("an address"))
 }
 
 /// Makes the addresses known; their namespaces have to be.

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use sqlx::{
     ConnectOptions, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -114,7 +114,7 @@ fn search_path(schema: &str) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::EmbeddingSpace;
+    use memory_engine_core::EmbeddingSpace;
 
     use super::*;
 

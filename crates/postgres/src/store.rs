@@ -2,8 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-use memory_core::{Clock, EmbeddingSpace, Result};
-use memory_vector_store::GenerationStore;
+use memory_engine_core::{Clock, EmbeddingSpace, Result};
+use memory_engine_vector_store::GenerationStore;
 
 use crate::{
     connections::Connections,
@@ -16,9 +16,9 @@ use crate::{
     vector_index::VectorIndex,
 };
 
-/// Every store of memory-engine over one Postgres database: [`RecordStore`](memory_core::RecordStore),
-/// [`KeywordStore`](memory_keyword_store::KeywordStore), [`VectorStore`](memory_vector_store::VectorStore),
-/// [`GraphStore`](memory_graph::GraphStore) and [`SynonymStore`](memory_synonyms::SynonymStore).
+/// Every store of memory-engine over one Postgres database: [`RecordStore`](memory_engine_core::RecordStore),
+/// [`KeywordStore`](memory_engine_keyword_store::KeywordStore), [`VectorStore`](memory_engine_vector_store::VectorStore),
+/// [`GraphStore`](memory_engine_graph::GraphStore) and [`SynonymStore`](memory_engine_synonyms::SynonymStore).
 ///
 /// Any number of stores, in any number of processes, can have one database open. The writes of one user come one after
 /// the other; those of different users do not wait for each other.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use memory_core::{Result, Scope, phrases::fold};
-use memory_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use memory_engine_core::{Result, Scope, phrases::fold};
+use memory_engine_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use memory_core::{EmbeddingSpace, Metric, Scope};
+use memory_engine_core::{EmbeddingSpace, Metric, Scope};
 use pgvector::Vector;
 use rustc_hash::FxHashMap;
 use sqlx::{AssertSqlSafe, PgConnection};

@@ -7,8 +7,8 @@
 //! right one for so many. Otherwise a second one goes that way. A scope that was found to be large is not counted again for a
 //! while: counting a tenant takes as long as the index does.
 
-use memory_core::{Embedding, Filter, Hit, RecordId, Scope};
-use memory_vector_store::{Among, FlatIndex, VectorQuery};
+use memory_engine_core::{Embedding, Filter, Hit, RecordId, Scope};
+use memory_engine_vector_store::{Among, FlatIndex, VectorQuery};
 use pgvector::Vector;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;

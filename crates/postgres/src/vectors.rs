@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Embedding, Record, RecordId};
-use memory_vector_store::VectorEntry;
+use memory_engine_core::{Embedding, Record, RecordId};
+use memory_engine_vector_store::VectorEntry;
 use pgvector::Vector;
 use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;

@@ -4,7 +4,7 @@
 use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memory_core::{Hit, RecordId, Score};
+use memory_engine_core::{Hit, RecordId, Score};
 use memory_engine_reranker::{Fusion, Method, Novelty, Ranking, fuse};
 
 /// So many hits, every `step`th of the ids, so that two rankings share some.

@@ -1,6 +1,6 @@
 //! Bringing several rankings together whose scores mean different things: by rank, or by where a score lies in its list.
 
-use memory_core::{Hit, RecordId, Score};
+use memory_engine_core::{Hit, RecordId, Score};
 use rustc_hash::FxHashMap;
 
 /// What one arm of a recall found, best first.

@@ -1,7 +1,7 @@
 //! The reranker that needs no model.
 
 use async_trait::async_trait;
-use memory_core::{Result, Score, text};
+use memory_engine_core::{Result, Score, text};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Reranker;

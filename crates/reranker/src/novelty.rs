@@ -1,6 +1,6 @@
 //! Not saying the same thing twice.
 
-use memory_core::text;
+use memory_engine_core::text;
 use rustc_hash::FxHashSet;
 
 const COMPARED: usize = 2000;

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Result, Score};
+use memory_engine_core::{Result, Score};
 
 /// Judges how well each of a few candidates answers a question, by looking at both together.
 ///

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::{Clock, Error, Phrases, Result, Scope, phrases::fold};
+use memory_engine_core::{Clock, Error, Phrases, Result, Scope, phrases::fold};
 use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 
@@ -199,7 +199,7 @@ impl SceneDetector {
         let rules = Arc::clone(&self.rules.read());
         if scene != rules.default_scene && rules.doors(scene).is_none() {
             let message = format!("there is no scene '{}'; the rules name those there are", scene.escape_debug());
-            return Err(Error::new(memory_core::ErrorKind::NotFound, "set scene", message));
+            return Err(Error::new(memory_engine_core::ErrorKind::NotFound, "set scene", message));
         }
         let scene = (scene != rules.default_scene).then_some(scene);
         self.sessions.lock().keep(session, scene, &self.limits, self.clock.now());

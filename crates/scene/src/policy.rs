@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Error, Field, Filter, Result, Value};
+use memory_engine_core::{Error, Field, Filter, Result, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::{DAILY, META, PLOT};
@@ -22,7 +22,7 @@ use crate::{DAILY, META, PLOT};
 /// "#)?;
 /// assert_eq!(policy.weight("study", Some("daily")), 0.5);
 /// assert_eq!(policy.weight("study", Some("plot")), 0.0);
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Overlay")]
@@ -187,7 +187,7 @@ impl From<Overlay> for ScenePolicy {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Kind, Record, Scope, SystemClock};
+    use memory_engine_core::{Kind, Record, Scope, SystemClock};
     use proptest::{option, prelude::*};
 
     use super::*;

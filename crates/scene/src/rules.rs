@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{Error, Result, phrases::fold};
+use memory_engine_core::{Error, Result, phrases::fold};
 use serde::{Deserialize, Serialize};
 
 use crate::{DAILY, META, PLOT};
@@ -28,7 +28,7 @@ use crate::{DAILY, META, PLOT};
 /// "#)?;
 /// assert_eq!(rules.scenes.len(), 2);
 /// assert!(rules.scenes[0].exit.contains(&"出戏".to_owned()) && rules.scenes[0].exit.contains(&"下线了".to_owned()));
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Overlay")]

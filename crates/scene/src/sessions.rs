@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Scope, Timestamp};
+use memory_engine_core::{Scope, Timestamp};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 

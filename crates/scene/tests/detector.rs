@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_core::{ErrorKind, ManualClock, Scope, Timestamp};
+use memory_engine_core::{ErrorKind, ManualClock, Scope, Timestamp};
 use memory_engine_scene::{
     DAILY, LabelRule, META, PLOT, Reason, SceneChange, SceneDetector, SceneRule, SceneRules, SessionLimits,
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Done, Failure as Setback, Job, Pending, RecordId, Stats, Ticket, Timestamp};
+use memory_engine_core::{Done, Failure as Setback, Job, Pending, RecordId, Stats, Ticket, Timestamp};
 use rusqlite::{Connection, params, types::Value};
 
 use crate::{

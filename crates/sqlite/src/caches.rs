@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::EmbeddingSpace;
+use memory_engine_core::EmbeddingSpace;
 
 use crate::{directory::Directory, keyword_index::KeywordIndex, side_file::SideFile, vector_index::VectorIndex};
 

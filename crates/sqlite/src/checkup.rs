@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_core::{Checkup, Index, Job, Result, Scope, Timestamp, Waiting};
+use memory_engine_core::{Checkup, Index, Job, Result, Scope, Timestamp, Waiting};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{Error, ErrorKind, Result, Timestamp};
+use memory_engine_core::{Error, ErrorKind, Result, Timestamp};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{ContentHash, Deleted, RecordId, Removed, Timestamp, Tombstone};
+use memory_engine_core::{ContentHash, Deleted, RecordId, Removed, Timestamp, Tombstone};
 use rusqlite::{Connection, params};
 
 use crate::{

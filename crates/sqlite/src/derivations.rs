@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Job, Record, RecordId, Removed, Scope, Timestamp, Tombstone};
+use memory_engine_core::{Job, Record, RecordId, Removed, Scope, Timestamp, Tombstone};
 use rusqlite::{Connection, params};
 
 use crate::{

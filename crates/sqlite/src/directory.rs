@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::Scope;
+use memory_engine_core::Scope;
 use parking_lot::RwLock;
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;

@@ -1,6 +1,6 @@
 //! From SQLite's errors to the engine's.
 
-use memory_core::{Error, ErrorKind};
+use memory_engine_core::{Error, ErrorKind};
 use rusqlite::ffi::ErrorCode;
 
 /// What a job on a connection fails with, before it is known in which call.

@@ -1,7 +1,7 @@
 //! The generations of vectors: the one that serves, and at most one beside it.
 
-use memory_core::{Clock, Error, ErrorKind, Index, Job, SystemClock};
-use memory_vector_store::{Generation, Generations, Role};
+use memory_engine_core::{Clock, Error, ErrorKind, Index, Job, SystemClock};
+use memory_engine_vector_store::{Generation, Generations, Role};
 use rusqlite::{Connection, params};
 
 use crate::{

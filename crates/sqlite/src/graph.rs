@@ -1,8 +1,8 @@
 //! What records say about entities and relations.
 
 use async_trait::async_trait;
-use memory_core::{RecordId, Removed, Result, Scope};
-use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph};
+use memory_engine_core::{RecordId, Removed, Result, Scope};
+use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph};
 use rusqlite::{Connection, params};
 
 use crate::{

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{Cursor, RecordId, Scope, Timestamp};
-use memory_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Subgraph, Walk};
+use memory_engine_core::{Cursor, RecordId, Scope, Timestamp};
+use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Subgraph, Walk};
 use rusqlite::{Connection, Row, types::Value};
 
 use crate::{failure::Failure, filter_sql, scopes::Reach, statement::Statement};
@@ -53,7 +53,7 @@ struct Seen<'q> {
 
 impl Seen<'_> {
     fn walk(&self, owner: &Scope) -> Result<Subgraph, Failure> {
-        let begins = self.query.from == memory_graph::Seeds::MostMentioned;
+        let begins = self.query.from == memory_engine_graph::Seeds::MostMentioned;
         let most = if begins { self.most_mentioned(owner)? } else { Vec::new() };
         let mut walk = Walk::new(owner, self.query, || most);
         while let Some(ask) = walk.next() {

@@ -2,8 +2,8 @@
 
 use std::{io, path::PathBuf, sync::Arc};
 
-use memory_core::{Filter, Hit, Scope};
-use memory_keyword_store::{Bm25, KeywordQuery, Postings, SegmentedPostings, find, packed};
+use memory_engine_core::{Filter, Hit, Scope};
+use memory_engine_keyword_store::{Bm25, KeywordQuery, Postings, SegmentedPostings, find, packed};
 use parking_lot::RwLock;
 use rusqlite::{CachedStatement, Connection};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -210,7 +210,8 @@ macro_rules! kept {
     ($postings:ident, $all:ident, $since:ident, $extend:expr) => {
         impl Kept for $postings<i64> {
             fn take(&mut self, stored: &keywords::StoredTerms<'_>) -> Result<(), Failure> {
-                let terms = packed::pairs(stored.terms, stored.counts).collect::<memory_core::Result<Vec<_>>>()?;
+                let terms =
+                    packed::pairs(stored.terms, stored.counts).collect::<memory_engine_core::Result<Vec<_>>>()?;
                 self.insert(stored.row, stored.id, stored.scope, stored.length, terms);
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! The terms of the records.
 
-use memory_core::{RecordId, Terms};
-use memory_keyword_store::{KeywordEntry, packed};
+use memory_engine_core::{RecordId, Terms};
+use memory_engine_keyword_store::{KeywordEntry, packed};
 use rusqlite::{Connection, Rows, params};
 
 use crate::{

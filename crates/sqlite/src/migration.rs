@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::{connection, failure::Failure};

@@ -2,7 +2,7 @@
 
 use std::{num::NonZero, sync::Arc, time::Duration};
 
-use memory_core::{Clock, EmbeddingSpace, SystemClock};
+use memory_engine_core::{Clock, EmbeddingSpace, SystemClock};
 
 /// What [`SqliteStore::open`](crate::SqliteStore::open) needs to know besides the path.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub enum Mismatch {
     /// `SchemaMismatch`.
     Leave,
     /// Begin a second generation of vectors beside those that do not fit, or go on with it: searches go by the old one until
-    /// [`GenerationStore::switch`](memory_vector_store::GenerationStore::switch). Terms are dealt with as
+    /// [`GenerationStore::switch`](memory_engine_vector_store::GenerationStore::switch). Terms are dealt with as
     /// [`Rebuild`](Self::Rebuild) does.
     Refill,
     /// Empty the indexes that do not fit any more and queue every active record for them, in one transaction.
@@ -121,7 +121,7 @@ impl SqliteOptions {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::EmbeddingSpace;
+    use memory_engine_core::EmbeddingSpace;
 
     use super::*;
 

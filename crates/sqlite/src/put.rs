@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{
+use memory_engine_core::{
     Barred, Basis, Decision, Embedding, Job, Outcome, Record, RecordId, Removed, Scope, Terms, Timestamp, Tombstone,
     Write, Written,
 };

@@ -1,6 +1,6 @@
 //! Reading records by id, their neighbours, and counting them.
 
-use memory_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
+use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::{

@@ -9,7 +9,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc};

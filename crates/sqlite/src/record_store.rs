@@ -3,12 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use memory_core::{
+use memory_engine_core::{
     Adjacent, Deleted, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record,
     RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
-use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
     SqliteStore, backlog, delete, derivations, generations, keywords, put, read, scan, scopes::Reach, vectors,

@@ -1,6 +1,6 @@
 //! Records as rows.
 
-use memory_core::{Error, ErrorKind, Kind, Record, RecordId, Role, Scope, Source, State, Timestamp, Trust};
+use memory_engine_core::{Error, ErrorKind, Kind, Record, RecordId, Role, Scope, Source, State, Timestamp, Trust};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Serialize, de::DeserializeOwned};
 

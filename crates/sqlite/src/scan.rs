@@ -1,6 +1,6 @@
 //! Reading records in their order.
 
-use memory_core::{Cursor, Order, Page, Record, ScanQuery, Scope};
+use memory_engine_core::{Cursor, Order, Page, Record, ScanQuery, Scope};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Scopes as numbers.
 
-use memory_core::Scope;
+use memory_engine_core::Scope;
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Value};
 
 use crate::{failure::Failure, statement::Statement};
@@ -49,7 +49,7 @@ pub(crate) fn named([tenant, user, agent, session, branch]: [&str; 5]) -> Result
         }
         Ok(scope)
     };
-    build().map_err(|_: memory_core::Error| Failure::corrupt("an address"))
+    build().map_err(|_: memory_engine_core::Error| Failure::corrupt("an address"))
 }
 
 /// The numbers of an address; new ones, if it has none yet.

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{
+use memory_engine_core::{
     RecordId,
     snapshot::{SnapshotReader, SnapshotWriter},
 };

@@ -1,8 +1,8 @@
 //! Groups of synonyms.
 
 use async_trait::async_trait;
-use memory_core::{Result, Scope, phrases::fold};
-use memory_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use memory_engine_core::{Result, Scope, phrases::fold};
+use memory_engine_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
 use rusqlite::{Connection, params};
 
 use crate::{

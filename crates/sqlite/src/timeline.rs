@@ -1,6 +1,6 @@
 //! When what is kept in memory occurred, in the order of time.
 
-use memory_core::{Field, Filter, Op, Value};
+use memory_engine_core::{Field, Filter, Op, Value};
 use rustc_hash::FxHashMap;
 
 /// How many additions wait to be put in their places.
@@ -126,7 +126,7 @@ impl Window {
 mod tests {
     use std::collections::BTreeMap;
 
-    use memory_core::Timestamp;
+    use memory_engine_core::Timestamp;
     use proptest::prelude::*;
 
     use super::*;

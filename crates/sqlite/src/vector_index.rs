@@ -8,8 +8,8 @@ use std::{
     sync::atomic::{AtomicI64, Ordering::Relaxed},
 };
 
-use memory_core::{EmbeddingSpace, Filter, Hit, RecordId, Scope};
-use memory_vector_store::{Among, FlatIndex, VectorQuery};
+use memory_engine_core::{EmbeddingSpace, Filter, Hit, RecordId, Scope};
+use memory_engine_vector_store::{Among, FlatIndex, VectorQuery};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rusqlite::Connection;
 use rustc_hash::FxHashSet;

@@ -1,7 +1,7 @@
 //! The vectors of the records.
 
-use memory_core::{Embedding, RecordId};
-use memory_vector_store::VectorEntry;
+use memory_engine_core::{Embedding, RecordId};
+use memory_engine_vector_store::VectorEntry;
 use rusqlite::{CachedStatement, Connection, params, types::ValueRef};
 
 use crate::{

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{Error, ErrorKind};
+use memory_engine_core::{Error, ErrorKind};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 

@@ -6,9 +6,11 @@ mod given;
 use std::sync::Arc;
 
 use given::{open, write};
-use memory_core::{Field, Filter, Hit, Kind, Op, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms, Value};
+use memory_engine_core::{
+    Field, Filter, Hit, Kind, Op, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms, Value,
+};
+use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, WeightedTerm};
 use memory_engine_sqlite::SqliteStore;
-use memory_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, WeightedTerm};
 use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use tokio::runtime::Runtime;
 

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use memory_conformance::{World, clock, space};
+use memory_engine_conformance::{World, clock, space};
 use memory_engine_sqlite::{SqliteOptions, SqliteStore};
 use tokio::runtime::{Builder, Runtime};
 
@@ -25,4 +25,4 @@ fn world() -> World {
         .guarded_by(directory)
 }
 
-memory_conformance::suite!(block_on = block_on, world = world);
+memory_engine_conformance::suite!(block_on = block_on, world = world);

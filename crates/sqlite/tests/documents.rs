@@ -4,7 +4,7 @@
 mod given;
 
 use given::{lin, open, turn, write};
-use memory_core::{Kind, Record, RecordStore, Role, Scope, State, SystemClock};
+use memory_engine_core::{Kind, Record, RecordStore, Role, Scope, State, SystemClock};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 

@@ -6,10 +6,10 @@ mod given;
 use std::{fs, path::Path, time::Duration};
 
 use given::{embed, lin, open, turn, vector, write};
-use memory_core::{Embedding, Record, RecordStore};
+use memory_engine_core::{Embedding, Record, RecordStore};
+use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation};
 use memory_engine_sqlite::SqliteStore;
-use memory_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation};
-use memory_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use memory_engine_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
 use rustc_hash::FxHashSet;
 
 /// Whether the bytes are in the database or in its log.
@@ -168,7 +168,7 @@ fn statement(number: u64) -> (Extraction, [String; 3]) {
 async fn say(store: &SqliteStore, record: &Record, number: u64) -> [String; 3] {
     let stored = store.get(&record.scope, &[record.id]).await.unwrap().remove(0).unwrap();
     let (extraction, words) = statement(number);
-    memory_graph::GraphStore::upsert(store, &lin(), &[GraphEntry::new(stored, extraction)]).await.unwrap();
+    memory_engine_graph::GraphStore::upsert(store, &lin(), &[GraphEntry::new(stored, extraction)]).await.unwrap();
     words
 }
 
@@ -190,7 +190,7 @@ async fn what_a_deleted_record_said_of_entities_leaves_no_bytes() {
         RecordStore::delete(&store, &lin(), &ids).await.unwrap();
     }
     // Of one of those that stay only the graph goes.
-    memory_graph::GraphStore::delete(&store, &lin(), &[kept[0].id]).await.unwrap();
+    memory_engine_graph::GraphStore::delete(&store, &lin(), &[kept[0].id]).await.unwrap();
     let file = [fs::read(&path).unwrap(), fs::read(format!("{}-wal", path.display())).unwrap_or_default()].concat();
     let windows: FxHashSet<&[u8]> = file.windows(16).collect();
     // The last sixteen bytes of a word are its secret.
@@ -198,6 +198,6 @@ async fn what_a_deleted_record_said_of_entities_leaves_no_bytes() {
         |words: &[String; 3]| words.iter().filter(|word| windows.contains(&word.as_bytes()[word.len() - 16..])).count();
     assert_eq!(said[..201].iter().map(left).sum::<usize>(), 0, "of what was deleted");
     assert!(said[201..].iter().all(|words| left(words) == 3));
-    let around = memory_graph::GraphStore::expand(&store, &lin(), &GraphQuery::of(["the mill"])).await.unwrap();
+    let around = memory_engine_graph::GraphStore::expand(&store, &lin(), &GraphQuery::of(["the mill"])).await.unwrap();
     assert_eq!((around.entities.len(), around.entities[0].mentions), (32, 99));
 }

@@ -6,9 +6,9 @@ mod given;
 use std::{fs, path::Path, time::Duration};
 
 use given::{embed, lin, near, open, options, turn, vector, write};
-use memory_core::{Embedding, EmbeddingSpace, ErrorKind, Job, Record, RecordStore};
+use memory_engine_core::{Embedding, EmbeddingSpace, ErrorKind, Job, Record, RecordStore};
 use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore, checkup, migrate_down};
-use memory_vector_store::{GenerationStore, Role};
+use memory_engine_vector_store::{GenerationStore, Role};
 
 fn other() -> SqliteOptions {
     SqliteOptions::new(EmbeddingSpace::cosine("another", given::DIMENSIONS), "words-1")

@@ -7,8 +7,8 @@ mod given;
 use std::collections::BTreeMap;
 
 use given::{lin, open, turn, vector, words};
-use memory_core::{Embedding, Field, Filter, Op, Record, RecordId, RecordStore, Scope, Timestamp, Write};
-use memory_vector_store::{VectorQuery, VectorStore};
+use memory_engine_core::{Embedding, Field, Filter, Op, Record, RecordId, RecordStore, Scope, Timestamp, Write};
+use memory_engine_vector_store::{VectorQuery, VectorStore};
 
 fn cosine(a: &Embedding, b: &Embedding) -> f64 {
     let dot = |a: &Embedding, b: &Embedding| {

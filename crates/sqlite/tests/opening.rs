@@ -6,11 +6,11 @@ mod given;
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use given::{embed, found, lin, near, open, options, turn, vector, words, write};
-use memory_core::{EmbeddingSpace, Error, ErrorKind, Job, Record, RecordStore};
+use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Job, Record, RecordStore};
+use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStoreExt, Mention};
+use memory_engine_keyword_store::{KeywordEntry, KeywordStore};
 use memory_engine_sqlite::{Mismatch, SCHEMA, SqliteOptions, SqliteStore, migrate_down};
-use memory_graph::{EntityKind, Extraction, GraphEntry, GraphStoreExt, Mention};
-use memory_keyword_store::{KeywordEntry, KeywordStore};
-use memory_synonyms::{SynonymGroup, SynonymStore};
+use memory_engine_synonyms::{SynonymGroup, SynonymStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -143,8 +143,8 @@ async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
     assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (0, 2));
     for pending in store.backlog(Job::Keywords, 10, Duration::ZERO).await.unwrap() {
         let terms = given::words(&pending.record.text);
-        let entry = memory_keyword_store::KeywordEntry { record: pending.record.into(), terms };
-        memory_keyword_store::KeywordStore::upsert(&store, &lin(), &[entry]).await.unwrap();
+        let entry = memory_engine_keyword_store::KeywordEntry { record: pending.record.into(), terms };
+        memory_engine_keyword_store::KeywordStore::upsert(&store, &lin(), &[entry]).await.unwrap();
     }
     assert_eq!(found(&store, &lin(), "tea").await, 1);
     drop(store);
@@ -187,7 +187,7 @@ async fn a_schema_goes_up_and_down_and_up_again() {
     let left: i64 = Connection::open(&path).unwrap().query_row(tables, [], |row| row.get(0)).unwrap();
     assert_eq!(left, 0);
     let store = open(&path).await;
-    assert_eq!(store.stats(&lin()).await.unwrap(), memory_core::Stats::default());
+    assert_eq!(store.stats(&lin()).await.unwrap(), memory_engine_core::Stats::default());
     fill(&store).await;
     assert_eq!(migrate_down(Path::new("/nowhere/memory.db"), 0).unwrap_err().kind(), ErrorKind::NotFound);
 }
@@ -265,14 +265,14 @@ async fn a_file_of_schema_one_is_read() {
     let (_directory, path) = place();
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-1.sqlite"), &path).unwrap();
     let store = open(&path).await;
-    let everything = store.scan(&lin(), &memory_core::ScanQuery::oldest(10)).await.unwrap().records;
+    let everything = store.scan(&lin(), &memory_engine_core::ScanQuery::oldest(10)).await.unwrap().records;
     let mut expected = given::golden();
     expected.iter_mut().for_each(|record| record.revision = 1);
     assert_eq!(everything, expected);
     assert_eq!((found(&store, &lin(), "海鲜").await, found(&store, &lin(), "c++").await), (1, 1));
     assert_eq!(found(&store, &lin().with_session("monday").unwrap(), "海鲜").await, 0);
-    let nearest = memory_vector_store::VectorQuery::new(vector(2), 1);
-    let nearest = memory_vector_store::VectorStore::search(&store, &lin(), &nearest).await.unwrap();
+    let nearest = memory_engine_vector_store::VectorQuery::new(vector(2), 1);
+    let nearest = memory_engine_vector_store::VectorStore::search(&store, &lin(), &nearest).await.unwrap();
     assert_eq!(nearest[0].id, expected[1].id);
     assert_eq!(store.tombstones(&lin(), None, 10).await.unwrap().len(), 1);
     assert_eq!(store.stats(&lin()).await.unwrap().backlog, [(Job::Embedding, 1)].into());
@@ -288,14 +288,16 @@ async fn a_file_of_schema_two_is_read() {
     let (_directory, path) = place();
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-2.sqlite"), &path).unwrap();
     let store = open(&path).await;
-    let everything = store.scan(&lin(), &memory_core::ScanQuery::oldest(10)).await.unwrap().records;
+    let everything = store.scan(&lin(), &memory_engine_core::ScanQuery::oldest(10)).await.unwrap().records;
     let mut expected = given::golden();
     expected.iter_mut().for_each(|record| record.revision = 1);
     assert_eq!(everything, expected);
     assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), given::golden_groups());
     assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
     let docker = Extraction { entities: vec![Mention::new("Docker", EntityKind::Other)], relations: Vec::new() };
-    memory_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(everything[1].clone(), docker)]).await.unwrap();
+    memory_engine_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(everything[1].clone(), docker)])
+        .await
+        .unwrap();
     let found = store.entities(&lin(), &["docker"]).await.unwrap();
     assert_eq!(found.entities[0].evidence, [everything[1].id], "it was brought to the latest schema");
 }
@@ -308,13 +310,13 @@ async fn going_back_to_schema_two_loses_the_graph_and_nothing_else() {
     let stored = RecordStore::get(&store, &lin(), &[record.id]).await.unwrap().remove(0).unwrap();
     let tea = Extraction { entities: vec![Mention::new("Tea", EntityKind::Concept)], relations: Vec::new() };
     let entry = GraphEntry::new(stored, tea);
-    memory_graph::GraphStore::upsert(&store, &lin(), std::slice::from_ref(&entry)).await.unwrap();
+    memory_engine_graph::GraphStore::upsert(&store, &lin(), std::slice::from_ref(&entry)).await.unwrap();
     drop(store);
     migrate_down(&path, 2).unwrap();
     let store = open(&path).await;
     assert_terms_are_made_anew(&store).await;
     assert!(store.entities(&lin(), &["tea"]).await.unwrap().is_empty());
-    memory_graph::GraphStore::upsert(&store, &lin(), &[entry]).await.unwrap();
+    memory_engine_graph::GraphStore::upsert(&store, &lin(), &[entry]).await.unwrap();
     assert_eq!(store.entities(&lin(), &["tea"]).await.unwrap().entities.len(), 1);
 }
 
@@ -335,7 +337,9 @@ async fn a_file_of_schema_six_is_read() {
     }
     assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
     let named =
-        memory_graph::GraphStore::expand(&store, &lin(), &memory_graph::GraphQuery::of(["Docker"])).await.unwrap();
+        memory_engine_graph::GraphStore::expand(&store, &lin(), &memory_engine_graph::GraphQuery::of(["Docker"]))
+            .await
+            .unwrap();
     assert_eq!((named.entities.len(), &named.entities[0].evidence), (1, &vec![expected[1].id]));
     let look = Connection::open(&path).unwrap();
     let rows = look.query_row("SELECT count(*) FROM conversations", [], |row| row.get::<_, u32>(0)).unwrap();
@@ -359,14 +363,14 @@ async fn make_the_golden_file() {
     }
     let stored = store.get(&lin(), &[given::golden()[1].id]).await.unwrap().remove(0).unwrap();
     let says = Extraction { entities: vec![Mention::new("Docker", EntityKind::Concept)], relations: Vec::new() };
-    memory_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(stored, says)]).await.unwrap();
+    memory_engine_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(stored, says)]).await.unwrap();
     let gone = turn(&lin(), "to be forgotten");
     RecordStore::put(&store, &lin(), vec![write(&gone)]).await.unwrap();
     RecordStore::delete(&store, &lin(), &[gone.id]).await.unwrap();
     SynonymStore::put(&store, &lin(), &given::golden_groups()).await.unwrap();
     store.judge(&lin(), &given::golden_verdicts()).await.unwrap();
     let pending = store.backlog(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);
-    let error = memory_core::Error::new(ErrorKind::Timeout, "embed", "it took too long");
+    let error = memory_engine_core::Error::new(ErrorKind::Timeout, "embed", "it took too long");
     store.fail(&[pending.failed(&error, None)]).await.unwrap();
     let space = EmbeddingSpace::cosine("another", given::DIMENSIONS);
     let refill = SqliteOptions::new(space, "words-1").with_mismatch(Mismatch::Refill);

@@ -12,10 +12,10 @@ use std::{
 };
 
 use given::{embed, found, lin, near, open, options, turn, vector, write};
-use memory_core::{EmbeddingSpace, ErrorKind, Job, Outcome, Record, RecordStore, Scope};
+use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, Outcome, Record, RecordStore, Scope};
+use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore};
-use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_vector_store::{VectorQuery, VectorStore};
+use memory_engine_vector_store::{VectorQuery, VectorStore};
 use rusqlite::Connection;
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_store_whose_indexes_another_process_has_rebuilt_says_so() {
         VectorStore::upsert(
             &old,
             &lin(),
-            &[memory_vector_store::VectorEntry { record: record.into(), embedding: vector(1) }],
+            &[memory_engine_vector_store::VectorEntry { record: record.into(), embedding: vector(1) }],
         )
         .await
         .unwrap_err(),
@@ -183,7 +183,7 @@ async fn a_write_that_fails_leaves_those_committed_with_it() {
                 let mut writes = vec![write(&turn(&lin(), "words"))];
                 if number % 3 == 0 {
                     let mut again = write(&taken);
-                    again.mode = memory_core::PutMode::Create;
+                    again.mode = memory_engine_core::PutMode::Create;
                     writes.push(again);
                 }
                 store.put(&lin(), writes).await.map_err(|e| e.kind())

@@ -9,10 +9,10 @@ use std::{
 };
 
 use given::{found, lin, near, open, options, turn, vector, words};
-use memory_core::{Field, Filter, Hit, Op, Record, RecordId, RecordStore, Scope, State, Timestamp, Write};
+use memory_engine_core::{Field, Filter, Hit, Op, Record, RecordId, RecordStore, Scope, State, Timestamp, Write};
+use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::SqliteStore;
-use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_vector_store::{VectorQuery, VectorStore};
+use memory_engine_vector_store::{VectorQuery, VectorStore};
 
 /// More than what is worth a file.
 const COUNT: u64 = 20_050;

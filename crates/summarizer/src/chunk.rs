@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::sentences;
@@ -21,7 +21,7 @@ pub const CHUNKER: &str = "sentences-1";
 /// let chunks = Chunker::default().with_max_chars(14).with_overlap(0).chunks(text)?;
 /// let parts: Vec<&str> = chunks.into_iter().map(|range| &text[range]).collect();
 /// assert_eq!(parts, ["我对海鲜过敏。下周三面试。", "Wish me luck!"]);
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

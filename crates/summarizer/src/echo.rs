@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::text::{is_han, normalize};
+use memory_engine_core::text::{is_han, normalize};
 
 use crate::sentences;
 

@@ -13,7 +13,7 @@ mod value;
 
 pub(crate) use value::one_line;
 
-use memory_core::{RecordId, Timestamp, text::normalize};
+use memory_engine_core::{RecordId, Timestamp, text::normalize};
 use serde::{Deserialize, Serialize};
 
 pub use chat::ChatFacts;

@@ -1,6 +1,6 @@
 //! Which language a text is in.
 
-use memory_core::text::is_han;
+use memory_engine_core::text::is_han;
 use serde::{Deserialize, Serialize};
 
 /// A language that rules are written for.

@@ -7,7 +7,7 @@ mod entities;
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Error, Record, Result, text::normalize};
+use memory_engine_core::{Error, Record, Result, text::normalize};
 use serde::{Deserialize, Serialize};
 
 pub use chat::ChatMetadata;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::text::is_han;
+use memory_engine_core::text::is_han;
 
 /// Words whose full stop ends no sentence.
 const ABBREVIATIONS: &[&str] = &[

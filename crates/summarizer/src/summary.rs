@@ -8,7 +8,7 @@ use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::tz::{self, TimeZone};
-use memory_core::{Error, Record, RecordId, Result};
+use memory_engine_core::{Error, Record, RecordId, Result};
 
 pub use chat::{ChatSummarizer, SUMMARY_PROMPT};
 pub use extractive::ExtractiveSummarizer;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Kind, Record, RecordId, Scope, State, Timestamp};
+use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -214,7 +214,7 @@ fn lasts(older: &Observed, moment: Timestamp) -> bool {
 /// Whether one folded value is a part of another: whole words of it, or its Chinese beginning or end.
 fn within(part: &str, whole: &str) -> bool {
     let words = |text: &str| format!(" {text} ");
-    let han = part.chars().next().is_some_and(memory_core::text::is_han) && part.chars().count() > 1;
+    let han = part.chars().next().is_some_and(memory_engine_core::text::is_han) && part.chars().count() > 1;
     words(whole).contains(&words(part)) || (han && (whole.starts_with(part) || whole.ends_with(part)))
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use memory_core::text::{is_han, normalize};
+use memory_engine_core::text::{is_han, normalize};
 use regex::Regex;
 
 /// English words that say nothing by themselves.

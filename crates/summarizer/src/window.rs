@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Record, RecordId};
+use memory_engine_core::{Record, RecordId};
 use serde::{Deserialize, Serialize};
 
 use crate::{TopicDrift, spoken, terms::terms};
@@ -98,7 +98,7 @@ pub struct Window {
 /// Every turn is in exactly one window, and windows follow each other without a gap.
 ///
 /// ```
-/// use memory_core::{Kind, Record, Role, Scope, SystemClock};
+/// use memory_engine_core::{Kind, Record, Role, Scope, SystemClock};
 /// use memory_engine_summarizer::{RollingWindow, SummaryTrigger};
 ///
 /// let mut window = RollingWindow::new(SummaryTrigger::default().with_rounds(Some(1)));

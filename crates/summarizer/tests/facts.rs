@@ -3,7 +3,7 @@
 
 mod tables;
 
-use memory_core::{Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
+use memory_engine_core::{Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
 use memory_engine_summarizer::{Cardinality, Fact, Polarity, RuleFacts};
 use tables::{CHINESE, CHINESE_NOTHING, ENGLISH, ENGLISH_NOTHING};
 

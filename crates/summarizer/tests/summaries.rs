@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use memory_core::{ErrorKind, Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
+use memory_engine_core::{ErrorKind, Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
+use memory_engine_llm::{Answer, ScriptedModel};
 use memory_engine_summarizer::{
     ChatFacts, ChatMetadata, ChatSummarizer, ExtractiveSummarizer, FactExtractor, MetadataExtractor, RuleFacts,
     RuleMetadata, Summarizer, SummaryRequest, sentences,
 };
-use memory_llm::{Answer, ScriptedModel};
 use proptest::prelude::*;
 
 fn turns(lines: &[(Role, &str)]) -> Vec<Record> {

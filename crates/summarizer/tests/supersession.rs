@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use jiff::tz::TimeZone;
-use memory_core::{Kind, ManualClock, Record, RecordId, Role, Scope, State, Timestamp};
+use memory_engine_core::{Kind, ManualClock, Record, RecordId, Role, Scope, State, Timestamp};
 use memory_engine_summarizer::{Change, Fact, RuleFacts, What, fact_keys, reconcile, render};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Steps over a store that every caller takes.
 
 use async_trait::async_trait;
-use memory_core::{Error, Result, Scope, phrases::fold};
+use memory_engine_core::{Error, Result, Scope, phrases::fold};
 
 use crate::{SynonymGroup, SynonymStore, Verdict, WordPair};
 

@@ -1,7 +1,7 @@
 //! Questions with their synonyms.
 
-use memory_core::phrases::fold;
-use memory_keyword_store::{Clause, WeightedTerm, words};
+use memory_engine_core::phrases::fold;
+use memory_engine_keyword_store::{Clause, WeightedTerm, words};
 use rustc_hash::FxHashMap;
 
 use crate::{

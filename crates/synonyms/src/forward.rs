@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Result, Scope};
+use memory_engine_core::{Result, Scope};
 
 use crate::{SynonymGroup, SynonymStore, Verdict};
 

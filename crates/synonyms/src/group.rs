@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_core::{Error, Result, phrases::fold};
+use memory_engine_core::{Error, Result, phrases::fold};
 use serde::{Deserialize, Serialize};
 
 /// Ten groups to begin with, as TOML for [`groups_from_toml`]: those of the story gateway's document.

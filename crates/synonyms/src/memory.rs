@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use memory_core::{Result, Scope, phrases::fold};
+use memory_engine_core::{Result, Scope, phrases::fold};
 use parking_lot::RwLock;
 
 use crate::{SynonymGroup, SynonymStore, Verdict, WordPair};

@@ -1,6 +1,6 @@
 //! Two words, and what was decided about them.
 
-use memory_core::phrases::fold;
+use memory_engine_core::phrases::fold;
 use serde::{Deserialize, Serialize};
 
 /// Two words that may mean the same: folded, the lesser first, so that every pair is written in one way.

@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_core::{Clock, Result, Scope, Timestamp};
-use memory_keyword_store::Analyzer;
+use memory_engine_core::{Clock, Result, Scope, Timestamp};
+use memory_engine_keyword_store::Analyzer;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 

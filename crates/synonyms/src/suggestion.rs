@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Embedding, RecordId, phrases::fold};
-use memory_keyword_store::words;
+use memory_engine_core::{Embedding, RecordId, phrases::fold};
+use memory_engine_keyword_store::words;
 use serde::Serialize;
 
 use crate::{Thesaurus, Verdict, WordPair};
@@ -170,7 +170,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use memory_keyword_store::TextAnalyzer;
+    use memory_engine_keyword_store::TextAnalyzer;
 
     use super::*;
     use crate::SynonymGroup;

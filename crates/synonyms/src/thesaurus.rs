@@ -1,10 +1,10 @@
 //! Groups made ready for questions.
 
-use memory_core::{
+use memory_engine_core::{
     phrases::{fold, stands_alone},
     text::is_han,
 };
-use memory_keyword_store::{Analyzer, Word, words};
+use memory_engine_keyword_store::{Analyzer, Word, words};
 use rustc_hash::FxHashMap;
 
 use crate::SynonymGroup;
@@ -120,7 +120,7 @@ impl Thesaurus {
     ///
     /// ```
     /// # use memory_engine_synonyms::{SynonymGroup, Thesaurus};
-    /// # use memory_keyword_store::TextAnalyzer;
+    /// # use memory_engine_keyword_store::TextAnalyzer;
     /// let thesaurus = Thesaurus::new(&TextAnalyzer, [SynonymGroup::new("雇佣兵", ["佣兵", "mercenary"])]);
     /// assert_eq!(thesaurus.expand_terms("佣兵在柏林"), ["佣兵", "雇佣兵", "mercenary", "柏林"]);
     /// ```

@@ -4,12 +4,12 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::executor::block_on;
-use memory_core::{Kind, ManualClock, Record, RecordId, Scope, Timestamp};
+use memory_engine_core::{Kind, ManualClock, Record, RecordId, Scope, Timestamp};
+use memory_engine_keyword_store::{
+    Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer,
+};
 use memory_engine_synonyms::{
     MemorySynonymStore, SEED, SharedThesaurus, SynonymGroup, SynonymStore, Thesaurus, groups_from_toml,
-};
-use memory_keyword_store::{
-    Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer,
 };
 use proptest::prelude::*;
 
@@ -201,7 +201,7 @@ proptest! {
     #[test]
     fn the_words_of_a_question_stand_once(question in "\\PC{0,20}(Krueger|K|演|纹身){0,3}\\PC{0,8}") {
         let words = seed().expand_terms(&question);
-        let mut folded: Vec<_> = words.iter().map(|word| memory_core::phrases::fold(word)).collect();
+        let mut folded: Vec<_> = words.iter().map(|word| memory_engine_core::phrases::fold(word)).collect();
         folded.sort();
         folded.dedup();
         prop_assert_eq!(folded.len(), words.len());

@@ -1,7 +1,7 @@
 //! Relative dates, kept with what they meant.
 
 use jiff::tz::TimeZone;
-use memory_core::Timestamp;
+use memory_engine_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{Exactness, window::label, windows};
@@ -27,12 +27,12 @@ pub struct Anchor {
 ///
 /// ```
 /// use jiff::tz::TimeZone;
-/// use memory_core::Timestamp;
+/// use memory_engine_core::Timestamp;
 ///
 /// let said: Timestamp = "2023-05-09T12:00:00Z".parse()?;
 /// let found = memory_engine_temporal::anchors("我昨天去了医院", said, &TimeZone::UTC);
 /// assert_eq!((found[0].text.as_str(), found[0].label.as_str()), ("昨天", "2023-05-08"));
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 pub fn anchors(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<Anchor> {
     placed(text, reference, zone).into_iter().map(|(_, anchor)| anchor).collect()
@@ -45,7 +45,7 @@ pub fn anchored(text: &str, reference: Timestamp, zone: &TimeZone) -> String {
     for (end, anchor) in placed(text, reference, zone) {
         written.push_str(&text[at..end]);
         // Chinese text has no blanks and brackets of its own.
-        let chinese = anchor.text.chars().next_back().is_some_and(memory_core::text::is_han);
+        let chinese = anchor.text.chars().next_back().is_some_and(memory_engine_core::text::is_han);
         let (open, close) = if chinese { ("（", "）") } else { (" (", ")") };
         written.extend([open, &anchor.label, close]);
         at = end;

@@ -5,7 +5,7 @@ use jiff::{
     civil::{Date, DateTime, Time, Weekday},
     tz::TimeZone,
 };
-use memory_core::Timestamp;
+use memory_engine_core::Timestamp;
 
 use crate::Exactness;
 

@@ -349,7 +349,7 @@ fn recent(scan: &Scan, at: usize, reference: &Reference<'_>) -> Found {
 
 /// A Chinese character that may be the end of what something came before; not one of those that sentences begin with.
 fn is_word(c: char) -> bool {
-    memory_core::text::is_han(c) && !"我你您他她它们就在是了也都和跟但那".contains(c)
+    memory_engine_core::text::is_han(c) && !"我你您他她它们就在是了也都和跟但那".contains(c)
 }
 
 /// 前两天 or 的三天后 after a date: so much before or after it.

@@ -7,7 +7,7 @@ use jiff::{
     civil::{Date, Time},
     tz::TimeZone,
 };
-use memory_core::Timestamp;
+use memory_engine_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -85,13 +85,13 @@ pub(crate) fn label(from: Timestamp, until: Timestamp, zone: &TimeZone) -> Strin
 ///
 /// ```
 /// use jiff::tz::TimeZone;
-/// use memory_core::Timestamp;
+/// use memory_engine_core::Timestamp;
 ///
 /// let now: Timestamp = "2023-05-09T12:00:00Z".parse()?;
 /// let found = memory_engine_temporal::windows("Where was I two days before May 7, 2023?", now, &TimeZone::UTC);
 /// assert_eq!(found[0].from.to_string(), "2023-05-05T00:00:00Z");
 /// assert_eq!(found[0].until.to_string(), "2023-05-06T00:00:00Z");
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<Window> {
     let Some(reference) = Reference::new(reference, zone) else { return Vec::new() };

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use jiff::tz::TimeZone;
-use memory_core::Timestamp;
+use memory_engine_core::Timestamp;
 use memory_engine_temporal::{Anchor, Exactness, Window, anchored, anchors, windows};
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@
 use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memory_core::{Embedding, EmbeddingSpace};
+use memory_engine_core::{Embedding, EmbeddingSpace};
 use memory_engine_vector_store::{Among, FlatIndex};
 
 const DIMENSIONS: usize = 384;

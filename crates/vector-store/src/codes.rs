@@ -6,7 +6,7 @@ use std::{
     ops::Range,
 };
 
-use memory_core::snapshot::{SnapshotReader, SnapshotWriter};
+use memory_engine_core::snapshot::{SnapshotReader, SnapshotWriter};
 
 use crate::kernel::{self, Kernel, Rows};
 

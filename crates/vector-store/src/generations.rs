@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{EmbeddingSpace, Result};
+use memory_engine_core::{EmbeddingSpace, Result};
 use serde::Serialize;
 
 use crate::VectorStore;

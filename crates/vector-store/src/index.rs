@@ -8,7 +8,7 @@ use std::{
     ops::Range,
 };
 
-use memory_core::{
+use memory_engine_core::{
     Embedding, EmbeddingSpace, Metric, Score,
     snapshot::{SnapshotReader, SnapshotWriter},
 };

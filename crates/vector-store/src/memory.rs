@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
+use memory_engine_core::{EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 

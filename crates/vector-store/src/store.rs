@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
+use memory_engine_core::{Embedding, EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
 
 use crate::GenerationStore;
 

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use memory_core::snapshot::{SnapshotReader, SnapshotWriter};
+use memory_engine_core::snapshot::{SnapshotReader, SnapshotWriter};
 
 use crate::{
     codes::{Codes, Estimate},

@@ -12,7 +12,7 @@ use memory_engine::{
     Builder, Clock, Database, Digest, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
     synonyms::{SEED, groups_from_toml},
 };
-use memory_server::{Sources, UpstreamConfig};
+use memory_engine_server::{Sources, UpstreamConfig};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 

@@ -15,7 +15,7 @@ use memory_engine::{
     llm::ChatModel,
     mem0::Mem0Chat,
 };
-use memory_server::Config;
+use memory_engine_server::Config;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 

@@ -11,7 +11,7 @@ use memory_engine::{
     Database, Digest, Fork, MemoryEngine, MemoryMode, Rewind, RuleExtractor, Scope,
     story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait},
 };
-use memory_server::{Access, Debugging, Guard, Server};
+use memory_engine_server::{Access, Debugging, Guard, Server};
 use prompt::PromptBuilder;
 use tokio::net::TcpListener;
 

@@ -1,7 +1,7 @@
 //! Profiles without a model.
 
 use async_trait::async_trait;
-use memory_core::Result;
+use memory_engine_core::Result;
 
 use super::{Observed, ProfileSummarizer, said_by_user};
 use crate::{Language, Profile, profile::cut};

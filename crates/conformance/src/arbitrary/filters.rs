@@ -1,6 +1,6 @@
 //! Random filters that make sense.
 
-use memory_core::{Field, Filter, Op, State, Timestamp, Trust, Value, ValueType};
+use memory_engine_core::{Field, Filter, Op, State, Timestamp, Trust, Value, ValueType};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::pools::{KEYS, NUMBERS, SHARES, TEXTS, TIMES};

@@ -1,6 +1,6 @@
 //! Random records.
 
-use memory_core::{Kind, Record, Role, State, Timestamp, Trust};
+use memory_engine_core::{Kind, Record, Role, State, Timestamp, Trust};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Value as Json, json};
 

@@ -1,6 +1,6 @@
 //! What stands right before and after a record.
 
-use memory_core::{Adjacent, Neighbor, Record, RecordId, Role, State, Timestamp};
+use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Role, State, Timestamp};
 
 use crate::{
     World,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Clock, Error, ErrorKind, Job, Pending, Record, RecordId, Scope, State};
+use memory_engine_core::{Clock, Error, ErrorKind, Job, Pending, Record, RecordId, Scope, State};
 use serde_json::json;
 
 use crate::{
@@ -183,7 +183,7 @@ pub async fn what_is_queued_anew_while_it_is_done_stays_queued(world: &World) {
     let done: Vec<_> = pending.iter().map(Pending::done).collect();
     assert_eq!(world.records.acknowledge(&done).await.unwrap(), [true, true], "both are as they were");
     assert_eq!(waiting(world, Job::Embedding).await, [id(1)], "it is to be done again");
-    let whatever = memory_core::Done { ticket: None, ..done[0].clone() };
+    let whatever = memory_engine_core::Done { ticket: None, ..done[0].clone() };
     world.records.acknowledge(&[whatever]).await.unwrap();
     assert_eq!(waiting(world, Job::Embedding).await, []);
 }

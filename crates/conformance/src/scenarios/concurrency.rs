@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use futures::{future::join_all, pin_mut, poll};
-use memory_core::{ErrorKind, Job, Outcome, PutMode, Record, Scope, Write};
-use memory_keyword_store::KeywordEntry;
+use memory_engine_core::{ErrorKind, Job, Outcome, PutMode, Record, Scope, Write};
+use memory_engine_keyword_store::KeywordEntry;
 
 use crate::{
     World,

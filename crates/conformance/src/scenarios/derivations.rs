@@ -1,6 +1,6 @@
 //! What was made from what, and what goes with its source.
 
-use memory_core::{
+use memory_engine_core::{
     Barred, Basis, Deleted, ErrorKind, Job, Kind, Outcome, PutMode, Record, RecordId, Removed, Scope, State, Tombstone,
     Trust, Write,
 };

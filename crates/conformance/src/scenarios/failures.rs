@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Error, ErrorKind, Failure, Job, Pending, State, Timestamp, Write};
+use memory_engine_core::{Error, ErrorKind, Failure, Job, Pending, State, Timestamp, Write};
 
 use crate::{
     World,
@@ -20,7 +20,7 @@ async fn claim(world: &World, job: Job) -> Vec<Pending> {
 }
 
 fn after(world: &World, delay: Duration) -> Timestamp {
-    use memory_core::Clock;
+    use memory_engine_core::Clock;
     world.clock.now().after(delay)
 }
 
@@ -31,7 +31,7 @@ async fn failures(world: &World) -> Vec<Failure> {
 pub async fn jobs_are_queued_for_what_is_new_or_says_something_else(world: &World) {
     let mut record = numbered(&lin(), 1);
     let jobs = vec![Job::Summary, Job::Embedding, Job::Facts, Job::Facts];
-    let put = async |record: &memory_core::Record| {
+    let put = async |record: &memory_engine_core::Record| {
         let write = Write { jobs: jobs.clone(), ..Write::upsert(record.clone()) };
         let mut written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
         written.pending.sort();

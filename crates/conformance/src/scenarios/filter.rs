@@ -1,6 +1,6 @@
 //! Filters mean on every backend what `Filter::matches` says.
 
-use memory_core::{Field, Filter, Op, Record, ScanQuery, Scope, State, Value, Write};
+use memory_engine_core::{Field, Filter, Op, Record, ScanQuery, Scope, State, Value, Write};
 use proptest::strategy::Strategy;
 use serde_json::json;
 
@@ -31,7 +31,7 @@ async fn agree(world: &World, scope: &Scope, records: &[Record], filter: &Filter
     found.sort();
     ensure!(found == expected, "a scan finds {found:?} instead of {expected:?} by {filter:?}");
 
-    let active = |id: &memory_core::RecordId| records.iter().any(|r| r.id == *id && r.state == State::Active);
+    let active = |id: &memory_engine_core::RecordId| records.iter().any(|r| r.id == *id && r.state == State::Active);
     expected.retain(active);
     let words = world.keywords.search(scope, &find(&["word"]).with_filter(Some(filter.clone()))).await?;
     let mut found: Vec<_> = words.iter().map(|hit| hit.id).collect();
@@ -97,7 +97,7 @@ pub async fn the_negation_of_a_condition_on_a_missing_field_is_true(world: &Worl
         Filter::eq(key("mood"), "glad"),
         Filter::Exists(key("mood")),
         Filter::Exists(Field::Tags),
-        Filter::compare(Field::ValidUntil, Op::Le, memory_core::Timestamp::from_micros(0)),
+        Filter::compare(Field::ValidUntil, Op::Le, memory_engine_core::Timestamp::from_micros(0)),
     ];
     ask(world, record, &filters).await;
 }

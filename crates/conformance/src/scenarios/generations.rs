@@ -3,8 +3,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Job, Record, RecordId};
-use memory_vector_store::{GenerationStore, Role, VectorEntry, VectorStore};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Job, Record, RecordId};
+use memory_engine_vector_store::{GenerationStore, Role, VectorEntry, VectorStore};
 
 use crate::{
     World,

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{
+use memory_engine_core::{
     Deleted, ErrorKind, Field, Filter, Kind, Op, Record, RecordId, Removed, Scope, State, Timestamp, Trust,
 };
-use memory_graph::{
+use memory_engine_graph::{
     Edge, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore, GraphStoreExt,
     MemoryGraphStore, Mention, Relation, Seeds, Subgraph,
 };

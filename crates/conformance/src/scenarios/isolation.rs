@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Adjacent, Barred, ErrorKind, Neighbor, Outcome, Record, RecordId, ScanQuery, Scope, State, Write};
+use memory_engine_core::{
+    Adjacent, Barred, ErrorKind, Neighbor, Outcome, Record, RecordId, ScanQuery, Scope, State, Write,
+};
 use proptest::{collection::vec, prelude::*};
 
 use crate::{
@@ -177,7 +179,7 @@ pub async fn every_answer_holds_what_the_scope_covers_and_nothing_else(world: &W
                 Step::Write { place, number, active } => {
                     let mut record = numbered(&scope(tenant, place), *number);
                     record.text = format!("said in step {number_of_step}");
-                    record.occurred_at = memory_core::Timestamp::from_micros(number_of_step * 7 % 31);
+                    record.occurred_at = memory_engine_core::Timestamp::from_micros(number_of_step * 7 % 31);
                     // What is not active is taken out of the indexes by its address and id; above all users that names several.
                     let active = *active || place.1.user.is_none();
                     record.state = if active { State::Active } else { State::Revoked };

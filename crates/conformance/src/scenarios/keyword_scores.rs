@@ -1,7 +1,7 @@
 //! Ranking words: the scores are those of `Bm25` over the searched scope, on every backend.
 
-use memory_core::{Field, Filter, Record, Scope, Terms};
-use memory_keyword_store::{Analyzer, Clause, KeywordQuery, TextAnalyzer, WeightedTerm};
+use memory_engine_core::{Field, Filter, Record, Scope, Terms};
+use memory_engine_keyword_store::{Analyzer, Clause, KeywordQuery, TextAnalyzer, WeightedTerm};
 
 use crate::{
     World,

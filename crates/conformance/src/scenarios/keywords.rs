@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use memory_core::{Barred, ErrorKind, Field, Filter, Job, Outcome, Pending, Record, Scope, Terms, Write};
-use memory_keyword_store::{Clause, KeywordEntry, KeywordQuery};
+use memory_engine_core::{Barred, ErrorKind, Field, Filter, Job, Outcome, Pending, Record, Scope, Terms, Write};
+use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery};
 
 use crate::{
     World,

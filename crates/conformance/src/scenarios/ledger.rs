@@ -1,6 +1,6 @@
 //! An application's own books.
 
-use memory_core::{Job, Kind, Outcome, PutMode, Record, State, Write};
+use memory_engine_core::{Job, Kind, Outcome, PutMode, Record, State, Write};
 
 use crate::{
     World,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 
-use memory_core::{
+use memory_engine_core::{
     Basis, Clock, Done, Error, ErrorKind, Failure, Job, Kind, MemoryRecordStore, PutMode, Record, RecordId,
     RecordStore, Result, ScanQuery, Scope, State, Tombstone, Trust, Write, Written,
 };
@@ -84,7 +84,7 @@ struct Pair<'a> {
     tenant: &'a str,
     world: &'a dyn RecordStore,
     model: MemoryRecordStore,
-    now: memory_core::Timestamp,
+    now: memory_engine_core::Timestamp,
 }
 
 /// Whether both gave the same, or failed for the same reason.
@@ -216,7 +216,7 @@ impl Pair<'_> {
             same("tombstones", world.tombstones(scope, None, MANY).await, tombstones)?;
         }
         for scope in [&lin, &lins_a, &mo, &tenant] {
-            let without_zeros = |mut stats: memory_core::Stats| {
+            let without_zeros = |mut stats: memory_engine_core::Stats| {
                 stats.backlog.retain(|_, n| *n > 0);
                 stats.given_up.retain(|_, n| *n > 0);
                 stats.kinds.retain(|_, n| *n > 0);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use memory_core::{ErrorKind, Field, Filter, Job, Record, State, Tombstone, Write};
-use memory_keyword_store::KeywordEntry;
-use memory_vector_store::VectorEntry;
+use memory_engine_core::{ErrorKind, Field, Filter, Job, Record, State, Tombstone, Write};
+use memory_engine_keyword_store::KeywordEntry;
+use memory_engine_vector_store::VectorEntry;
 use serde_json::json;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Walking through records page by page.
 
-use memory_core::{Cursor, ErrorKind, Field, Filter, Order, Record, RecordId, ScanQuery, Timestamp};
+use memory_engine_core::{Cursor, ErrorKind, Field, Filter, Order, Record, RecordId, ScanQuery, Timestamp};
 
 use crate::{
     World,
@@ -154,7 +154,7 @@ pub async fn pages_stay_within_the_scope_and_cross_its_addresses(world: &World) 
 }
 
 pub async fn records_of_every_state_are_walked(world: &World) {
-    let states = memory_core::State::ALL;
+    let states = memory_engine_core::State::ALL;
     for (state, number) in states.iter().zip(1..) {
         let mut record = numbered(&lin(), number);
         record.state = *state;

@@ -1,6 +1,6 @@
 //! What a write does about a record that is there.
 
-use memory_core::{
+use memory_engine_core::{
     ErrorKind, Job, ManualClock, Outcome, PutMode, Record, Result, Role, State, Timestamp, Write, Written,
 };
 use serde_json::json;

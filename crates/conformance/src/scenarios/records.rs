@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use memory_core::{ErrorKind, Job, Kind, Outcome, Pending, RecordId, ScanQuery, Scope, State, Timestamp, Write};
+use memory_engine_core::{ErrorKind, Job, Kind, Outcome, Pending, RecordId, ScanQuery, Scope, State, Timestamp, Write};
 
 use crate::{
     World,

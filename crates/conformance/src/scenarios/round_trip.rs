@@ -1,6 +1,6 @@
 //! What was put comes back as it was.
 
-use memory_core::{Kind, Record, Role, Scope, State, Timestamp, Trust};
+use memory_engine_core::{Kind, Record, Role, Scope, State, Timestamp, Trust};
 use serde_json::{Map, Value, json};
 
 use crate::{

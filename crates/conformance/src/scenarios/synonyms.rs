@@ -1,7 +1,7 @@
 //! Groups of synonyms, and what was decided about suggestions.
 
-use memory_core::{ErrorKind, Scope};
-use memory_synonyms::{SynonymGroup, SynonymStore, SynonymStoreExt, Verdict, WordPair};
+use memory_engine_core::{ErrorKind, Scope};
+use memory_engine_synonyms::{SynonymGroup, SynonymStore, SynonymStoreExt, Verdict, WordPair};
 
 use crate::{
     World,

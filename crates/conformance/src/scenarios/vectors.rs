@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_core::{Embedding, ErrorKind, Field, Filter, Job, Pending, Record, Scope};
-use memory_vector_store::{VectorEntry, VectorQuery};
+use memory_engine_core::{Embedding, ErrorKind, Field, Filter, Job, Pending, Record, Scope};
+use memory_engine_vector_store::{VectorEntry, VectorQuery};
 
 use crate::{
     World,
@@ -93,7 +93,7 @@ pub async fn equal_scores_go_by_id_and_the_limit_of_nearest_ones_holds(world: &W
 pub async fn a_filter_that_keeps_few_still_gives_as_many_as_there_are(world: &World) {
     let twin = cloud(world).await;
     for (least, kept) in [(0.1, 91), (0.9, 11), (0.96, 5), (1.0, 1), (2.0, 0)] {
-        let filter = Filter::compare(Field::Importance, memory_core::Op::Ge, least);
+        let filter = Filter::compare(Field::Importance, memory_engine_core::Op::Ge, least);
         for limit in [3, 10, MANY] {
             let query = VectorQuery::new(scattered(1234), limit).with_filter(Some(filter.clone()));
             twin.same_nearest(&lin(), &query).await.unwrap();

@@ -1,6 +1,6 @@
 //! A guess that errs on the high side.
 
-use memory_core::text::is_han;
+use memory_engine_core::text::is_han;
 
 use super::TokenCounter;
 

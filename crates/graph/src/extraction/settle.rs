@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::phrases::fold;
+use memory_engine_core::phrases::fold;
 
 use super::{Extraction, ExtractionLimits, Mention, Relation};
 use crate::{EntityKind, rules::titles, walk::Groups};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::text::is_han;
+use memory_engine_core::text::is_han;
 
 use super::titles;
 use crate::{EntityKind, Mention};
@@ -56,7 +56,7 @@ pub(super) fn names(text: &str) -> Vec<Mention> {
     let mut found = works(text);
     let mut three: BTreeMap<String, usize> = BTreeMap::new();
     let mut two: BTreeMap<String, Vec<Option<char>>> = BTreeMap::new();
-    let simplified = memory_core::text::normalize(text);
+    let simplified = memory_engine_core::text::normalize(text);
     // The conversion may change how many characters there are; then names stay as they are spelled.
     let surnames_of: Vec<char> = if simplified.chars().count() == text.chars().count() {
         simplified.chars().collect()
@@ -94,7 +94,7 @@ pub(super) fn names(text: &str) -> Vec<Mention> {
 
 /// What sort of thing a name says it is.
 pub(super) fn kind_of(name: &str) -> EntityKind {
-    let characters: Vec<char> = memory_core::text::normalize(name).chars().collect();
+    let characters: Vec<char> = memory_engine_core::text::normalize(name).chars().collect();
     if characters.is_empty() || !characters.iter().copied().all(is_han) {
         return EntityKind::Other;
     }

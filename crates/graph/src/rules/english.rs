@@ -88,7 +88,7 @@ fn tokens(sentence: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut at, mut apart) = (0, true);
     while let Some(c) = sentence[at..].chars().next() {
-        let is_word = |c: char| c.is_alphanumeric() && !memory_core::text::is_han(c);
+        let is_word = |c: char| c.is_alphanumeric() && !memory_engine_core::text::is_han(c);
         if is_word(c) {
             let rest = &sentence[at..];
             let length = rest.find(|c: char| !is_word(c) && !matches!(c, '\'' | '’' | '-' | '.')).unwrap_or(rest.len());

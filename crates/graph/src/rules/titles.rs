@@ -1,6 +1,6 @@
 //! Titles before and after names.
 
-use memory_core::text::is_han;
+use memory_engine_core::text::is_han;
 
 /// Titles before a name, lower case, without a full stop.
 pub(crate) const BEFORE: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::Scope;
+use memory_engine_core::Scope;
 
 use super::{Ask, Walk};
 use crate::{EntityId, GraphQuery, MentionRow, Rows, Subgraph};

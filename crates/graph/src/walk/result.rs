@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Cursor, RecordId, Timestamp, phrases::fold};
+use memory_engine_core::{Cursor, RecordId, Timestamp, phrases::fold};
 
 use super::{Groups, Walk};
 use crate::{Edge, Entity, EntityId, EntityKind, MentionRow, Subgraph};

@@ -1,7 +1,7 @@
 //! What goes to a chat service, and what comes back.
 
-use memory_core::{Error, ErrorKind, Result};
-use memory_llm::{ChatDelta, ChatReply, ChatRequest, FinishReason, OutputSchema, Usage};
+use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_llm::{ChatDelta, ChatReply, ChatRequest, FinishReason, OutputSchema, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::client::reported;
 
 /// The body of a request.
 pub(super) fn request(options: &ChatOptions, request: &ChatRequest, streamed: bool) -> Value {
-    let message = |m: &memory_llm::Message| json!({"role": m.role.as_str(), "content": m.content});
+    let message = |m: &memory_engine_llm::Message| json!({"role": m.role.as_str(), "content": m.content});
     let mut messages: Vec<Value> = request.messages.iter().map(message).collect();
     let mut body = json!({"model": options.model});
     if let Some(output) = &request.output {

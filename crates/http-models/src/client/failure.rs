@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use memory_core::{Error, ErrorKind};
+use memory_engine_core::{Error, ErrorKind};
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
 

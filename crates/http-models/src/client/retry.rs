@@ -5,7 +5,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use memory_core::{Clock, SystemClock};
+use memory_engine_core::{Clock, SystemClock};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 /// What a retry costs, counted in the successes that pay for it.

@@ -1,7 +1,7 @@
 //! What an embedding service answers.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use reqwest::{
     Response, StatusCode, Url,
     header::{CONTENT_RANGE, ETAG, HeaderMap, LOCATION, RANGE},

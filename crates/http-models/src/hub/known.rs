@@ -1,6 +1,6 @@
 //! Which files make a model.
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 
 use super::OPERATION;
 

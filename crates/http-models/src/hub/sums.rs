@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::Result;
+use memory_engine_core::Result;
 
 use super::{Fetched, at, known::hex};
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

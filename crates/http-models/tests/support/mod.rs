@@ -4,7 +4,7 @@
 
 use std::{error::Error as _, time::Duration};
 
-use memory_core::Error;
+use memory_engine_core::Error;
 use memory_engine_http_models::{Endpoint, HttpClient, HttpOptions, Secret};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

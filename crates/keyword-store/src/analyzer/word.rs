@@ -3,7 +3,7 @@
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::{is_syllabic, stop_words};
-use memory_core::text::is_han;
+use memory_engine_core::text::is_han;
 
 /// How many characters the word at the beginning of `characters` has.
 ///

@@ -1,6 +1,6 @@
 //! The words of a text, as people read them.
 
-use memory_core::text;
+use memory_engine_core::text;
 
 use super::{han, is_syllabic, stop_words, word};
 
@@ -24,7 +24,7 @@ impl Word<'_> {
 /// They are not what an index holds; [`Analyzer`](crate::Analyzer) gives that.
 ///
 /// Chinese is cut by jieba's dictionary, Japanese and Korean stay whole between other scripts. Text that has been
-/// [normalised](memory_core::text::normalize) is cut best.
+/// [normalised](memory_engine_core::text::normalize) is cut best.
 ///
 /// ```
 /// let words: Vec<&str> = memory_engine_keyword_store::words("Krueger的纹身").iter().map(|word| word.text).collect();

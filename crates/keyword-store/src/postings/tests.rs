@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, convert::Infallible};
 
-use memory_core::Terms;
+use memory_engine_core::Terms;
 use proptest::{collection::vec, prelude::*};
 
 use super::*;

@@ -5,7 +5,7 @@ use std::{
     io::{self, Read, Write},
 };
 
-use memory_core::{
+use memory_engine_core::{
     RecordId,
     snapshot::{SnapshotReader, SnapshotWriter, pull_varint, push_varint},
 };

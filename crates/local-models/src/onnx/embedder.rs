@@ -1,8 +1,8 @@
 //! Vectors by an ONNX model.
 
 use async_trait::async_trait;
-use memory_core::{Embedding, EmbeddingSpace, Error, Result};
-use memory_embedder::{Embedder, Purpose};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result};
+use memory_engine_embedder::{Embedder, Purpose};
 
 use super::{Inner, OnnxModel, batch::Batch, runtime::Output};
 use crate::{ModelError, late::scale_to_unit, local::error, model::Pooling, window::Windows};

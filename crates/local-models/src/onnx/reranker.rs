@@ -1,8 +1,8 @@
 //! A cross-encoder: a model that reads question and candidate together.
 
 use async_trait::async_trait;
-use memory_core::{Result, Score};
-use memory_reranker::Reranker;
+use memory_engine_core::{Result, Score};
+use memory_engine_reranker::Reranker;
 
 use super::{Inner, OnnxModel, batch::Batch};
 use crate::{ModelError, local::error, tokenizer::Tokenizer};

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use memory_server::{Access, ApiKey};
+use memory_engine_server::{Access, ApiKey};
 
 /// Make a key that opens the server.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_server::{Access, Mcp as Tools, Owner};
+use memory_engine_server::{Access, Mcp as Tools, Owner};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},

@@ -1,7 +1,7 @@
 //! Long turns in parts.
 
-use memory_core::{Basis, Kind, Pending, PutMode, Record, RecordId, Result, State, Trust, Write};
-use memory_summarizer::Chunker;
+use memory_engine_core::{Basis, Kind, Pending, PutMode, Record, RecordId, Result, State, Trust, Write};
+use memory_engine_summarizer::Chunker;
 
 use crate::MemoryEngine;
 

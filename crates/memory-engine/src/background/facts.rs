@@ -6,11 +6,11 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{
+use memory_engine_core::{
     Basis, Error, ErrorKind, Field, Filter, Job, Kind, Order, Outcome, PutMode, Record, RecordId, Result, Scope, State,
     Trust, Write,
 };
-use memory_summarizer::{Change, Fact, FactExtractor, RuleFacts, is_said, reconcile};
+use memory_engine_summarizer::{Change, Fact, FactExtractor, RuleFacts, is_said, reconcile};
 
 use super::told;
 use crate::MemoryEngine;
@@ -250,7 +250,7 @@ impl MemoryEngine {
     /// The store's.
     pub async fn fact_history(&self, scope: &Scope) -> Result<Vec<Record>> {
         let mut facts = self.all_facts(scope).await?;
-        let merged = |fact: &Record| fact.metadata.contains_key(memory_summarizer::fact_keys::MERGED_INTO);
+        let merged = |fact: &Record| fact.metadata.contains_key(memory_engine_summarizer::fact_keys::MERGED_INTO);
         facts.retain(|fact| matches!(fact.state, State::Active | State::Superseded) && !merged(fact));
         Ok(facts)
     }

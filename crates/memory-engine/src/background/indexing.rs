@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use memory_core::{Done, Embedding, Job, Pending, Record, RecordId, Result, Scope};
-use memory_embedder::Purpose;
-use memory_keyword_store::KeywordEntry;
-use memory_vector_store::VectorEntry;
+use memory_engine_core::{Done, Embedding, Job, Pending, Record, RecordId, Result, Scope};
+use memory_engine_embedder::Purpose;
+use memory_engine_keyword_store::KeywordEntry;
+use memory_engine_vector_store::VectorEntry;
 
 use crate::{MemoryEngine, spaces::Space};
 

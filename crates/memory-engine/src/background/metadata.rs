@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Done, Pending, PutMode, Record, Result, Scope, Write};
-use memory_summarizer::MetadataExtractor;
+use memory_engine_core::{Done, Pending, PutMode, Record, Result, Scope, Write};
+use memory_engine_summarizer::MetadataExtractor;
 
 use super::told;
 use crate::MemoryEngine;

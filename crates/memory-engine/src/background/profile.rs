@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use memory_companion::{Observed, Profile, ProfileSummarizer, RuleProfiles, user_profile_record};
-use memory_core::{
+use memory_engine_companion::{Observed, Profile, ProfileSummarizer, RuleProfiles, user_profile_record};
+use memory_engine_core::{
     Basis, ErrorKind, Field, Filter, Job, Kind, Order, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope,
     State, Write,
 };
-use memory_summarizer::{Fact, FactKind, Language, is_said};
+use memory_engine_summarizer::{Fact, FactKind, Language, is_said};
 use serde_json::json;
 
 use super::{facts::person, told};
@@ -78,7 +78,7 @@ impl MemoryEngine {
         &self,
         person: &Scope,
         profile: &Profile,
-        language: memory_companion::Language,
+        language: memory_engine_companion::Language,
         sources: &[&Record],
         kept: Vec<Record>,
     ) -> Result<Vec<Write>> {
@@ -193,11 +193,11 @@ async fn write_profile(keeper: &ProfileKeeper, turns: &[Record], facts: &[Record
 }
 
 /// The language in which a person writes, as rules and as headings have it.
-fn language(turns: &[Record]) -> (Language, memory_companion::Language) {
+fn language(turns: &[Record]) -> (Language, memory_engine_companion::Language) {
     let said: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
     match Language::of(&said.join(" ")) {
-        Language::Chinese => (Language::Chinese, memory_companion::Language::Chinese),
-        Language::English => (Language::English, memory_companion::Language::English),
+        Language::Chinese => (Language::Chinese, memory_engine_companion::Language::Chinese),
+        Language::English => (Language::English, memory_engine_companion::Language::English),
     }
 }
 

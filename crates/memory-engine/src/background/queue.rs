@@ -2,9 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use memory_core::{Error, ErrorKind, Failure, Field, Filter, Job, Kind, RecordId, Result, ScanQuery, Scope, State};
+use memory_engine_core::{
+    Error, ErrorKind, Failure, Field, Filter, Job, Kind, RecordId, Result, ScanQuery, Scope, State,
+};
 
-use memory_summarizer::is_said;
+use memory_engine_summarizer::is_said;
 
 use super::Progress;
 use crate::MemoryEngine;

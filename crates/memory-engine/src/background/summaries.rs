@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{
+use memory_engine_core::{
     Basis, Cursor, Error, ErrorKind, Field, Filter, Kind, Op, Pending, PutMode, Record, RecordId, Result, ScanQuery,
     Scope, State, Write,
 };
-use memory_embedder::Purpose;
-use memory_summarizer::{RollingWindow, Summarizer, Window};
+use memory_engine_embedder::Purpose;
+use memory_engine_summarizer::{RollingWindow, Summarizer, Window};
 
 use super::{indexing::indexed_text, told};
 use crate::MemoryEngine;
@@ -94,7 +94,7 @@ impl MemoryEngine {
         Ok((due, window))
     }
 
-    async fn embed_all(&self, texts: Vec<String>) -> Result<Vec<memory_core::Embedding>> {
+    async fn embed_all(&self, texts: Vec<String>) -> Result<Vec<memory_engine_core::Embedding>> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(self.embedder().max_batch().max(1)) {
             vectors.extend(self.embed(batch.to_vec(), Purpose::Document).await?);

@@ -1,7 +1,7 @@
 //! The books: the state and the log of affection.
 
-use memory_companion::{Change, CompanionState, Reason, affection_record, state_record};
-use memory_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write, Written};
+use memory_engine_companion::{Change, CompanionState, Reason, affection_record, state_record};
+use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write, Written};
 
 use super::Companion;
 

@@ -1,8 +1,8 @@
 //! What a context is made of.
 
-use memory_companion::{CompanionState, Material, MomentRule};
-use memory_context::{Action, BuiltContext, Message};
-use memory_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
+use memory_engine_companion::{CompanionState, Material, MomentRule};
+use memory_engine_context::{Action, BuiltContext, Message};
+use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
 
 use super::Companion;
 use crate::{Degraded, RecallQuery};

@@ -1,7 +1,7 @@
 //! The profile, made anew from time to time.
 
-use memory_companion::{CompanionState, Observed, Profile, profile_record};
-use memory_core::{Basis, ErrorKind, PutMode, Record, RecordId, Result, Scope, State, Write};
+use memory_engine_companion::{CompanionState, Observed, Profile, profile_record};
+use memory_engine_core::{Basis, ErrorKind, PutMode, Record, RecordId, Result, Scope, State, Write};
 
 use super::{
     Companion,

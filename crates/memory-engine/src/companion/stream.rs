@@ -1,9 +1,9 @@
 //! A turn whose reply comes in pieces.
 
 use futures::{StreamExt, TryStreamExt, stream::BoxStream};
-use memory_companion::ReplyFilter;
-use memory_core::{Error, ErrorKind, Result, Scope};
-use memory_llm::{ChatStream, FinishReason};
+use memory_engine_companion::ReplyFilter;
+use memory_engine_core::{Error, ErrorKind, Result, Scope};
+use memory_engine_llm::{ChatStream, FinishReason};
 
 use super::{
     Companion, Said, TurnReply,

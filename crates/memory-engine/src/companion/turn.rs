@@ -1,9 +1,9 @@
 //! A turn: eight steps from the user's message to the reply.
 
-use memory_companion::{Change, CompanionState, MomentRule, Reason, ReplyFilter, Verdict, moment_record};
-use memory_context::BuiltContext;
-use memory_core::{Basis, Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Role, Scope, Trust, Write};
-use memory_llm::{ChatRequest, Message, Usage};
+use memory_engine_companion::{Change, CompanionState, MomentRule, Reason, ReplyFilter, Verdict, moment_record};
+use memory_engine_context::BuiltContext;
+use memory_engine_core::{Basis, Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Role, Scope, Trust, Write};
+use memory_engine_llm::{ChatRequest, Message, Usage};
 use serde_json::json;
 
 use super::{

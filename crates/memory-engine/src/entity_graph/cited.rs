@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Filter, Record, RecordId, Result, Scope, State, Timestamp};
-use memory_graph::{EntityKind, GraphQuery, Seeds, names_in};
+use memory_engine_core::{Filter, Record, RecordId, Result, Scope, State, Timestamp};
+use memory_engine_graph::{EntityKind, GraphQuery, Seeds, names_in};
 use serde::Serialize;
 
 use crate::MemoryEngine;

@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc, time::Instant};
 
-use memory_core::{ErrorKind, Result};
+use memory_engine_core::{ErrorKind, Result};
 use tokio::time::timeout;
 
 use super::{

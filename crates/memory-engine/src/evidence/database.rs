@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Result, Scope};
-use memory_postgres::{EventQuery, MemoryEvent, PostgresStore};
+use memory_engine_core::{Result, Scope};
+use memory_engine_postgres::{EventQuery, MemoryEvent, PostgresStore};
 
 use super::{Evidence, EvidenceRequest, EvidenceSource};
 

@@ -1,10 +1,10 @@
 //! The local memory as a source of evidence.
 
 use async_trait::async_trait;
-use memory_core::{
+use memory_engine_core::{
     Embedding, Error, ErrorKind, Field, Filter, Hit, Op, Record, RecordId, Result, Scope, State, Terms, Value,
 };
-use memory_vector_store::VectorQuery;
+use memory_engine_vector_store::VectorQuery;
 
 use super::{EventId, Evidence, EvidenceRequest, EvidenceSource, since};
 use crate::{Arms, MemoryEngine, RecallQuery};

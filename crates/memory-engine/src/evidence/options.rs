@@ -2,7 +2,7 @@
 
 use std::{env, str::FromStr, time::Duration};
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 
 const HOUR: u64 = 60 * 60;
 

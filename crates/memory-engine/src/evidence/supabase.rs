@@ -1,8 +1,8 @@
 //! A Supabase project as a source of evidence, through the SQL functions of its database.
 
 use async_trait::async_trait;
-use memory_core::Result;
-use memory_http_models::PostgrestClient;
+use memory_engine_core::Result;
+use memory_engine_http_models::PostgrestClient;
 use serde_json::json;
 
 use super::{Evidence, EvidenceRequest, EvidenceSource};

@@ -1,6 +1,6 @@
 //! What a settings page sets.
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// What is written to a mem0 server and what it is asked for. What is not set is as here by default.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use memory_core::{Hit, RecordId, Result, Scope, Score};
-use memory_embedder::Purpose;
-use memory_keyword_store::KeywordQuery;
-use memory_reranker::{Fused, Fusion, Ranking, fuse};
-use memory_synonyms::Thesaurus;
-use memory_vector_store::VectorQuery;
+use memory_engine_core::{Hit, RecordId, Result, Scope, Score};
+use memory_engine_embedder::Purpose;
+use memory_engine_keyword_store::KeywordQuery;
+use memory_engine_reranker::{Fused, Fusion, Ranking, fuse};
+use memory_engine_synonyms::Thesaurus;
+use memory_engine_vector_store::VectorQuery;
 use rustc_hash::FxHashMap;
 
 use super::{candidate::Candidate, plan::Plan};

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use memory_core::{RecordId, Score};
-use memory_reranker::{Fused, Place};
+use memory_engine_core::{RecordId, Score};
+use memory_engine_reranker::{Fused, Place};
 
 use crate::{Arm, Found};
 

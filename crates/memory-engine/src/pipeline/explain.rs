@@ -1,6 +1,6 @@
 //! What became of one record in a recall.
 
-use memory_core::{RecordId, Result, Scope, State};
+use memory_engine_core::{RecordId, Result, Scope, State};
 
 use super::{candidates, plan::Plan, select, trace::Trace};
 use crate::{Explanation, MemoryEngine, RecallHit, RecallQuery, Verdict};

@@ -1,7 +1,7 @@
 //! The graph arm: what the records say that lie around the entities of a question.
 
-use memory_core::{Hit, RecordId, Result, Scope, Score};
-use memory_graph::{GraphQuery, Subgraph};
+use memory_engine_core::{Hit, RecordId, Result, Scope, Score};
+use memory_engine_graph::{GraphQuery, Subgraph};
 use rustc_hash::FxHashMap;
 
 use super::plan::Plan;

@@ -1,6 +1,6 @@
 //! The answer to a hit, or what it answers, is often what is meant.
 
-use memory_core::{Adjacent, Hit, RecordId, Result, Scope, Score};
+use memory_engine_core::{Adjacent, Hit, RecordId, Result, Scope, Score};
 use rustc_hash::FxHashMap;
 
 use super::candidate::Candidate;
@@ -58,7 +58,7 @@ fn gains(hits: &[Hit], adjacent: &[Adjacent], share: f64) -> Vec<Hit> {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::Neighbor;
+    use memory_engine_core::Neighbor;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! What a recall is to do, once the question, the engine's options and the scene are brought together.
 
-use memory_core::{Error, Field, Filter, Op, Result, Timestamp};
+use memory_engine_core::{Error, Field, Filter, Op, Result, Timestamp};
 
 use crate::{MemoryEngine, RecallOptions, RecallQuery, spaces::Space};
 
@@ -44,10 +44,10 @@ impl<'a> Plan<'a> {
 
 /// That something occurred in one of the stretches of time that the question names.
 pub(crate) fn named_time(query: &RecallQuery, asked_at: Timestamp) -> Option<Filter> {
-    let within = |window: memory_temporal::Window| {
+    let within = |window: memory_engine_temporal::Window| {
         let from = Filter::compare(Field::OccurredAt, Op::Ge, window.from);
         from.and(Filter::compare(Field::OccurredAt, Op::Lt, window.until))
     };
-    let windows = memory_temporal::windows(&query.text, asked_at, &query.zone);
+    let windows = memory_engine_temporal::windows(&query.text, asked_at, &query.zone);
     (!windows.is_empty()).then(|| Filter::Or(windows.into_iter().map(within).collect()))
 }

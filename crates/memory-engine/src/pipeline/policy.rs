@@ -1,6 +1,6 @@
 //! What about a record makes it count more or less, whatever it says: boosts, never filters.
 
-use memory_core::{Record, Role, text};
+use memory_engine_core::{Record, Role, text};
 
 use super::plan::Plan;
 use crate::{Boost, ScenePolicy};

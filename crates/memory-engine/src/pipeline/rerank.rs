@@ -1,7 +1,7 @@
 //! The best candidates, judged once more together with the question.
 
-use memory_core::{Error, ErrorKind, RecordId, Result, Scope};
-use memory_reranker::Reranker;
+use memory_engine_core::{Error, ErrorKind, RecordId, Result, Scope};
+use memory_engine_reranker::Reranker;
 
 use super::{candidate::Candidate, plan::Plan};
 use crate::{MemoryEngine, background::indexed_text};

@@ -1,8 +1,8 @@
 //! The last stage: reads the records of the best candidates, lets the boosts have their say, and puts repetitions behind.
 
-use memory_core::{ErrorKind, Kind, Record, RecordId, Result, Scope, Score};
-use memory_embedder::Embedder;
-use memory_reranker::Novelty;
+use memory_engine_core::{ErrorKind, Kind, Record, RecordId, Result, Scope, Score};
+use memory_engine_embedder::Embedder;
+use memory_engine_reranker::Novelty;
 
 use super::{
     candidate::Candidate,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, ErrorKind, Result};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{Degraded, Recall, RecallHit, StageTime};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{Error, ErrorKind, Failure, Job, RecordId, Result, Scope};
+use memory_engine_core::{Error, ErrorKind, Failure, Job, RecordId, Result, Scope};
 use tokio::time::{Instant, timeout};
 
 use super::{StoryMemory, StoryMessage, lacking, of_a_branch};

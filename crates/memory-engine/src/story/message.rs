@@ -1,7 +1,7 @@
 //! What happens in a story.
 
-use memory_core::{Role, Timestamp};
-use memory_summarizer::sentences;
+use memory_engine_core::{Role, Timestamp};
+use memory_engine_summarizer::sentences;
 
 use crate::Turn;
 

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use memory_context::StorySections;
-use memory_summarizer::{Chunker, ExtractiveSummarizer, SummaryTrigger};
+use memory_engine_context::StorySections;
+use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, SummaryTrigger};
 
 use crate::Digest;
 

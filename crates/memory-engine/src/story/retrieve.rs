@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use futures::future::join_all;
-use memory_context::{Relation, StoryEntity};
-use memory_core::{Error, ErrorKind, Field, Filter, Op, Record, RecordId, Result, Scope, Value};
+use memory_engine_context::{Relation, StoryEntity};
+use memory_engine_core::{Error, ErrorKind, Field, Filter, Op, Record, RecordId, Result, Scope, Value};
 use tokio::time::timeout;
 
 use super::{StoryContext, StoryMemory, StoryTurn, lacking};

@@ -6,14 +6,14 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memory_core::{
+use memory_engine_core::{
     Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId,
     RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
-use memory_embedder::{Embedder, HashEmbedder};
-use memory_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use memory_engine_embedder::{Embedder, HashEmbedder};
+use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 /// Every store at once.
 #[derive(Debug)]

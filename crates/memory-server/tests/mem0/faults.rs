@@ -6,7 +6,6 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memory_core::{Adjacent, Deleted, Done, Pending, Write};
 use memory_engine::{
     Digest, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, HashEmbedder, Job, Kind, ManualClock,
     MemoryEngine, MemoryKeywordStore, MemoryVectorStore, Page, Purpose, PutMode, Record, RecordId, RecordStore, Result,
@@ -14,6 +13,7 @@ use memory_engine::{
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Owner, Mem0Search, Secret},
     llm::Message,
 };
+use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
 use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mem0, Server};
 use serde_json::{Map, json};
 use tokio::net::TcpListener;

@@ -7,11 +7,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memory_core::{Adjacent, Deleted, Done, Pending, Write};
 use memory_engine::{
     Embedder, Error, ErrorKind, Failure, HashEmbedder, Job, MemoryEngine, MemoryKeywordStore, MemoryRecordStore,
     MemoryVectorStore, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Written,
 };
+use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
 use parking_lot::Mutex;
 use std::sync::Arc;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use memory_core::{
+use memory_engine_core::{
     Field, Filter, Hit, Kind, Op, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms, Value, Write,
 };
+use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, WeightedTerm};
 use memory_engine_postgres::PostgresStore;
-use memory_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, WeightedTerm};
 use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::TestRunner};
 
 use crate::given::Database;

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use memory_core::{Embedding, Field, Filter, Job, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Tombstone};
+use memory_engine_core::{
+    Embedding, Field, Filter, Job, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Tombstone,
+};
+use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation, Seeds};
+use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_postgres::{Lookup, Mismatch, PostgresOptions, PostgresStore};
-use memory_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation, Seeds};
-use memory_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
-use memory_synonyms::{SynonymGroup, Verdict, WordPair};
-use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use memory_engine_synonyms::{SynonymGroup, Verdict, WordPair};
+use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{Connection, Row};
 
 use crate::{
@@ -137,14 +139,17 @@ async fn everything(store: &PostgresStore) {
         store.enqueue(&scope, &[record.id], Job::Facts).await.unwrap();
         store.derived(&scope, &[record.id]).await.unwrap();
         let pending = store.backlog(Job::Facts, 1, std::time::Duration::ZERO).await.unwrap().remove(0);
-        let error = memory_core::Error::new(memory_core::ErrorKind::Timeout, "facts", "late");
+        let error = memory_engine_core::Error::new(memory_engine_core::ErrorKind::Timeout, "facts", "late");
         store.fail(&[pending.failed(&error, None)]).await.unwrap();
         store.failures(&scope, 9).await.unwrap();
         for lease in [0, 60] {
             let lease = std::time::Duration::from_secs(lease);
             let pending = store.backlog(Job::Keywords, 9, lease).await.unwrap();
             store.renew(&pending, lease).await.unwrap();
-            store.acknowledge(&pending.iter().map(memory_core::Pending::done).collect::<Vec<_>>()).await.unwrap();
+            store
+                .acknowledge(&pending.iter().map(memory_engine_core::Pending::done).collect::<Vec<_>>())
+                .await
+                .unwrap();
         }
         if store.is_fuzzy() {
             store.fuzzy(&scope, "wrods", 9).await.unwrap();
@@ -169,19 +174,19 @@ async fn graph(store: &PostgresStore, scope: &Scope, record: &Record) {
     let extraction = Extraction { entities, relations: vec![Relation::new("Anna", "knows", "Bob")] };
     let entry = GraphEntry::new(stored, extraction);
     for filter in [None, Some(Filter::eq(Field::Metadata("mood".into()), "glad"))] {
-        memory_graph::GraphStore::upsert(store, scope, std::slice::from_ref(&entry)).await.unwrap();
+        memory_engine_graph::GraphStore::upsert(store, scope, std::slice::from_ref(&entry)).await.unwrap();
         for from in [Seeds::Names(vec!["red".into()]), Seeds::MostMentioned] {
             let query = GraphQuery::new(from).with_hops(2).with_filter(filter.clone());
-            let found = memory_graph::GraphStore::expand(store, scope, &query).await.unwrap();
+            let found = memory_engine_graph::GraphStore::expand(store, scope, &query).await.unwrap();
             assert_eq!(found.edges.is_empty(), filter.is_some());
         }
-        memory_graph::GraphStore::stats(store, scope).await.unwrap();
-        memory_graph::GraphStore::delete(store, scope, &[record.id]).await.unwrap();
-        memory_graph::GraphStore::clear(store, scope).await.unwrap();
+        memory_engine_graph::GraphStore::stats(store, scope).await.unwrap();
+        memory_engine_graph::GraphStore::delete(store, scope, &[record.id]).await.unwrap();
+        memory_engine_graph::GraphStore::clear(store, scope).await.unwrap();
     }
 }
 
-async fn synonyms(store: &dyn memory_synonyms::SynonymStore, scope: &Scope) {
+async fn synonyms(store: &dyn memory_engine_synonyms::SynonymStore, scope: &Scope) {
     let group = SynonymGroup::new("Krueger", ["K"]);
     store.put(scope, std::slice::from_ref(&group)).await.unwrap();
     store.put(scope, &[SynonymGroup::new("KRUEGER", ["克鲁格"])]).await.unwrap();
@@ -224,7 +229,8 @@ fn is_bound(sql: &str) -> bool {
 pub(crate) async fn every_statement_names_its_namespace(_: &Database) {
     let server = Server::new("-c log_statement=all -c log_line_prefix=@@ -c log_min_messages=log");
     let url = server.url();
-    let options = PostgresOptions::new(memory_core::EmbeddingSpace::cosine("test", 16), "words-1").with_partitions(2);
+    let options =
+        PostgresOptions::new(memory_engine_core::EmbeddingSpace::cosine("test", 16), "words-1").with_partitions(2);
     let store = PostgresStore::connect(&url, options.clone().with_exact_up_to(0)).await.unwrap();
     let mark = server.log().len();
     everything(&store).await;
@@ -267,7 +273,7 @@ pub(crate) async fn a_filtered_search_by_the_index_gives_as_many_as_there_are(da
     let query = VectorQuery::new(vector(5), 20).with_filter(Some(wanted.clone()));
     let hits = VectorStore::search(&store, &lin(), &query).await.unwrap();
     assert_eq!(hits.len(), 20, "25 pass the filter");
-    assert!(hits.is_sorted_by(|a, b| memory_core::Hit::best_first(a, b).is_le()));
+    assert!(hits.is_sorted_by(|a, b| memory_engine_core::Hit::best_first(a, b).is_le()));
     assert!(hits.iter().all(|hit| own.iter().any(|record| record.id == hit.id && wanted.matches(record))));
     let exact = database.connect(database.options()).await;
     let nearest: Embedding = vector(5);

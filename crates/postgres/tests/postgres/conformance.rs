@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
-use memory_conformance::{SCENARIOS, World, clock, space};
+use memory_engine_conformance::{SCENARIOS, World, clock, space};
 use memory_engine_postgres::PostgresOptions;
 
 use crate::given::{Database, block_on};

@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_core::{Clock, Embedding, Kind, Record, RecordStore, Role, Scope, SystemClock};
+use memory_engine_core::{Clock, Embedding, Kind, Record, RecordStore, Role, Scope, SystemClock};
 use memory_engine_postgres::{EventQuery, PostgresStore};
-use memory_synonyms::SynonymGroup;
-use memory_vector_store::{VectorEntry, VectorStore};
+use memory_engine_synonyms::SynonymGroup;
+use memory_engine_vector_store::{VectorEntry, VectorStore};
 use serde_json::json;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 
@@ -90,7 +90,7 @@ pub(crate) async fn e6_events_are_searched_by_vector_as_the_document_says(databa
     let found = store.events_by_keywords(&lin(), &keywords, &query).await.unwrap();
     assert_eq!(found.iter().map(|event| event.score).collect::<Vec<_>>(), [1.0, 0.5]);
     let narrow = store.events_by_keywords(&lin().with_session("s").unwrap(), &keywords, &query).await.unwrap_err();
-    assert_eq!(narrow.kind(), memory_core::ErrorKind::InvalidInput);
+    assert_eq!(narrow.kind(), memory_engine_core::ErrorKind::InvalidInput);
     let other_space = "SELECT * FROM search_memory_events('[1,0]'::vector, 0.0)";
     assert_eq!(given(&mut look, other_space).await, [], "a vector of another length is near to nothing");
 }
@@ -191,7 +191,7 @@ pub(crate) async fn k2_k14_synonyms_have_a_table(database: &Database) {
     let by_hand = "INSERT INTO synonym_map (ns, term, synonyms, category)
         VALUES (memory_ns('lin'), 'cat', ARRAY['猫', NULL], NULL)";
     sqlx::raw_sql(by_hand).execute(&mut look).await.unwrap();
-    let groups = memory_synonyms::SynonymStore::list(&store, &lin()).await.unwrap();
+    let groups = memory_engine_synonyms::SynonymStore::list(&store, &lin()).await.unwrap();
     let script = SynonymGroup::new("剧本", ["剧本", "角色扮演", "RP"]).with_category("scene");
     assert_eq!(groups, [SynonymGroup::new("cat", ["猫"]), script], "the engine reads what was written by hand");
 }

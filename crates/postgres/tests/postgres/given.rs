@@ -9,10 +9,10 @@ use std::{
 };
 
 use libtest_mimic::Failed;
-use memory_core::{Embedding, EmbeddingSpace, Kind, Record, RecordStore, Scope, SystemClock, Terms, Write};
+use memory_engine_core::{Embedding, EmbeddingSpace, Kind, Record, RecordStore, Scope, SystemClock, Terms, Write};
+use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_postgres::{PostgresOptions, PostgresStore};
-use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, postgres::PgConnectOptions};
 use tokio::runtime::Runtime;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use memory_core::{EmbeddingSpace, ErrorKind, Job, RecordStore};
+use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, RecordStore};
 use memory_engine_postgres::{Mismatch, PostgresStore, SCHEMA, checkup, migrate_down, migrate_up, migration_status};
-use memory_vector_store::GenerationStore;
+use memory_engine_vector_store::GenerationStore;
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::given::{Database, embed, found, lin, near, turn, vector, write};
@@ -182,11 +182,11 @@ pub(crate) async fn vectors_of_any_length_are_found_with_and_without_an_index(da
         store.put(&lin(), vec![write(&record)]).await.unwrap();
         let mut values = vec![0.25_f32; dimensions];
         values[0] = 1.0;
-        let long = memory_core::Embedding::new(values).unwrap();
+        let long = memory_engine_core::Embedding::new(values).unwrap();
         embed(&store, &record, long.clone()).await;
         assert_eq!(near(&store, &lin(), long.clone()).await, 1, "looked at");
-        let query = memory_vector_store::VectorQuery::new(long, 1);
-        let hits = memory_vector_store::VectorStore::search(&store, &lin(), &query).await.unwrap();
+        let query = memory_engine_vector_store::VectorQuery::new(long, 1);
+        let hits = memory_engine_vector_store::VectorStore::search(&store, &lin(), &query).await.unwrap();
         assert!((hits[0].score.value() - 1.0).abs() < 1e-5, "scored by the numbers themselves");
         store.close().await;
     }

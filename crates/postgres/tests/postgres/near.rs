@@ -1,8 +1,8 @@
 //! What lies near, whichever way it is looked for, and vectors that come along with their records.
 
-use memory_core::{Field, Filter, Job, Op, PutMode, Record, RecordStore, Scope, Timestamp, Write};
+use memory_engine_core::{Field, Filter, Job, Op, PutMode, Record, RecordStore, Scope, Timestamp, Write};
 use memory_engine_postgres::{Mismatch, PostgresStore};
-use memory_vector_store::{Among, FlatIndex, GenerationStore, VectorQuery, VectorStore};
+use memory_engine_vector_store::{Among, FlatIndex, GenerationStore, VectorQuery, VectorStore};
 
 use crate::given::{DIMENSIONS, Database, lin, near, turn, vector, words};
 
@@ -97,7 +97,7 @@ pub(crate) async fn a_vector_goes_with_the_record_that_it_came_with(database: &D
 
 pub(crate) async fn beside_a_second_generation_vectors_that_come_along_are_made_anew(database: &Database) {
     database.open().await;
-    let space = memory_core::EmbeddingSpace::cosine("other", DIMENSIONS);
+    let space = memory_engine_core::EmbeddingSpace::cosine("other", DIMENSIONS);
     let second = database.connect(database.with(space, "words-1").with_mismatch(Mismatch::Refill)).await;
     for store in [database.open().await, second] {
         let record = turn(&lin(), "some words");
@@ -111,25 +111,25 @@ pub(crate) async fn beside_a_second_generation_vectors_that_come_along_are_made_
 pub(crate) async fn a_vector_of_another_length_is_refused_with_its_record(database: &Database) {
     let store = database.open().await;
     let record = turn(&lin(), "some words");
-    let embedding = Some(memory_core::Embedding::new(vec![1.0, 2.0]).unwrap());
+    let embedding = Some(memory_engine_core::Embedding::new(vec![1.0, 2.0]).unwrap());
     let refused = store.put(&lin(), vec![Write { embedding, ..Write::upsert(record.clone()) }]).await.unwrap_err();
-    assert_eq!(refused.kind(), memory_core::ErrorKind::DimensionMismatch);
+    assert_eq!(refused.kind(), memory_engine_core::ErrorKind::DimensionMismatch);
     assert_eq!(store.get(&lin(), &[record.id]).await.unwrap(), [None]);
 }
 
 pub(crate) async fn who_still_asks_in_a_space_that_was_rebuilt_is_told_so(database: &Database) {
     let old = database.open().await;
     filled(&old, 20).await;
-    let longer = memory_core::EmbeddingSpace::cosine("longer", DIMENSIONS + 1);
+    let longer = memory_engine_core::EmbeddingSpace::cosine("longer", DIMENSIONS + 1);
     let new = database.connect(database.with(longer, "words-1").with_mismatch(Mismatch::Rebuild)).await;
     let record = turn(&lin(), "some words");
-    let embedding = Some(memory_core::Embedding::new(vec![0.5; DIMENSIONS + 1]).unwrap());
+    let embedding = Some(memory_engine_core::Embedding::new(vec![0.5; DIMENSIONS + 1]).unwrap());
     new.put(&lin(), vec![Write { embedding, ..Write::upsert(record) }]).await.unwrap();
     for scope in [lin(), tenant()] {
         for filter in [None, Some(Filter::eq(Field::Kind, "turn"))] {
             let query = VectorQuery::new(vector(1), 10).with_filter(filter);
             let refused = VectorStore::search(&old, &scope, &query).await.unwrap_err();
-            assert_eq!(refused.kind(), memory_core::ErrorKind::SchemaMismatch, "{refused}");
+            assert_eq!(refused.kind(), memory_engine_core::ErrorKind::SchemaMismatch, "{refused}");
         }
     }
 }
@@ -158,13 +158,13 @@ pub(crate) async fn an_index_is_made_when_there_are_enough_vectors_for_one(datab
 /// The server reckons less precisely than the score says: what it takes for farther may be nearer.
 pub(crate) async fn vectors_that_are_nearly_alike_are_told_apart_as_a_plain_look_does(database: &Database) {
     let store = database.open().await;
-    let mut plain = FlatIndex::new(&memory_core::EmbeddingSpace::cosine("test", DIMENSIONS));
+    let mut plain = FlatIndex::new(&memory_engine_core::EmbeddingSpace::cosine("test", DIMENSIONS));
     let mut writes = Vec::new();
     for n in 0..40_u32 {
         let record = turn(&lin(), &format!("number {n}"));
         let mut values = vector(1).values().to_vec();
         values[n as usize % DIMENSIONS] += (n / 4) as f32 * 2e-7;
-        let embedding = memory_core::Embedding::new(values).unwrap();
+        let embedding = memory_engine_core::Embedding::new(values).unwrap();
         plain.insert(record.id, (), embedding.clone());
         writes.push(Write { embedding: Some(embedding), ..Write::upsert(record) });
     }
@@ -173,7 +173,7 @@ pub(crate) async fn vectors_that_are_nearly_alike_are_told_apart_as_a_plain_look
         for limit in [1, 5, 10, 39, 40, 50] {
             let found = VectorStore::search(&store, &scope, &VectorQuery::new(vector(1), limit)).await.unwrap();
             let expected = plain.search(&vector(1), Among::Everything, limit);
-            let scores = |hits: &mut dyn Iterator<Item = memory_core::Score>| hits.collect::<Vec<_>>();
+            let scores = |hits: &mut dyn Iterator<Item = memory_engine_core::Score>| hits.collect::<Vec<_>>();
             let found = scores(&mut found.iter().map(|hit| hit.score));
             // Of more that are as good as equal than the spare ones some may be missed, but what is given is scored right.
             assert_eq!(found.len(), limit.min(40));

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use memory_core::{ErrorKind, Job, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write};
+use memory_engine_core::{ErrorKind, Job, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write};
+use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_postgres::{PostgresOptions, PostgresStore, RoutedStore};
-use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_vector_store::{VectorEntry, VectorStore};
+use memory_engine_vector_store::{VectorEntry, VectorStore};
 use sqlx::Connection;
 
 use crate::{
@@ -36,13 +36,13 @@ pub(crate) async fn each_sees_what_the_other_has_written_and_deleted(database: &
 pub(crate) async fn a_whole_tenant_is_told_from_one_that_comes_later(database: &Database) {
     let (first, second) = (database.open().await, database.open().await);
     let (ours, theirs) = (Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap(), Scope::tenant_wide("theirs").unwrap());
-    let filters = [None, Some(memory_core::Filter::eq(memory_core::Field::Kind, "turn"))];
+    let filters = [None, Some(memory_engine_core::Filter::eq(memory_engine_core::Field::Kind, "turn"))];
     let finds = async |store: &PostgresStore, scope: &Scope| {
         let mut counts = Vec::new();
         for filter in filters.clone() {
             let words = KeywordQuery::new(vec![Clause::term("words")], 9).with_filter(filter.clone());
             counts.push(KeywordStore::search(store, scope, &words).await.unwrap().len());
-            let nearest = memory_vector_store::VectorQuery::new(vector(1), 9).with_filter(filter);
+            let nearest = memory_engine_vector_store::VectorQuery::new(vector(1), 9).with_filter(filter);
             counts.push(VectorStore::search(store, scope, &nearest).await.unwrap().len());
         }
         counts
@@ -198,7 +198,7 @@ pub(crate) async fn a_server_without_tls_is_refused_by_who_requires_it(_: &Datab
 }
 
 fn server_options() -> PostgresOptions {
-    PostgresOptions::new(memory_core::EmbeddingSpace::cosine("test", 16), "words-1")
+    PostgresOptions::new(memory_engine_core::EmbeddingSpace::cosine("test", 16), "words-1")
         .with_connect_timeout(Duration::from_secs(3))
 }
 
@@ -238,8 +238,9 @@ pub(crate) async fn a_server_that_is_killed_loses_nothing_that_was_acknowledged(
 }
 
 fn import(number: u32) -> Write {
-    let mut record = Record::new(lin(), memory_core::Kind::TURN, format!("words of message {number}"), &SystemClock);
-    record.id = memory_core::RecordId::named(&lin(), &number.to_string());
+    let mut record =
+        Record::new(lin(), memory_engine_core::Kind::TURN, format!("words of message {number}"), &SystemClock);
+    record.id = memory_engine_core::RecordId::named(&lin(), &number.to_string());
     Write { mode: PutMode::IfAbsent, ..write(&record) }
 }
 
@@ -293,8 +294,9 @@ pub(crate) async fn of_two_routed_servers_one_is_killed_and_the_users_of_the_oth
     assert_eq!(store.backlog(Job::Embedding, 99, Duration::ZERO).await.unwrap().len(), 12);
     // As the engine's worker does it: what is pending, of whichever user, in one call.
     let pending = store.backlog(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
-    let entry = |pending: memory_core::Pending| VectorEntry { record: pending.record.into(), embedding: vector(1) };
-    let done: Vec<_> = pending.iter().map(memory_core::Pending::done).collect();
+    let entry =
+        |pending: memory_engine_core::Pending| VectorEntry { record: pending.record.into(), embedding: vector(1) };
+    let done: Vec<_> = pending.iter().map(memory_engine_core::Pending::done).collect();
     let entries: Vec<_> = pending.into_iter().map(entry).collect();
     VectorStore::upsert(&store, &everybody, &entries).await.unwrap();
     assert!(store.acknowledge(&done).await.unwrap().iter().all(|fresh| *fresh));
@@ -317,7 +319,7 @@ pub(crate) async fn of_two_routed_servers_one_is_killed_and_the_users_of_the_oth
     }
     let pending = store.backlog(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
     assert_eq!(pending.len(), alive.len(), "work for the others goes on");
-    let done: Vec<_> = pending.iter().map(memory_core::Pending::done).collect();
+    let done: Vec<_> = pending.iter().map(memory_engine_core::Pending::done).collect();
     assert!(store.acknowledge(&done).await.unwrap().iter().all(|fresh| *fresh));
     servers[place].start();
     for user in &users {

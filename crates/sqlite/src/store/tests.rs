@@ -1,4 +1,4 @@
-use memory_core::{EmbeddingSpace, ErrorKind};
+use memory_engine_core::{EmbeddingSpace, ErrorKind};
 
 use super::*;
 

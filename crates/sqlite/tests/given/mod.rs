@@ -3,14 +3,14 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::{
+use memory_engine_core::{
     Embedding, EmbeddingSpace, Kind, ManualClock, Record, RecordId, RecordStore, Role, Scope, Source, SystemClock,
     Terms, Timestamp, Trust, Write,
 };
+use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::{SqliteOptions, SqliteStore};
-use memory_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_synonyms::{SynonymGroup, Verdict, WordPair};
-use memory_vector_store::{VectorEntry, VectorQuery, VectorStore};
+use memory_engine_synonyms::{SynonymGroup, Verdict, WordPair};
+use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 pub(crate) const DIMENSIONS: usize = 16;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Record, Result, Timestamp, text::normalize};
-use memory_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
+use memory_engine_core::{Record, Result, Timestamp, text::normalize};
+use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -159,7 +159,7 @@ fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
     let known = Slots::built_in(&slot);
     let subject = match told.subject.trim() {
         "" | "user" | "User" | "用户" => Fact::USER.to_owned(),
-        name if turn.role.as_ref() == Some(&memory_core::Role::USER) && Some(name) == turn.named_speaker() => {
+        name if turn.role.as_ref() == Some(&memory_engine_core::Role::USER) && Some(name) == turn.named_speaker() => {
             Fact::USER.to_owned()
         }
         name => one_line(name).chars().take(60).collect(),

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_core::{Error, Record, Result};
+use memory_engine_core::{Error, Record, Result};
 
 use crate::Fact;
 

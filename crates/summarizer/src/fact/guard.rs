@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use memory_core::text::{is_han, normalize};
+use memory_engine_core::text::{is_han, normalize};
 use regex::Regex;
 
 /// What stands in place of text that is not the speaker's own.

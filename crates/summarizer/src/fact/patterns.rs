@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ const PATTERNS: &str = include_str!("patterns.toml");
 ///     read = "favorite"
 ///     match = ['\bi support %v', '%wo是%zv的?球迷']
 /// "#)?;
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct FactPatterns {
@@ -142,12 +142,14 @@ impl FactPatterns {
                 if entry.value.is_none() && !find.capture_names().any(|name| name == Some("v")) {
                     return Err(wrong(&format!("a pattern of '{}' has neither a group 'v' nor a value", entry.slot)));
                 }
-                let language =
-                    if form.chars().any(memory_core::text::is_han) || form.contains("%zv") || form.contains("%wo") {
-                        Language::Chinese
-                    } else {
-                        Language::English
-                    };
+                let language = if form.chars().any(memory_engine_core::text::is_han)
+                    || form.contains("%zv")
+                    || form.contains("%wo")
+                {
+                    Language::Chinese
+                } else {
+                    Language::English
+                };
                 let Entry { slot, polarity, value, read, bounded, .. } = &entry;
                 let (slot, value) = (slot.clone(), value.clone());
                 list.push(Pattern { find, slot, polarity: *polarity, value, read: *read, bounded: *bounded, language });

@@ -3,8 +3,8 @@
 use std::{ops::Range, sync::LazyLock};
 
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
-use memory_core::Timestamp;
-use memory_temporal::{Exactness, windows};
+use memory_engine_core::Timestamp;
+use memory_engine_temporal::{Exactness, windows};
 use regex::Regex;
 
 use crate::{Language, fact::guard};

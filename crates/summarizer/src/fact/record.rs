@@ -1,7 +1,7 @@
 //! Facts as records, and back.
 
 use jiff::tz::TimeZone;
-use memory_core::{Kind, Record, RecordId, Scope, State, Timestamp, Trust};
+use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp, Trust};
 use serde_json::{Value, json};
 
 use crate::{
@@ -47,8 +47,12 @@ impl Fact {
     ///
     /// A fact without evidence gets an id of its value alone.
     pub fn to_record(&self, scope: &Scope, recorded_at: Timestamp) -> Record {
-        let mut record =
-            Record::new(scope.clone(), Kind::FACT, self.text.clone(), &memory_core::ManualClock::new(recorded_at));
+        let mut record = Record::new(
+            scope.clone(),
+            Kind::FACT,
+            self.text.clone(),
+            &memory_engine_core::ManualClock::new(recorded_at),
+        );
         record.id = self.id(scope);
         record.trust = Trust::Derived;
         record.confidence = self.confidence;

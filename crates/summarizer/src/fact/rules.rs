@@ -4,8 +4,8 @@ use std::{sync::Arc, sync::LazyLock};
 
 use async_trait::async_trait;
 use jiff::tz::{self, TimeZone};
-use memory_core::{Record, Result, Timestamp, text::is_han};
-use memory_temporal::{Exactness, windows};
+use memory_engine_core::{Record, Result, Timestamp, text::is_han};
+use memory_engine_temporal::{Exactness, windows};
 use regex::Regex;
 
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 /// directions and texts to be rewritten give nothing, nor do the model's words, unless the person answers them with a yes.
 ///
 /// ```
-/// use memory_core::{Kind, Record, Role, Scope, SystemClock};
+/// use memory_engine_core::{Kind, Record, Role, Scope, SystemClock};
 /// use memory_engine_summarizer::RuleFacts;
 ///
 /// let mut turn = Record::new(Scope::user("lin")?, Kind::TURN, "我海鲜过敏，别推荐海鲜", &SystemClock);
@@ -30,7 +30,7 @@ use crate::{
 /// let facts = RuleFacts::built_in()?.facts(&[turn]);
 /// assert_eq!((facts[0].slot.as_str(), facts[0].value.as_str()), ("allergy", "海鲜"));
 /// assert_eq!(facts[0].text, "用户对海鲜过敏。");
-/// # Ok::<(), memory_core::Error>(())
+/// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct RuleFacts {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use memory_core::{Error, Result};
+use memory_engine_core::{Error, Result};
 use serde::Deserialize;
 
 use crate::{

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Error, Record, Result, text::normalize};
-use memory_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
+use memory_engine_core::{Error, Record, Result, text::normalize};
+use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
 use serde::Deserialize;
 use serde_json::json;
 

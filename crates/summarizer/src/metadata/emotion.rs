@@ -1,7 +1,7 @@
 //! Feelings by their words.
 
 use crate::sentences;
-use memory_core::{phrases::stands_alone, text::normalize};
+use memory_engine_core::{phrases::stands_alone, text::normalize};
 
 /// Words for feelings, by the names of the feelings.
 ///

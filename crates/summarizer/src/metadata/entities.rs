@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use memory_core::{
+use memory_engine_core::{
     phrases::stands_alone,
     text::{is_han, normalize},
 };

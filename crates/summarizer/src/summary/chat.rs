@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_core::{Error, Record, Result};
-use memory_llm::{ChatModel, ChatRequest, FinishReason, Message};
+use memory_engine_core::{Error, Record, Result};
+use memory_engine_llm::{ChatModel, ChatRequest, FinishReason, Message};
 
 use super::{ExtractiveSummarizer, Summarizer, Summary, SummaryRequest};
 use crate::{Language, echo::without_injected, sentences, spoken};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use jiff::civil::Date;
-use memory_core::{Error, Record, Result};
+use memory_engine_core::{Error, Record, Result};
 
 use super::{Summarizer, Summary, SummaryRequest};
 use crate::{Language, RuleMetadata, echo::without_injected, fact::one_line, sentences, spoken, terms::terms};

@@ -1,6 +1,6 @@
 //! Summaries as records.
 
-use memory_core::{Error, Kind, ManualClock, Record, RecordId, Result, Scope, Timestamp, Trust};
+use memory_engine_core::{Error, Kind, ManualClock, Record, RecordId, Result, Scope, Timestamp, Trust};
 
 use crate::{Summary, window::majority};
 

@@ -1,6 +1,6 @@
 //! Who somebody is and what they do.
 
-use memory_core::text::is_han;
+use memory_engine_core::text::is_han;
 
 use super::{
     lists, one_line,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use memory_core::text::is_han;
+use memory_engine_core::text::is_han;
 use regex::Regex;
 
 use super::one_line;
