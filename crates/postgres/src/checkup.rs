@@ -6,15 +6,15 @@ use memory_engine_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::{
-    backlog::GIVEN_UP,
-    failure::Failure,
-    generations::{self, Table},
-    migration,
+    database::failure::Failure,
+    database::migration,
+    database::origin,
+    database::server::{Secret, Server},
     options::PostgresOptions,
-    origin,
-    records::indexed,
-    server::{Secret, Server},
-    vector_index::{self, VectorIndex},
+    queue::backlog::GIVEN_UP,
+    records::row::indexed,
+    vectors::generations::{self, Table},
+    vectors::vector_index::{self, VectorIndex},
 };
 
 /// What is counted, by name.

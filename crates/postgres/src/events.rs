@@ -7,7 +7,9 @@ use pgvector::Vector;
 use sqlx::{Row, postgres::PgRow};
 use uuid::Uuid;
 
-use crate::{PostgresStore, failure::Failure, statement::Statement, transaction::reading};
+use crate::{
+    PostgresStore, database::failure::Failure, database::statement::Statement, database::transaction::reading,
+};
 
 /// What events are looked for.
 #[derive(Debug, Clone, PartialEq)]

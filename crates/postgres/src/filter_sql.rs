@@ -6,7 +6,7 @@ use memory_engine_core::{Field, Filter, Op, RecordId, Value, ValueType};
 use sqlx::{Encode, Postgres, Type, postgres::PgHasArrayType};
 use uuid::Uuid;
 
-use crate::{scopes::uuid, statement::Statement};
+use crate::{database::statement::Statement, records::scopes::uuid};
 
 /// Writes a filter that has been validated.
 pub(crate) fn write(filter: &Filter, to: &mut Statement) {

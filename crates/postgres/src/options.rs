@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_engine_core::{Clock, EmbeddingSpace, SystemClock};
 
-use crate::server::Secret;
+use crate::database::server::Secret;
 
 /// What [`PostgresStore::connect`](crate::PostgresStore::connect) needs to know besides the address of the server.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgra
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_vector_store::{GenerationStore, Role, VectorEntry, VectorQuery, VectorStore};
 
-use crate::{PostgresStore, scopes};
+use crate::{PostgresStore, records::scopes};
 
 /// Several databases as one: each user lives on one of them, which their namespace says.
 ///

@@ -6,14 +6,15 @@ use memory_engine_core::{Clock, EmbeddingSpace, Result};
 use memory_engine_vector_store::GenerationStore;
 
 use crate::{
-    connections::Connections,
-    failure::Failure,
-    generations, migration,
+    database::connections::Connections,
+    database::failure::Failure,
+    database::migration,
+    database::origin::Origin,
+    database::server::{Secret, Server},
+    database::transaction::{reading, writing},
     options::{Mismatch, PostgresOptions},
-    origin::Origin,
-    server::{Secret, Server},
-    transaction::{reading, writing},
-    vector_index::VectorIndex,
+    vectors::generations,
+    vectors::vector_index::VectorIndex,
 };
 
 /// Every store of memory-engine over one Postgres database: [`RecordStore`](memory_engine_core::RecordStore),

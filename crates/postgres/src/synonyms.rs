@@ -10,10 +10,10 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    failure::Failure,
-    namespaces,
-    scopes::{self, Reach},
-    transaction::{reading, writing},
+    database::failure::Failure,
+    database::transaction::{reading, writing},
+    records::namespaces,
+    records::scopes::{self, Reach},
 };
 
 #[async_trait]

@@ -6,12 +6,12 @@ use memory_engine_core::{Checkup, Index, Job, Result, Scope, Timestamp, Waiting}
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    backlog::GIVEN_UP,
-    connection,
-    failure::Failure,
-    generations::{self, Table},
-    migration,
-    records::indexed,
+    database::connection,
+    database::failure::Failure,
+    database::migration,
+    queue::backlog::GIVEN_UP,
+    records::row::indexed,
+    vectors::generations::{self, Table},
 };
 
 /// What is counted, by name.

@@ -5,7 +5,7 @@
 use memory_engine_core::{Field, Filter, Op, RecordId, Value, ValueType};
 use rusqlite::{Connection, functions::FunctionFlags, types::Value as Bound};
 
-use crate::statement::Statement;
+use crate::database::statement::Statement;
 
 /// Gives a connection the function that filters use besides SQLite's own.
 ///

@@ -1,43 +1,21 @@
 #![doc = include_str!("../README.md")]
 
-mod backlog;
-mod caches;
-mod changes;
+mod cache;
 mod checkup;
 mod chroma;
-mod connection;
-mod delete;
-mod derivations;
-mod directory;
-mod failure;
+mod database;
 mod filter_sql;
-mod generations;
 mod graph;
-mod graph_walk;
-mod keeper;
-mod keyword_index;
 mod keywords;
-mod migration;
 mod options;
-mod origin;
-mod put;
-mod read;
-mod readers;
-mod record_store;
+mod queue;
 mod records;
-mod scan;
-mod scopes;
-mod side_file;
-mod statement;
 mod store;
 mod synonyms;
-mod timeline;
-mod vector_index;
 mod vectors;
-mod writer;
 
 pub use checkup::{checkup, namespaces};
 pub use chroma::{ChromaCollection, ChromaItem, ChromaReader};
-pub use migration::{MIGRATIONS_BY_NAME, SCHEMA, migrate_down, migrate_up, schema};
+pub use database::migration::{MIGRATIONS_BY_NAME, SCHEMA, migrate_down, migrate_up, schema};
 pub use options::{Mismatch, SqliteOptions};
 pub use store::SqliteStore;

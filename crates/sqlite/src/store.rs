@@ -16,16 +16,16 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    caches::Caches,
-    connection,
-    failure::Failure,
-    keeper::Keeper,
-    migration,
+    cache::caches::Caches,
+    cache::keeper::Keeper,
+    cache::vector_index::VectorIndex,
+    database::connection,
+    database::failure::Failure,
+    database::migration,
+    database::origin::Origin,
+    database::readers::{self, Reading, Readings},
+    database::writer::{self, Answer, Residue, Writing},
     options::SqliteOptions,
-    origin::Origin,
-    readers::{self, Reading, Readings},
-    vector_index::VectorIndex,
-    writer::{self, Answer, Residue, Writing},
 };
 
 /// Every store of memory-engine over one SQLite file: [`RecordStore`](memory_engine_core::RecordStore),

@@ -7,10 +7,10 @@ use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    failure::Failure,
-    scopes::{self, Reach},
-    statement::Statement,
-    writer::Residue,
+    database::failure::Failure,
+    database::statement::Statement,
+    database::writer::Residue,
+    records::scopes::{self, Reach},
 };
 
 #[async_trait]

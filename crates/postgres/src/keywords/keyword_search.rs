@@ -1,0 +1,113 @@
+//! Searching the terms.
+
+use memory_engine_core::{Hit, Index, RecordId, Scope};
+use memory_engine_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
+use sqlx::{PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
+
+use crate::{
+    database::failure::Failure,
+    database::origin::Origin,
+    database::statement::Statement,
+    filter_sql,
+    keywords::lexeme::Owner,
+    records::scopes::{self, Reach, Tenants},
+};
+
+/// The records within `scope` that hold a term of the query, ranked by the statistics of that scope.
+pub(crate) async fn search(
+    connection: &mut PgConnection,
+    origin: &Origin,
+    tenants: &Tenants,
+    scope: &Scope,
+    query: &KeywordQuery,
+) -> Result<Vec<Hit>, Failure> {
+    let wanted = Wanted::of(&query.clauses);
+    let ask = async |reach: &Reach, connection: &mut PgConnection| {
+        let mut statement = Statement::default();
+        count(reach, &mut statement);
+        if !wanted.terms().is_empty() && query.limit > 0 {
+            propose(reach, scope, query, &wanted, statement.push(" UNION ALL "));
+        }
+        read(statement.rows(connection).await?, &wanted)
+    };
+    let mut found = ask(&tenants.reach(scope), connection).await?;
+    if !found.is_right {
+        tenants.note_several();
+        found = ask(&Reach::of(scope), connection).await?;
+    }
+    let Found { documents, made_by, candidates, .. } = found;
+    origin.check(Index::Keywords, made_by.as_deref(), "keyword search")?;
+    let ranked = Bm25::default().rank(documents, &query.clauses, &candidates, query.limit);
+    Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
+}
+
+/// Writes the statement of a search.
+pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
+    let reach = Reach::of(scope);
+    count(&reach, statement);
+    propose(&reach, scope, query, &Wanted::of(&query.clauses), statement.push(" UNION ALL "));
+}
+
+/// Begins the statement with one row: how many documents are within reach, what they were made by, and whether the reach is the
+/// right one. One statement for this and for what is found is one way to the server less.
+fn count(reach: &Reach, statement: &mut Statement) {
+    statement.push(
+        "SELECT NULL::uuid AS id, NULL::bigint, NULL::bytea, NULL::bytea, NULL::boolean,
+                coalesce(sum(a.documents), 0)::bigint,
+                (SELECT o.made_by FROM origins o WHERE o.part = 'keywords'), ",
+    );
+    reach.is_right(statement);
+    reach.is_address("a", statement.push(" FROM addresses a WHERE "));
+}
+
+/// Goes on with all that may hold a term.
+fn propose(reach: &Reach, scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'_>, statement: &mut Statement) {
+    statement.push("SELECT d.id, d.length, d.terms, d.counts, ");
+    match &query.filter {
+        None => drop(statement.push("true, NULL, NULL, NULL FROM keyword_documents d")),
+        Some(filter) => {
+            filter_sql::write(filter, statement);
+            statement.push(
+                ", NULL, NULL, NULL FROM keyword_documents d JOIN records r ON r.ns = d.ns AND r.id = d.id
+                  JOIN addresses a ON a.ns = d.ns AND a.address = d.address",
+            );
+        }
+    }
+    statement.push(" WHERE ");
+    reach.holds("d", statement);
+    reach.is_right(statement.push(" AND "));
+    let lexemes = Owner::of(scope).query(wanted.terms().iter().copied());
+    statement.push(" AND d.lexemes @@ ").bind(lexemes).push("::tsquery");
+}
+
+/// How many documents there are, what the index was made by, whether it was looked for in the right reach, and all records that
+/// hold a term: lexemes proposed them, and the stored counts decide.
+#[derive(Debug, Default)]
+struct Found {
+    documents: u64,
+    made_by: Option<String>,
+    is_right: bool,
+    candidates: Vec<Candidate<RecordId>>,
+}
+
+fn read(rows: Vec<PgRow>, wanted: &Wanted<'_>) -> Result<Found, Failure> {
+    let mut counts = vec![0; wanted.terms().len()];
+    let mut found = Found::default();
+    for row in rows {
+        let Some(id) = row.try_get::<Option<Uuid>, _>(0)? else {
+            found.documents = u64::try_from(row.try_get::<i64, _>(5)?).unwrap_or_default();
+            (found.made_by, found.is_right) = (row.try_get(6)?, row.try_get(7)?);
+            continue;
+        };
+        if packed::count(row.try_get(2)?, row.try_get(3)?, wanted.terms(), &mut counts)? {
+            found.candidates.push(Candidate {
+                key: scopes::record_id(id),
+                frequencies: wanted.frequencies(&counts),
+                length: u32::try_from(row.try_get::<i64, _>(1)?).unwrap_or(u32::MAX),
+                admitted: row.try_get(4)?,
+            });
+        }
+    }
+    Ok(found)
+}

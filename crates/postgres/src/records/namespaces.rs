@@ -1,0 +1,44 @@
+//! Whose turn it is to write.
+
+use std::collections::BTreeMap;
+
+use memory_engine_core::Scope;
+use sqlx::{PgConnection, Row};
+use uuid::Uuid;
+
+use crate::{database::failure::Failure, records::scopes};
+
+/// Makes the namespaces of these scopes known and locks them until the transaction ends, always in one order, so that two
+/// batches cannot wait for each other.
+pub(crate) async fn lock<'s>(
+    connection: &mut PgConnection,
+    scopes: impl IntoIterator<Item = &'s Scope>,
+) -> Result<(), Failure> {
+    let wanted: BTreeMap<Uuid, &Scope> = scopes.into_iter().map(|scope| (scopes::namespace(scope), scope)).collect();
+    let all: Vec<Uuid> = wanted.keys().copied().collect();
+    let known = lock_known(connection, &all).await?;
+    if known.len() == all.len() {
+        return Ok(());
+    }
+    let new: Vec<_> = wanted.iter().filter(|(ns, _)| !known.contains(ns)).collect();
+    sqlx::query(
+        "INSERT INTO namespaces (ns, tenant, username) SELECT x.* FROM unnest($1::uuid[], $2::text[], $3::text[]) x
+         ON CONFLICT (ns) DO NOTHING",
+    )
+    .bind(new.iter().map(|(ns, _)| **ns).collect::<Vec<_>>())
+    .bind(new.iter().map(|(_, scope)| scope.tenant().to_owned()).collect::<Vec<_>>())
+    .bind(new.iter().map(|(_, scope)| scope.user_name().unwrap_or_default().to_owned()).collect::<Vec<_>>())
+    .execute(&mut *connection)
+    .await?;
+    // Somebody else may have made them at the same time: whoever comes second waits here.
+    lock_known(connection, &all).await.map(drop)
+}
+
+/// Locks those of the namespaces that are known, in order, and gives them.
+pub(crate) async fn lock_known(connection: &mut PgConnection, namespaces: &[Uuid]) -> Result<Vec<Uuid>, Failure> {
+    let rows = sqlx::query("SELECT n.ns FROM namespaces n WHERE n.ns = ANY ($1) ORDER BY n.ns FOR NO KEY UPDATE")
+        .bind(namespaces)
+        .fetch_all(connection)
+        .await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}

@@ -1,0 +1,107 @@
+//! Reading records by id, their neighbours, and counting them.
+
+use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
+use rustc_hash::FxHashMap;
+use sqlx::{PgConnection, Row};
+use uuid::Uuid;
+
+use crate::{
+    database::failure::Failure,
+    database::statement::Statement,
+    queue::backlog,
+    records::row,
+    records::scopes::{Reach, record_id, uuids},
+};
+
+/// The records of these ids, aligned with them.
+pub(crate) async fn get(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Option<Record>>, Failure> {
+    let mut found: FxHashMap<RecordId, Record> = FxHashMap::default();
+    for stored in row::find(connection, &Reach::of(scope), ids).await? {
+        // Of several users' records of one id the first user's is given.
+        found.entry(stored.record.id).or_insert(stored.record);
+    }
+    Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
+}
+
+/// A neighbour's id, and whether another voice speaks there.
+macro_rules! beside {
+    ($name:literal, $relation:literal, $order:literal) => {
+        concat!(
+            " LEFT JOIN LATERAL (SELECT p.id, (p.role IS DISTINCT FROM r.role OR p.speaker IS DISTINCT FROM r.speaker) \
+               AS another_voice FROM records p WHERE p.ns = r.ns AND p.address = r.address AND p.state = 'active' AND p.kind = r.kind \
+               AND (p.occurred_at, p.place, p.id) ",
+            $relation,
+            " (r.occurred_at, r.place, r.id) ORDER BY p.occurred_at ",
+            $order,
+            ", p.place ",
+            $order,
+            ", p.id ",
+            $order,
+            " LIMIT 1) ",
+            $name,
+            " ON true"
+        )
+    };
+}
+
+/// For each id, the active records of its kind beside it at the very same address.
+pub(crate) async fn adjacent(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Adjacent>, Failure> {
+    let mut statement = Statement::new(concat!(
+        "SELECT r.id, before.id, before.another_voice, next.id, next.another_voice FROM records r
+         JOIN namespaces n ON n.ns = r.ns",
+        beside!("before", "<", "DESC"),
+        beside!("next", ">", "ASC"),
+        " WHERE r.id = ANY ("
+    ));
+    statement.bind(uuids(ids)).push(") AND ");
+    Reach::of(scope).holds("r", &mut statement);
+    statement.push(" ORDER BY n.username");
+    let mut found: FxHashMap<RecordId, Adjacent> = FxHashMap::default();
+    for row in statement.rows(connection).await? {
+        let neighbor = |column: usize| -> Result<Option<Neighbor>, Failure> {
+            let id = row.try_get::<Option<Uuid>, _>(column)?.map(record_id);
+            let another_voice = row.try_get::<Option<bool>, _>(column + 1)?;
+            Ok(id.zip(another_voice).map(|(id, another_voice)| Neighbor { id, another_voice }))
+        };
+        let beside = Adjacent { previous: neighbor(1)?, next: neighbor(3)? };
+        found.entry(record_id(row.try_get(0)?)).or_insert(beside);
+    }
+    Ok(ids.iter().map(|id| found.get(id).copied().unwrap_or_default()).collect())
+}
+
+/// Counts what is within `scope`.
+pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Result<Stats, Failure> {
+    let mut stats = Stats::default();
+    let reach = Reach::of(scope);
+    let mut statement = Statement::new(
+        "SELECT r.ns, r.address, r.kind, r.state, count(*), min(r.occurred_at), max(r.occurred_at) FROM records r WHERE ",
+    );
+    reach.holds("r", &mut statement);
+    statement.push(" GROUP BY r.ns, r.address, r.kind, r.state ORDER BY r.ns, r.address");
+    let mut last: Option<(Uuid, Uuid)> = None;
+    for row in statement.rows(connection).await? {
+        let address = (row.try_get(0)?, row.try_get(1)?);
+        stats.addresses += u64::from(last != Some(address));
+        last = Some(address);
+        let count = u64::try_from(row.try_get::<i64, _>(4)?).unwrap_or_default();
+        stats.records += count;
+        *stats.kinds.entry(row.try_get(2)?).or_default() += count;
+        *stats.states.entry(row.try_get(3)?).or_default() += count;
+        let (oldest, newest) = (Timestamp::from_micros(row.try_get(5)?), Timestamp::from_micros(row.try_get(6)?));
+        stats.oldest = Some(stats.oldest.map_or(oldest, |t| t.min(oldest)));
+        stats.newest = Some(stats.newest.map_or(newest, |t| t.max(newest)));
+    }
+    backlog::count(connection, &reach, &mut stats).await?;
+    let mut statement = Statement::new("SELECT count(*) FROM tombstones b WHERE ");
+    reach.holds("b", &mut statement);
+    stats.tombstones = u64::try_from(statement.row(connection).await?.try_get::<i64, _>(0)?).unwrap_or_default();
+    Ok(stats)
+}

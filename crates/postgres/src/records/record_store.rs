@@ -1,0 +1,213 @@
+//! The contracts, each call handed to a connection.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use memory_engine_core::{
+    Adjacent, Deleted, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record,
+    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
+
+use crate::{
+    PostgresStore,
+    database::origin,
+    database::transaction::{Readers, reading, writing},
+    keywords::keyword_search,
+    keywords::keyword_store,
+    queue::backlog,
+    records::delete,
+    records::derivations,
+    records::put,
+    records::read,
+    records::scan,
+    records::scopes::Reach,
+    vectors::generations,
+    vectors::vector_search,
+    vectors::vector_store,
+};
+
+#[async_trait]
+impl RecordStore for PostgresStore {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+        writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
+        if writes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let space = self.embedding_space();
+        writes.iter().flat_map(|write| &write.embedding).try_for_each(|embedding| space.check("put", embedding))?;
+        let now = self.clock().now();
+        let written = writing!(self, "put", |connection| put::put(connection, self.origin(), &writes, now).await)?;
+        self.see_to_index(writes.iter().filter(|write| write.embedding.is_some()).count()).await;
+        Ok(written)
+    }
+
+    async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+        reading!(self, "get", |connection| read::get(connection, scope, ids).await)
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+        let (reach, deleted_at) = (Reach::of(scope), self.clock().now());
+        writing!(self, "delete", |connection| delete::delete(connection, &reach, ids, deleted_at).await)
+    }
+
+    async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        reading!(self, "scan", |connection| scan::scan(connection, scope, query).await)
+    }
+
+    async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        reading!(self, "derived", |connection| derivations::derived(connection, scope, ids).await)
+    }
+
+    async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
+        reading!(self, "adjacent", |connection| read::adjacent(connection, scope, ids).await)
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<Stats> {
+        reading!(self, "stats", |connection| read::stats(connection, scope).await)
+    }
+
+    async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+        let reach = Reach::of(scope);
+        reading!(self, "tombstones", |connection| delete::tombstones(connection, &reach, after, limit).await)
+    }
+
+    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
+        let now = self.clock().now();
+        writing!(self, "bury", |connection| delete::bury(connection, tombstones, now).await)
+    }
+
+    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+        let now = self.clock().now();
+        writing!(self, "backlog", |connection| backlog::claim(connection, job, limit, lease, now).await)
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        let until = self.clock().now().after(lease);
+        writing!(self, "renew", |connection| backlog::renew(connection, pending, until).await)
+    }
+
+    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+        writing!(self, "acknowledge", |connection| backlog::acknowledge(connection, done).await)
+    }
+
+    async fn fail(&self, failures: &[Setback]) -> Result<()> {
+        writing!(self, "fail", |connection| backlog::fail(connection, failures).await)
+    }
+
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Setback>> {
+        let reach = Reach::of(scope);
+        reading!(self, "failures", |connection| backlog::failures(connection, &reach, limit).await)
+    }
+
+    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+        let (reach, now) = (Reach::of(scope), self.clock().now());
+        writing!(self, "enqueue", |connection| backlog::requeue(connection, &reach, Some(ids), job, now).await)
+    }
+
+    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
+        let (reach, now) = (Reach::of(scope), self.clock().now());
+        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, None, job, now).await)
+    }
+}
+
+#[async_trait]
+impl KeywordStore for PostgresStore {
+    async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
+        entries.iter().try_for_each(|entry| scope.authorize("keyword upsert", &entry.record.scope))?;
+        writing!(self, "keyword upsert", |connection| {
+            let made_by = origin::made_by(connection, Job::Keywords.as_str()).await?;
+            self.origin().check(Index::Keywords, made_by.as_deref(), "keyword upsert")?;
+            keyword_store::upsert(connection, entries).await
+        })
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        let reach = Reach::of(scope);
+        writing!(self, "keyword delete", |connection| keyword_store::delete(connection, &reach, ids).await)
+    }
+
+    async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        reading!(self, "keyword search", |connection| {
+            keyword_search::search(connection, self.origin(), self.index().tenants(), scope, query).await
+        })
+    }
+}
+
+#[async_trait]
+impl VectorStore for PostgresStore {
+    fn space(&self) -> &EmbeddingSpace {
+        self.embedding_space()
+    }
+
+    async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
+        for entry in entries {
+            scope.authorize("vector upsert", &entry.record.scope)?;
+            self.embedding_space().check("vector upsert", &entry.embedding)?;
+        }
+        writing!(self, "vector upsert", |connection| {
+            vector_store::upsert(connection, self.origin(), entries).await
+        })?;
+        self.see_to_index(entries.len()).await;
+        Ok(())
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        let reach = Reach::of(scope);
+        writing!(self, "vector delete", |connection| vector_store::delete(connection, &reach, ids).await)
+    }
+
+    async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
+        self.embedding_space().check("vector search", &query.embedding)?;
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        reading!(self, "vector search", |connection| {
+            vector_search::search(connection, self.origin(), self.index(), scope, query).await
+        })
+    }
+
+    fn generations(&self) -> Option<&dyn GenerationStore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl GenerationStore for PostgresStore {
+    fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
+        Arc::new(self.in_space(space))
+    }
+
+    async fn role(&self) -> Result<Role> {
+        // Not from a replica: who works on what is decided by it.
+        let readers = Readers::primary(self);
+        let known = reading!(from readers, "generations", |connection| generations::known(connection).await)?;
+        Ok(known.of(self.origin(), "generations").map_err(|failure| failure.into_error("generations"))?.0)
+    }
+
+    async fn generations(&self) -> Result<Generations> {
+        let readers = Readers::primary(self);
+        reading!(from readers, "generations", |connection| generations::count(connection).await)
+    }
+
+    async fn begin(&self) -> Result<u64> {
+        writing!(self, "reindex", |connection| { generations::begin(connection, self.origin(), self.index()).await })?;
+        writing!(self, "reindex", |connection| generations::queue_missing(connection, self.origin()).await)
+    }
+
+    async fn switch(&self, lacking: u64) -> Result<bool> {
+        let may = writing!(self, "reindex", |connection| {
+            generations::may_switch(connection, self.origin(), lacking).await
+        })?;
+        if !may {
+            return Ok(false);
+        }
+        writing!(self, "reindex", |connection| generations::switch(connection, self.origin(), lacking).await)
+    }
+
+    async fn drop_second(&self) -> Result<Option<String>> {
+        writing!(self, "reindex", |connection| generations::drop_second(connection).await)
+    }
+}

@@ -1,0 +1,305 @@
+//! Records as rows.
+
+use std::collections::BTreeMap;
+
+use memory_engine_core::{ContentHash, Kind, Record, RecordId, Role, Source, State, Timestamp, Trust, text};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sqlx::{PgConnection, Row, postgres::PgRow, types::Json};
+use uuid::Uuid;
+
+use crate::{
+    database::failure::Failure,
+    database::statement::Statement,
+    records::scopes::{self, Reach, record_id, uuid, uuids},
+};
+
+/// What is selected of a record, up to the conditions.
+macro_rules! selected {
+    ($from:literal) => {
+        selected!($from, "")
+    };
+    ($from:literal, $more:literal) => {
+        concat!(
+            "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, ",
+            "r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, ",
+            "r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, ",
+            "r.derived_from, r.metadata",
+            $more,
+            " FROM ",
+            $from,
+            " JOIN namespaces n ON n.ns = r.ns JOIN addresses a ON a.ns = r.ns AND a.address = r.address "
+        )
+    };
+}
+pub(crate) use selected;
+
+/// A record with its namespace.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) ns: Uuid,
+    pub(crate) record: Record,
+}
+
+/// Whether a row is to be in the indexes, as `Record::is_indexed` has it.
+macro_rules! indexed {
+    () => {
+        "(r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/')"
+    };
+}
+pub(crate) use indexed;
+
+/// The record in a row of [`selected`].
+pub(crate) fn read(row: &PgRow) -> Result<Stored, Failure> {
+    let kind = Kind::new(row.try_get::<String, _>(7)?);
+    let (id, occurred_at) = (record_id(row.try_get(6)?), Timestamp::from_micros(row.try_get(19)?));
+    let mut record = Record::with_id(id, scopes::read(row)?, kind, row.try_get(8)?, occurred_at);
+    record.role = row.try_get::<Option<String>, _>(9)?.map(Role::new);
+    record.speaker = row.try_get(10)?;
+    record.scene = row.try_get(11)?;
+    record.topic = row.try_get(12)?;
+    record.emotion = row.try_get(13)?;
+    let round = row.try_get::<Option<i64>, _>(16)?.map(u32::try_from).transpose();
+    let round = round.map_err(|_| Failure::corrupt("a round"))?;
+    record.source = Source { message_id: row.try_get(14)?, sequence: row.try_get(15)?, round };
+    (record.confidence, record.importance) = (row.try_get(17)?, row.try_get(18)?);
+    record.recorded_at = Timestamp::from_micros(row.try_get(20)?);
+    record.valid_from = row.try_get::<Option<i64>, _>(21)?.map(Timestamp::from_micros);
+    record.valid_until = row.try_get::<Option<i64>, _>(22)?.map(Timestamp::from_micros);
+    record.trust = row.try_get::<&str, _>(23)?.parse::<Trust>().map_err(|_| Failure::corrupt("a trust"))?;
+    record.state = row.try_get::<&str, _>(24)?.parse::<State>().map_err(|_| Failure::corrupt("a state"))?;
+    record.revision = u64::try_from(row.try_get::<i64, _>(25)?).map_err(|_| Failure::corrupt("a revision"))?;
+    (record.entities, record.tags) = (row.try_get(26)?, row.try_get(27)?);
+    record.derived_from = row.try_get::<Vec<Uuid>, _>(28)?.into_iter().map(record_id).collect();
+    record.metadata = row.try_get::<Json<Map<String, Value>>, _>(29)?.0;
+    Ok(Stored { ns: row.try_get(5)?, record })
+}
+
+/// The records of these ids that `reach` covers, by user: ids of two users may be equal.
+pub(crate) async fn find(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    ids: &[RecordId],
+) -> Result<Vec<Stored>, Failure> {
+    let mut statement = Statement::new(concat!(selected!("records r"), "WHERE r.id = ANY ("));
+    statement.bind(uuids(ids)).push(") AND ");
+    reach.holds_joined(&mut statement);
+    statement.push(" ORDER BY n.username");
+    statement.rows(connection).await?.iter().map(read).collect()
+}
+
+/// The records of these ids in a namespace.
+pub(crate) async fn named(connection: &mut PgConnection, ns: Uuid, ids: &[RecordId]) -> Result<Vec<Record>, Failure> {
+    let sql = concat!(selected!("records r"), "WHERE r.ns = $1 AND r.id = ANY ($2)");
+    let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
+    rows.iter().map(|row| Ok(read(row)?.record)).collect()
+}
+
+/// Which records of these ids are within reach, by namespace.
+pub(crate) async fn keys(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    ids: &[RecordId],
+) -> Result<BTreeMap<Uuid, Vec<Uuid>>, Failure> {
+    let mut statement = Statement::new("SELECT r.ns, r.id FROM records r WHERE r.id = ANY (");
+    statement.bind(uuids(ids)).push(") AND ");
+    reach.holds("r", &mut statement);
+    let mut keys: BTreeMap<Uuid, Vec<Uuid>> = BTreeMap::new();
+    for row in statement.rows(connection).await? {
+        keys.entry(row.try_get(0)?).or_default().push(row.try_get(1)?);
+    }
+    Ok(keys)
+}
+
+/// What an index has to know of a record before it takes something in for it.
+#[derive(Debug)]
+pub(crate) struct Current {
+    pub(crate) id: RecordId,
+    address: Uuid,
+    pub(crate) revision: u64,
+    pub(crate) indexed: bool,
+}
+
+impl Current {
+    /// Whether it is still the record that somebody has read and indexed.
+    pub(crate) fn is(&self, record: &Record) -> bool {
+        self.indexed && self.revision == record.revision && self.address == scopes::address(&record.scope)
+    }
+}
+
+/// The records of these ids in a namespace, without what they say.
+pub(crate) async fn current(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    ids: &[RecordId],
+) -> Result<Vec<Current>, Failure> {
+    let sql = concat!(
+        "SELECT r.id, r.address, r.revision, ",
+        indexed!(),
+        " FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)"
+    );
+    let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
+    let read = |row: &PgRow| {
+        let revision = u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or_default();
+        Ok(Current { id: record_id(row.try_get(0)?), address: row.try_get(1)?, revision, indexed: row.try_get(3)? })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// The records of these namespaces and ids, a pair each.
+pub(crate) async fn pairs(connection: &mut PgConnection, ns: &[Uuid], ids: &[Uuid]) -> Result<Vec<Stored>, Failure> {
+    let sql = selected!("unnest($1::uuid[], $2::uuid[]) k (ns, id) JOIN records r ON r.ns = k.ns AND r.id = k.id");
+    let rows = sqlx::query(sql).bind(ns).bind(ids).fetch_all(connection).await?;
+    rows.iter().map(read).collect()
+}
+
+/// A record as the statements below read it.
+#[derive(Serialize)]
+struct Written<'r> {
+    ns: Uuid,
+    id: Uuid,
+    address: Uuid,
+    revision: u64,
+    state: &'static str,
+    kind: &'r str,
+    trust: &'static str,
+    occurred_at: i64,
+    recorded_at: i64,
+    valid_from: Option<i64>,
+    valid_until: Option<i64>,
+    role: Option<&'r str>,
+    speaker: Option<&'r str>,
+    scene: Option<&'r str>,
+    topic: Option<&'r str>,
+    emotion: Option<&'r str>,
+    confidence: f64,
+    importance: f64,
+    message_id: Option<&'r str>,
+    sequence: Option<i64>,
+    round: Option<u32>,
+    entities: &'r [String],
+    tags: &'r [String],
+    derived_from: Vec<Uuid>,
+    metadata: &'r Map<String, Value>,
+    text: &'r str,
+    folded: Option<String>,
+    content_hash: String,
+}
+
+impl<'r> Written<'r> {
+    fn of(record: &'r Record, hash: ContentHash) -> Self {
+        let folded = text::normalize(&record.text);
+        Self {
+            ns: scopes::namespace(&record.scope),
+            id: uuid(record.id),
+            address: scopes::address(&record.scope),
+            revision: record.revision,
+            state: record.state.as_str(),
+            kind: record.kind.as_str(),
+            trust: record.trust.as_str(),
+            occurred_at: record.occurred_at.as_micros(),
+            recorded_at: record.recorded_at.as_micros(),
+            valid_from: record.valid_from.map(Timestamp::as_micros),
+            valid_until: record.valid_until.map(Timestamp::as_micros),
+            role: record.role.as_ref().map(Role::as_str),
+            speaker: record.speaker.as_deref(),
+            scene: record.scene.as_deref(),
+            topic: record.topic.as_deref(),
+            emotion: record.emotion.as_deref(),
+            confidence: record.confidence,
+            importance: record.importance,
+            message_id: record.source.message_id.as_deref(),
+            sequence: record.source.sequence,
+            round: record.source.round,
+            entities: &record.entities,
+            tags: &record.tags,
+            derived_from: uuids(&record.derived_from),
+            metadata: &record.metadata,
+            text: &record.text,
+            folded: (folded != record.text).then_some(folded),
+            content_hash: format!("\\x{hash}"),
+        }
+    }
+}
+
+/// How the rows in a parameter are read again, as a table `x`.
+macro_rules! rows {
+    ($parameter:literal) => {
+        concat!(
+            "json_to_recordset(",
+            $parameter,
+            "::text::json) AS x (ns uuid, id uuid, address uuid, revision bigint, state text, kind text, trust text,
+            occurred_at bigint, recorded_at bigint, valid_from bigint, valid_until bigint, role text, speaker text,
+            scene text, topic text, emotion text, confidence double precision, importance double precision,
+            message_id text, sequence bigint, round bigint, entities text[], tags text[], derived_from uuid[],
+            metadata json, text text, folded text, content_hash bytea)"
+        )
+    };
+}
+pub(crate) use rows;
+
+/// Writes the rows in a parameter as new records.
+macro_rules! inserting {
+    ($parameter:literal) => {
+        concat!(
+            "INSERT INTO records (ns, id, address, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
+                valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence, round,
+                entities, tags, derived_from, metadata, text, folded, content_hash)
+             SELECT x.* FROM ",
+            $crate::records::row::rows!($parameter)
+        )
+    };
+}
+pub(crate) use inserting;
+
+const REPLACE: &str = concat!(
+    "UPDATE records r SET revision = x.revision, state = x.state, kind = x.kind, trust = x.trust,
+        occurred_at = x.occurred_at, recorded_at = x.recorded_at, valid_from = x.valid_from,
+        valid_until = x.valid_until, role = x.role, speaker = x.speaker, scene = x.scene, topic = x.topic,
+        emotion = x.emotion, confidence = x.confidence, importance = x.importance, message_id = x.message_id,
+        sequence = x.sequence, round = x.round, entities = x.entities, tags = x.tags, derived_from = x.derived_from,
+        metadata = x.metadata, text = x.text, folded = x.folded, content_hash = x.content_hash
+     FROM ",
+    rows!("$1"),
+    " WHERE r.ns = $2 AND x.ns = $2 AND r.id = x.id"
+);
+
+/// Writes new records, of however many namespaces, whose addresses are known.
+pub(crate) async fn insert(connection: &mut PgConnection, chunks: Vec<String>) -> Result<(), Failure> {
+    for chunk in chunks {
+        sqlx::query(inserting!("$1")).bind(chunk).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Writes records in the places of those that are there.
+pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[&Record]) -> Result<(), Failure> {
+    for chunk in chunks(records)? {
+        sqlx::query(REPLACE).bind(chunk).bind(ns).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// How many bytes of rows go into one statement.
+const CHUNK: usize = 8 << 20;
+
+/// The records as the statements read them.
+pub(crate) fn chunks(records: &[&Record]) -> Result<Vec<String>, Failure> {
+    let (mut chunks, mut chunk) = (Vec::new(), String::new());
+    for (i, record) in records.iter().enumerate() {
+        chunk.push(if chunk.is_empty() { '[' } else { ',' });
+        let row = serde_json::to_string(&Written::of(record, record.content_hash()));
+        chunk.push_str(&row.map_err(|_| Failure::corrupt("a field that cannot be written"))?);
+        if chunk.len() > CHUNK || i + 1 == records.len() {
+            chunk.push(']');
+            chunks.push(std::mem::take(&mut chunk));
+        }
+    }
+    Ok(chunks)
+}
+
+/// Removes records, with what is derived from them, and gives the kind of each.
+pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<Vec<String>, Failure> {
+    let sql = "DELETE FROM records r WHERE r.ns = $1 AND r.id = ANY ($2) RETURNING r.kind";
+    Ok(sqlx::query_scalar(sql).bind(ns).bind(ids).fetch_all(connection).await?)
+}

@@ -1,0 +1,263 @@
+//! The index that proposes near vectors.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use memory_engine_core::{EmbeddingSpace, Metric, Scope};
+use pgvector::Vector;
+use rustc_hash::FxHashMap;
+use sqlx::{AssertSqlSafe, PgConnection};
+use uuid::Uuid;
+
+use crate::{
+    database::failure::Failure, database::origin, database::statement::Statement, options::PostgresOptions,
+    records::scopes, records::scopes::Tenants, vectors::generations::Table,
+};
+
+/// What `origins` calls the index of a table.
+fn part(table: Table) -> &'static str {
+    match table {
+        Table::First => "vector index",
+        Table::Second => "second vector index",
+    }
+}
+
+/// What the database calls it.
+pub(crate) fn name(table: Table) -> &'static str {
+    match table {
+        Table::First => "vectors_by_nearness",
+        Table::Second => "second_vectors_by_nearness",
+    }
+}
+
+/// How vectors of the store's space are indexed and compared.
+#[derive(Debug, Clone)]
+pub(crate) struct VectorIndex {
+    space: EmbeddingSpace,
+    kind: Kind,
+    half: bool,
+    pub(crate) exact_up_to: u64,
+    /// Whether the second table served at the last search.
+    second: Arc<AtomicBool>,
+    tenants: Tenants,
+    /// How many vectors this process has written since it asked for the index; [`u64::MAX`] once it knows that it is there.
+    written: Arc<AtomicU64>,
+    /// How often the scopes that were found to be large may still be searched without being counted.
+    large: Arc<Mutex<FxHashMap<(Uuid, Uuid), u32>>>,
+}
+
+/// After how many searches a large scope is counted again.
+const RECOUNTED: u32 = 100;
+
+/// From how many vectors on that are each looked at an index waits until it is needed: it makes a write four times as long. Below,
+/// somebody wants it for few.
+const WORTH_WAITING: u64 = 1000;
+
+/// Up to how many vectors it waits at the most: writes wait while it is made, some seconds for so many.
+const LONGEST_WAITING: u64 = 20_000;
+
+/// After how many vectors of this process' own it asks whether there are enough for an index.
+const ASKED: u64 = 500;
+
+/// How many large scopes are known at once.
+const LARGE: usize = 10_000;
+
+/// What pgvector can index: 2000 numbers of 32 bits, or 4000 of 16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Single,
+    Half,
+    None,
+}
+
+impl Kind {
+    fn of(space: &EmbeddingSpace, half: bool) -> Self {
+        match space.dimensions {
+            1..=2000 if !half => Self::Single,
+            1..=4000 => Self::Half,
+            _ => Self::None,
+        }
+    }
+}
+
+impl VectorIndex {
+    /// That of the options.
+    pub(crate) fn of(options: &PostgresOptions) -> Self {
+        let (half, exact_up_to) = (options.half_precision, options.exact_up_to);
+        Self {
+            space: options.space.clone(),
+            kind: Kind::of(&options.space, half),
+            half,
+            exact_up_to,
+            second: Arc::default(),
+            tenants: Tenants::default(),
+            written: Arc::default(),
+            large: Arc::default(),
+        }
+    }
+
+    /// The table that serves, as far as this process knows: a search asks it, and hears whether it was the right one.
+    pub(crate) fn likely_table(&self) -> Table {
+        if self.second.load(Ordering::Relaxed) { Table::Second } else { Table::First }
+    }
+
+    /// Notes which table serves.
+    pub(crate) fn note_table(&self, table: Table) {
+        self.second.store(table == Table::Second, Ordering::Relaxed);
+    }
+
+    /// Whether a scope is known to hold more vectors than may each be looked at.
+    pub(crate) fn is_large(&self, scope: &Scope) -> bool {
+        let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (scopes::namespace(scope), scopes::address(scope));
+        let Some(left) = large.get_mut(&key) else { return false };
+        *left -= 1;
+        if *left == 0 {
+            large.remove(&key);
+        }
+        true
+    }
+
+    /// Notes that a scope does.
+    pub(crate) fn note_large(&self, scope: &Scope) {
+        let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        if large.len() >= LARGE {
+            large.clear();
+        }
+        large.insert((scopes::namespace(scope), scopes::address(scope)), RECOUNTED);
+    }
+
+    /// What is known of the tenants whose vectors they are.
+    pub(crate) fn tenants(&self) -> &Tenants {
+        &self.tenants
+    }
+
+    /// The space of the vectors.
+    pub(crate) fn space(&self) -> &EmbeddingSpace {
+        &self.space
+    }
+
+    /// Whether there is one.
+    pub(crate) fn is_there(&self) -> bool {
+        self.kind != Kind::None
+    }
+
+    fn is_cosine(&self) -> bool {
+        match self.space.metric {
+            Metric::Cosine => true,
+            Metric::Dot | _ => false,
+        }
+    }
+
+    /// Whether distances are cosines of the vectors themselves: then it is known how far they may be off.
+    pub(crate) fn is_sure(&self, indexed: bool) -> bool {
+        self.is_cosine() && !(indexed && self.kind == Kind::Half)
+    }
+
+    /// The distance between the vector of row `v` and this one, as every vector's own column has it.
+    pub(crate) fn distance(&self, to: Vector, statement: &mut Statement) {
+        statement.push(if self.is_cosine() { "(v.embedding <=> " } else { "(v.embedding <#> " }).bind(to).push(")");
+    }
+
+    /// The same distance, as the index has it.
+    pub(crate) fn indexed_distance(&self, to: Vector, statement: &mut Statement) {
+        let (begin, number) = match self.kind {
+            Kind::Half => ("(v.embedding::halfvec(", "::halfvec("),
+            Kind::Single | Kind::None => ("(v.embedding::vector(", "::vector("),
+        };
+        statement.push(begin).number(self.space.dimensions);
+        statement.push(if self.is_cosine() { ") <=> " } else { ") <#> " }).bind(to).push(number);
+        statement.number(self.space.dimensions).push("))");
+    }
+
+    fn definition(&self) -> String {
+        let (kind, class) = match self.kind {
+            Kind::Single => ("vector", "vector"),
+            Kind::Half => ("halfvec", "halfvec"),
+            Kind::None => return "none".into(),
+        };
+        let metric = if self.is_cosine() { "cosine" } else { "ip" };
+        format!("((embedding::{kind}({})) {class}_{metric}_ops)", self.space.dimensions)
+    }
+
+    /// Whether a table has the very index, or none while it needs none.
+    pub(crate) async fn is_settled(&self, connection: &mut PgConnection, table: Table) -> Result<bool, Failure> {
+        match Self::noted(connection, table).await? {
+            Some(noted) => Ok(noted == self.definition()),
+            None => Ok(!self.is_needed(connection, table).await?),
+        }
+    }
+
+    /// Whether there are more vectors than are each looked at. To fill a graph of many at once takes a fifth of the time that it
+    /// takes to put one after the other into it.
+    async fn is_needed(&self, connection: &mut PgConnection, table: Table) -> Result<bool, Failure> {
+        if self.exact_up_to < WORTH_WAITING {
+            return Ok(true);
+        }
+        let sql = format!("SELECT coalesce(sum(a.{}), 0)::bigint FROM addresses a", table.name());
+        let vectors: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(connection).await?;
+        Ok(u64::try_from(vectors).unwrap_or_default() > self.exact_up_to.min(LONGEST_WAITING))
+    }
+
+    /// Whether it is time to ask for the index, after so many more vectors were written.
+    pub(crate) fn is_due(&self, written: u64) -> bool {
+        let add = |known: u64| (known != u64::MAX).then(|| if known + written < ASKED { known + written } else { 0 });
+        self.is_there()
+            && self.written.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok_and(|k| k + written >= ASKED)
+    }
+
+    /// Notes that the index is there.
+    pub(crate) fn note_made(&self) {
+        self.written.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// Makes the index, in the place of another one, unless there are so few vectors that none is needed.
+    pub(crate) async fn settle(&self, connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
+        if self.is_settled(connection, table).await? {
+            return Ok(());
+        }
+        let definition = self.definition();
+        Self::remove(connection, table).await?;
+        if !self.is_needed(connection, table).await? {
+            return Ok(());
+        }
+        if self.is_there() {
+            let sql = format!("CREATE INDEX {} ON {} USING hnsw {definition}", name(table), table.name());
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
+        }
+        origin::write(connection, part(table), &definition).await
+    }
+
+    /// Removes the index of a table.
+    pub(crate) async fn remove(connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
+        // In the schema of these tables, and not wherever the search path finds an index of that name.
+        let own: String =
+            sqlx::query_scalar("SELECT format('%I', current_schema())").fetch_one(&mut *connection).await?;
+        let sql = format!("DROP INDEX IF EXISTS {own}.{}", name(table));
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
+        sqlx::query("DELETE FROM origins WHERE part = $1").bind(part(table)).execute(connection).await?;
+        Ok(())
+    }
+
+    /// What `origins` says that the index of a table is.
+    pub(crate) async fn noted(connection: &mut PgConnection, table: Table) -> Result<Option<String>, Failure> {
+        origin::made_by(connection, part(table)).await
+    }
+
+    /// The same way of indexing, for vectors of another space.
+    pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
+        let half = self.half;
+        Self {
+            kind: Kind::of(&space, half),
+            space,
+            half,
+            exact_up_to: self.exact_up_to,
+            second: Arc::default(),
+            tenants: self.tenants.clone(),
+            written: Arc::default(),
+            large: Arc::default(),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Connections, set up alike.
+
+use std::{fs, path::Path, time::Duration};
+
+use memory_engine_core::{Error, ErrorKind, Result};
+use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
+
+use crate::{
+    database::failure::{Failure, meaning},
+    database::migration,
+    filter_sql,
+};
+
+/// How long a connection waits for another one that is writing, unless told otherwise.
+pub(crate) const USUAL_WAIT: Duration = Duration::from_secs(5);
+
+/// How long clearing away what was deleted waits for those who still read.
+const CHECKPOINT_WAIT: Duration = Duration::from_millis(250);
+
+/// Refuses a path at which there can be no database, before SQLite says less about it.
+pub(crate) fn check_path(path: &Path) -> Result<()> {
+    let name = path.display();
+    if path.is_dir() {
+        return Err(Error::invalid("open", format!("{name} is a directory; name a file within it")));
+    }
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let wrong = |kind, message| Err(Error::new(kind, "open", message));
+    let may_write = |path: &Path| fs::metadata(path).is_ok_and(|about| !about.permissions().readonly());
+    if !directory.is_dir() {
+        let message = format!("the directory {} does not exist; create it first", directory.display());
+        return wrong(ErrorKind::NotFound, message);
+    }
+    if path.exists() && !may_write(path) {
+        return wrong(ErrorKind::Unauthorized, format!("{name} is read-only; make it writable"));
+    }
+    if !may_write(directory) {
+        let message = format!(
+            "the directory {} is read-only; SQLite keeps its log beside the database, so make it writable",
+            directory.display()
+        );
+        return wrong(ErrorKind::Unauthorized, message);
+    }
+    Ok(())
+}
+
+/// The usual size of the pages of a new file.
+pub(crate) const PAGE: usize = 8192;
+
+/// The size of the pages of a new file: the usual 8 KiB, or 4 where vectors of so many numbers leave less room empty then. One
+/// of 384 fills a fifth of 8 KiB, and not quite half of 4. One of 1024 is a little longer than half of 8, so that there would be
+/// one on each page; of 4 it fills one behind the leaf.
+pub(crate) fn page_size(dimensions: usize) -> usize {
+    let room = |size: &usize| {
+        // How SQLite parts a row of a table between its leaf and further pages: section 1.6 of its file format. Beside the
+        // numbers a row has its id and where it belongs.
+        let (row, page) = (4 * dimensions + 30, *size);
+        let (most, least) = (page - 35, (page - 12) * 32 / 255 - 23);
+        let on_leaf = if row <= most {
+            row
+        } else {
+            let rest = least + (row - least) % (page - 4);
+            if rest <= most { rest } else { least }
+        };
+        let on_one_leaf = ((page - 8) / (on_leaf + 12)).max(1);
+        page / on_one_leaf + (row - on_leaf).div_ceil(page - 4) * page
+    };
+    [PAGE, 4096].into_iter().min_by_key(room).unwrap_or(PAGE)
+}
+
+/// The connection that writes; a new file gets pages of that size.
+pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize) -> Result<Connection> {
+    open(path, busy_timeout, |connection| {
+        // Before the first change: a file of another application stays as it is. In a transaction, since another process
+        // may be making this very file.
+        let transaction = connection.unchecked_transaction()?;
+        migration::recognise(&transaction, path)?;
+        transaction.finish()?;
+        // Of a new file; of another one this changes nothing.
+        connection.pragma_update(None, "page_size", page_size as i64)?;
+        enter_wal(connection, busy_timeout)?;
+        // Every commit is on the disk before it is acknowledged, and what is deleted is overwritten.
+        connection.execute_batch(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
+             PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;",
+        )?;
+        Ok(())
+    })
+}
+
+/// Has a connection keep so many KiB of the file in memory.
+pub(crate) fn keep(connection: &Connection, kib: i64) -> Result<(), Failure> {
+    Ok(connection.pragma_update(None, "cache_size", -kib)?)
+}
+
+/// A connection that only reads.
+pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connection> {
+    open(path, busy_timeout, |connection| {
+        connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;")?;
+        Ok(())
+    })
+}
+
+/// A connection that only reads a file that is there.
+pub(crate) fn open_existing(path: &Path) -> Result<Connection> {
+    must_exist(path)?;
+    open_reader(path, USUAL_WAIT)
+}
+
+/// Refuses a file that is not there: opening it would make one.
+pub(crate) fn must_exist(path: &Path) -> Result<()> {
+    check_path(path)?;
+    if !path.exists() {
+        return Err(Error::new(ErrorKind::NotFound, "open", format!("there is no file {}", path.display())));
+    }
+    Ok(())
+}
+
+fn open(
+    path: &Path,
+    busy_timeout: Duration,
+    set_up: impl FnOnce(&Connection) -> Result<(), Failure>,
+) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.set_prepared_statement_cache_capacity(96);
+        connection.busy_timeout(busy_timeout)?;
+        filter_sql::define_functions(&connection)?;
+        set_up(&connection)?;
+        Ok(connection)
+    };
+    open().map_err(|failure| match failure {
+        Failure::Engine(error) => error,
+        Failure::Sqlite(error) => {
+            let (kind, message) = meaning(&error);
+            Error::new(kind, "open", format!("{}: {message}", path.display())).with_source(error)
+        }
+    })
+}
+
+/// Turns the write-ahead log on. Two processes that do so at once can be in each other's way without SQLite waiting.
+fn enter_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(20);
+    let mut waited = Duration::ZERO;
+    loop {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && waited < busy_timeout => {
+                // This thread belongs to the store, so that nobody else waits with it.
+                std::thread::park_timeout(PAUSE);
+                waited += PAUSE;
+            }
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// Moves everything from the write-ahead log into the database and empties the log, so that nothing that was deleted
+/// is left in it; whether that was possible: it is not while somebody reads what was before.
+pub(crate) fn clear_log(connection: &Connection, busy_timeout: Duration) -> bool {
+    let checkpoint = || {
+        connection.busy_timeout(CHECKPOINT_WAIT.min(busy_timeout))?;
+        let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        connection.busy_timeout(busy_timeout)?;
+        busy
+    };
+    matches!(checkpoint(), Ok(0))
+}
+
+/// Closes the connection that writes, with nothing left in the log.
+pub(crate) fn close(connection: Connection) {
+    clear_log(&connection, CHECKPOINT_WAIT);
+    // Nothing is lost when closing fails: what was acknowledged is on the disk.
+    drop(connection);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_such_that_vectors_fill_them() {
+        let sizes = [2, 256, 384, 512, 768, 1024, 1536, 3072].map(page_size);
+        assert_eq!(sizes, [8192, 8192, 8192, 8192, 8192, 4096, 8192, 4096]);
+    }
+}

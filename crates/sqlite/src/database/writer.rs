@@ -1,0 +1,170 @@
+//! The thread that writes: the only one of this process, so that writers queue here and not at SQLite's lock.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    time::Duration,
+};
+
+use memory_engine_core::{Error, ErrorKind};
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::mpsc;
+
+use crate::{cache::keeper::Keeper, cache::side_file, database::connection, database::failure::meaning};
+
+/// How many writes that wait are committed together: each is all or none by itself, and they share the flush to disk.
+const GROUP: usize = 64;
+
+/// How often clearing the log is tried again while nobody writes.
+const CLEARINGS: usize = 40;
+
+/// What is to be written, or told its caller when there is no transaction to write it in.
+pub(crate) type Writing = Box<dyn FnOnce(Result<&Connection, CommitError>) -> Answer + Send>;
+
+/// What became of one write within the transaction, and how to tell its caller once that is on the disk.
+pub(crate) struct Answer {
+    /// Whether it failed, and has to be undone.
+    pub(crate) failed: bool,
+    /// What it leaves in the log that should not stay there.
+    pub(crate) residue: Residue,
+    /// Tells the caller; takes the error when the commit failed.
+    pub(crate) tell: Box<dyn FnOnce(Option<CommitError>) + Send>,
+}
+
+/// Whether a write leaves something in the log that was meant to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Residue {
+    /// It only added.
+    None,
+    /// It replaced something: the log is cleared when there is nothing else to write.
+    Replaced,
+    /// It deleted something: the log is cleared before the caller is told.
+    Deleted,
+}
+
+/// Why there is no transaction, or why it could not be committed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommitError {
+    kind: ErrorKind,
+    message: &'static str,
+}
+
+impl From<rusqlite::Error> for CommitError {
+    fn from(failure: rusqlite::Error) -> Self {
+        let (kind, message) = meaning(&failure);
+        Self { kind, message }
+    }
+}
+
+impl CommitError {
+    /// A full or failing disk makes SQLite undo the whole transaction when one job of the group meets it.
+    const UNDONE: Self = Self {
+        kind: ErrorKind::Unavailable,
+        message: "the database undid the write together with another one that failed; try again",
+    };
+
+    /// The error for one caller.
+    pub(crate) fn error(self, operation: &'static str) -> Error {
+        Error::new(self.kind, operation, self.message)
+    }
+}
+
+/// Writes what comes through the queue, and the side files when these are to be, until the queue is closed and empty; then
+/// waits for the readers to end and closes.
+pub(crate) fn work(
+    mut connection: Connection,
+    path: &Path,
+    mut queue: mpsc::Receiver<Writing>,
+    mut readers_ended: mpsc::Receiver<()>,
+    busy_timeout: Duration,
+    mut keeper: Keeper,
+) {
+    let mut residue = Residue::None;
+    while let Some(first) = queue.blocking_recv() {
+        let mut group = vec![first];
+        while group.len() < GROUP
+            && let Ok(next) = queue.try_recv()
+        {
+            group.push(next);
+        }
+        residue = residue.max(write(&mut connection, path, group, busy_timeout));
+        // What fails is tried again after the next write: the database has everything.
+        let _ = keeper.look(&mut connection);
+        for _ in 0..CLEARINGS {
+            if residue == Residue::None || !queue.is_empty() {
+                break;
+            }
+            if connection::clear_log(&connection, busy_timeout) {
+                residue = Residue::None;
+            }
+        }
+    }
+    // Nothing is ever sent: this returns when the last reader has let go of the other end.
+    let _ = readers_ended.blocking_recv();
+    let _ = keeper.look_at_the_end(&mut connection);
+    connection::close(connection);
+}
+
+/// Writes a group in one transaction and tells each caller; what is still to be cleared from the log.
+fn write(connection: &mut Connection, path: &Path, group: Vec<Writing>, busy_timeout: Duration) -> Residue {
+    let mut answers = Vec::with_capacity(group.len());
+    let mut group = group.into_iter();
+    let failed = commit(connection, path, &mut group, &mut answers).err();
+    if let Some(failed) = failed {
+        answers.extend(group.map(|job| job(Err(failed))));
+    }
+    let mut residue = answers.iter().map(|answer| answer.residue).max().unwrap_or(Residue::None);
+    if residue == Residue::Deleted && connection::clear_log(connection, busy_timeout) {
+        residue = Residue::None;
+    }
+    for answer in answers {
+        (answer.tell)(failed);
+    }
+    residue
+}
+
+/// Runs the jobs of a group, each by itself all or none, and commits them. After an error the rest of the group has
+/// not been run, and nothing has been written.
+fn commit(
+    connection: &mut Connection,
+    path: &Path,
+    group: &mut impl ExactSizeIterator<Item = Writing>,
+    answers: &mut Vec<Answer>,
+) -> Result<(), CommitError> {
+    let alone = group.len() == 1;
+    let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if alone {
+        let answer = group.next().and_then(|job| run(job, &transaction));
+        let failed = answer.as_ref().is_none_or(|answer| answer.failed);
+        answers.extend(answer);
+        if !failed {
+            forget_side_files(&transaction, path, answers)?;
+        }
+        return Ok(if failed { transaction.rollback() } else { transaction.commit() }?);
+    }
+    while group.len() > 0 {
+        let savepoint = transaction.savepoint()?;
+        let Some(answer) = group.next().map(|job| run(job, &savepoint)) else { break };
+        let failed = answer.as_ref().is_none_or(|answer| answer.failed);
+        answers.extend(answer);
+        if failed && savepoint.is_autocommit() {
+            return Err(CommitError::UNDONE);
+        }
+        if failed { savepoint.finish()? } else { savepoint.commit()? }
+    }
+    forget_side_files(&transaction, path, answers)?;
+    Ok(transaction.commit()?)
+}
+
+/// Nothing that was deleted or replaced may stay in a file beside the database.
+fn forget_side_files(connection: &Connection, path: &Path, answers: &[Answer]) -> rusqlite::Result<()> {
+    if answers.iter().any(|answer| answer.residue != Residue::None) {
+        side_file::remove_all(connection, path)?;
+    }
+    Ok(())
+}
+
+/// Runs one job. A bug in it must not take the thread from all others; its caller hears that there is no answer.
+fn run(job: Writing, connection: &Connection) -> Option<Answer> {
+    catch_unwind(AssertUnwindSafe(|| job(Ok(connection)))).ok()
+}

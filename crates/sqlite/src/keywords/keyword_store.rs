@@ -1,0 +1,146 @@
+//! The terms of the records.
+
+use memory_engine_core::{RecordId, Terms};
+use memory_engine_keyword_store::{KeywordEntry, packed};
+use rusqlite::{Connection, Rows, params};
+
+use crate::{
+    cache::changes,
+    database::failure::Failure,
+    records::row,
+    records::scopes::{self, Place, Reach},
+};
+
+/// Keeps the terms of a record that has none. That it has changed is to be noted.
+pub(crate) fn insert(
+    connection: &Connection,
+    row: i64,
+    id: RecordId,
+    place: Place,
+    terms: &Terms,
+) -> Result<(), Failure> {
+    let (words, counts) = packed::pack_short(terms);
+    let length = terms.length();
+    connection
+        .prepare_cached(
+            "INSERT INTO keyword_documents (record, id, scope, length, terms, counts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![row, id.as_bytes(), place.scope, length, words, counts])?;
+    Ok(())
+}
+
+/// Removes the terms of a record; whether it had any. That it has changed is to be noted then.
+pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure> {
+    Ok(connection.prepare_cached("DELETE FROM keyword_documents WHERE record = ?1")?.execute([row])? > 0)
+}
+
+/// Keeps the terms of the records that are still as the entries have them.
+pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Result<(), Failure> {
+    for KeywordEntry { record, terms } in entries {
+        let place = scopes::settle(connection, &record.scope)?;
+        let Some(current) = row::current(connection, place.namespace, record.id)? else { continue };
+        if current.is(record, place) {
+            remove(connection, current.row)?;
+            insert(connection, current.row, record.id, place, terms)?;
+            changes::note(connection, current.row)?;
+        }
+    }
+    changes::forget_old(connection)
+}
+
+/// Removes the terms of these records within reach, and counts those that had any.
+pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+    let mut gone = 0;
+    for id in ids {
+        for stored in row::all(connection, reach, *id)? {
+            if remove(connection, stored.row)? {
+                changes::note(connection, stored.row)?;
+                gone += 1;
+            }
+        }
+    }
+    changes::forget_old(connection)?;
+    Ok(gone)
+}
+
+/// The terms of a record, as they are stored.
+pub(crate) struct StoredTerms<'r> {
+    pub(crate) row: i64,
+    pub(crate) id: RecordId,
+    pub(crate) scope: i64,
+    pub(crate) length: u32,
+    pub(crate) terms: &'r str,
+    pub(crate) counts: &'r [u8],
+}
+
+/// Gives the terms of every record of a namespace.
+pub(crate) fn all(
+    connection: &Connection,
+    namespace: i64,
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
+        FROM records r INDEXED BY records_by_namespace CROSS JOIN keyword_documents d ON d.record = r.record
+        WHERE r.namespace = ?1";
+    each(connection.prepare_cached(sql)?.query([namespace])?, take)
+}
+
+/// Gives the terms of every record of a tenant.
+pub(crate) fn all_of_tenant(
+    connection: &Connection,
+    tenant: i64,
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
+        FROM keyword_documents d CROSS JOIN scopes s ON s.scope = d.scope
+        CROSS JOIN namespaces n ON n.namespace = s.namespace WHERE n.tenant = ?1";
+    each(connection.prepare_cached(sql)?.query([tenant])?, take)
+}
+
+/// Gives the terms of the tenant's records that have changed after `change` and still have any.
+pub(crate) fn since_of_tenant(
+    connection: &Connection,
+    tenant: i64,
+    change: i64,
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
+        FROM (SELECT DISTINCT record FROM changes WHERE change > ?2) c
+        CROSS JOIN keyword_documents d ON d.record = c.record CROSS JOIN scopes s ON s.scope = d.scope
+        CROSS JOIN namespaces n ON n.namespace = s.namespace WHERE n.tenant = ?1";
+    each(connection.prepare_cached(sql)?.query([tenant, change])?, take)
+}
+
+/// Gives the terms of the namespace's records that have changed after `change` and still have any.
+pub(crate) fn since(
+    connection: &Connection,
+    namespace: i64,
+    change: i64,
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
+        FROM (SELECT DISTINCT record FROM changes WHERE change > ?2) c
+        CROSS JOIN keyword_documents d ON d.record = c.record CROSS JOIN scopes s ON s.scope = d.scope
+        WHERE s.namespace = ?1";
+    each(connection.prepare_cached(sql)?.query([namespace, change])?, take)
+}
+
+fn each(mut rows: Rows<'_>, mut take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
+    while let Some(row) = rows.next()? {
+        take(StoredTerms {
+            row: row.get(0)?,
+            id: RecordId::from_bytes(row.get(1)?),
+            scope: row.get(2)?,
+            length: row.get(3)?,
+            terms: row.get_ref(4)?.as_str().map_err(rusqlite::Error::from)?,
+            counts: row.get_ref(5)?.as_blob().map_err(rusqlite::Error::from)?,
+        })?;
+    }
+    Ok(())
+}
+
+/// Removes all terms of all records.
+pub(crate) fn clear(connection: &Connection) -> Result<(), Failure> {
+    connection.execute("DELETE FROM keyword_documents", [])?;
+    changes::note_all(connection)
+}

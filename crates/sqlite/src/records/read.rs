@@ -1,0 +1,134 @@
+//! Reading records by id, their neighbours, and counting them.
+
+use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
+use rusqlite::{CachedStatement, Connection, params};
+
+use crate::{
+    cache::directory::Directory,
+    database::failure::Failure,
+    database::statement::Statement,
+    queue::backlog,
+    records::row::{self, columns},
+    records::scopes::Reach,
+};
+
+/// The records of these ids, aligned with them.
+pub(crate) fn get(
+    connection: &Connection,
+    directory: &Directory,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Option<Record>>, Failure> {
+    let Some(reach) = directory.reach(connection, scope)? else { return Ok(vec![None; ids.len()]) };
+    // Of each record one row is read: names belong to the address, and addresses are known.
+    let mut prepared =
+        connection.prepare_cached(concat!("SELECT r.scope, ", columns!(), " FROM records r WHERE r.id = ?1"))?;
+    let one = |id: &RecordId| {
+        let mut rows = prepared.query([id.as_bytes()])?;
+        let mut found: Option<Record> = None;
+        while let Some(row) = rows.next()? {
+            let Some(address) = directory.address(connection, &reach, row.get(0)?)? else { continue };
+            // The first by user, when several of a tenant's users have one of this id.
+            if found.as_ref().is_none_or(|first| address.user_name() < first.scope.user_name()) {
+                found = Some(row::content(row, 1, address)?);
+            }
+        }
+        Ok(found)
+    };
+    ids.iter().map(one).collect()
+}
+
+/// The nearest record on one side of a place at an address.
+macro_rules! beside {
+    ($side:literal, $order:literal) => {
+        concat!(
+            "SELECT id, role, speaker FROM records INDEXED BY records_by_scope
+             WHERE scope = ?1 AND state = 'active' AND kind = ?2 AND (occurred_at, place, id) ",
+            $side,
+            " (?3, ?4, ?5) ORDER BY occurred_at ",
+            $order,
+            ", place ",
+            $order,
+            ", id ",
+            $order,
+            " LIMIT 1"
+        )
+    };
+}
+
+/// For each id, the active records of its kind beside it at the very same address.
+pub(crate) fn adjacent(
+    connection: &Connection,
+    directory: &Directory,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Adjacent>, Failure> {
+    let Some(reach) = directory.reach(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
+    let mut named = connection
+        .prepare_cached("SELECT scope, kind, occurred_at, place, role, speaker FROM records r WHERE r.id = ?1")?;
+    let mut previous = connection.prepare_cached(beside!("<", "DESC"))?;
+    let mut next = connection.prepare_cached(beside!(">", "ASC"))?;
+    let mut one = |id: &RecordId| {
+        let mut rows = named.query([id.as_bytes()])?;
+        let mut first: Option<(Option<String>, Adjacent)> = None;
+        while let Some(row) = rows.next()? {
+            let scope: i64 = row.get(0)?;
+            let Some(address) = directory.address(connection, &reach, scope)? else { continue };
+            // The first by user, when several of a tenant's users have one of this id, as everywhere.
+            if first.as_ref().is_some_and(|(user, _)| address.user_name() >= user.as_deref()) {
+                continue;
+            }
+            let (kind, occurred_at, place): (String, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            let voice = (row.get_ref(4)?, row.get_ref(5)?);
+            let neighbor = |statement: &mut CachedStatement<'_>| -> Result<Option<Neighbor>, Failure> {
+                let mut rows = statement.query(params![scope, kind, occurred_at, place, id.as_bytes()])?;
+                let Some(row) = rows.next()? else { return Ok(None) };
+                let another_voice = (row.get_ref(1)?, row.get_ref(2)?) != voice;
+                Ok(Some(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice }))
+            };
+            let adjacent = Adjacent { previous: neighbor(&mut previous)?, next: neighbor(&mut next)? };
+            first = Some((address.user_name().map(str::to_owned), adjacent));
+        }
+        Ok(first.map(|(_, adjacent)| adjacent).unwrap_or_default())
+    };
+    ids.iter().map(&mut one).collect()
+}
+
+/// Counts what is within `scope`.
+pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Failure> {
+    let mut stats = Stats::default();
+    let Some(reach) = Reach::of(connection, scope)? else { return Ok(stats) };
+    count_records(connection, &reach, &mut stats)?;
+    backlog::count(connection, &reach, &mut stats)?;
+    let mut statement =
+        Statement::new("SELECT count(*) FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope WHERE ");
+    reach.namespaces("b.namespace", &mut statement);
+    reach.scopes(statement.push(" AND "));
+    let (mut prepared, values) = statement.prepare(connection)?;
+    stats.tombstones = prepared.query_row(values, |row| row.get(0))?;
+    Ok(stats)
+}
+
+fn count_records(connection: &Connection, reach: &Reach, stats: &mut Stats) -> Result<(), Failure> {
+    let mut statement = Statement::new(
+        "SELECT r.scope, r.kind, r.state, count(*), min(r.occurred_at), max(r.occurred_at)
+         FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope WHERE ",
+    );
+    reach.scopes(&mut statement);
+    statement.push(" GROUP BY r.scope, r.kind, r.state ORDER BY r.scope");
+    let (mut prepared, values) = statement.prepare(connection)?;
+    let mut rows = prepared.query(values)?;
+    let mut last = None;
+    while let Some(row) = rows.next()? {
+        let (scope, count): (i64, u64) = (row.get(0)?, row.get(3)?);
+        stats.addresses += u64::from(last != Some(scope));
+        last = Some(scope);
+        stats.records += count;
+        *stats.kinds.entry(row.get(1)?).or_default() += count;
+        *stats.states.entry(row.get(2)?).or_default() += count;
+        let (oldest, newest) = (Timestamp::from_micros(row.get(4)?), Timestamp::from_micros(row.get(5)?));
+        stats.oldest = Some(stats.oldest.map_or(oldest, |t| t.min(oldest)));
+        stats.newest = Some(stats.newest.map_or(newest, |t| t.max(newest)));
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! The contracts, each call handed to the threads.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use memory_engine_core::{
+    Adjacent, Deleted, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record,
+    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
+
+use crate::{
+    SqliteStore, database::writer::Residue, keywords::keyword_store, queue::backlog, records::delete,
+    records::derivations, records::put, records::read, records::scan, records::scopes::Reach, vectors::generations,
+    vectors::vector_store,
+};
+
+#[async_trait]
+impl RecordStore for SqliteStore {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+        writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
+        let space = self.embedding_space();
+        writes.iter().flat_map(|write| &write.embedding).try_for_each(|embedding| space.check("put", embedding))?;
+        let (origin, now) = (self.origin(), self.clock().now());
+        let residue = |(_, replaced): &(_, bool)| if *replaced { Residue::Replaced } else { Residue::None };
+        let put = self.write("put", residue, move |connection| {
+            if writes.iter().any(|write| write.terms.is_some()) {
+                origin.check(connection, Index::Keywords, "put")?;
+            }
+            let home = match writes.iter().any(|write| write.embedding.is_some()) {
+                true => generations::home(connection, &origin)?,
+                false => None,
+            };
+            put::put(connection, writes, home, now)
+        });
+        put.await.map(|(written, _)| written)
+    }
+
+    async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+        let (scope, ids, directory) = (scope.clone(), ids.to_vec(), self.caches().directory);
+        self.read("get", move |connection| read::get(connection, &directory, &scope, &ids)).await
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+        let (scope, ids, deleted_at) = (scope.clone(), ids.to_vec(), self.clock().now());
+        let residue = |gone: &Deleted| if gone.ids.is_empty() { Residue::None } else { Residue::Deleted };
+        self.write("delete", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(Deleted::default()),
+            Some(reach) => delete::delete(connection, &reach, &ids, deleted_at),
+        })
+        .await
+    }
+
+    async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let (scope, query) = (scope.clone(), query.clone());
+        self.read("scan", move |connection| scan::scan(connection, &scope, &query)).await
+    }
+
+    async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        let (scope, ids) = (scope.clone(), ids.to_vec());
+        self.read("derived", move |connection| derivations::derived(connection, &scope, &ids)).await
+    }
+
+    async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
+        let (scope, ids, directory) = (scope.clone(), ids.to_vec(), self.caches().directory);
+        self.read("adjacent", move |connection| read::adjacent(connection, &directory, &scope, &ids)).await
+    }
+
+    async fn stats(&self, scope: &Scope) -> Result<Stats> {
+        let scope = scope.clone();
+        self.read("stats", move |connection| read::stats(connection, &scope)).await
+    }
+
+    async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+        let scope = scope.clone();
+        self.read("tombstones", move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(Vec::new()),
+            Some(reach) => delete::tombstones(connection, &reach, after, limit),
+        })
+        .await
+    }
+
+    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
+        let tombstones = tombstones.to_vec();
+        let residue = |_: &u64| Residue::Deleted;
+        let now = self.clock().now();
+        self.write("bury", residue, move |connection| delete::bury(connection, &tombstones, now)).await
+    }
+
+    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+        let now = self.clock().now();
+        if lease.is_zero() {
+            return self.read("backlog", move |connection| backlog::claim(connection, job, limit, lease, now)).await;
+        }
+        let residue = |_: &Vec<Pending>| Residue::None;
+        self.write("backlog", residue, move |connection| backlog::claim(connection, job, limit, lease, now)).await
+    }
+
+    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        let claimed: Vec<_> = pending.iter().map(|one| (one.job, one.ticket)).collect();
+        let (until, residue) = (self.clock().now().after(lease), |_: &()| Residue::None);
+        self.write("renew", residue, move |connection| backlog::renew(connection, &claimed, until)).await
+    }
+
+    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+        let done = done.to_vec();
+        let residue = |_: &Vec<bool>| Residue::None;
+        self.write("acknowledge", residue, move |connection| backlog::acknowledge(connection, &done)).await
+    }
+
+    async fn fail(&self, failures: &[Setback]) -> Result<()> {
+        let failures = failures.to_vec();
+        let residue = |_: &()| Residue::None;
+        self.write("fail", residue, move |connection| backlog::fail(connection, &failures)).await
+    }
+
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Setback>> {
+        let scope = scope.clone();
+        self.read("failures", move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(Vec::new()),
+            Some(reach) => backlog::failures(connection, &reach, limit),
+        })
+        .await
+    }
+
+    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+        let (scope, ids, now) = (scope.clone(), ids.to_vec(), self.clock().now());
+        let residue = |_: &u64| Residue::None;
+        self.write("enqueue", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
+            Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job, now),
+        })
+        .await
+    }
+
+    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
+        let (scope, now) = (scope.clone(), self.clock().now());
+        let residue = |_: &u64| Residue::None;
+        self.write("requeue", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
+            Some(reach) => backlog::requeue(connection, Some(&reach), None, job, now),
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl KeywordStore for SqliteStore {
+    async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
+        entries.iter().try_for_each(|entry| scope.authorize("keyword upsert", &entry.record.scope))?;
+        let (entries, origin) = (entries.to_vec(), self.origin());
+        let residue = |_: &()| Residue::None;
+        self.write("keyword upsert", residue, move |connection| {
+            origin.check(connection, Index::Keywords, "keyword upsert")?;
+            keyword_store::upsert(connection, &entries)
+        })
+        .await
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
+        self.write("keyword delete", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
+            Some(reach) => keyword_store::delete(connection, &reach, &ids),
+        })
+        .await
+    }
+
+    async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
+        let search = self.read("keyword search", move |connection| {
+            origin.check(connection, Index::Keywords, "keyword search")?;
+            caches.keywords.search(connection, &caches.directory, &scope, &query)
+        });
+        let found = search.await;
+        self.keep_caches();
+        found
+    }
+}
+
+#[async_trait]
+impl VectorStore for SqliteStore {
+    fn space(&self) -> &EmbeddingSpace {
+        self.embedding_space()
+    }
+
+    async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
+        for entry in entries {
+            scope.authorize("vector upsert", &entry.record.scope)?;
+            self.embedding_space().check("vector upsert", &entry.embedding)?;
+        }
+        let (entries, origin) = (entries.to_vec(), self.origin());
+        let residue = |_: &()| Residue::None;
+        self.write("vector upsert", residue, move |connection| {
+            let (_, table) = generations::of(connection, &origin, "vector upsert")?;
+            vector_store::upsert(connection, table, &entries)
+        })
+        .await
+    }
+
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
+        self.write("vector delete", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
+            Some(reach) => vector_store::delete(connection, &reach, &ids),
+        })
+        .await
+    }
+
+    async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
+        self.embedding_space().check("vector search", &query.embedding)?;
+        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
+        let search = self.read("vector search", move |connection| {
+            let table = generations::serving(connection, &origin, "vector search")?;
+            caches.vectors.search(connection, table, &caches.directory, &scope, &query)
+        });
+        let found = search.await;
+        self.keep_caches();
+        found
+    }
+
+    fn generations(&self) -> Option<&dyn GenerationStore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl GenerationStore for SqliteStore {
+    fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
+        Arc::new(self.in_space(space))
+    }
+
+    async fn role(&self) -> Result<Role> {
+        let origin = self.origin();
+        self.read("generations", move |connection| Ok(generations::of(connection, &origin, "generations")?.0)).await
+    }
+
+    async fn generations(&self) -> Result<Generations> {
+        self.read("generations", generations::count).await
+    }
+
+    async fn begin(&self) -> Result<u64> {
+        let origin = self.origin();
+        self.write("reindex", |_| Residue::None, move |connection| generations::begin(connection, &origin)).await
+    }
+
+    async fn switch(&self, lacking: u64) -> Result<bool> {
+        let origin = self.origin();
+        self.write("reindex", |_| Residue::None, move |connection| generations::switch(connection, &origin, lacking))
+            .await
+    }
+
+    async fn drop_second(&self) -> Result<Option<String>> {
+        self.write("reindex", |_| Residue::Deleted, generations::drop_second).await
+    }
+}

@@ -1,0 +1,185 @@
+//! Scopes as numbers.
+
+use memory_engine_core::Scope;
+use rusqlite::{Connection, OptionalExtension, Row, params, types::Value};
+
+use crate::{database::failure::Failure, database::statement::Statement};
+
+/// An address by its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) tenant: i64,
+    pub(crate) namespace: i64,
+    pub(crate) scope: i64,
+}
+
+/// What a reading scope reaches: part of a tenant that the file knows.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    pub(crate) tenant: i64,
+    /// The user, if the scope sets one.
+    pub(crate) namespace: Option<i64>,
+    below: Vec<(&'static str, String)>,
+}
+
+/// The scope in a row that begins with `t.name, n.user, s.agent, s.session, s.branch`.
+pub(crate) fn read(row: &Row<'_>) -> Result<Scope, Failure> {
+    let mut names = [""; 5];
+    for (column, name) in names.iter_mut().enumerate() {
+        *name = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    }
+    named(names)
+}
+
+/// The scope of these names: tenant, user, agent, session and branch, empty where it has none.
+pub(crate) fn named([tenant, user, agent, session, branch]: [&str; 5]) -> Result<Scope, Failure> {
+    let build = || {
+        let mut scope = Scope::tenant_wide(tenant)?;
+        if !user.is_empty() {
+            scope = scope.with_user(user)?;
+        }
+        if !agent.is_empty() {
+            scope = scope.with_agent(agent)?;
+        }
+        if !session.is_empty() {
+            scope = scope.with_session(session)?;
+        }
+        if !branch.is_empty() {
+            scope = scope.with_branch(branch)?;
+        }
+        Ok(scope)
+    };
+    build().map_err(|_: memory_engine_core::Error| Failure::corrupt("an address"))
+}
+
+/// The numbers of an address; new ones, if it has none yet.
+pub(crate) fn settle(connection: &Connection, scope: &Scope) -> Result<Place, Failure> {
+    let sql = "SELECT t.tenant, n.namespace, s.scope FROM tenants t
+        CROSS JOIN namespaces n ON n.tenant = t.tenant AND n.user = ?2
+        CROSS JOIN scopes s ON s.namespace = n.namespace AND s.agent = ?3 AND s.session = ?4 AND s.branch = ?5
+        WHERE t.name = ?1";
+    let [_, agent, session, branch] = scope.dimensions().map(|(_, name)| name.unwrap_or_default());
+    let key = params![scope.tenant(), scope.user_name().unwrap_or_default(), agent, session, branch];
+    let read = |row: &Row<'_>| Ok(Place { tenant: row.get(0)?, namespace: row.get(1)?, scope: row.get(2)? });
+    match connection.prepare_cached(sql)?.query_row(key, read).optional()? {
+        Some(place) => Ok(place),
+        None => settle_new(connection, scope),
+    }
+}
+
+fn settle_new(connection: &Connection, scope: &Scope) -> Result<Place, Failure> {
+    let tenant = number(
+        connection,
+        "SELECT tenant FROM tenants WHERE name = ?1",
+        "INSERT INTO tenants (name) VALUES (?1)",
+        params![scope.tenant()],
+    )?;
+    let namespace = number(
+        connection,
+        "SELECT namespace FROM namespaces WHERE tenant = ?1 AND user = ?2",
+        "INSERT INTO namespaces (tenant, user) VALUES (?1, ?2)",
+        params![tenant, scope.user_name().unwrap_or_default()],
+    )?;
+    let [_, agent, session, branch] = scope.dimensions().map(|(_, name)| name.unwrap_or_default());
+    let scope = number(
+        connection,
+        "SELECT scope FROM scopes WHERE namespace = ?1 AND agent = ?2 AND session = ?3 AND branch = ?4",
+        "INSERT INTO scopes (namespace, agent, session, branch) VALUES (?1, ?2, ?3, ?4)",
+        params![namespace, agent, session, branch],
+    )?;
+    Ok(Place { tenant, namespace, scope })
+}
+
+fn number(
+    connection: &Connection,
+    find: &'static str,
+    insert: &'static str,
+    key: &[&dyn rusqlite::ToSql],
+) -> rusqlite::Result<i64> {
+    match connection.prepare_cached(find)?.query_row(key, |row| row.get(0)).optional()? {
+        Some(number) => Ok(number),
+        None => connection.prepare_cached(insert)?.insert(key),
+    }
+}
+
+/// The number of a scope's tenant and user, if the file knows them.
+pub(crate) fn namespace(connection: &Connection, scope: &Scope) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT namespace FROM namespaces WHERE user = ?2
+             AND tenant = (SELECT tenant FROM tenants WHERE name = ?1)",
+        )?
+        .query_row(params![scope.tenant(), scope.user_name().unwrap_or_default()], |row| row.get(0))
+        .optional()
+}
+
+impl Reach {
+    /// What `scope` reaches in this file; `None`, when nothing was ever written there.
+    pub(crate) fn of(connection: &Connection, scope: &Scope) -> Result<Option<Self>, Failure> {
+        let tenant = connection
+            .prepare_cached("SELECT tenant FROM tenants WHERE name = ?1")?
+            .query_row([scope.tenant()], |row| row.get(0))
+            .optional()?;
+        let Some(tenant) = tenant else { return Ok(None) };
+        let namespace = match scope.user_name() {
+            None => None,
+            Some(_) => match namespace(connection, scope)? {
+                None => return Ok(None),
+                found => found,
+            },
+        };
+        Ok(Some(Self::new(tenant, namespace, scope)))
+    }
+
+    /// What a scope reaches whose tenant and user, if it sets one, have these numbers.
+    pub(crate) fn new(tenant: i64, namespace: Option<i64>, scope: &Scope) -> Self {
+        let below = [("agent", scope.agent()), ("session", scope.session()), ("branch", scope.branch())];
+        let below = below.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))).collect();
+        Self { tenant, namespace, below }
+    }
+
+    /// The dimensions below the user that the scope sets.
+    pub(crate) fn below(&self) -> &[(&'static str, String)] {
+        &self.below
+    }
+
+    /// Whether it reaches no more than one conversation of one user.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.namespace.is_some() && self.below.iter().any(|(name, _)| *name != "agent")
+    }
+
+    /// The condition that `column`, the number of a namespace, is within reach.
+    pub(crate) fn namespaces(&self, column: &'static str, statement: &mut Statement) {
+        statement.push(column);
+        match self.namespace {
+            Some(namespace) => statement.push(" = ").bind(namespace),
+            None => statement.push(" IN (SELECT namespace FROM namespaces WHERE tenant = ").bind(self.tenant).push(")"),
+        };
+    }
+
+    /// The condition that the row `s` of `scopes` is within reach: the authority in every statement.
+    pub(crate) fn scopes(&self, statement: &mut Statement) {
+        self.namespaces("s.namespace", statement);
+        self.dimensions(statement);
+    }
+
+    fn dimensions(&self, statement: &mut Statement) {
+        for (dimension, name) in &self.below {
+            statement.push(match *dimension {
+                "agent" => " AND s.agent = ",
+                "session" => " AND s.session = ",
+                _ => " AND s.branch = ",
+            });
+            statement.bind(Value::Text(name.clone()));
+        }
+    }
+
+    /// The same condition where the row `s` was found by something else: it looks at that row only.
+    pub(crate) fn covers(&self, statement: &mut Statement) {
+        if self.namespace.is_some() {
+            return self.scopes(statement);
+        }
+        statement.push("(SELECT u.tenant FROM namespaces u WHERE u.namespace = s.namespace) = ").bind(self.tenant);
+        self.dimensions(statement);
+    }
+}

@@ -1,0 +1,142 @@
+//! The vectors of the records.
+
+use memory_engine_core::{Embedding, RecordId};
+use memory_engine_vector_store::VectorEntry;
+use rusqlite::{CachedStatement, Connection, params, types::ValueRef};
+
+use crate::{
+    cache::changes,
+    database::failure::Failure,
+    records::row,
+    records::scopes::{self, Place, Reach},
+    vectors::generations::Table,
+};
+
+/// Keeps the vectors of the records that are still as the entries have them.
+pub(crate) fn upsert(connection: &Connection, table: Table, entries: &[VectorEntry]) -> Result<(), Failure> {
+    for VectorEntry { record, embedding } in entries {
+        let place = scopes::settle(connection, &record.scope)?;
+        let Some(current) = row::current(connection, place.namespace, record.id)? else { continue };
+        if current.is(record, place) {
+            insert(connection, table, current.row, record.id, place, embedding)?;
+            changes::note(connection, current.row)?;
+        }
+    }
+    changes::forget_old(connection)
+}
+
+/// Keeps the vector of a record, in place of an earlier one. That it has changed is to be noted.
+pub(crate) fn insert(
+    connection: &Connection,
+    table: Table,
+    row: i64,
+    id: RecordId,
+    place: Place,
+    embedding: &Embedding,
+) -> Result<(), Failure> {
+    let vector: Vec<u8> = embedding.values().iter().flat_map(|value| value.to_le_bytes()).collect();
+    let sql = format!("INSERT OR REPLACE INTO {} (record, id, scope, vector) VALUES (?1, ?2, ?3, ?4)", table.name());
+    connection.prepare_cached(&sql)?.execute(params![row, id.as_bytes(), place.scope, vector])?;
+    Ok(())
+}
+
+/// Removes the vectors of a record, of every generation; whether it had one. That it has changed is to be noted then.
+pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure> {
+    let mut removed = 0;
+    for table in Table::ALL {
+        let sql = format!("DELETE FROM {} WHERE record = ?1", table.name());
+        removed += connection.prepare_cached(&sql)?.execute([row])?;
+    }
+    Ok(removed > 0)
+}
+
+/// Removes the vectors of these records within reach, and counts those that had any.
+pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+    let mut gone = 0;
+    for id in ids {
+        for stored in row::all(connection, reach, *id)? {
+            if remove(connection, stored.row)? {
+                changes::note(connection, stored.row)?;
+                gone += 1;
+            }
+        }
+    }
+    changes::forget_old(connection)?;
+    Ok(gone)
+}
+
+/// Removes all vectors of a generation, and has everyone who keeps them read them anew.
+pub(crate) fn clear(connection: &Connection, table: Table) -> Result<(), Failure> {
+    connection.execute(&format!("DELETE FROM {}", table.name()), [])?;
+    changes::note_all(connection)
+}
+
+/// A vector with its numbers.
+pub(crate) struct StoredVector {
+    pub(crate) row: i64,
+    pub(crate) id: RecordId,
+    pub(crate) scope: i64,
+    /// When its record occurred.
+    pub(crate) occurred_at: i64,
+    pub(crate) embedding: Embedding,
+}
+
+/// Gives every vector of a generation.
+pub(crate) fn all(connection: &Connection, table: Table, take: impl FnMut(StoredVector)) -> Result<(), Failure> {
+    let sql = format!(
+        "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
+         FROM {} v CROSS JOIN records r ON r.record = v.record",
+        table.name()
+    );
+    each(connection, &sql, 0, take)
+}
+
+/// Gives the vectors that have changed after `change` and are still there.
+pub(crate) fn since(
+    connection: &Connection,
+    table: Table,
+    change: i64,
+    take: impl FnMut(StoredVector),
+) -> Result<(), Failure> {
+    let sql = format!(
+        "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
+         FROM (SELECT DISTINCT record FROM changes WHERE change > ?1) c CROSS JOIN {} v ON v.record = c.record
+         CROSS JOIN records r ON r.record = v.record",
+        table.name()
+    );
+    each(connection, &sql, change, take)
+}
+
+/// Looks up single vectors.
+pub(crate) struct Lookup<'c> {
+    prepared: CachedStatement<'c>,
+}
+
+impl<'c> Lookup<'c> {
+    pub(crate) fn of(connection: &'c Connection, table: Table) -> Result<Self, Failure> {
+        let sql = format!("SELECT vector FROM {} WHERE record = ?1", table.name());
+        Ok(Self { prepared: connection.prepare_cached(&sql)? })
+    }
+
+    pub(crate) fn vector(&mut self, row: i64) -> Result<Option<Embedding>, Failure> {
+        let mut rows = self.prepared.query([row])?;
+        rows.next()?.map(|row| embedding(row.get_ref(0)?)).transpose()
+    }
+}
+
+fn embedding(stored: ValueRef<'_>) -> Result<Embedding, Failure> {
+    let bytes = stored.as_blob().map_err(rusqlite::Error::from)?;
+    let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    Embedding::new(values).map_err(|_| Failure::corrupt("a vector"))
+}
+
+fn each(connection: &Connection, sql: &str, change: i64, mut take: impl FnMut(StoredVector)) -> Result<(), Failure> {
+    let mut prepared = connection.prepare_cached(sql)?;
+    let mut rows = if prepared.parameter_count() > 0 { prepared.query([change])? } else { prepared.query([])? };
+    while let Some(row) = rows.next()? {
+        let embedding = embedding(row.get_ref(3)?)?;
+        let id = RecordId::from_bytes(row.get(1)?);
+        take(StoredVector { row: row.get(0)?, id, scope: row.get(2)?, occurred_at: row.get(4)?, embedding });
+    }
+    Ok(())
+}
