@@ -27,6 +27,28 @@ const ARROWS: &[(&str, &[&str])] = &[
     // The temporal room resolves the dates of appointments against the turn that names them.
     ("memory-engine-summarizer", &["core", "llm", "temporal"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
+    ("memory-engine-indexing", &["core", "embedder", "graph", "keyword-store", "temporal", "vector-store"]),
+    (
+        "memory-engine-recall",
+        &[
+            "core",
+            "context",
+            "embedder",
+            "graph",
+            "indexing",
+            "keyword-store",
+            "llm",
+            "reranker",
+            "scene",
+            "synonyms",
+            "temporal",
+            "vector-store",
+        ],
+    ),
+    (
+        "memory-engine-enrichment",
+        &["core", "companion", "embedder", "graph", "indexing", "llm", "summarizer", "vector-store"],
+    ),
     (
         "memory-engine",
         &[
@@ -34,6 +56,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "embedder",
             "vector-store",
             "keyword-store",
+            "indexing",
+            "recall",
+            "enrichment",
             "reranker",
             "scene",
             "synonyms",
@@ -85,6 +110,9 @@ const KEPT_TO: &[(&str, &[&str])] = &[
         "tokio",
         &[
             "memory-engine",
+            "memory-engine-indexing",
+            "memory-engine-recall",
+            "memory-engine-enrichment",
             "memory-engine-sqlite",
             "memory-engine-http-models",
             "memory-engine-postgres",

@@ -1,20 +1,18 @@
-//! What the background makes of turns beside indexing them.
+//! Settings of the background jobs.
 
 use std::sync::Arc;
 
 use memory_engine_companion::{ChatProfiles, ProfileSummarizer};
-use memory_engine_core::{Job, Result};
+use memory_engine_core::Result;
 use memory_engine_llm::ChatModel;
 use memory_engine_summarizer::{
     ChatFacts, ChatMetadata, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor, MetadataExtractor,
     RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
 };
 
-use crate::background::ProfileKeeper;
-
-/// What the background makes of turns beside indexing them: nothing, unless told otherwise.
+/// The background jobs of an engine, other than indexing. Default: none.
 ///
-/// Each part works by rules, or by a model, whose failure leaves it to the rules. None of it is on the way of a write.
+/// Each job works by rules, or by a model with the rules as fallback. No write waits for one.
 ///
 /// ```
 /// use memory_engine::{Digest, MemoryEngine, Scope};
@@ -39,12 +37,12 @@ pub struct Digest {
     pub(crate) summarizer: Option<Arc<dyn Summarizer>>,
     pub(crate) trigger: SummaryTrigger,
     pub(crate) request: SummaryRequest,
-    profile_writer: Option<Arc<dyn ProfileSummarizer>>,
-    profile_every: Option<usize>,
+    pub(crate) profile_writer: Option<Arc<dyn ProfileSummarizer>>,
+    pub(crate) profile_every: Option<usize>,
 }
 
 impl Digest {
-    /// Long turns in parts, topic, entities and emotion of each turn, facts, and summaries: all by rules.
+    /// Chunks of long turns, metadata of turns, facts and summaries, all by rules.
     ///
     /// # Errors
     /// `Internal` when the built-in patterns cannot be read.
@@ -56,7 +54,7 @@ impl Digest {
             .with_summaries(Arc::new(ExtractiveSummarizer::default())))
     }
 
-    /// The same by a model; where it fails, by rules.
+    /// The same by a model, with the rules as fallback.
     ///
     /// # Errors
     /// `Internal` when the built-in patterns cannot be read.
@@ -69,75 +67,64 @@ impl Digest {
             .with_profile_writer(Arc::new(ChatProfiles::new(Arc::clone(model)))))
     }
 
-    /// Cuts long turns into parts, each a record of the kind [`Kind::CHUNK`](crate::Kind::CHUNK) that is found by itself and cites the turn: what
-    /// a page says in one sentence is near to a question, and the page as a whole is not.
+    /// Chunks of long messages, and a summary after this many messages, both without a model: for the memory of a story.
+    pub fn of_stories(messages: usize) -> Self {
+        Self::default()
+            .with_chunks(Chunker::default())
+            .with_summaries(Arc::new(ExtractiveSummarizer::default()))
+            .with_trigger(SummaryTrigger::every_turns(messages))
+    }
+
+    /// Cuts long turns into chunks, each a record of the kind [`Kind::CHUNK`](memory_engine_core::Kind::CHUNK) that is found
+    /// by itself and cites the turn: one sentence of a page may be near to a query, while the whole page is not.
     pub fn with_chunks(mut self, chunker: Chunker) -> Self {
         self.chunker = Some(chunker);
         self
     }
 
-    /// Finds topic, entities and emotion of turns with this.
+    /// Extracts topic, entities and emotion of turns.
     pub fn with_metadata(mut self, metadata: Arc<dyn MetadataExtractor>) -> Self {
         self.metadata = Some(metadata);
         self
     }
 
-    /// Finds facts with this.
+    /// Extracts facts.
     pub fn with_facts(mut self, facts: Arc<dyn FactExtractor>) -> Self {
         self.facts = Some(facts);
         self
     }
 
-    /// Summarizes with this.
+    /// Summarizes conversations.
     pub fn with_summaries(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.summarizer = Some(summarizer);
         self
     }
 
-    /// When a summary is due.
+    /// Sets when a summary is due.
     pub fn with_trigger(mut self, trigger: SummaryTrigger) -> Self {
         self.trigger = trigger;
         self
     }
 
-    /// How a summary is to be.
+    /// Sets length and form of summaries.
     pub fn with_request(mut self, request: SummaryRequest) -> Self {
         self.request = request;
         self
     }
 
-    /// Keeps one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent): what is known of
-    /// them in a few lines, from the facts that hold and their latest 60 messages. It is made anew after every so many messages
-    /// (1 at the least), and at the next message when something that it was made from holds no more; when that is deleted, at
-    /// once. `by_model` has the model write it, everything else the rules, unless
-    /// [`with_profile_writer`](Self::with_profile_writer) names somebody. A [`Companion`](crate::companion::Companion) keeps
-    /// profiles of its own and needs none of these.
+    /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent), in a few
+    /// lines, from the facts that hold and the latest 60 messages. It is written again after this many messages (at least
+    /// 1), at the next message if something that it was made from holds no more, and at once if that is deleted. The model
+    /// of [`by_model`](Self::by_model) writes it, or the writer of [`with_profile_writer`](Self::with_profile_writer), or
+    /// the rules. A companion keeps profiles of its own and needs none of these.
     pub fn with_profile(mut self, messages: usize) -> Self {
         self.profile_every = Some(messages.max(1));
         self
     }
 
-    /// Who writes the profiles, where [`with_profile`](Self::with_profile) has them kept. Where it fails, the rules do.
+    /// Sets the writer of profiles, with the rules as fallback. Without [`with_profile`](Self::with_profile) none are written.
     pub fn with_profile_writer(mut self, writer: Arc<dyn ProfileSummarizer>) -> Self {
         self.profile_writer = Some(writer);
         self
-    }
-
-    /// Who keeps profiles, if anybody does.
-    pub(crate) fn keeper(&self) -> Option<ProfileKeeper> {
-        let writer = self.profile_writer.clone();
-        self.profile_every.map(|every| ProfileKeeper { writer, every })
-    }
-
-    /// The jobs that this is.
-    pub(crate) fn jobs(&self) -> impl Iterator<Item = Job> {
-        let jobs = [
-            self.chunker.is_some().then_some(Job::Chunks),
-            self.metadata.is_some().then_some(Job::Metadata),
-            self.facts.is_some().then_some(Job::Facts),
-            self.summarizer.is_some().then_some(Job::Summary),
-            self.profile_every.is_some().then_some(Job::Profile),
-        ];
-        jobs.into_iter().flatten()
     }
 }

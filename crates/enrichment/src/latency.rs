@@ -1,4 +1,4 @@
-//! How long it takes until the background has done what a write asks of it.
+//! Latency statistics: the time from a write until the background has done its jobs.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -9,27 +9,25 @@ use memory_engine_core::Job;
 use parking_lot::Mutex;
 use serde::{Serialize, Serializer};
 
-use crate::MemoryEngine;
+/// Number of latest items per job whose latency is kept.
+const MAX_ITEMS: usize = 1000;
 
-/// Of how many items of each job the times are kept.
-const KEPT: usize = 1000;
-
-/// How long a job took lately: from the write that queued it until it was done.
+/// Latency statistics of a job: the time from the write that queued it until it was done.
 ///
-/// That of [`Job::Embedding`] is the time after which a record is found by its meaning; by its words it is found before
-/// [`remember`](MemoryEngine::remember) returns. Written as numbers of seconds.
+/// The latency of [`Job::Embedding`] is the time after which a record is found by its meaning; by its words it is found as
+/// soon as it is written. Serialized as numbers of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Lag {
-    /// Of how many items: the last thousand at most.
+    /// Number of items: the latest ones, at most 1000.
     pub items: usize,
-    /// Half of them took no longer.
+    /// Median.
     #[serde(serialize_with = "seconds")]
     pub p50: Duration,
-    /// Of twenty, nineteen took no longer.
+    /// 95th percentile.
     #[serde(serialize_with = "seconds")]
     pub p95: Duration,
-    /// The longest of them.
+    /// Maximum.
     #[serde(serialize_with = "seconds")]
     pub longest: Duration,
 }
@@ -39,36 +37,33 @@ fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Er
 }
 
 impl Lag {
-    /// That of these times; nothing of none.
+    /// The statistics of these times.
     fn of(times: impl IntoIterator<Item = Duration>) -> Self {
         let mut times: Vec<Duration> = times.into_iter().collect();
         times.sort();
-        // Nearest rank: a time that was really taken.
+        // Nearest rank: a time that was measured.
         let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).max(1) - 1).copied();
         let [p50, p95, longest] = [50, 95, 100].map(|percent| at(percent).unwrap_or_default());
         Self { items: times.len(), p50, p95, longest }
     }
 }
 
-/// The times that jobs took lately.
+/// The latest latencies of each job.
 #[derive(Debug, Default)]
-pub(crate) struct Lags(Mutex<BTreeMap<Job, VecDeque<Duration>>>);
+pub(crate) struct LatencyLog(Mutex<BTreeMap<Job, VecDeque<Duration>>>);
 
-impl Lags {
-    /// Notes what some items of a job took.
-    pub(crate) fn note(&self, job: Job, times: impl IntoIterator<Item = Duration>) {
+impl LatencyLog {
+    /// Adds the latencies of items of a job.
+    pub(crate) fn add(&self, job: Job, times: impl IntoIterator<Item = Duration>) {
         let mut jobs = self.0.lock();
         let kept = jobs.entry(job).or_default();
         kept.extend(times);
-        kept.drain(..kept.len().saturating_sub(KEPT));
+        kept.drain(..kept.len().saturating_sub(MAX_ITEMS));
     }
-}
 
-impl MemoryEngine {
-    /// How long each job took lately, as this handle and its clones have seen it; jobs of which nothing was done are left
-    /// out. What waits still, and since when, is in [`stats`](Self::stats).
-    pub fn lag(&self) -> BTreeMap<Job, Lag> {
-        let jobs = self.lags().0.lock();
+    /// Returns the statistics of each job.
+    pub(crate) fn statistics(&self) -> BTreeMap<Job, Lag> {
+        let jobs = self.0.lock();
         let done = jobs.iter().filter(|(_, times)| !times.is_empty());
         done.map(|(job, times)| (*job, Lag::of(times.iter().copied()))).collect()
     }
@@ -93,9 +88,9 @@ mod tests {
 
     #[test]
     fn only_the_latest_times_count() {
-        let lags = Lags::default();
-        lags.note(Job::Embedding, of_seconds((0..700).map(|_| 60)));
-        lags.note(Job::Embedding, of_seconds((0..999).map(|_| 1)));
+        let lags = LatencyLog::default();
+        lags.add(Job::Embedding, of_seconds((0..700).map(|_| 60)));
+        lags.add(Job::Embedding, of_seconds((0..999).map(|_| 1)));
         let lag = Lag::of(lags.0.lock()[&Job::Embedding].iter().copied());
         assert_eq!((lag.items, lag.p95.as_secs(), lag.longest.as_secs()), (1000, 1, 60));
     }

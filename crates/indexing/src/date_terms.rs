@@ -1,9 +1,8 @@
-//! Dates as words: when something was said, and which days it speaks of, are looked for like any other word.
+//! Dates as index terms.
 //!
-//! A record is found by its own day, month and year, and by those that it names, read against the time when it was said:
-//! what "yesterday" was, nobody knows later. The days of records are those of UTC, whatever the zone they were said in; a
-//! question's are those of its own zone. Around midnight that is a day off, which is near enough for something that only
-//! adds to what the words say.
+//! A record is found by its own day, month and year, and by the dates that its text names, resolved against the time of
+//! the record: "yesterday" has a date only when it is said. Days of records are in UTC; days of a query are in the query's
+//! time zone. Around midnight the two differ by a day, which is good enough for terms that only add to a score.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +11,17 @@ use memory_engine_core::{Record, Terms, Timestamp};
 use memory_engine_keyword_store::{Analyzer, Clause, WeightedTerm};
 use memory_engine_temporal::{Exactness, Window, windows};
 
-/// What an engine with this analyzer makes its keyword index by: the analyzer's terms, and dates. A store that is handed to
-/// [`Builder::stores`](crate::Builder::stores) is opened with it, so that an index that was made otherwise is refused.
+/// Windows of at most this many days become day terms.
+const MAX_DAYS: usize = 31;
+/// Windows of at most this many months become month terms.
+const MAX_MONTHS: usize = 24;
+
+/// Returns the fingerprint of a keyword index: the analyzer's terms, and dates. A store for `Builder::stores` is opened
+/// with it, so that an index of another analyzer is refused.
 ///
 /// ```
-/// use memory_engine::{TextAnalyzer, index_fingerprint};
+/// use memory_engine_indexing::index_fingerprint;
+/// use memory_engine_keyword_store::TextAnalyzer;
 ///
 /// assert!(index_fingerprint(&TextAnalyzer).ends_with("+dates-1"));
 /// ```
@@ -24,79 +29,73 @@ pub fn index_fingerprint(analyzer: &dyn Analyzer) -> String {
     format!("{}+dates-1", analyzer.fingerprint())
 }
 
-/// The longest stretch that is looked for day by day, and month by month.
-const DAYS: usize = 31;
-const MONTHS: usize = 24;
-
 /// Adds the dates of a record to its terms.
-pub(crate) fn add_to(terms: &mut Terms, record: &Record) {
+pub(crate) fn add_date_terms(terms: &mut Terms, record: &Record) {
     let zone = TimeZone::UTC;
     let day = date(record.occurred_at, &zone);
-    let mut all = BTreeSet::from([of_day(day), of_month(day), of_year(day)]);
-    for named in named(&record.text, record.occurred_at, &zone) {
-        let words = words(&named, &zone);
-        // Whoever asks for the month or the year means its days, too.
-        all.extend(
-            words
-                .iter()
-                .flat_map(|word| [word.get(.."@2023-05".len()), word.get(.."@2023".len())])
-                .flatten()
-                .map(str::to_owned),
-        );
-        all.extend(words);
+    let mut all = BTreeSet::from([day_term(day), month_term(day), year_term(day)]);
+    for window in exact_windows(&record.text, record.occurred_at, &zone) {
+        for term in window_terms(&window, &zone) {
+            // A query for the month or the year finds the days in it, too.
+            for prefix in ["@2023-05".len(), "@2023".len()] {
+                all.extend(term.get(..prefix).map(str::to_owned));
+            }
+            all.insert(term);
+        }
     }
     terms.extend(all);
 }
 
-/// The stretches of time that a text names well enough.
-fn named(text: &str, said_at: Timestamp, zone: &TimeZone) -> impl Iterator<Item = Window> {
+/// Returns one clause for each window of time that a query names.
+pub fn date_clauses(query: &str, asked_at: Timestamp, zone: &TimeZone, weight: f64) -> Vec<Clause> {
+    let clause = |window: Window| {
+        let terms = window_terms(&window, zone).into_iter().map(|term| WeightedTerm { term, weight: 1.0 }).collect();
+        Clause { terms, weight }
+    };
+    exact_windows(query, asked_at, zone).map(clause).filter(|clause| !clause.terms.is_empty()).collect()
+}
+
+/// The windows of time that a text names exactly enough.
+fn exact_windows(text: &str, said_at: Timestamp, zone: &TimeZone) -> impl Iterator<Item = Window> {
     windows(text, said_at, zone).into_iter().filter(|window| window.exactness != Exactness::Rough)
 }
 
-/// What to look for, given a question that names stretches of time: for each a clause.
-pub(crate) fn clauses(question: &str, asked_at: Timestamp, zone: &TimeZone, weight: f64) -> Vec<Clause> {
-    let clause = |terms: Vec<String>| Clause {
-        terms: terms.into_iter().map(|term| WeightedTerm { term, weight: 1.0 }).collect(),
-        weight,
-    };
-    let named = named(question, asked_at, zone).map(|window| clause(words(&window, zone)));
-    named.filter(|clause| !clause.terms.is_empty()).collect()
-}
-
-/// The words for a stretch of time: its days, or its months, or its years, as few as say it.
-fn words(window: &Window, zone: &TimeZone) -> Vec<String> {
-    let last = Timestamp::from_micros(window.until.as_micros().saturating_sub(1));
-    let (first, last) = (date(window.from, zone), date(last, zone));
-    let days: Vec<String> = each(first, last, 1.day(), DAYS + 1).map(of_day).collect();
-    if days.len() <= DAYS {
-        let whole_month = first == first.first_of_month() && last == first.last_of_month();
-        return if whole_month { vec![of_month(first)] } else { days };
+/// The terms of a window: its days, or its months, or its years, whichever are fewest.
+fn window_terms(window: &Window, zone: &TimeZone) -> Vec<String> {
+    let end = Timestamp::from_micros(window.until.as_micros().saturating_sub(1));
+    let first = date(window.from, zone);
+    let last = date(end, zone);
+    let days: Vec<String> = dates(first, last, 1.day(), MAX_DAYS + 1).map(day_term).collect();
+    if days.len() <= MAX_DAYS {
+        let is_whole_month = first == first.first_of_month() && last == first.last_of_month();
+        return if is_whole_month { vec![month_term(first)] } else { days };
     }
-    let months: Vec<String> = each(first.first_of_month(), last, 1.month(), MONTHS + 1).map(of_month).collect();
-    if months.len() <= MONTHS && (first, last) != (first.first_of_year(), first.last_of_year()) {
+    let months: Vec<String> = dates(first.first_of_month(), last, 1.month(), MAX_MONTHS + 1).map(month_term).collect();
+    let is_whole_year = first == first.first_of_year() && last == first.last_of_year();
+    if months.len() <= MAX_MONTHS && !is_whole_year {
         return months;
     }
-    each(first.first_of_year(), last, 1.year(), MONTHS).map(of_year).collect()
+    dates(first.first_of_year(), last, 1.year(), MAX_MONTHS).map(year_term).collect()
 }
 
-fn each(first: Date, last: Date, step: jiff::Span, most: usize) -> impl Iterator<Item = Date> {
-    first.series(step).take_while(move |date| *date <= last).take(most)
+fn dates(first: Date, last: Date, step: jiff::Span, limit: usize) -> impl Iterator<Item = Date> {
+    first.series(step).take_while(move |date| *date <= last).take(limit)
 }
 
 fn date(moment: Timestamp, zone: &TimeZone) -> Date {
     moment.in_zone(zone).date()
 }
 
-// No analyzer makes a term with this sign of a text.
-fn of_day(date: Date) -> String {
+// No analyzer makes a term that begins with this sign.
+fn day_term(date: Date) -> String {
     format!("@{date}")
 }
 
-fn of_month(date: Date) -> String {
+fn month_term(date: Date) -> String {
     format!("@{:04}-{:02}", date.year(), date.month())
 }
 
-fn of_year(date: Date) -> String {
+fn year_term(date: Date) -> String {
     format!("@{:04}", date.year())
 }
 
@@ -115,7 +114,7 @@ mod tests {
     }
 
     fn of_zone(question: &str, zone: TimeZone) -> Vec<Vec<String>> {
-        let clauses = clauses(question, at("2023-05-09T12:00:00"), &zone, 1.0);
+        let clauses = date_clauses(question, at("2023-05-09T12:00:00"), &zone, 1.0);
         clauses.into_iter().map(|c| c.terms.into_iter().map(|t| t.term).collect()).collect()
     }
 
@@ -143,7 +142,7 @@ mod tests {
         );
         record.occurred_at = at("2023-05-01T09:00:00");
         let mut terms: Terms = ["lake"].into_iter().collect();
-        add_to(&mut terms, &record);
+        add_date_terms(&mut terms, &record);
         let all: Vec<&str> = terms.iter().map(|(term, _)| term).collect();
         assert_eq!(
             all,

@@ -1,205 +1,164 @@
-//! In which space vectors are made and searched, and how a store changes over to another one.
+//! Embedders with their vectors, and the cut-over from one embedder to another.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
-use memory_engine_core::{ErrorKind, Job, Result};
-use memory_engine_embedder::Embedder;
-use memory_engine_vector_store::{Generations, Role, VectorStore};
+use memory_engine_core::{Embedding, ErrorKind, Job, Result};
+use memory_engine_embedder::{Embedder, Purpose};
+use memory_engine_vector_store::{Role, VectorStore};
+use tokio::runtime::Handle;
 
-use crate::{MemoryEngine, Progress};
+use crate::blocking::run_blocking;
 
-/// How often it is looked whether another process has finished what it claimed.
-const CLAIMED_ELSEWHERE: Duration = Duration::from_millis(200);
+/// Texts of more bytes than this are embedded off the async runtime: an embedder that computes in the process may take
+/// long over them.
+const INLINE_MAX_BYTES: usize = 16 << 10;
 
-/// An embedder, and where its vectors are.
+/// An embedder, and the store of its vectors.
 #[derive(Debug, Clone)]
-pub(crate) struct Space {
-    pub(crate) embedder: Arc<dyn Embedder>,
-    pub(crate) vectors: Arc<dyn VectorStore>,
+pub struct EmbeddingBackend {
+    /// The embedder.
+    pub embedder: Arc<dyn Embedder>,
+    /// The store of its vectors.
+    pub vectors: Arc<dyn VectorStore>,
 }
 
-impl Space {
-    /// What its vectors are to the store. Where there are no generations they serve.
+impl EmbeddingBackend {
+    /// The role of its vectors in the store. A store without generations has serving vectors only.
     async fn role(&self) -> Result<Role> {
         match self.vectors.generations() {
             Some(store) => store.role().await,
             None => Ok(Role::Serving),
         }
     }
+
+    /// Embeds texts, long ones off the async runtime.
+    ///
+    /// # Errors
+    /// The embedder's error.
+    pub async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Embedding>> {
+        let embedder = Arc::clone(&self.embedder);
+        let is_long = texts.iter().map(String::len).sum::<usize>() > INLINE_MAX_BYTES;
+        let embed = async move {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            embedder.embed(&texts, purpose).await
+        };
+        if !is_long {
+            return embed.await;
+        }
+        let runtime = Handle::current();
+        run_blocking("embed", move || runtime.block_on(embed)).await?
+    }
 }
 
-/// The spaces that an engine works in.
+/// The backend of the engine's embedder, and that of the embedder that it replaces, if any.
 #[derive(Debug)]
-pub(crate) struct Spaces {
-    wanted: Space,
-    replaced: Option<Space>,
-    /// Whether the replaced one served when it was last asked.
+pub struct EmbeddingBackends {
+    current: EmbeddingBackend,
+    replaced: Option<EmbeddingBackend>,
+    /// True if the replaced backend served when it was last asked.
     replaced_serves: AtomicBool,
-    /// Whether the store is to change over to the wanted one as soon as that is complete.
-    changing: AtomicBool,
+    /// True while the store is to cut over to the current backend as soon as that is complete.
+    cutting_over: AtomicBool,
 }
 
-impl Spaces {
-    /// Looks which of them serves. The store is changed over to `wanted` only if that was asked for when it was opened.
-    pub(crate) async fn new(wanted: Space, replaced: Option<Space>, changes: bool) -> Result<Self> {
-        let second = match wanted.role().await {
+impl EmbeddingBackends {
+    /// Asks the store which backend serves. The store cuts over to `current` only if `cut_over` is set.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn new(current: EmbeddingBackend, replaced: Option<EmbeddingBackend>, cut_over: bool) -> Result<Self> {
+        let is_second = match current.role().await {
             Ok(role) => role == Role::Second,
-            // Opened to be left as it is.
+            // Opened with `Mismatch::Leave`.
             Err(e) if e.kind() == ErrorKind::SchemaMismatch => false,
             Err(e) => return Err(e),
         };
-        let replaced_serves = AtomicBool::new(second && replaced.is_some());
-        Ok(Self { wanted, replaced, replaced_serves, changing: AtomicBool::new(second && changes) })
+        let replaced_serves = AtomicBool::new(is_second && replaced.is_some());
+        Ok(Self { current, replaced, replaced_serves, cutting_over: AtomicBool::new(is_second && cut_over) })
     }
 
-    /// Whether there is no other space that may serve in place of the wanted one.
-    pub(crate) fn is_alone(&self) -> bool {
+    /// The backend of the engine's own embedder, whether or not it serves.
+    pub fn current(&self) -> &EmbeddingBackend {
+        &self.current
+    }
+
+    /// Returns true if no embedder is being replaced.
+    pub fn is_single(&self) -> bool {
         self.replaced.is_none()
     }
 
-    /// The one that questions are embedded in.
-    pub(crate) fn serving(&self) -> &Space {
+    /// The backend whose vectors are searched.
+    pub fn serving(&self) -> &EmbeddingBackend {
         match &self.replaced {
             Some(replaced) if self.replaced_serves.load(Ordering::Acquire) => replaced,
-            Some(_) | None => &self.wanted,
+            Some(_) | None => &self.current,
         }
     }
 
-    /// Goes by the other space, since the store refused this one; `false` when there is no other.
-    pub(crate) fn turn_from(&self, refused: &Space) -> bool {
-        self.replaced_serves.store(Arc::ptr_eq(&refused.vectors, &self.wanted.vectors), Ordering::Release);
+    /// Makes the other backend serve after the store refused this one. Returns false if there is no other.
+    pub fn fail_over(&self, refused: &EmbeddingBackend) -> bool {
+        self.replaced_serves.store(Arc::ptr_eq(&refused.vectors, &self.current.vectors), Ordering::Release);
         self.replaced.is_some()
     }
 
-    /// Which of them makes the vectors that wait for `job`; `None` when that is for others to do.
+    /// Returns the backend that makes the vectors that wait for `job`; `None` if another process has to make them.
     ///
     /// # Errors
-    /// `SchemaMismatch` when the store has no vectors of any of them.
-    pub(crate) async fn working_on(&self, job: Job) -> Result<Option<&Space>> {
-        let (mut known, mut mismatch) = (false, None);
-        for space in std::iter::once(&self.wanted).chain(&self.replaced) {
-            match space.role().await {
-                Ok(Role::Serving) if job == Job::Embedding => return Ok(Some(space)),
-                Ok(Role::Second) if job == Job::Reembedding => return Ok(Some(space)),
-                Ok(_) => known = true,
+    /// `SchemaMismatch` if the store has no vectors of any backend; the store's error.
+    pub async fn for_job(&self, job: Job) -> Result<Option<&EmbeddingBackend>> {
+        let mut is_known = false;
+        let mut mismatch = None;
+        for backend in std::iter::once(&self.current).chain(&self.replaced) {
+            match backend.role().await {
+                Ok(Role::Serving) if job == Job::Embedding => return Ok(Some(backend)),
+                Ok(Role::Second) if job == Job::Reembedding => return Ok(Some(backend)),
+                Ok(_) => is_known = true,
                 Err(e) if e.kind() == ErrorKind::SchemaMismatch => mismatch = mismatch.or(Some(e)),
                 Err(e) => return Err(e),
             }
         }
-        mismatch.filter(|_| !known).map_or(Ok(None), Err)
+        mismatch.filter(|_| !is_known).map_or(Ok(None), Err)
     }
 
-    /// Changes over to the wanted space, if that is what this engine is for and nothing is missing there.
-    pub(crate) async fn change_when_complete(&self) -> Result<()> {
-        if !self.changing.load(Ordering::Acquire) {
+    /// Cuts over to the current backend if that was asked for and no vector is missing there.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn cut_over_when_complete(&self) -> Result<()> {
+        if !self.cutting_over.load(Ordering::Acquire) {
             return Ok(());
         }
-        match self.switch(0).await {
+        match self.cut_over(0).await {
             Ok(true) => {
-                tracing::info!(space = %self.wanted.embedder.space(), "the store has changed over to other vectors");
+                tracing::info!(space = %self.current.embedder.space(), "the store has cut over to other vectors");
             }
             Ok(false) => {}
-            // Somebody has dropped what was being filled.
+            // The generation that was being filled has been dropped.
             Err(e) if e.kind() == ErrorKind::SchemaMismatch => {
-                self.changing.store(false, Ordering::Release);
-                tracing::warn!(part = "embedding", "the store is not changed over: {e}");
+                self.cutting_over.store(false, Ordering::Release);
+                tracing::warn!(part = "embedding", "the store is not cut over: {e}");
             }
             Err(e) => return Err(e),
         }
         Ok(())
     }
 
-    async fn switch(&self, lacking: u64) -> Result<bool> {
-        let serves = match self.wanted.vectors.generations() {
-            Some(store) => store.switch(lacking).await?,
+    /// Cuts over to the current backend if at most `max_missing` vectors are missing there. Returns whether it serves.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn cut_over(&self, max_missing: u64) -> Result<bool> {
+        let serves = match self.current.vectors.generations() {
+            Some(store) => store.switch(max_missing).await?,
             None => true,
         };
         if serves {
-            self.changing.store(false, Ordering::Release);
+            self.cutting_over.store(false, Ordering::Release);
             self.replaced_serves.store(false, Ordering::Release);
         }
         Ok(serves)
-    }
-}
-
-/// Changing the embedder of a store that is in use. The builder begins it:
-/// [`replacing`](crate::Builder::replacing) or [`Mismatch::Refill`](crate::Mismatch::Refill).
-impl MemoryEngine {
-    /// The generations of vectors in the store, all tenants together; `None` for a store that has a single one for ever.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use memory_engine::{HashEmbedder, MemoryEngine, Mismatch, Scope};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("memory.db");
-    /// let (old, new) = (Arc::new(HashEmbedder::default()), Arc::new(HashEmbedder::with_dimensions(64)?));
-    /// let lin = Scope::user("lin")?;
-    /// let memory = MemoryEngine::builder().sqlite(&path).embedder(old.clone()).build().await?;
-    /// memory.remember(&lin, "My sister plays the violin").await?;
-    /// memory.drain(&lin, |_| ()).await?;
-    /// drop(memory);
-    ///
-    /// // Filled in the background while the old vectors serve; then it changes over.
-    /// let builder = MemoryEngine::builder().sqlite(&path).embedder(new).replacing(old).background(false);
-    /// let memory = builder.on_mismatch(Mismatch::Refill).build().await?;
-    /// println!("{:?}", memory.generations().await?);
-    /// assert!(memory.change_over(0, |_| ()).await?);
-    /// println!("gone: {:?}", memory.drop_second_generation().await?);
-    /// assert_eq!(memory.recall(&lin, "violin").await?.hits.len(), 1);
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    pub async fn generations(&self) -> Result<Option<Generations>> {
-        match self.vectors().generations() {
-            Some(store) => store.generations().await.map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Fills the vectors of this engine's embedder, tells how many there are of how many, and has them serve, in one
-    /// transaction, once nothing waits and no more than `lacking` records were given up. Until then searches go by the old ones.
-    /// Whether they serve now: at once, when there is nothing to change. The old ones stay until
-    /// [`drop_second_generation`](Self::drop_second_generation). The background does the same with nothing lacking.
-    ///
-    /// # Errors
-    /// The embedder's or the store's; what was filled before stays, and the next call goes on.
-    pub async fn change_over(&self, lacking: u64, mut progress: impl FnMut(Progress)) -> Result<bool> {
-        let spaces = self.spaces();
-        let Some(store) = spaces.wanted.vectors.generations() else { return Ok(true) };
-        loop {
-            if store.role().await? == Role::Serving {
-                return spaces.switch(lacking).await;
-            }
-            let now = store.generations().await?;
-            let filled = now.second.map_or(0, |second| second.vectors);
-            let told = |done: u64| Progress { done: (filled + done).min(now.records), total: now.records };
-            progress(told(0));
-            let worked = self.work_all(|done| progress(told(done))).await;
-            if spaces.switch(lacking).await? {
-                progress(Progress { done: now.records, total: now.records });
-                return Ok(true);
-            }
-            worked?;
-            match store.generations().await?.second {
-                Some(second) if second.waiting == 0 && second.given_up > lacking => return Ok(false),
-                Some(_) | None => tokio::time::sleep(CLAIMED_ELSEWHERE).await,
-            }
-        }
-    }
-
-    /// Removes the vectors that do not serve, an unfinished generation or the old one, and gives their space; `None` when
-    /// there were none.
-    pub async fn drop_second_generation(&self) -> Result<Option<String>> {
-        match self.vectors().generations() {
-            Some(store) => store.drop_second().await,
-            None => Ok(None),
-        }
     }
 }

@@ -1,29 +1,30 @@
-//! Putting an engine together.
+//! The builder of an engine.
 
 use std::{path::PathBuf, sync::Arc};
 
-use memory_engine_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
+use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, RecordStore, Result, SystemClock};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
-use memory_engine_graph::{GraphExtractor, GraphStore, MemoryGraphStore};
-use memory_engine_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
+use memory_engine_enrichment::{Digest, Enrichment};
+use memory_engine_graph::{GraphExtractor, GraphStore};
+use memory_engine_indexing::{EmbeddingBackend, EmbeddingBackends, IndexedStore, Stores, index_fingerprint};
+use memory_engine_keyword_store::{Analyzer, KeywordStore, TextAnalyzer};
+use memory_engine_recall::{RecallOptions, RecallParts, RecallPipeline};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
-use memory_engine_synonyms::{MemorySynonymStore, SharedThesaurus, SynonymStore};
-use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
+use memory_engine_synonyms::{SharedThesaurus, SynonymStore};
+use memory_engine_vector_store::VectorStore;
+use tokio::runtime::Handle;
 
 use crate::{
-    Database, Digest, MemoryEngine, RecallOptions,
-    database::{Address, Place},
-    dates::index_fingerprint,
-    engine::{Parts, Stores},
-    entity_graph::GraphParts,
-    spaces::{Space, Spaces},
+    backend::{Backend, Mismatch, OpenStores, StoreSettings},
+    database::{Address, Database, Place},
+    engine::{EngineParts, MemoryEngine},
 };
 
-/// From which weight on an embedder is so dear that its vectors are worth keeping.
-const WORTH_KEEPING: f64 = 0.1;
+/// Embedders with at least this semantic weight are slow enough for their vectors to be cached.
+const CACHE_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 
-/// Puts a [`MemoryEngine`] together. Without a word about stores it keeps everything in memory.
+/// Builds a [`MemoryEngine`]. Default: everything in memory.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -75,40 +76,6 @@ pub struct Builder {
     digest: Digest,
 }
 
-#[derive(Debug)]
-enum Backend {
-    Memory,
-    #[cfg_attr(
-        not(feature = "sqlite"),
-        allow(dead_code, reason = "without the feature it gives the error that says so")
-    )]
-    Sqlite(PathBuf),
-    #[cfg_attr(
-        not(feature = "postgres"),
-        allow(dead_code, reason = "without the feature it gives the error that says so")
-    )]
-    Postgres(Address),
-    Stores(Stores),
-}
-
-/// What to do about a store whose indexes were made by another embedder or analyzer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mismatch {
-    /// Fail with `SchemaMismatch`, naming both.
-    #[default]
-    Refuse,
-    /// Open it and leave its indexes as they are: records can be read, and whatever needs an index that does not fit fails
-    /// with `SchemaMismatch`.
-    Leave,
-    /// Begin a second generation of vectors beside those of the other embedder, or go on with it. Whoever has that embedder goes
-    /// on searching by it until the new vectors are complete; then the store changes over. See
-    /// [`MemoryEngine::change_over`]. An index of terms is emptied and queued to be made anew. A third-party store has to bring
-    /// what this needs.
-    Refill,
-    /// Empty the indexes concerned and queue every record to be indexed anew.
-    Rebuild,
-}
-
 impl Default for Builder {
     fn default() -> Self {
         Self {
@@ -132,8 +99,15 @@ impl Default for Builder {
     }
 }
 
+impl MemoryEngine {
+    /// Builds an engine.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+}
+
 impl Builder {
-    /// Keeps everything there: in a SQLite file, or in a Postgres database.
+    /// Stores everything in this database: a SQLite file or a Postgres database.
     pub fn database(self, database: Database) -> Self {
         match database.0 {
             Place::File(path) => self.sqlite(path),
@@ -141,135 +115,133 @@ impl Builder {
         }
     }
 
-    /// Keeps everything in one SQLite file, which is made when it is not there.
+    /// Stores everything in one SQLite file, which is created if it is missing.
     pub fn sqlite(mut self, path: impl Into<PathBuf>) -> Self {
         self.backend = Backend::Sqlite(path.into());
         self
     }
 
-    /// Keeps everything in a Postgres database with pgvector: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. The
-    /// address is never shown. Needs the feature `postgres`; a `PostgresStore` with options of its own goes through
+    /// Stores everything in a Postgres database with pgvector: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. No
+    /// message shows the address. Needs the feature `postgres`; for a `PostgresStore` with options of its own, use
     /// [`stores`](Self::stores).
     pub fn postgres(mut self, url: impl Into<String>) -> Self {
         self.backend = Backend::Postgres(Address(url.into()));
         self
     }
 
-    /// Keeps everything in memory, until the engine is dropped.
+    /// Stores everything in memory, until the engine is dropped.
     pub fn in_memory(mut self) -> Self {
         self.backend = Backend::Memory;
         self
     }
 
-    /// Keeps everything in stores of the caller's own. The vector store's space has to be the embedder's. Synonyms and the
-    /// graph stay in memory, unless [`synonyms`](Self::synonyms) and [`graph_store`](Self::graph_store) name stores for them.
+    /// Stores everything in stores of the caller. The vector store's space has to be the embedder's. Synonyms and the graph
+    /// stay in memory unless [`synonyms`](Self::synonyms) and [`graph_store`](Self::graph_store) set stores for them.
     pub fn stores(
         mut self,
         records: Arc<dyn RecordStore>,
         keywords: Arc<dyn KeywordStore>,
         vectors: Arc<dyn VectorStore>,
     ) -> Self {
-        self.backend = Backend::Stores(Stores { records, keywords, vectors });
+        self.backend = Backend::Stores { records, keywords, vectors };
         self
     }
 
-    /// Makes vectors with this; the hash embedder, unless told otherwise.
+    /// Sets the embedder. Default: the hash embedder.
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = embedder;
         self
     }
 
-    /// Takes the place of another embedder: a store whose vectors are `old`'s is filled with those of the new one in the
-    /// background, goes by the old ones until the new ones are complete, and then changes over, all while it is written and
-    /// searched. Records that come in meanwhile get both. The old ones stay until
-    /// [`MemoryEngine::drop_second_generation`].
+    /// Replaces another embedder: a store with `old`'s vectors is filled with those of the new embedder in the background,
+    /// searches the old ones until the new ones are complete, and then cuts over, all while it is written and searched.
+    /// New records get both. The old vectors stay until [`MemoryEngine::drop_second_generation`].
     pub fn replacing(mut self, old: Arc<dyn Embedder>) -> Self {
         self.replaced = Some(old);
         self
     }
 
-    /// Has the best candidates of a recall judged once more, together with the question.
+    /// Reranks the best candidates of a recall. Default: none.
     pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Self {
         self.reranker = Some(reranker);
         self
     }
 
-    /// Makes vectors with a local model and has it judge the best candidates.
+    /// Embeds and reranks with a local model.
     #[cfg(feature = "local-models")]
     pub fn local_model(self, model: &memory_engine_local_models::LocalModel) -> Self {
         self.embedder(Arc::new(model.embedder())).reranker(Arc::new(model.reranker()))
     }
 
-    /// Makes terms with this; the analyzer for Chinese and English, unless told otherwise.
+    /// Sets the analyzer. Default: the analyzer for Chinese and English.
     pub fn analyzer(mut self, analyzer: Arc<dyn Analyzer>) -> Self {
         self.analyzer = analyzer;
         self
     }
 
-    /// Takes the time from this clock.
+    /// Sets the clock. Default: the system clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Recalls with these options.
+    /// Sets the options of recalls whose query brings none.
     pub fn recall_options(mut self, options: RecallOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// What a recall sees from each scene, and with what weight.
+    /// Sets the scenes that are visible from each scene, with their weights.
     pub fn scene_policy(mut self, policy: ScenePolicy) -> Self {
         self.scene_policy = policy;
         self
     }
 
-    /// Keeps synonyms there; beside the records, unless told otherwise.
+    /// Sets the store of synonyms. Default: the store of the records.
     pub fn synonyms(mut self, synonyms: Arc<dyn SynonymStore>) -> Self {
         self.synonyms = Some(synonyms);
         self
     }
 
-    /// Has this find out what records say about entities and relations, and recalls go by it, too. Without it there is no
-    /// graph. [`EntityGraph::index`](crate::EntityGraph::index) has records read.
+    /// Extracts entities and relations from records, and adds the graph retriever to recalls. Default: no graph.
+    /// [`EntityGraph::index`](crate::EntityGraph::index) extracts from records that are stored.
     pub fn graph(mut self, extractor: Arc<dyn GraphExtractor>) -> Self {
         self.graph_extractor = Some(extractor);
         self
     }
 
-    /// Keeps the graph there; beside the records, unless told otherwise.
+    /// Sets the store of the graph. Default: the store of the records.
     pub fn graph_store(mut self, store: Arc<dyn GraphStore>) -> Self {
         self.graph_store = Some(store);
         self
     }
 
-    /// What to do about a store whose indexes were made otherwise.
+    /// Sets what happens if the indexes of the store are of another embedder or analyzer. Default: refuse.
     pub fn on_mismatch(mut self, mismatch: Mismatch) -> Self {
         self.mismatch = mismatch;
         self
     }
 
-    /// Whether a task in the background indexes what is written; without it [`MemoryEngine::drain`] does.
+    /// True if a background task does the queued jobs; otherwise only [`MemoryEngine::drain`] does. Default: true.
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
         self
     }
 
-    /// How many bytes of vectors are kept in memory, so that a text that was embedded lately is not embedded again: 16 MiB,
-    /// unless told otherwise; 0 for none. The hash embedder needs none and has none.
+    /// Size of the cache of embeddings in bytes, so that a text is not embedded twice; 0 for none. The hash embedder has
+    /// none. Default: 16 MiB.
     pub fn embedding_cache(mut self, max_bytes: usize) -> Self {
         self.embedding_cache = max_bytes;
         self
     }
 
-    /// How many bytes of a SQLite file are kept in memory beside the system: 80 MB, unless told otherwise. Less makes large
-    /// memories slower, and nothing else.
+    /// Size of the page cache of a SQLite file in bytes. Less makes large memories slower. Default: 80 MB.
     pub fn page_cache(mut self, max_bytes: usize) -> Self {
         self.page_cache = Some(max_bytes);
         self
     }
 
-    /// What the background makes of turns beside indexing them.
+    /// Sets the background jobs other than indexing. Default: none.
     pub fn digest(mut self, digest: Digest) -> Self {
         self.digest = digest;
         self
@@ -278,104 +250,73 @@ impl Builder {
     /// Opens the stores and starts the background task on the current tokio runtime.
     ///
     /// # Errors
-    /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` when the vector
-    /// store holds another space than the embedder makes; `Unsupported` outside a tokio runtime.
-    pub async fn build(self) -> Result<MemoryEngine> {
+    /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` if the vectors of the
+    /// store are of another space than the embedder's; `Unsupported` outside a tokio runtime.
+    pub async fn build(mut self) -> Result<MemoryEngine> {
         let outside = |_| Error::new(ErrorKind::Unsupported, "build", "call it within a tokio runtime");
-        let runtime = tokio::runtime::Handle::try_current().map_err(outside)?;
+        let runtime = Handle::try_current().map_err(outside)?;
         let space = self.embedder.space().clone();
-        // What is cheaper to make than to look up is not kept.
-        let cached = |embedder: Arc<dyn Embedder>| -> Arc<dyn Embedder> {
-            match self.embedding_cache {
-                bytes if bytes > 0 && embedder.semantic_weight() >= WORTH_KEEPING => {
-                    Arc::new(CachedEmbedder::new(embedder, bytes))
-                }
-                _ => embedder,
-            }
+        self.replaced = self.replaced.filter(|old| *old.space() != space);
+        let settings = StoreSettings {
+            space: space.clone(),
+            replaced: self.replaced.as_ref().map(|old| old.space().clone()),
+            fingerprint: index_fingerprint(self.analyzer.as_ref()),
+            clock: Arc::clone(&self.clock),
+            mismatch: self.mismatch,
+            page_cache: self.page_cache,
         };
-        let embedder = cached(self.embedder);
-        let replaced = self.replaced.filter(|old| *old.space() != space).map(cached);
-        let analyzed_by = index_fingerprint(self.analyzer.as_ref());
-        let in_memory = || -> Arc<dyn SynonymStore> { Arc::new(MemorySynonymStore::new()) };
-        let graph_in_memory = || -> Arc<dyn GraphStore> { Arc::new(MemoryGraphStore::new()) };
-        let (stores, synonyms, graph) = match self.backend {
-            Backend::Stores(stores) => (stores, in_memory(), graph_in_memory()),
-            Backend::Memory => {
-                let stores = Stores {
-                    records: Arc::new(MemoryRecordStore::with_clock(Arc::clone(&self.clock))),
-                    keywords: Arc::new(MemoryKeywordStore::new()),
-                    vectors: Arc::new(MemoryVectorStore::new(space.clone())),
-                };
-                (stores, in_memory(), graph_in_memory())
-            }
-            #[cfg(feature = "sqlite")]
-            Backend::Sqlite(path) => {
-                use memory_engine_sqlite::{Mismatch as OnMismatch, SqliteOptions, SqliteStore};
-                let mut options = SqliteOptions::new(space.clone(), analyzed_by)
-                    .with_clock(Arc::clone(&self.clock))
-                    .with_mismatch(match self.mismatch {
-                        Mismatch::Refuse => OnMismatch::Refuse,
-                        Mismatch::Leave => OnMismatch::Leave,
-                        Mismatch::Refill => OnMismatch::Refill,
-                        Mismatch::Rebuild => OnMismatch::Rebuild,
-                    });
-                options.replaced = replaced.as_ref().map(|old| old.space().clone());
-                options.cache_bytes = self.page_cache.unwrap_or(options.cache_bytes);
-                let store = Arc::new(SqliteStore::open(path, options).await?);
-                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
-                (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
-            }
-            #[cfg(feature = "postgres")]
-            Backend::Postgres(Address(url)) => {
-                use memory_engine_postgres::{Mismatch as OnMismatch, PostgresOptions, PostgresStore};
-                let mut options = PostgresOptions::new(space.clone(), analyzed_by)
-                    .with_clock(Arc::clone(&self.clock))
-                    .with_mismatch(match self.mismatch {
-                        Mismatch::Refuse => OnMismatch::Refuse,
-                        Mismatch::Leave => OnMismatch::Leave,
-                        Mismatch::Refill => OnMismatch::Refill,
-                        Mismatch::Rebuild => OnMismatch::Rebuild,
-                    });
-                options.replaced = replaced.as_ref().map(|old| old.space().clone());
-                let store = Arc::new(PostgresStore::connect(&url, options).await?);
-                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
-                (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
-            }
-            #[cfg(not(feature = "postgres"))]
-            Backend::Postgres(_) => {
-                return Err(Error::new(ErrorKind::Unsupported, "build", "the feature `postgres` is off; switch it on"));
-            }
-            #[cfg(not(feature = "sqlite"))]
-            Backend::Sqlite(_) => {
-                return Err(Error::new(ErrorKind::Unsupported, "build", "the feature `sqlite` is off; switch it on"));
-            }
-        };
-        if *stores.vectors.space() != space {
-            let message = format!("the vector store holds {}, the embedder makes {space}", stores.vectors.space());
-            return Err(Error::new(ErrorKind::DimensionMismatch, "build", message));
+        let OpenStores { mut stores, synonyms } = std::mem::take(&mut self.backend).open(settings).await?;
+        if let Some(graph) = self.graph_store.take() {
+            stores.graph = graph;
         }
-        // A store without generations has no vectors of another embedder.
-        let changes = self.mismatch == Mismatch::Refill || replaced.is_some();
-        let replaced = replaced.zip(stores.vectors.generations());
-        let replaced =
-            replaced.map(|(embedder, store)| Space { vectors: store.beside(embedder.space().clone()), embedder });
-        let wanted = Space { embedder, vectors: Arc::clone(&stores.vectors) };
-        let spaces = Spaces::new(wanted, replaced, changes).await?;
+        check_space(&stores, &space)?;
+        let embedding = self.embedding_backends(&stores).await?;
+        let store = IndexedStore::new(stores, embedding, Arc::clone(&self.analyzer), Arc::clone(&self.clock));
+        let store = Arc::new(store);
         let synonyms = self.synonyms.unwrap_or(synonyms);
-        let thesaurus = SharedThesaurus::new(synonyms, Arc::clone(&self.analyzer), Arc::clone(&self.clock));
-        let graph = GraphParts { store: self.graph_store.unwrap_or(graph), extractor: self.graph_extractor };
-        let parts = Parts {
-            stores,
-            graph,
-            thesaurus,
-            scene_policy: self.scene_policy,
-            spaces,
+        let recall = RecallPipeline::new(RecallParts {
+            store: Arc::clone(&store),
+            uses_graph: self.graph_extractor.is_some(),
             reranker: self.reranker,
-            analyzer: self.analyzer,
-            clock: self.clock,
             options: self.options,
-            digest: self.digest,
-        };
-        Ok(MemoryEngine::start(parts, self.background.then_some(runtime)))
+            scene_policy: self.scene_policy,
+            thesaurus: SharedThesaurus::new(synonyms, self.analyzer, self.clock),
+        });
+        let enrichment = Enrichment::new(Arc::clone(&store), self.digest, self.graph_extractor);
+        if self.background {
+            enrichment.worker().spawn(&runtime);
+        }
+        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment }))
     }
+
+    /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.
+    async fn embedding_backends(&self, stores: &Stores) -> Result<EmbeddingBackends> {
+        let cuts_over = self.mismatch == Mismatch::Refill || self.replaced.is_some();
+        let replaced = self.replaced.as_ref().zip(stores.vectors.generations());
+        let replaced = replaced.map(|(embedder, store)| EmbeddingBackend {
+            vectors: store.beside(embedder.space().clone()),
+            embedder: self.cached(embedder),
+        });
+        let current = EmbeddingBackend { embedder: self.cached(&self.embedder), vectors: Arc::clone(&stores.vectors) };
+        EmbeddingBackends::new(current, replaced, cuts_over).await
+    }
+
+    /// Adds a cache to an embedder whose vectors are costlier to make than to look up.
+    fn cached(&self, embedder: &Arc<dyn Embedder>) -> Arc<dyn Embedder> {
+        let embedder = Arc::clone(embedder);
+        match self.embedding_cache {
+            bytes if bytes > 0 && embedder.semantic_weight() >= CACHE_MIN_SEMANTIC_WEIGHT => {
+                Arc::new(CachedEmbedder::new(embedder, bytes))
+            }
+            _ => embedder,
+        }
+    }
+}
+
+fn check_space(stores: &Stores, space: &EmbeddingSpace) -> Result<()> {
+    if stores.vectors.space() == space {
+        return Ok(());
+    }
+    let message = format!("the vector store holds {}, the embedder makes {space}", stores.vectors.space());
+    Err(Error::new(ErrorKind::DimensionMismatch, "build", message))
 }

@@ -1,16 +1,16 @@
-//! Forgetting.
+//! Verbs that delete records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Deleted, Filter, Record, RecordId, Removed, Result, ScanQuery, Scope, Tombstone};
+use memory_engine_core::{Deleted, Filter, RecordId, Removed, Result, ScanQuery, Scope, Tombstone};
 use serde::Serialize;
 
-use crate::MemoryEngine;
+use crate::engine::MemoryEngine;
 
-/// How many records one transaction removes.
-const PAGE: usize = 500;
+/// Number of records that one transaction removes.
+const PAGE_ROWS: usize = 500;
 
-/// What is to be forgotten within a scope.
+/// The records to forget within a scope.
 ///
 /// ```
 /// use memory_engine::{Field, Filter, Forget, MemoryEngine, Scope};
@@ -34,8 +34,8 @@ pub enum Forget {
     Ids(Vec<RecordId>),
     /// The records that match.
     Matching(Filter),
-    /// Everything within the scope. Of a whole user or tenant the synonyms go too, and what was decided about them. The scene
-    /// that a conversation is in is kept by a [`SceneDetector`](crate::SceneDetector), outside the engine:
+    /// Everything within the scope; for a whole user or tenant also the synonyms and the decisions about them. The current
+    /// scene of a conversation is in a [`SceneDetector`](crate::SceneDetector), outside the engine:
     /// [`forget`](crate::SceneDetector::forget) it there.
     Everything,
 }
@@ -52,96 +52,58 @@ impl From<Vec<RecordId>> for Forget {
     }
 }
 
-/// What was forgotten, and where it was removed: each number is counted where it is removed, and none is an estimate.
+/// The number of things removed from each store, counted where they were removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Forgotten {
-    /// The records, with what was kept beside them.
+    /// Records, and what was derived from them.
     #[serde(flatten)]
     pub removed: Removed,
-    /// How many groups of synonyms, and verdicts about pairs of words.
+    /// Groups of synonyms, and decisions about pairs of words.
     pub synonyms: u64,
 }
 
 impl Forgotten {
-    /// How many records, of whatever kind.
+    /// Number of records, of any kind.
     pub fn records(&self) -> u64 {
         self.removed.total()
     }
 }
 
-/// Whose facts and whose profiles went.
+/// The people whose facts or profiles depended on forgotten records.
 #[derive(Debug, Default)]
-struct Touched {
+struct Affected {
     facts: BTreeSet<Scope>,
     profiles: BTreeSet<Scope>,
 }
 
 impl MemoryEngine {
-    /// Forgets records within `scope`, and says what that has removed where: each goes from every index in one transaction
-    /// and leaves a tombstone, so that it does not come back. Many are removed in several transactions; when one of them
-    /// fails, those before it hold, and the call can be repeated.
+    /// Forgets records within `scope`. Each leaves every index in one transaction and leaves a tombstone, so that it does
+    /// not come back. Many are removed in several transactions; if one of them fails, those before it hold, and the call can
+    /// be repeated.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid filter; the stores' errors.
     pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<Forgotten> {
         let what = what.into();
-        let forgets_all = what == Forget::Everything;
-        // A fact may have taken the place of another, which then holds again: once all are gone that are to go.
-        let (mut forgotten, mut people) = (Forgotten::default(), Touched::default());
-        match what {
-            Forget::Ids(ids) => {
-                for ids in ids.chunks(PAGE) {
-                    forgotten.removed += self.forget_page(scope, ids, &mut people).await?;
-                }
-            }
-            Forget::Matching(filter) => forgotten.removed = self.forget_matching(scope, filter, &mut people).await?,
-            Forget::Everything => {
-                forgotten.removed = self.forget_matching(scope, Filter::And(Vec::new()), &mut people).await?;
-            }
-        }
-        self.settle_touched(people).await?;
-        if forgets_all && *scope == scope.namespace() {
+        let is_everything = what == Forget::Everything;
+        let mut affected = Affected::default();
+        let mut forgotten = Forgotten::default();
+        forgotten.removed = match what {
+            Forget::Ids(ids) => self.forget_ids(scope, &ids, &mut affected).await?,
+            Forget::Matching(filter) => self.forget_matching(scope, filter, &mut affected).await?,
+            Forget::Everything => self.forget_matching(scope, Filter::And(Vec::new()), &mut affected).await?,
+        };
+        // Once everything is gone: a forgotten fact may have replaced another one, which then holds again.
+        self.repair(affected).await?;
+        if is_everything && *scope == scope.namespace() {
             forgotten.synonyms = self.synonyms().store().clear(scope).await?;
             self.synonyms().forget(scope);
         }
         Ok(forgotten)
     }
 
-    /// Has what is left of facts and profiles be as if what is gone had never been.
-    async fn settle_touched(&self, people: Touched) -> Result<()> {
-        for person in people.facts {
-            self.settle_facts(&person, &[], &[]).await?;
-        }
-        self.renew_profiles(&people.profiles).await
-    }
-
-    async fn forget_matching(&self, scope: &Scope, filter: Filter, people: &mut Touched) -> Result<Removed> {
-        let (mut removed, page) = (Removed::default(), ScanQuery::oldest(PAGE).with_filter(filter));
-        loop {
-            let records = self.scan(scope, &page).await?.records;
-            if records.is_empty() {
-                return Ok(removed);
-            }
-            let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
-            removed += self.forget_page(scope, &ids, people).await?;
-        }
-    }
-
-    /// Forgets some records, and notes whose facts are among them.
-    async fn forget_page(&self, scope: &Scope, ids: &[RecordId], people: &mut Touched) -> Result<Removed> {
-        people.facts.extend(self.are_facts_among(scope, ids).await?);
-        people.profiles.extend(self.are_profiles_among(scope, ids).await?);
-        let Deleted { ids: gone, mut removed } = self.records().delete(scope, ids).await?;
-        // All that were asked for, not only what was there: an earlier call may have stopped half-way.
-        removed += self.unindex(scope, ids).await?;
-        // What was made from them may live outside this scope, in the memory of the same user.
-        let withdrawn: Vec<RecordId> = gone.iter().filter(|id| !ids.contains(id)).copied().collect();
-        if !withdrawn.is_empty() {
-            removed += self.unindex(&scope.namespace(), &withdrawn).await?;
-            self.wake();
-        }
-        Ok(removed)
-    }
-
-    /// A page of tombstones by id, those after `after`.
+    /// Returns at most `limit` tombstones in order of id, those after `after`.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope};
@@ -156,42 +118,83 @@ impl MemoryEngine {
     /// assert_eq!(there.bury(&lin, &tombstones).await?, 1); // what was forgotten here stays away there, too
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
+    ///
+    /// # Errors
+    /// The store's error.
     pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
         self.records().tombstones(scope, after, limit).await
     }
 
-    /// Takes in tombstones of another store: removes what they name, keeps it away from now on, and counts the new ones.
+    /// Imports tombstones of another store: removes the records that they name and blocks them from now on. Returns the
+    /// number of new tombstones.
+    ///
+    /// # Errors
+    /// The stores' errors.
     pub async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         let mut named: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
         for tombstone in tombstones {
             named.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);
         }
-        let mut people = Touched::default();
+        let mut affected = Affected::default();
         for (user, ids) in &mut named {
-            people.facts.extend(self.are_facts_among(user, ids).await?);
-            people.profiles.extend(self.are_profiles_among(user, ids).await?);
+            self.add_affected(user, ids, &mut affected).await?;
             ids.extend(self.records().derived(user, ids).await?);
         }
         let new = self.records().bury(scope, tombstones).await?;
         for (user, ids) in &named {
-            self.unindex(user, ids).await?;
+            self.indexed_store().unindex(user, ids).await?;
         }
-        self.settle_touched(people).await?;
-        self.wake();
+        self.repair(affected).await?;
+        self.indexed_store().queue().wake();
         Ok(new)
     }
 
-    /// Takes records that are gone or not to be indexed any more out of the indexes, for stores that do not do so in the
-    /// transaction that removes them, and counts what it took.
-    pub(crate) async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
-        let now = self.get_all(scope, ids).await?;
-        let gone = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
-        let ids: Vec<RecordId> = ids.iter().zip(&now).filter(|(_, now)| gone(now)).map(|(id, _)| *id).collect();
-        let (keywords, vectors) =
-            (self.keywords().delete(scope, &ids).await?, self.vectors().delete(scope, &ids).await?);
-        let mut removed = self.graph_parts().store.delete(scope, &ids).await?;
-        removed.keywords += keywords;
-        removed.vectors += vectors;
+    async fn forget_ids(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<Removed> {
+        let mut removed = Removed::default();
+        for page in ids.chunks(PAGE_ROWS) {
+            removed += self.forget_page(scope, page, affected).await?;
+        }
         Ok(removed)
+    }
+
+    async fn forget_matching(&self, scope: &Scope, filter: Filter, affected: &mut Affected) -> Result<Removed> {
+        let page = ScanQuery::oldest(PAGE_ROWS).with_filter(filter);
+        let mut removed = Removed::default();
+        loop {
+            let records = self.scan(scope, &page).await?.records;
+            if records.is_empty() {
+                return Ok(removed);
+            }
+            let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
+            removed += self.forget_page(scope, &ids, affected).await?;
+        }
+    }
+
+    async fn forget_page(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<Removed> {
+        self.add_affected(scope, ids, affected).await?;
+        let Deleted { ids: gone, mut removed } = self.records().delete(scope, ids).await?;
+        // All ids, not only those that were there: an earlier call may have stopped half-way.
+        removed += self.indexed_store().unindex(scope, ids).await?;
+        // Records that were derived from them may live outside this scope, in the memory of the same user.
+        let derived: Vec<RecordId> = gone.iter().filter(|id| !ids.contains(id)).copied().collect();
+        if !derived.is_empty() {
+            removed += self.indexed_store().unindex(&scope.namespace(), &derived).await?;
+            self.indexed_store().queue().wake();
+        }
+        Ok(removed)
+    }
+
+    async fn add_affected(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<()> {
+        affected.facts.extend(self.enrichment().facts().people_among(scope, ids).await?);
+        affected.profiles.extend(self.enrichment().profiles_among(scope, ids).await?);
+        Ok(())
+    }
+
+    /// Makes the remaining facts and profiles as if the forgotten records had never been.
+    async fn repair(&self, affected: Affected) -> Result<()> {
+        for person in affected.facts {
+            self.enrichment().facts().reconcile(&person).await?;
+        }
+        self.enrichment().renew_profiles(&affected.profiles).await
     }
 }

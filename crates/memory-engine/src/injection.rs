@@ -6,9 +6,10 @@ use memory_engine_context::{Action, Decision, GatewayBlock, InjectionRules, Mess
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, Kind, Op, Record, Result, ScanQuery, Scope, Value,
 };
+use memory_engine_recall::{Arms, Degraded, RecallOptions, RecallQuery};
 use tokio::time::timeout;
 
-use crate::{Arms, Degraded, MemoryEngine, RecallOptions, RecallQuery};
+use crate::engine::MemoryEngine;
 
 /// Turns in a round: what the user said, and the answer.
 const TURNS_A_ROUND: usize = 2;

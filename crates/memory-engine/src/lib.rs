@@ -1,51 +1,36 @@
 #![doc = include_str!("../README.md")]
 
-mod background;
+mod backend;
 mod branches;
 mod builder;
 pub mod companion;
+mod cut_over;
 mod database;
-mod dates;
-mod digest;
 mod engine;
-mod enhance;
 mod entity_graph;
 pub mod evidence;
-mod explanation;
+mod facts;
 mod forget;
 mod injection;
-mod lag;
+mod jobs;
 #[cfg(feature = "http-models")]
 pub mod mem0;
 mod mode;
-mod options;
-mod pipeline;
-mod query;
-mod recall;
+mod read;
 mod remember;
 mod retraction;
-mod spaces;
 pub mod story;
 mod turn;
 pub mod upkeep;
 
-pub use background::{Learned, Progress, REQUEST_ID};
-pub use branches::{Fork, Inherits};
-pub use builder::{Builder, Mismatch};
+pub use backend::Mismatch;
+pub use builder::Builder;
 pub use database::Database;
-pub use dates::index_fingerprint;
-pub use digest::Digest;
 pub use engine::MemoryEngine;
-pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
-pub use entity_graph::{Citation, EntityGraph, Extracted, FactQuery, GraphFacts, KeyEntity, KeyRelation};
-pub use explanation::{Explanation, Verdict};
+pub use entity_graph::EntityGraph;
 pub use forget::{Forget, Forgotten};
 pub use injection::{Injection, Injector};
-pub use lag::Lag;
 pub use mode::MemoryMode;
-pub use options::RecallOptions;
-pub use query::{Arms, RecallQuery};
-pub use recall::{Arm, Boost, Degraded, Found, Recall, RecallHit, StageTime};
 pub use retraction::{Retraction, Rewind};
 pub use turn::Turn;
 
@@ -58,16 +43,23 @@ pub use memory_engine_core::{
     Tombstone, Trust, Value, Waiting, Written,
 };
 pub use memory_engine_embedder::{Embedder, HashEmbedder, Purpose};
+pub use memory_engine_enrichment::{Digest, Extracted, Lag, Learned, Progress, REQUEST_ID};
 pub use memory_engine_graph as graph;
 pub use memory_engine_graph::{ChatExtractor, GraphExtractor, GraphStore, MemoryGraphStore, RuleExtractor};
 #[cfg(feature = "http-models")]
 pub use memory_engine_http_models as http_models;
+pub use memory_engine_indexing::index_fingerprint;
 pub use memory_engine_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
 pub use memory_engine_llm as llm;
 #[cfg(feature = "local-models")]
 pub use memory_engine_local_models::LocalModel;
 #[cfg(feature = "postgres")]
 pub use memory_engine_postgres as postgres;
+pub use memory_engine_recall::{
+    Arm, Arms, Boost, Citation, Degraded, Enhanced, Enhancement, Explanation, FactQuery, Fork, Found, GraphFacts,
+    Inherits, KeyEntity, KeyRelation, Layer, Recall, RecallHit, RecallOptions, RecallQuery, Rewrite, StageTime,
+    Verdict,
+};
 pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};
 pub use memory_engine_scene as scene;
 pub use memory_engine_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};

@@ -1,4 +1,4 @@
-//! Taking back what should not have been remembered, so that it can be brought back.
+//! Verbs that retract records, so that they can be restored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,15 @@ use memory_engine_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::MemoryEngine;
+use crate::engine::MemoryEngine;
 
-/// How often it is tried anew when somebody else writes at the same time.
-const TRIES: usize = 5;
-/// How many records one entry of the ledger names.
-const PER_ENTRY: usize = 3000;
-const PAGE: usize = 500;
+/// Maximum number of retries after another writer changed the same records.
+const MAX_RETRIES: usize = 5;
+/// Number of records that one entry of the ledger names.
+const ENTRY_MAX_RECORDS: usize = 3000;
+const PAGE_ROWS: usize = 500;
 
-/// How far a conversation is taken back.
+/// How far to rewind a conversation.
 ///
 /// ```
 /// use memory_engine::{MemoryEngine, Rewind, Scope, Turn};
@@ -42,45 +42,44 @@ const PAGE: usize = 500;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rewind {
-    /// Its last so many turns.
+    /// Retract this many of its last turns.
     Last(usize),
-    /// Everything after this sequence number.
+    /// Retract everything after this sequence number.
     To(i64),
 }
 
-/// Records that were taken back together.
+/// Records that were retracted together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Retraction {
-    /// What [`restore`](MemoryEngine::restore) asks for.
+    /// The id that [`restore`](MemoryEngine::restore) takes.
     pub id: RecordId,
-    /// Why, as the caller had it.
+    /// The reason that the caller gave.
     pub reason: String,
-    /// When.
+    /// The time of the retraction.
     pub at: Timestamp,
-    /// Which records: those that were meant, and what had been made from them.
+    /// The retracted records, and those derived from them.
     pub records: Vec<RecordId>,
 }
 
-/// One of them, as the ledger has it.
+/// A retracted record in the ledger.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Taken {
+struct RetractedRecord {
     id: RecordId,
-    /// What it was before.
+    /// Its state before.
     state: State,
 }
 
-/// Where an entry of the ledger, and every record that was taken back, names its retraction. A record that was written again
-/// since names it no longer, also in a copy, where revisions begin anew.
+/// The metadata key under which an entry of the ledger, and every retracted record, names its retraction. A record that was
+/// written again since no longer has it, also in a copy, where revisions begin at 1.
 const RETRACTION: &str = "retraction";
 
 impl MemoryEngine {
-    /// Takes a conversation back: what comes after, and everything that was made from it, is no longer recalled from the
-    /// moment when this returns. `scope` is an address (session and branch, where there are some). Nothing to take back
-    /// gives a retraction of no records.
+    /// Retracts the end of a conversation and everything derived from it. None of it is recalled once this returns. `scope`
+    /// is an address (with session and branch, if there are any). If there is nothing to retract, the retraction is empty.
     ///
     /// # Errors
-    /// The store's; `Conflict` when others keep writing to the same records.
+    /// The store's; `Conflict` if others keep writing to the same records.
     pub async fn rewind(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
         let here = |record: &Record| record.scope == *scope && !record.kind.is_ledger();
         let (query, most) = match rewind {
@@ -89,7 +88,7 @@ impl MemoryEngine {
         };
         let query = query.and(Filter::eq(Field::State, State::Active.as_str()));
         let mut ids = Vec::new();
-        let mut scan = ScanQuery::newest(PAGE).with_filter(query);
+        let mut scan = ScanQuery::newest(PAGE_ROWS).with_filter(query);
         while ids.len() < most {
             let page = self.scan(scope, &scan).await?;
             ids.extend(page.records.iter().filter(|record| here(record)).map(|record| record.id));
@@ -102,18 +101,18 @@ impl MemoryEngine {
         self.retract(scope, &ids, "rewind").await
     }
 
-    /// Takes back records within `scope` that are wrong, and everything that was made from them: they stay stored, as
-    /// [`State::Revoked`], and are no longer recalled. What is not there, or not active, is passed over.
+    /// Retracts records within `scope` that are wrong, and everything derived from them: they stay stored, as
+    /// [`State::Revoked`], and are no longer recalled. Records that are not there, or not active, are skipped.
     ///
     /// # Errors
-    /// The store's; `Conflict` when others keep writing to the same records.
+    /// The store's; `Conflict` if others keep writing to the same records.
     pub async fn retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
         let mut retraction =
             Retraction { id: RecordId::new(), reason: reason.to_owned(), at: self.clock().now(), records: Vec::new() };
         let (user, mut meant) = (scope.namespace(), ids.to_vec());
         self.retract_some(scope, scope, &meant, &mut retraction).await?;
-        // What was being made from them meanwhile; nothing more is made from what is not active.
-        for _ in 0..TRIES {
+        // What was being derived from them meanwhile; nothing is derived from records that are not active.
+        for _ in 0..MAX_RETRIES {
             meant.clone_from(&retraction.records);
             let late = self.records().derived(&user, &meant).await?;
             let late: Vec<RecordId> = late.into_iter().filter(|id| !meant.contains(id)).collect();
@@ -121,11 +120,11 @@ impl MemoryEngine {
                 break;
             }
         }
-        self.wake();
+        self.indexed_store().queue().wake();
         Ok(retraction)
     }
 
-    /// Takes back what of these lies within `reach`, notes it at `scope`, and tells whether there was any.
+    /// Retracts those of these records that are within `reach` and notes them at `scope`. Returns true if there were any.
     async fn retract_some(
         &self,
         scope: &Scope,
@@ -133,10 +132,10 @@ impl MemoryEngine {
         ids: &[RecordId],
         retraction: &mut Retraction,
     ) -> Result<bool> {
-        let mut tries = 0;
+        let mut retries = 0;
         loop {
             match self.try_retract(scope, reach, ids, retraction).await {
-                Err(error) if error.kind() == ErrorKind::Conflict && tries < TRIES => tries += 1,
+                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
                 outcome => return outcome,
             }
         }
@@ -158,7 +157,7 @@ impl MemoryEngine {
         if meant.is_empty() {
             return Ok(false);
         }
-        // What was made from them may live elsewhere in the memory of the same user.
+        // Records derived from them may live elsewhere in the memory of the same user.
         let user = scope.namespace();
         let derived = self.records().derived(&user, &meant).await?;
         let all: Vec<RecordId> =
@@ -172,12 +171,12 @@ impl MemoryEngine {
                 sources.entry(job).or_default().extend(record.derived_from.iter().filter(|id| !all.contains(id)));
             }
             let revision = record.revision;
-            taken.push(Taken { id: record.id, state: record.state });
+            taken.push(RetractedRecord { id: record.id, state: record.state });
             record.state = State::Revoked;
             record.metadata.insert(RETRACTION.into(), json!(retraction.id));
             writes.push(Write::new(record, PutMode::Update { revision }));
         }
-        for taken in taken.chunks(PER_ENTRY) {
+        for taken in taken.chunks(ENTRY_MAX_RECORDS) {
             let mut entry =
                 Record::new(scope.clone(), Kind::ledger("retraction"), "records were taken back", self.clock());
             entry.trust = Trust::Tool;
@@ -186,34 +185,34 @@ impl MemoryEngine {
             entry.metadata.insert("records".into(), json!(taken));
             writes.push(Write::new(entry, PutMode::Create));
         }
-        let profiles = self.are_profiles_among(&user, &all).await?;
+        let profiles = self.enrichment().profiles_among(&user, &all).await?;
         self.write(&user, writes).await?;
-        self.renew_profiles(&profiles).await?;
+        self.enrichment().renew_profiles(&profiles).await?;
         let now: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
-        for person in self.are_facts_among(scope, &now).await? {
-            self.settle_facts(&person, &[], &[]).await?;
+        for person in self.enrichment().facts().people_among(scope, &now).await? {
+            self.enrichment().facts().reconcile(&person).await?;
         }
-        for (job, sources) in sources.into_iter().filter(|(job, _)| self.further_jobs().contains(job)) {
-            for page in sources.into_iter().collect::<Vec<_>>().chunks(PAGE) {
-                self.records().enqueue(&user, page, job).await?;
+        for (job, sources) in sources.into_iter().filter(|(job, _)| self.enrichment().does(*job)) {
+            for page in sources.into_iter().collect::<Vec<_>>().chunks(PAGE_ROWS) {
+                self.indexed_store().queue().enqueue(&user, page, job).await?;
             }
         }
         retraction.records.extend(now);
         Ok(true)
     }
 
-    /// Brings back what was taken back, and counts it: what nobody has changed since. Summaries that the engine makes by
-    /// itself are made anew instead.
+    /// Restores the records of a retraction that were not changed since. Returns their number. Summaries that the engine
+    /// writes by itself are queued instead.
     ///
     /// # Errors
-    /// `NotFound` when there is no such retraction within `scope`; the store's.
+    /// `NotFound` if there is no such retraction within `scope`; the store's error.
     pub async fn restore(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
         let entries = self.entries(scope, Some(retraction)).await?;
         if entries.is_empty() {
             let message = format!("there is no retraction {retraction} here; `retractions` lists them");
             return Err(Error::new(ErrorKind::NotFound, "restore", message));
         }
-        let taken: Vec<Taken> = entries.iter().flat_map(read).collect();
+        let taken: Vec<RetractedRecord> = entries.iter().flat_map(read).collect();
         let user = scope.namespace();
         let ids: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
         let found = self.get_all(&user, &ids).await?;
@@ -223,9 +222,9 @@ impl MemoryEngine {
             let Some(mut record) = record.filter(|r| r.state == State::Revoked && by_this(r)) else {
                 continue;
             };
-            // Summaries and profiles are made anew: others may cover by now what they covered.
+            // Summaries and profiles are written again: others may cover by now what they covered.
             let made = record.kind == Kind::SUMMARY && record.trust == Trust::Derived;
-            if (made && self.further_jobs().contains(&Job::Summary)) || self.keeps_profile(&record) {
+            if (made && self.enrichment().does(Job::Summary)) || self.enrichment().writes_profile(&record) {
                 continue;
             }
             let mode = PutMode::Update { revision: record.revision };
@@ -235,18 +234,18 @@ impl MemoryEngine {
         }
         let count = writes.len() as u64;
         self.write(&user, writes).await?;
-        for person in self.are_facts_among(scope, &ids).await? {
-            self.settle_facts(&person, &[], &[]).await?;
+        for person in self.enrichment().facts().people_among(scope, &ids).await? {
+            self.enrichment().facts().reconcile(&person).await?;
         }
         let entries: Vec<RecordId> = entries.iter().map(|entry| entry.id).collect();
         self.records().delete(&user, &entries).await?;
         Ok(count)
     }
 
-    /// What was taken back within `scope` and can be brought back, the latest first, at most `limit`.
+    /// Returns the retractions within `scope` that can be restored, the latest first, at most `limit`.
     ///
     /// # Errors
-    /// The store's.
+    /// The store's error.
     pub async fn retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
         let mut found: Vec<Retraction> = Vec::new();
         for entry in self.entries(scope, None).await? {
@@ -271,7 +270,7 @@ impl MemoryEngine {
         if let Some(id) = retraction {
             filter = filter.and(Filter::eq(Field::Metadata(RETRACTION.into()), id.to_string().as_str()));
         }
-        self.scan_all(scope, filter, Order::NewestFirst).await
+        self.indexed_store().scan_all(scope, filter, Order::NewestFirst).await
     }
 }
 
@@ -279,7 +278,7 @@ fn takes_part(record: &Record) -> bool {
     matches!(record.state, State::Active | State::Superseded) && !record.kind.is_ledger()
 }
 
-fn read(entry: &Record) -> Vec<Taken> {
+fn read(entry: &Record) -> Vec<RetractedRecord> {
     let records = entry.metadata.get("records").cloned().unwrap_or_default();
     serde_json::from_value(records).unwrap_or_default()
 }

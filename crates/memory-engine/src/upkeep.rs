@@ -19,7 +19,7 @@ use std::path::Path;
 
 use memory_engine_core::{Checkup, Error, ErrorKind, Result, Scope};
 
-use crate::{Database, database::Place};
+use crate::database::{Database, Place};
 
 /// Which migrations are done, and which are not.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -95,12 +95,13 @@ pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
 
 #[cfg(feature = "sqlite")]
 mod file {
+    use memory_engine_indexing::run_blocking;
+
     use super::*;
-    use crate::engine::off_runtime;
 
     async fn run<T: Send + 'static>(path: &Path, work: impl FnOnce(&Path) -> Result<T> + Send + 'static) -> Result<T> {
         let path = path.to_owned();
-        off_runtime("upkeep", move || work(&path)).await?
+        run_blocking("upkeep", move || work(&path)).await?
     }
 
     pub(super) async fn checkup(path: &Path) -> Result<Checkup> {

@@ -1,24 +1,24 @@
-//! What about a record makes it count more or less, whatever it says: boosts, never filters.
+//! Boosts: factors of a score that do not depend on the text of a record. They never filter.
 
 use memory_engine_core::{Record, Role, text};
+use memory_engine_scene::ScenePolicy;
 
-use super::plan::Plan;
-use crate::{Boost, ScenePolicy};
+use crate::{hit::Boost, plan::Plan};
 
 /// The boosts of one recall.
 #[derive(Debug)]
-pub(crate) struct Policy<'a> {
+pub(crate) struct Boosts<'a> {
     plan: &'a Plan<'a>,
     scenes: &'a ScenePolicy,
 }
 
-impl<'a> Policy<'a> {
+impl<'a> Boosts<'a> {
     pub(crate) fn new(plan: &'a Plan<'a>, scenes: &'a ScenePolicy) -> Self {
         Self { plan, scenes }
     }
 
-    /// What makes the record count more or less; only what differs from 1.
-    pub(crate) fn boosts(&self, record: &Record) -> Vec<Boost> {
+    /// Returns the boosts of a record that differ from 1.
+    pub(crate) fn of(&self, record: &Record) -> Vec<Boost> {
         let options = &self.plan.options;
         let scene = self.plan.query.scene.as_ref();
         let scene = scene.map_or(1.0, |current| self.scenes.weight(current, record.scene.as_deref()));
@@ -34,8 +34,8 @@ impl<'a> Policy<'a> {
         factors.into_iter().filter(|(_, factor)| *factor != 1.0).map(|(of, factor)| Boost { of, factor }).collect()
     }
 
-    /// The most that all boosts together can make of a score of 1.
-    pub(crate) fn most(&self) -> f64 {
+    /// Returns the upper bound of the product of all boosts.
+    pub(crate) fn max_factor(&self) -> f64 {
         let options = &self.plan.options;
         let scene = self.plan.query.scene.as_ref().and_then(|current| self.scenes.views.get(current));
         let scene = scene.map_or(1.0, |view| view.scenes.values().copied().fold(view.others, f64::max));
@@ -43,7 +43,7 @@ impl<'a> Policy<'a> {
         scene.max(1.0) * speaker.max(1.0) * options.assistant_weight.max(1.0) * options.oldest.max(1.0)
     }
 
-    /// From 1 for the time of the question to `oldest`, half of the way in each half-life.
+    /// Decays from 1 at the time of the query to `oldest`: half of the way in each half-life.
     fn age(&self, record: &Record) -> f64 {
         let options = &self.plan.options;
         if options.oldest == 1.0 {

@@ -1,24 +1,24 @@
-//! A record on its way through the recall.
+//! A candidate of a recall.
 
 use std::cmp::Ordering;
 
 use memory_engine_core::{RecordId, Score};
 use memory_engine_reranker::{Fused, Place};
 
-use crate::{Arm, Found};
+use crate::hit::{Arm, Found};
 
-/// A record that was found, by its id.
+/// A record that a retriever found, by its id.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) id: RecordId,
     pub(crate) score: f64,
     pub(crate) found_by: Vec<Found>,
     pub(crate) reranked: Option<Score>,
-    /// How well the question's words fit by themselves, where the keyword arm's score holds more than these.
-    pub(crate) words: Option<f64>,
-    /// How near its vector is, or could be at the most: one that is not among the nearest is no nearer than the last of
-    /// them. `None`, when that cannot be told.
-    pub(crate) near: Option<f64>,
+    /// Keyword score of the query's words alone, if the keyword retriever's score also counts dates.
+    pub(crate) word_score: Option<f64>,
+    /// Similarity of its vector, or an upper bound: a record that is not among the nearest is at most as near as the last
+    /// of them. `None` if there is no bound.
+    pub(crate) similarity: Option<f64>,
 }
 
 impl Candidate {
@@ -28,7 +28,7 @@ impl Candidate {
             place.map(|place| Found { arm, rank: place.rank, score: place.score })
         };
         let (score, found_by) = (fused.score.value(), places.filter_map(found).collect());
-        Self { id: fused.id, score, found_by, reranked: None, words: None, near: None }
+        Self { id: fused.id, score, found_by, reranked: None, word_score: None, similarity: None }
     }
 
     pub(crate) fn best_first(a: &Self, b: &Self) -> Ordering {

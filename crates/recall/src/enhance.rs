@@ -1,4 +1,4 @@
-//! Questions that say too little, asked again with what was said before them: layer by layer, from the cheap to the dear.
+//! Queries that say too little, asked again with the dialogue before them: layer by layer, from the cheap to the costly.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,16 +11,18 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
 
-use crate::{MemoryEngine, Recall, RecallQuery, pipeline};
+use crate::{
+    hit::Recall, options::RecallOptions, parts::RecallParts, plan::time_filter, query::RecallQuery, recall::recall,
+};
 
-/// How much of the dialogue a model is given to rewrite a question.
-const REWRITE_CHARS: usize = 4000;
+/// Maximum number of characters of dialogue that a model gets to rewrite a query.
+const REWRITE_MAX_CHARS: usize = 4000;
 
-/// A memory that fits either the question or the dialogue fits: it cannot hold the words of both.
-const PART_OF_THE_CONTEXT: f64 = 0.5;
+/// A memory that matches either the query or its dialogue is relevant: it cannot hold the words of both.
+const CONTEXT_RELEVANCE_SHARE: f64 = 0.5;
 
-/// What is done about a question that finds nothing relevant by itself. It belongs to one call, so that a changed setting
-/// holds from the next one on.
+/// The ways to ask again if a query finds nothing relevant by itself. It belongs to one call, so that a changed setting
+/// holds from the next call on.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -46,77 +48,83 @@ const PART_OF_THE_CONTEXT: f64 = 0.5;
 #[must_use]
 #[non_exhaustive]
 pub struct Enhancement {
-    /// The dialogue before the question: role and text, the oldest first.
+    /// The dialogue before the query: role and text, the oldest first.
     pub recent: Vec<(String, String)>,
-    /// How long the question with its dialogue may be, in characters: 1200.
+    /// Maximum length of the query with its dialogue, in characters. Default: 1200.
     pub max_chars: usize,
-    /// Whether a question without anything to go by ("you remember?") is asked with its dialogue at once.
+    /// True if a query without content words ("you remember?") is asked with its dialogue at once. Default: false.
     pub weak_at_once: bool,
-    /// How a model rewrites the question when the dialogue finds nothing either; it does not, when not set.
+    /// Rewrites the query with a model if the dialogue finds nothing either. Default: none.
     pub rewrite: Option<Rewrite>,
 }
 
-/// How a model rewrites a question.
+/// A rewrite of a query by a model.
 #[derive(Debug, Clone)]
 #[must_use]
 #[non_exhaustive]
 pub struct Rewrite {
     /// The model.
     pub model: Arc<dyn ChatModel>,
-    /// What it is told.
+    /// The system prompt.
     pub prompt: String,
-    /// What the user is called.
+    /// The name of the user.
     pub user_name: String,
-    /// What the character is called that the user talks to.
+    /// The name of the character that the user talks to.
     pub char_name: String,
-    /// How long it may take: 2.5 seconds.
+    /// Time limit. Default: 2.5 s.
     pub time: Duration,
 }
 
-/// Which text found what was found.
+/// The text that a result was found with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// The question as it is.
+    /// The query as it is.
     Question,
-    /// The question with the dialogue before it.
+    /// The query with the dialogue before it.
     Context,
-    /// The question as a model rewrote it.
+    /// The query as a model rewrote it.
     Rewritten,
 }
 
-/// What was found, and by which layer.
+/// A result, and the layer that found it.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Enhanced {
-    /// The layer whose answer this is; the first one, when none found anything relevant.
+    /// The layer of the result; the first one if none found anything relevant.
     pub layer: Layer,
-    /// The text that was searched with; of a dialogue what was said, and not who said it.
+    /// The text of the query; of a dialogue without the names of the speakers.
     pub asked: String,
-    /// What was found.
+    /// The result.
     pub recall: Recall,
 }
 
+impl Enhanced {
+    fn is_relevant(&self) -> bool {
+        self.recall.relevant().next().is_some()
+    }
+}
+
 impl Enhancement {
-    /// With this dialogue before the question: role and text, the oldest first. No model.
+    /// With this dialogue before the query: role and text, the oldest first. No model.
     pub fn new<R: Into<String>, T: Into<String>>(recent: impl IntoIterator<Item = (R, T)>) -> Self {
         let recent = recent.into_iter().map(|(role, text)| (role.into(), text.into())).collect();
         Self { recent, max_chars: MAX_CONTEXT_CHARS, weak_at_once: false, rewrite: None }
     }
 
-    /// The question with its dialogue is at most so long.
+    /// Sets the maximum length of the query with its dialogue, in characters.
     pub fn with_max_chars(mut self, max_chars: usize) -> Self {
         self.max_chars = max_chars;
         self
     }
 
-    /// A question without anything to go by is asked with its dialogue at once.
+    /// Asks a query without content words with its dialogue at once.
     pub fn weak_at_once(mut self) -> Self {
         self.weak_at_once = true;
         self
     }
 
-    /// A model rewrites the question when everything else found nothing.
+    /// Rewrites the query with a model if everything else finds nothing.
     pub fn with_rewrite(mut self, rewrite: Rewrite) -> Self {
         self.rewrite = Some(rewrite);
         self
@@ -124,37 +132,42 @@ impl Enhancement {
 }
 
 impl Rewrite {
-    /// By this model, with the prompt of [`REWRITE_PROMPT`].
+    /// Rewrites with this model and the prompt of [`REWRITE_PROMPT`].
     pub fn by(model: Arc<dyn ChatModel>) -> Self {
         let (prompt, time) = (REWRITE_PROMPT.into(), Duration::from_millis(2500));
         Self { model, prompt, user_name: "User".into(), char_name: "Assistant".into(), time }
     }
 
-    /// Tells the model this instead.
+    /// Sets the system prompt.
     pub fn with_prompt(mut self, prompt: impl Into<String>) -> Self {
         self.prompt = prompt.into();
         self
     }
 
-    /// The names of the two who talk.
+    /// Sets the names of the two speakers.
     pub fn with_names(mut self, user: impl Into<String>, character: impl Into<String>) -> Self {
-        (self.user_name, self.char_name) = (user.into(), character.into());
+        self.user_name = user.into();
+        self.char_name = character.into();
         self
     }
 
-    /// The model may take so long.
+    /// Sets the time limit of the model.
     pub fn with_time(mut self, time: Duration) -> Self {
         self.time = time;
         self
     }
 
-    pub(crate) async fn ask(&self, question: &str, recent: &[(&str, &str)], left: Duration) -> Result<String> {
+    /// Asks the model for a rewritten query, within its time limit and the time left.
+    ///
+    /// # Errors
+    /// `Timeout`; `Corrupt` if the model does not answer with one plain line; the model's error.
+    pub async fn ask(&self, question: &str, recent: &[(&str, &str)], left: Duration) -> Result<String> {
         let time = self.time.min(left);
         let request = RewriteRequest {
             user_name: self.user_name.clone(),
             char_name: self.char_name.clone(),
             user_question: question.to_owned(),
-            recent_conversation: memory_engine_context::recent_conversation(recent, REWRITE_CHARS),
+            recent_conversation: memory_engine_context::recent_conversation(recent, REWRITE_MAX_CHARS),
         };
         let messages = [Message::system(self.prompt.clone()), Message::user(request.to_json()?)];
         let request = ChatRequest::new(messages).with_temperature(0.0).with_max_tokens(200);
@@ -165,85 +178,112 @@ impl Rewrite {
     }
 }
 
-/// The lines of a dialogue without the names before them: nobody looks for "user" and "question".
-fn what_was_said(dialogue: &str) -> String {
-    let said = |line: &str| line.split_once(": ").map_or_else(|| line.to_owned(), |(_, said)| said.to_owned());
-    dialogue.lines().map(said).collect::<Vec<_>>().join("\n")
+/// Removes the speaker labels from a dialogue: nobody searches for "user" and "question".
+fn without_labels(dialogue: &str) -> String {
+    let text = |line: &str| line.split_once(": ").map_or_else(|| line.to_owned(), |(_, text)| text.to_owned());
+    dialogue.lines().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// Asks layer after layer until something relevant is found.
-pub(crate) async fn recall(
-    engine: &MemoryEngine,
-    scope: &Scope,
-    query: &RecallQuery,
-    enhancement: &Enhancement,
-) -> Result<Enhanced> {
-    let began = Instant::now();
-    let options = query.options.unwrap_or(*engine.options());
-    let left = || options.deadline.saturating_sub(began.elapsed());
-    let recent: Vec<(&str, &str)> = enhancement.recent.iter().map(|(r, t)| (r.as_str(), t.as_str())).collect();
-    // What the model has before it anyway is no answer.
-    let said: FxHashSet<String> = recent.iter().map(|(_, text)| text::normalize(text)).collect();
-    let dates = pipeline::named_time(query, query.asked_at.unwrap_or_else(|| engine.clock().now()));
-    let ask = async |layer, asked: String| {
-        // One deadline for all layers; the last one is given a little in any case.
-        let deadline = left().max(options.deadline / 10);
-        let mut options = options.with_deadline(deadline);
-        if layer == Layer::Context {
-            options.relevant_words *= PART_OF_THE_CONTEXT;
-        }
-        let text = if layer == Layer::Context { what_was_said(&asked) } else { asked.clone() };
-        let mut again = RecallQuery { text, ..query.clone() }.with_options(options);
-        if layer != Layer::Question && query.only_then {
-            // The stretch of time is the question's; what the dialogue names is none of its business.
-            again.only_then = false;
-            again = dates.clone().into_iter().fold(again, RecallQuery::with_filter);
-        }
-        let mut recall = engine.recall(scope, again).await?;
-        if layer != Layer::Question {
-            recall.hits.retain(|hit| !said.contains(&text::normalize(&hit.record.text)));
-        }
-        Ok::<_, Error>(Enhanced { layer, asked, recall })
-    };
-    let finds = |enhanced: &Enhanced| enhanced.recall.relevant().next().is_some();
+/// One enhanced recall: asks layer after layer, under one deadline, until something relevant is found.
+pub(crate) struct EnhancedRun<'a> {
+    parts: &'a RecallParts,
+    scope: &'a Scope,
+    query: &'a RecallQuery,
+    enhancement: &'a Enhancement,
+    options: RecallOptions,
+    began: Instant,
+    recent: Vec<(&'a str, &'a str)>,
+    /// The texts of the dialogue: what the model has in its context is no answer.
+    said: FxHashSet<String>,
+}
 
-    let with_context = !recent.is_empty();
-    let mut first = None;
-    if !(enhancement.weak_at_once && with_context && weak_question(&query.text)) {
-        let enhanced = ask(Layer::Question, query.text.clone()).await?;
-        if finds(&enhanced) {
-            return Ok(enhanced);
+impl<'a> EnhancedRun<'a> {
+    pub(crate) fn new(
+        parts: &'a RecallParts,
+        scope: &'a Scope,
+        query: &'a RecallQuery,
+        enhancement: &'a Enhancement,
+    ) -> Self {
+        let began = Instant::now();
+        let options = query.options.unwrap_or(parts.options);
+        let recent: Vec<(&str, &str)> = enhancement.recent.iter().map(|(r, t)| (r.as_str(), t.as_str())).collect();
+        let said = recent.iter().map(|(_, text)| text::normalize(text)).collect();
+        Self { parts, scope, query, enhancement, options, began, recent, said }
+    }
+
+    pub(crate) async fn recall(&self) -> Result<Enhanced> {
+        let has_context = !self.recent.is_empty();
+        let is_weak = self.enhancement.weak_at_once && has_context && weak_question(&self.query.text);
+        let mut first = None;
+        if !is_weak {
+            let enhanced = self.ask(Layer::Question, self.query.text.clone()).await?;
+            if enhanced.is_relevant() {
+                return Ok(enhanced);
+            }
+            first = Some(enhanced);
         }
-        first = Some(enhanced);
-    }
-    if with_context {
-        let asked = contextual_query(&recent, &query.text, enhancement.max_chars);
-        match (ask(Layer::Context, asked).await, &mut first) {
-            (Ok(enhanced), _) if finds(&enhanced) => return Ok(enhanced),
-            (Ok(enhanced), None) => first = Some(enhanced),
-            (Ok(_), Some(_)) => {}
-            (Err(e), Some(first)) => first.recall.lacks("context", &e),
-            (Err(e), None) => return Err(e),
+        if has_context {
+            let text = contextual_query(&self.recent, &self.query.text, self.enhancement.max_chars);
+            match (self.ask(Layer::Context, text).await, &mut first) {
+                (Ok(enhanced), _) if enhanced.is_relevant() => return Ok(enhanced),
+                (Ok(enhanced), None) => first = Some(enhanced),
+                (Ok(_), Some(_)) => {}
+                (Err(e), Some(first)) => first.recall.add_degraded("context", &e),
+                (Err(e), None) => return Err(e),
+            }
+        }
+        let first = match first {
+            Some(first) => first,
+            None => self.ask(Layer::Question, self.query.text.clone()).await?,
+        };
+        match &self.enhancement.rewrite {
+            Some(rewrite) => Ok(self.ask_rewritten(rewrite, first).await),
+            None => Ok(first),
         }
     }
-    let mut first = match first {
-        Some(first) => first,
-        None => ask(Layer::Question, query.text.clone()).await?,
-    };
-    let Some(rewrite) = &enhancement.rewrite else { return Ok(first) };
-    if left().is_zero() {
-        let late = Error::new(ErrorKind::Timeout, "rewrite", "no time was left for it");
-        first.recall.lacks("rewrite", &late);
-        return Ok(first);
+
+    /// Asks with the query as a model rewrites it. Returns the first answer if that finds nothing relevant.
+    async fn ask_rewritten(&self, rewrite: &Rewrite, mut first: Enhanced) -> Enhanced {
+        if self.time_left().is_zero() {
+            let late = Error::new(ErrorKind::Timeout, "rewrite", "no time was left for it");
+            first.recall.add_degraded("rewrite", &late);
+            return first;
+        }
+        let rewritten = match rewrite.ask(&self.query.text, &self.recent, self.time_left()).await {
+            Ok(text) => self.ask(Layer::Rewritten, text).await,
+            Err(e) => Err(e),
+        };
+        match rewritten {
+            Ok(enhanced) if enhanced.is_relevant() => return enhanced,
+            Ok(_) => {}
+            Err(e) => first.recall.add_degraded("rewrite", &e),
+        }
+        first
     }
-    let rewritten = match rewrite.ask(&query.text, &recent, left()).await {
-        Ok(asked) => ask(Layer::Rewritten, asked).await,
-        Err(e) => Err(e),
-    };
-    match rewritten {
-        Ok(enhanced) if finds(&enhanced) => return Ok(enhanced),
-        Ok(_) => {}
-        Err(e) => first.recall.lacks("rewrite", &e),
+
+    fn time_left(&self) -> Duration {
+        self.options.deadline.saturating_sub(self.began.elapsed())
     }
-    Ok(first)
+
+    async fn ask(&self, layer: Layer, asked: String) -> Result<Enhanced> {
+        // One deadline for all layers; the last one gets a tenth of it in any case.
+        let deadline = self.time_left().max(self.options.deadline / 10);
+        let mut options = self.options.with_deadline(deadline);
+        if layer == Layer::Context {
+            options.relevant_words *= CONTEXT_RELEVANCE_SHARE;
+        }
+        let text = if layer == Layer::Context { without_labels(&asked) } else { asked.clone() };
+        let mut query = RecallQuery { text, ..self.query.clone() }.with_options(options);
+        if layer != Layer::Question && query.only_then {
+            // The time is that of the query, not one that the dialogue names.
+            query.only_then = false;
+            let asked_at = self.query.asked_at.unwrap_or_else(|| self.parts.store.clock().now());
+            query = time_filter(self.query, asked_at).into_iter().fold(query, RecallQuery::with_filter);
+        }
+        let mut recall = recall(self.parts, self.scope, &query).await?;
+        if layer != Layer::Question {
+            recall.hits.retain(|hit| !self.said.contains(&text::normalize(&hit.record.text)));
+        }
+        Ok(Enhanced { layer, asked, recall })
+    }
 }

@@ -1,25 +1,25 @@
-//! Why a record is in an answer, or not.
+//! The explanation of a recall.
 
 use std::fmt;
 
 use memory_engine_core::{RecordId, State};
 use serde::Serialize;
 
-use crate::{Degraded, RecallHit};
+use crate::hit::{Degraded, RecallHit};
 
-/// Why a record is where it is in the answer to a question, or why it is not there.
+/// The place of a record in the result of a query, or the reason of its absence.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Explanation {
     /// The reason.
     pub verdict: Verdict,
-    /// The record as the recall saw it, with everything that made its score; unless no arm found it.
+    /// The record with everything that made its score; `None` if no retriever found it.
     pub hit: Option<RecallHit>,
-    /// What did not take part in the recall: it may have been the reason.
+    /// Stages that did not take part: one of them may be the reason.
     pub degraded: Vec<Degraded>,
 }
 
-/// What became of a record in a recall.
+/// The outcome of a recall for one record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -33,7 +33,7 @@ pub enum Verdict {
     NotThere,
     /// It is not active, and only active records are found.
     NotActive {
-        /// What it is.
+        /// Its state.
         state: State,
     },
     /// It does not match the question's filter.
@@ -45,19 +45,19 @@ pub enum Verdict {
         /// The scene of the record, if it has one.
         scene: Option<String>,
     },
-    /// No arm found it among its best, nor any neighbour of it.
+    /// No retriever found it, nor a neighbor of it.
     NotFound {
-        /// How many each arm looks at.
+        /// Maximum number of candidates per retriever.
         pool: usize,
     },
-    /// It was found, but others were better.
+    /// It was found, but enough others were better.
     BelowTheCut {
         /// Its place, from 1.
         place: usize,
-        /// How many hits are given.
+        /// Maximum number of hits.
         limit: usize,
     },
-    /// It only repeats a better hit.
+    /// It repeats a better hit.
     Repeats {
         /// That hit.
         id: RecordId,

@@ -1,70 +1,72 @@
-//! Entities and relations with the records that they are from.
+//! Entities and relations, each with the record that states it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Filter, Record, RecordId, Result, Scope, State, Timestamp};
+use memory_engine_core::{Filter, Record, RecordId, Result, State, Timestamp};
 use memory_engine_graph::{EntityKind, GraphQuery, Seeds, names_in};
+use memory_engine_indexing::IndexedStore;
 use serde::Serialize;
 
-use crate::MemoryEngine;
+use crate::read_scope::ReadScope;
 
-/// Which entities and relations are wanted.
+/// A query for entities and relations.
 #[derive(Debug, Clone)]
 #[must_use]
 #[non_exhaustive]
 pub struct FactQuery {
-    /// The texts that name the entities to begin with: the question, and what was said last. Without any it begins with those
-    /// that most records mention.
+    /// Texts that name the entities to begin with, such as the query and the last turns. Default: the entities that most
+    /// records mention.
     pub texts: Option<Vec<String>>,
-    /// How many relations far.
+    /// Maximum number of relations between an entity and one of those to begin with. Default: 1.
     pub hops: u32,
-    /// How many entities at the most.
+    /// Maximum number of entities. Default: 10.
     pub entities: usize,
-    /// How many relations at the most.
+    /// Maximum number of relations. Default: 12.
     pub relations: usize,
-    /// Only what records that match say.
+    /// Only what matching records state. Default: all.
     pub filter: Option<Filter>,
-    /// Only relations that hold at this time.
+    /// Only relations that hold at this time. Default: any time.
     pub at: Option<Timestamp>,
 }
 
 impl FactQuery {
-    /// What lies one relation around the entities that these texts name: ten entities and twelve relations at the most.
+    /// Begins with the entities that these texts name.
     pub fn about<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
         Self { texts: Some(texts.into_iter().map(Into::into).collect()), ..Self::most_mentioned() }
     }
 
-    /// Those that most records mention, with what lies one relation around them: as many.
+    /// Begins with the entities that most records mention.
     pub fn most_mentioned() -> Self {
         Self { texts: None, hops: 1, entities: 10, relations: 12, filter: None, at: None }
     }
 
-    /// Goes so far.
+    /// Sets the maximum number of hops.
     pub fn with_hops(mut self, hops: u32) -> Self {
         self.hops = hops;
         self
     }
 
-    /// Gives at most so many.
+    /// Sets the maximum numbers of entities and relations.
     pub fn with_limits(mut self, entities: usize, relations: usize) -> Self {
-        (self.entities, self.relations) = (entities, relations);
+        self.entities = entities;
+        self.relations = relations;
         self
     }
 
-    /// Only what records that match say.
+    /// Restricts to what matching records state.
     pub fn with_filter(mut self, filter: Option<Filter>) -> Self {
         self.filter = filter;
         self
     }
 
-    /// Only relations that hold at this time.
+    /// Restricts to relations that hold at this time.
     pub fn at(mut self, time: Timestamp) -> Self {
         self.at = Some(time);
         self
     }
 }
 
-/// Entities and relations, the nearest first, each with what it is from.
+/// Entities and relations, the nearest first, each with its citation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct GraphFacts {
@@ -78,13 +80,13 @@ pub struct GraphFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct KeyEntity {
-    /// The name it goes by.
+    /// Its name.
     pub name: String,
-    /// What sort of thing it is.
+    /// Its kind.
     pub kind: EntityKind,
     /// Its other names.
     pub aliases: Vec<String>,
-    /// Where it is from.
+    /// The latest record that states it.
     pub citation: Citation,
 }
 
@@ -92,27 +94,27 @@ pub struct KeyEntity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct KeyRelation {
-    /// The name of the entity that it goes out from.
+    /// The name of the entity that it leads from.
     pub source: String,
-    /// What that one is to the other.
+    /// The name of the relation.
     pub relation: String,
-    /// The name of the other.
+    /// The name of the entity that it leads to.
     pub target: String,
-    /// From when on it holds, if that is known.
+    /// The time since which it holds, if known.
     pub valid_from: Option<Timestamp>,
-    /// Until when it held, if it no longer does.
+    /// The time until which it held, if it no longer does.
     pub valid_until: Option<Timestamp>,
-    /// Where it is from.
+    /// The latest record that states it.
     pub citation: Citation,
 }
 
-/// Which record says so, and which message that was.
+/// The record, and the message, that states something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Citation {
     /// The record.
     pub record: RecordId,
-    /// The message's id where it came from.
+    /// The id of the message in the application.
     pub message_id: Option<String>,
     /// The message's number within its conversation.
     pub sequence: Option<i64>,
@@ -127,29 +129,31 @@ impl Citation {
     }
 }
 
-/// The names in texts, those of the first text first.
+/// Returns the names in texts, those of the first text first.
 pub(crate) fn seeds<'t>(texts: impl IntoIterator<Item = &'t str>) -> Seeds {
     let mut seen = BTreeSet::new();
     let names = texts.into_iter().flat_map(names_in).filter(|name| seen.insert(name.clone()));
     Seeds::Names(names.take(GraphQuery::MAX_SEEDS).collect())
 }
 
-pub(super) async fn facts(engine: &MemoryEngine, scope: &Scope, query: &FactQuery) -> Result<GraphFacts> {
-    let view = engine.view(scope).await?;
-    let (scope, filter) = (&view.scope, [view.filter, query.filter.clone()].into_iter().flatten().reduce(Filter::and));
-    let named = |texts: &Vec<String>| seeds(texts.iter().map(String::as_str));
-    let mut walk = GraphQuery::new(query.texts.as_ref().map_or(Seeds::MostMentioned, named))
+/// Returns entities and relations with the latest record that states each.
+pub(crate) async fn facts(store: &IndexedStore, scope: &ReadScope, query: &FactQuery) -> Result<GraphFacts> {
+    let from = match &query.texts {
+        Some(texts) => seeds(texts.iter().map(String::as_str)),
+        None => Seeds::MostMentioned,
+    };
+    let mut walk = GraphQuery::new(from)
         .with_hops(query.hops)
         .with_limits(query.entities, query.relations)
-        .with_filter(filter);
+        .with_filter(query.filter.clone());
     walk.at = query.at;
-    let found = engine.graph_parts().store.expand(scope, &walk).await?;
-    let evidence =
-        found.entities.iter().map(|entity| &entity.evidence).chain(found.edges.iter().map(|edge| &edge.evidence));
-    let ids: BTreeSet<RecordId> = evidence.flatten().copied().collect();
+    let found = scope.expand_graph(store.graph().as_ref(), walk).await?;
+    let of_entities = found.entities.iter().flat_map(|entity| &entity.evidence);
+    let of_edges = found.edges.iter().flat_map(|edge| &edge.evidence);
+    let ids: BTreeSet<RecordId> = of_entities.chain(of_edges).copied().collect();
     let ids: Vec<RecordId> = ids.into_iter().collect();
-    let records = engine.get_all(scope, &ids).await?;
-    // A record may have been deleted or revoked since the walk: what it alone says is left out.
+    let records = scope.get(store, &ids).await?;
+    // A record may have been deleted or revoked since the walk: what it alone states is left out.
     let active = records.into_iter().flatten().filter(|record| record.state == State::Active);
     let active: BTreeMap<RecordId, Record> = active.map(|record| (record.id, record)).collect();
     let cite = |evidence: &[RecordId]| evidence.iter().find_map(|id| active.get(id)).map(Citation::of);

@@ -1,11 +1,11 @@
-//! What a recall gives.
+//! The result of a recall.
 
 use std::time::Duration;
 
 use memory_engine_core::{Record, RecordId, Score};
 use serde::Serialize;
 
-/// What was found for a question, and how.
+/// The result of a recall.
 ///
 /// ```
 /// use memory_engine::{Arm, MemoryEngine, Scope};
@@ -32,26 +32,27 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Recall {
-    /// What was found, best first.
+    /// The hits, best first.
     pub hits: Vec<RecallHit>,
-    /// What did not work or was not ready at the deadline, and why; empty when everything took part.
+    /// Stages that failed or were not ready at the deadline; empty if every stage took part.
     pub degraded: Vec<Degraded>,
-    /// How long each stage took, in the order in which they ran.
+    /// The time of each stage, in the order in which they ran.
     pub stages: Vec<StageTime>,
 }
 
 impl Recall {
-    /// The hits that fit the question by themselves: what may be put before a model that did not ask. Empty when nothing
-    /// does, which is an answer.
+    /// Returns the hits that answer the query by themselves: what may be put before a model that did not ask. Empty if
+    /// nothing is relevant.
     pub fn relevant(&self) -> impl Iterator<Item = &RecallHit> {
         self.hits.iter().filter(|hit| hit.relevant)
     }
 
-    pub(crate) fn lacks(&mut self, stage: &'static str, error: &memory_engine_core::Error) {
+    /// Notes that a stage failed.
+    pub(crate) fn add_degraded(&mut self, stage: &'static str, error: &memory_engine_core::Error) {
         self.degraded.push(Degraded { stage, reason: error.to_string() });
     }
 
-    /// Whether some stage is missing.
+    /// Returns true if a stage is missing.
     pub fn is_partial(&self) -> bool {
         !self.degraded.is_empty()
     }
@@ -63,32 +64,33 @@ impl Recall {
 pub struct RecallHit {
     /// The record.
     pub record: Record,
-    /// The score that its place is by; it compares with those of the same recall only.
+    /// The score that orders the hits. Comparable within one recall only.
     pub score: Score,
-    /// What the reranker said, on its own scale, if it was asked.
+    /// The score of the reranker, on its own scale, if it judged this record.
     pub reranked: Option<Score>,
-    /// Whether it fits the question by itself, and is not only the best there is: words or vector are near enough.
+    /// True if it answers the query by itself, and is not only the best there is: word score or similarity reach their
+    /// thresholds.
     pub relevant: bool,
-    /// What made it count more or less in the end.
+    /// Factors that its score was multiplied by.
     pub boosts: Vec<Boost>,
-    /// Which arms found it.
+    /// The retrievers that found it.
     pub found_by: Vec<Found>,
-    /// The better hit that it only repeats, if it does.
+    /// The better hit that it repeats, if any.
     pub repeats: Option<RecordId>,
 }
 
-/// One way to find a record.
+/// A retriever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Arm {
-    /// By its words.
+    /// By keywords.
     Keyword,
-    /// By its vector.
+    /// By vector similarity.
     Vector,
-    /// By the entities and relations around those that the question names.
+    /// By entities and relations around those that the query names.
     Graph,
-    /// By what was said right before or after it.
+    /// By a hit right before or after it.
     Neighbor,
 }
 
@@ -104,40 +106,40 @@ impl Arm {
     }
 }
 
-/// That an arm found a record, and where.
+/// The rank and score of a record in one retriever.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Found {
-    /// Which arm.
+    /// The retriever.
     pub arm: Arm,
-    /// The record's place in the arm's list, from 1.
+    /// The rank in the retriever's list, from 1.
     pub rank: usize,
-    /// The score on the arm's own scale; for a neighbour, what it gained.
+    /// The score on the retriever's own scale; for a neighbor, what it gained.
     pub score: Score,
 }
 
-/// Something about a record that makes it count more or less.
+/// A factor of a score that does not depend on the text of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Boost {
-    /// What about it: `scene`, `voice`, `confidence`, `age` or `speaker`.
+    /// Its reason: `scene`, `voice`, `confidence`, `age` or `speaker`.
     pub of: &'static str,
-    /// What its score was multiplied by.
+    /// The factor.
     pub factor: f64,
 }
 
-/// A part of a recall that did not work. The other parts did.
+/// A stage that failed while the others went on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Degraded {
-    /// Which stage.
+    /// The name of the stage.
     pub stage: &'static str,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// How long a stage took.
+/// The time of a stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StageTime {
-    /// Which stage.
+    /// The name of the stage.
     pub stage: &'static str,
-    /// How long, in wall time.
+    /// Wall time.
     pub took: Duration,
 }

@@ -1,25 +1,30 @@
-//! The answer to a hit, or what it answers, is often what is meant.
+//! Neighbors of hits: the reply to a hit, or the question that it replies to, is often what is meant.
 
-use memory_engine_core::{Adjacent, Hit, RecordId, Result, Scope, Score};
+use memory_engine_core::{Adjacent, Hit, RecordId, Result, Score};
 use rustc_hash::FxHashMap;
 
-use super::candidate::Candidate;
-use crate::{Arm, Found, MemoryEngine};
+use crate::{
+    candidate::Candidate,
+    hit::{Arm, Found},
+    run::RecallRun,
+};
 
-/// How many candidates' neighbours are looked up.
-const NEIGHBORED: usize = 200;
+/// Maximum number of candidates whose neighbors are looked up.
+const MAX_NEIGHBORED: usize = 200;
 
-/// What the neighbours of the best candidates gain by them, best first.
-pub(crate) async fn of(engine: &MemoryEngine, scope: &Scope, share: f64, candidates: &[Candidate]) -> Result<Vec<Hit>> {
-    let hits: Vec<Hit> =
-        candidates.iter().take(NEIGHBORED).map(|c| Hit { id: c.id, score: Score::new(c.score) }).collect();
-    let ids: Vec<RecordId> = hits.iter().map(|hit| hit.id).collect();
-    let adjacent = engine.records().adjacent(scope, &ids).await?;
-    Ok(gains(&hits, &adjacent, share))
+impl RecallRun<'_> {
+    /// Returns what the neighbors of the best candidates gain by them, best first.
+    pub(crate) async fn neighbor_gains(&self, share: f64, candidates: &[Candidate]) -> Result<Vec<Hit>> {
+        let best = candidates.iter().take(MAX_NEIGHBORED);
+        let hits: Vec<Hit> = best.map(|c| Hit { id: c.id, score: Score::new(c.score) }).collect();
+        let ids: Vec<RecordId> = hits.iter().map(|hit| hit.id).collect();
+        let adjacent = self.scope.adjacent(&self.parts.store, &ids).await?;
+        Ok(gains(&hits, &adjacent, share))
+    }
 }
 
-/// Adds the gains to the candidates, with those that no arm has found among them.
-pub(crate) fn bring_in(gains: Vec<Hit>, candidates: &mut Vec<Candidate>) {
+/// Adds the gains to the candidates. A neighbor that no retriever found becomes a candidate.
+pub(crate) fn add_gains(gains: Vec<Hit>, candidates: &mut Vec<Candidate>) {
     let places: FxHashMap<RecordId, usize> = candidates.iter().enumerate().map(|(n, c)| (c.id, n)).collect();
     for (gain, rank) in gains.into_iter().zip(1..) {
         let found = Found { arm: Arm::Neighbor, rank, score: gain.score };
@@ -30,18 +35,25 @@ pub(crate) fn bring_in(gains: Vec<Hit>, candidates: &mut Vec<Candidate>) {
             }
             None => {
                 let (score, found_by) = (gain.score.value(), vec![found]);
-                candidates.push(Candidate { id: gain.id, score, found_by, reranked: None, words: None, near: None });
+                candidates.push(Candidate {
+                    id: gain.id,
+                    score,
+                    found_by,
+                    reranked: None,
+                    word_score: None,
+                    similarity: None,
+                });
             }
         }
     }
     candidates.sort_unstable_by(Candidate::best_first);
 }
 
-/// What each record gains from its better neighbour among `hits`: `share` of that one's score. `adjacent` is aligned with
-/// `hits`. Best first.
+/// Each record gains `share` of the score of its better neighbor among `hits`. `adjacent` is aligned with `hits`. Best
+/// first.
 ///
-/// Only a neighbour of another voice counts: in a dialogue the two belong together, while what one person says twice in
-/// a row, or a list of notes, need not.
+/// Only a neighbor of another speaker counts: the two turns of an exchange belong together, two turns of one speaker or
+/// two notes need not.
 fn gains(hits: &[Hit], adjacent: &[Adjacent], share: f64) -> Vec<Hit> {
     let mut gains: FxHashMap<RecordId, f64> = FxHashMap::default();
     for (hit, adjacent) in hits.iter().zip(adjacent) {

@@ -1,10 +1,10 @@
-//! How a recall works: every number of it.
+//! The options of a recall.
 
 use std::time::Duration;
 
 use memory_engine_reranker::Method;
 
-/// How a recall works: every number of it, with the defaults that `docs/RETRIEVAL.md` gives the reasons for.
+/// The options of a recall. `docs/RETRIEVAL.md` gives the reasons for the defaults.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,57 +26,58 @@ use memory_engine_reranker::Method;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct RecallOptions {
-    /// How many hits at the most.
+    /// Maximum number of hits. Default: 10.
     pub limit: usize,
-    /// How long a recall may take. At the deadline it gives what is ready, and says what is missing.
+    /// Time limit of a recall. At the deadline it returns what is ready and names what is missing. Default: 3 s.
     pub deadline: Duration,
-    /// How many hits each arm brings in.
+    /// Maximum number of candidates per retriever. Default: 200.
     pub pool: usize,
-    /// What counts of an arm's hit: its rank or its score.
+    /// Fuses retrievers by rank or by score. Default: by score.
     pub fusion: Method,
-    /// How much the vector arm counts beside the keyword arm, 0 to 1, when its embedder knows all about meaning; less with
-    /// less of [`Embedder::semantic_weight`](crate::Embedder::semantic_weight).
+    /// Weight of the vector retriever next to the keyword retriever (0–1) if the embedder's
+    /// [`semantic_weight`](memory_engine_embedder::Embedder::semantic_weight) is 1; less with less of it. Default: 0.4.
     pub vector_weight: f64,
-    /// How much the vector arm counts at least: an embedder that knows nothing about meaning breaks ties, and finds
-    /// misspellings when no word fits.
+    /// Minimum weight of the vector retriever (0–1): an embedder without semantics still breaks ties, and finds
+    /// misspellings where no word matches. Default: 0.01.
     pub spelling_weight: f64,
-    /// How much the graph arm counts beside the other two together; nothing, with 0. It takes part in an engine that was
-    /// built with [`Builder::graph`](crate::Builder::graph).
+    /// Weight of the graph retriever next to the other two together; 0 turns it off. It takes part only in an engine with
+    /// a graph extractor. Default: 0.3.
     pub graph_weight: f64,
-    /// How many relations far the graph arm goes from the entities of the question.
+    /// Maximum number of relations that the graph retriever follows from the query's entities. Default: 1.
     pub graph_hops: u32,
-    /// Whether synonyms of the question's words are looked for, too.
+    /// True if synonyms of query terms are searched, too. Default: true.
     pub synonyms: bool,
-    /// How much a stretch of time that the question names counts beside its words; nothing, with 0.
+    /// Weight of dates that the query names next to its words; 0 turns them off. Default: 1.
     pub date_weight: f64,
-    /// How many of the best candidates the reranker judges, if there is one; none, with 0.
+    /// Number of candidates that the reranker judges, if there is one; 0 turns it off. Default: 20.
     pub reranked: usize,
-    /// How much the reranker counts beside the order before it, 0 to 1.
+    /// Weight of the reranker next to the order before it (0–1). Default: 0.4.
     pub rerank_weight: f64,
-    /// What part of its better neighbour's score a record gets, when the neighbour is of another voice: the answer to a
-    /// hit, or what it answers, is often what is meant.
+    /// Share of its better neighbor's score (0–1) that a record gains if the neighbor is of another speaker: the reply to a
+    /// hit is often what is meant. Default: 0.5.
     pub neighbor_share: f64,
-    /// How much what a model said counts beside what a person said, 0 to 1: an answer repeats the words of its question
-    /// at length, while what a person tells about themselves is short.
+    /// Factor of records that a model said (0–1): a reply repeats the words of its question at length, while what people
+    /// tell about themselves is short. Default: 0.8.
     pub assistant_weight: f64,
-    /// How much less a record counts that is not sure at all (confidence 0): 0 to 1.
+    /// Penalty of a record with confidence 0 (0–1). Default: 0.3.
     pub doubt: f64,
-    /// How much a record counts that is as old as can be, beside one of now; 1 leaves age out.
+    /// Factor of the oldest possible record next to one of now (0–1); 1 ignores age. Default: 1.
     pub oldest: f64,
-    /// In which time half of what age can cost is lost.
+    /// Time in which a record loses half of what age can cost. Default: 30 days.
     pub half_life: Duration,
-    /// How much more a record counts by the speaker who is [asked for](crate::RecallQuery::by_speaker).
+    /// Factor of records of the speaker that the [query names](crate::RecallQuery::by_speaker). Default: 1.2.
     pub speaker_boost: f64,
-    /// From which keyword score on a hit answers the question, and is not only the best there is: about the part of the
-    /// question's words that it holds, the rare ones counting more; see [`Bm25`](memory_engine_keyword_store::Bm25).
+    /// Minimum keyword score (0–1) of a relevant hit: about the share of the query's words that it holds, weighted by idf;
+    /// see [`Bm25`](memory_engine_keyword_store::Bm25). Default: 0.35.
     pub relevant_words: f64,
-    /// From which part of the way between an [unrelated](crate::Embedder::unrelated) text and the same text on (0 to 1) a
-    /// vector does.
+    /// Minimum similarity of a relevant hit, on a scale from an
+    /// [unrelated](memory_engine_embedder::Embedder::unrelated) text (0) to the same text (1). Default: 0.4.
     pub relevant_nearness: f64,
-    /// What words count for beside a vector that knows about meaning, 0 to 1: with both, the parts that they hold of what
-    /// each would need by itself add up, that of the words multiplied by this. A day of the week or a name is soon shared.
+    /// Weight of words next to similarity (0–1) where a hit has both and the embedder has semantics: the shares that each
+    /// reaches of its minimum add up, that of the words multiplied by this. A weekday or a name is soon shared.
+    /// Default: 0.25.
     pub words_beside_nearness: f64,
-    /// From which similarity on (0 to 1) a hit only repeats a better one and goes behind all others.
+    /// Hits with at least this similarity (0–1) to a better hit are moved to the end as near-duplicates. Default: 0.8.
     pub near_duplicate: f64,
 }
 
@@ -110,31 +111,34 @@ impl Default for RecallOptions {
 }
 
 impl RecallOptions {
-    /// Gives at most so many hits.
+    /// Sets the maximum number of hits.
     #[must_use]
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Takes at most so long.
+    /// Sets the time limit.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// Has the graph arm count so much, and go so far.
+    /// Sets weight and hops of the graph retriever.
     #[must_use]
     pub fn with_graph(mut self, weight: f64, hops: u32) -> Self {
-        (self.graph_weight, self.graph_hops) = (weight, hops);
+        self.graph_weight = weight;
+        self.graph_hops = hops;
         self
     }
 
-    /// Prefers the new: what is older by `half_life` loses half of what age can cost, and the oldest counts `oldest`.
+    /// Prefers recent records: one that is `half_life` old loses half of what age can cost, and the factor of the oldest is
+    /// `oldest`.
     #[must_use]
     pub fn with_freshness(mut self, half_life: Duration, oldest: f64) -> Self {
-        (self.half_life, self.oldest) = (half_life, oldest);
+        self.half_life = half_life;
+        self.oldest = oldest;
         self
     }
 }

@@ -1,53 +1,56 @@
-//! What a recall is to do, once the question, the engine's options and the scene are brought together.
+//! The plan of a recall: the query combined with the options and the scene policy.
 
 use memory_engine_core::{Error, Field, Filter, Op, Result, Timestamp};
+use memory_engine_indexing::EmbeddingBackend;
+use memory_engine_temporal::{Window, windows};
 
-use crate::{MemoryEngine, RecallOptions, RecallQuery, spaces::Space};
+use crate::{options::RecallOptions, parts::RecallParts, query::RecallQuery};
 
-/// A question with everything that decides how it is answered.
+/// A query with everything that decides how it is answered.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     pub(crate) query: &'a RecallQuery,
     pub(crate) options: RecallOptions,
     pub(crate) asked_at: Timestamp,
+    /// Maximum number of hits.
     pub(crate) limit: usize,
-    /// How many hits each arm brings in.
-    pub(crate) pool: usize,
-    /// The question's filter, and what may be seen from its scene.
+    /// Maximum number of candidates per retriever.
+    pub(crate) max_candidates: usize,
+    /// The query's filter, combined with what is visible from its scene. The branches that are visible are not in it:
+    /// they are in the `ReadScope`.
     pub(crate) filter: Option<Filter>,
-    /// The space that the question is embedded in.
-    pub(crate) space: Space,
+    /// The backend that embeds the query.
+    pub(crate) backend: EmbeddingBackend,
 }
 
 impl<'a> Plan<'a> {
-    /// `visible` is what the asking scope sees of the one that is searched.
-    ///
     /// # Errors
-    /// `InvalidInput` for an empty question or a senseless filter.
-    pub(crate) fn new(engine: &MemoryEngine, query: &'a RecallQuery, visible: Option<Filter>) -> Result<Self> {
+    /// `InvalidInput` for an empty query or an invalid filter.
+    pub(crate) fn new(parts: &RecallParts, query: &'a RecallQuery) -> Result<Self> {
         if query.text.trim().is_empty() {
             return Err(Error::invalid("recall", "the question is empty; ask with at least one word"));
         }
         if let Some(filter) = &query.filter {
             filter.validate()?;
         }
-        let options = query.options.unwrap_or(*engine.options());
-        let asked_at = query.asked_at.unwrap_or_else(|| engine.clock().now());
-        let seen = query.scene.as_ref().and_then(|scene| engine.scene_policy().filter(scene));
-        let then = if query.only_then { named_time(query, asked_at) } else { None };
-        let filter = [visible, query.filter.clone(), seen, then].into_iter().flatten().reduce(Filter::and);
+        let options = query.options.unwrap_or(parts.options);
+        let asked_at = query.asked_at.unwrap_or_else(|| parts.store.clock().now());
+        let scene = query.scene.as_ref().and_then(|scene| parts.scene_policy.filter(scene));
+        let time = if query.only_then { time_filter(query, asked_at) } else { None };
+        let filter = [query.filter.clone(), scene, time].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
-        let space = engine.spaces().serving().clone();
-        Ok(Self { query, options, asked_at, limit, pool: options.pool.max(limit), filter, space })
+        let max_candidates = options.pool.max(limit);
+        let backend = parts.store.embedding().serving().clone();
+        Ok(Self { query, options, asked_at, limit, max_candidates, filter, backend })
     }
 }
 
-/// That something occurred in one of the stretches of time that the question names.
-pub(crate) fn named_time(query: &RecallQuery, asked_at: Timestamp) -> Option<Filter> {
-    let within = |window: memory_engine_temporal::Window| {
+/// Restricts to records of the windows of time that the query names; `None` if it names none.
+pub(crate) fn time_filter(query: &RecallQuery, asked_at: Timestamp) -> Option<Filter> {
+    let within = |window: Window| {
         let from = Filter::compare(Field::OccurredAt, Op::Ge, window.from);
         from.and(Filter::compare(Field::OccurredAt, Op::Lt, window.until))
     };
-    let windows = memory_engine_temporal::windows(&query.text, asked_at, &query.zone);
+    let windows = windows(&query.text, asked_at, &query.zone);
     (!windows.is_empty()).then(|| Filter::Or(windows.into_iter().map(within).collect()))
 }

@@ -1,11 +1,11 @@
-//! What is asked of a recall.
+//! The query of a recall.
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Field, Filter, Op, Timestamp};
 
-use crate::RecallOptions;
+use crate::options::RecallOptions;
 
-/// A question to memory. A plain `&str` asks with the engine's options.
+/// A query to memory. A plain `&str` is a query with the engine's options.
 ///
 /// ```
 /// use memory_engine::{Arms, Field, Filter, Kind, MemoryEngine, RecallQuery, Scope, Turn};
@@ -28,32 +28,33 @@ use crate::RecallOptions;
 #[must_use]
 #[non_exhaustive]
 pub struct RecallQuery {
-    /// The question, in the words of whoever asks.
+    /// The text of the query.
     pub text: String,
-    /// Only these records.
+    /// Restricts the records. Default: all.
     pub filter: Option<Filter>,
-    /// How many hits at the most; the engine's options say when it is not set.
+    /// Maximum number of hits. Default: that of the options.
     pub limit: Option<usize>,
-    /// What was said right before it: the graph arm also looks around the entities that are named there.
+    /// The dialogue right before the query: the graph retriever also starts at the entities that it names. Default: none.
     pub context: Vec<String>,
-    /// Which arms take part.
+    /// The retrievers that take part. Default: all.
     pub arms: Arms,
-    /// The scene that the conversation is in: what is recalled is what may be seen from there. Everything, when not set.
+    /// The scene of the conversation: only what is visible from there is recalled. Default: everything.
     pub scene: Option<String>,
-    /// Whose words count more.
+    /// The speaker whose records count more. Default: none.
     pub speaker: Option<String>,
-    /// When it is asked: what "last week" in it means. Now, when not set.
+    /// The time of the query, which decides what "last week" in it means. Default: now.
     pub asked_at: Option<Timestamp>,
-    /// Where it is asked: when a day begins in it.
+    /// The time zone of days that the query names. Default: UTC.
     pub zone: TimeZone,
-    /// Whether only what occurred in the stretches of time that the question names is looked at; they only count, else.
+    /// True if only records of the time that the query names are recalled; otherwise that time only adds to the score.
+    /// Default: false.
     pub only_then: bool,
-    /// Other options than the engine's.
+    /// Options of this query. Default: the engine's.
     pub options: Option<RecallOptions>,
 }
 
 impl RecallQuery {
-    /// Asks this, of everything within the scope.
+    /// Queries everything within the scope.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -70,13 +71,13 @@ impl RecallQuery {
         }
     }
 
-    /// Gives at most so many hits.
+    /// Sets the maximum number of hits.
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Only records that match; with every filter that is added, all have to.
+    /// Restricts to records that match this filter and every filter added before.
     pub fn with_filter(mut self, filter: Filter) -> Self {
         self.filter = Some(match self.filter.take() {
             Some(old) => old.and(filter),
@@ -85,54 +86,55 @@ impl RecallQuery {
         self
     }
 
-    /// Only what occurred at that time or later.
+    /// Restricts to records that occurred at this time or later.
     pub fn since(self, time: Timestamp) -> Self {
         self.with_filter(Filter::compare(Field::OccurredAt, Op::Ge, time))
     }
 
-    /// Only what occurred before that time.
+    /// Restricts to records that occurred before this time.
     pub fn until(self, time: Timestamp) -> Self {
         self.with_filter(Filter::compare(Field::OccurredAt, Op::Lt, time))
     }
 
-    /// Asks after this was said: who is named there is what the question is about, too.
+    /// Adds the dialogue right before the query.
     pub fn after<T: Into<String>>(mut self, context: impl IntoIterator<Item = T>) -> Self {
         self.context.extend(context.into_iter().map(Into::into));
         self
     }
 
-    /// Only these arms take part: for measuring what each of them finds.
+    /// Sets the retrievers that take part: for measuring each of them.
     pub fn with_arms(mut self, arms: Arms) -> Self {
         self.arms = arms;
         self
     }
 
-    /// Asks from within a scene: the engine's [scene policy](crate::ScenePolicy) says what may be seen from there, and how
-    /// much it counts.
+    /// Queries from within a scene. The engine's [scene policy](memory_engine_scene::ScenePolicy) decides what is visible
+    /// from there, and its weight.
     pub fn in_scene(mut self, scene: impl Into<String>) -> Self {
         self.scene = Some(scene.into());
         self
     }
 
-    /// Has what this speaker said count more.
+    /// Gives records of this speaker more weight.
     pub fn by_speaker(mut self, name: impl Into<String>) -> Self {
         self.speaker = Some(name.into());
         self
     }
 
-    /// Asks at this time, in this zone: for questions such as "what did I do yesterday?".
+    /// Sets the time and time zone of the query, for queries such as "what did I do yesterday?".
     pub fn asked_at(mut self, time: Timestamp, zone: TimeZone) -> Self {
-        (self.asked_at, self.zone) = (Some(time), zone);
+        self.asked_at = Some(time);
+        self.zone = zone;
         self
     }
 
-    /// Looks only at what occurred when the question says; at everything, when it says nothing about time.
+    /// Restricts to records of the time that the query names. If it names none, there is no restriction.
     pub fn only_then(mut self) -> Self {
         self.only_then = true;
         self
     }
 
-    /// Recalls with these options instead of the engine's.
+    /// Uses these options instead of the engine's.
     pub fn with_options(mut self, options: RecallOptions) -> Self {
         self.options = Some(options);
         self
@@ -151,14 +153,14 @@ impl From<String> for RecallQuery {
     }
 }
 
-/// Which arms of a recall take part.
+/// The retrievers that take part in a recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arms {
     /// All of them.
     #[default]
     All,
-    /// The words only.
+    /// The keyword retriever only.
     KeywordOnly,
-    /// The vectors only.
+    /// The vector retriever only.
     VectorOnly,
 }

@@ -1,112 +1,113 @@
-//! The last stage: reads the records of the best candidates, lets the boosts have their say, and puts repetitions behind.
+//! The last stage: reads the records of the best candidates, applies boosts, and moves near-duplicates to the end.
 
-use memory_engine_core::{ErrorKind, Kind, Record, RecordId, Result, Scope, Score};
+use memory_engine_core::{ErrorKind, Kind, Record, RecordId, Result, Score};
 use memory_engine_embedder::Embedder;
 use memory_engine_reranker::Novelty;
 
-use super::{
+use crate::{
+    boosts::Boosts,
     candidate::Candidate,
+    hit::{Arm, RecallHit},
+    options::RecallOptions,
     plan::Plan,
-    policy::Policy,
-    trace::{Stage, Trace},
+    run::RecallRun,
+    trace::Stage,
 };
-use crate::{Arm, MemoryEngine, RecallHit, RecallOptions};
 
-/// The best hits, those that repeat a better one behind the others.
-///
-/// Records are read from the best candidate on until no other can get among the first `limit`, however it is boosted.
-///
-/// When a later part of the records cannot be read, or not in time, what was read before is given, and the trace says so.
-pub(crate) async fn hits(
-    engine: &MemoryEngine,
-    scope: &Scope,
-    plan: &Plan<'_>,
-    trace: &mut Trace,
-    candidates: Vec<Candidate>,
-) -> Result<Vec<RecallHit>> {
-    let policy = Policy::new(plan, engine.scene_policy());
-    let most = policy.most();
-    let mut read: Vec<RecallHit> = Vec::new();
-    let mut rest = candidates.into_iter().peekable();
-    loop {
-        // As a rule the first are the best, and no more are read: boosts seldom bring later ones forward.
-        let batch: Vec<Candidate> = rest.by_ref().take(plan.limit.max(1)).collect();
-        let ids: Vec<RecordId> = batch.iter().map(|c| c.id).collect();
-        let records = match trace.limit(Stage::Fetch, engine.records().get(scope, &ids)).await {
-            Err(e) if read.is_empty() && e.kind() != ErrorKind::Timeout => return Err(e),
-            Err(e) => {
-                trace.missing(Stage::Fetch, &e);
+impl RecallRun<'_> {
+    /// Returns the best hits, near-duplicates of a better one last.
+    ///
+    /// Records are read from the best candidate on until no other can get among the first `limit`, however it is boosted.
+    /// If a later batch cannot be read, or not in time, the trace says so, and the hits read before are returned.
+    pub(crate) async fn select(&mut self, candidates: Vec<Candidate>) -> Result<Vec<RecallHit>> {
+        let boosts = Boosts::new(&self.plan, &self.parts.scene_policy);
+        let max_factor = boosts.max_factor();
+        let limit = self.plan.limit;
+        let mut read: Vec<RecallHit> = Vec::new();
+        let mut rest = candidates.into_iter().peekable();
+        loop {
+            // Boosts seldom bring later candidates forward: one batch of `limit` is mostly enough.
+            let batch: Vec<Candidate> = rest.by_ref().take(limit.max(1)).collect();
+            let ids: Vec<RecordId> = batch.iter().map(|c| c.id).collect();
+            let records = match self.trace.limit(Stage::Fetch, self.scope.get(&self.parts.store, &ids)).await {
+                Err(e) if read.is_empty() && e.kind() != ErrorKind::Timeout => return Err(e),
+                Err(e) => {
+                    self.trace.missing(Stage::Fetch, &e);
+                    break;
+                }
+                Ok(records) => records,
+            };
+            for (candidate, record) in batch.into_iter().zip(records) {
+                let Some(record) = record.filter(|record| may_be_returned(record, &self.plan)) else { continue };
+                read.push(boosted(candidate, record, &boosts, &self.plan));
+            }
+            read.sort_by(|a, b| b.score.cmp(&a.score).then(a.record.id.cmp(&b.record.id)));
+            let Some(next) = rest.peek() else { break };
+            let upper_bound = Score::new(next.score * max_factor);
+            let certain = read.partition_point(|hit| hit.score >= upper_bound);
+            if mark_duplicates(&mut read[..certain], &self.plan) >= limit {
                 break;
             }
-            Ok(records) => records,
-        };
-        for (candidate, record) in batch.into_iter().zip(records) {
-            let Some(record) = record.filter(|record| may_be_given(record, plan)) else { continue };
-            read.push(boosted(candidate, record, &policy, plan));
         }
-        read.sort_by(|a, b| b.score.cmp(&a.score).then(a.record.id.cmp(&b.record.id)));
-        let Some(next) = rest.peek() else { break };
-        let bound = Score::new(next.score * most);
-        let settled = read.partition_point(|hit| hit.score >= bound);
-        if told_apart(&mut read[..settled], plan) >= plan.limit {
-            break;
-        }
+        mark_duplicates(&mut read, &self.plan);
+        let (mut fresh, mut repeated): (Vec<_>, Vec<_>) = read.into_iter().partition(|hit| hit.repeats.is_none());
+        fresh.append(&mut repeated);
+        fresh.truncate(limit);
+        Ok(fresh)
     }
-    told_apart(&mut read, plan);
-    let (mut fresh, mut repeated): (Vec<_>, Vec<_>) = read.into_iter().partition(|hit| hit.repeats.is_none());
-    fresh.append(&mut repeated);
-    fresh.truncate(plan.limit);
-    Ok(fresh)
 }
 
-/// A record may have been deleted or revoked since its arm found it, and a neighbour need not pass the filter.
-fn may_be_given(record: &Record, plan: &Plan<'_>) -> bool {
+/// A record may have been deleted or revoked since a retriever found it, and a neighbor need not pass the filter.
+fn may_be_returned(record: &Record, plan: &Plan<'_>) -> bool {
     record.is_indexed() && plan.filter.as_ref().is_none_or(|filter| filter.matches(record))
 }
 
-fn boosted(candidate: Candidate, record: Record, policy: &Policy<'_>, plan: &Plan<'_>) -> RecallHit {
-    let relevant = fits(&candidate, &record, plan.space.embedder.as_ref(), plan);
+fn boosted(candidate: Candidate, record: Record, boosts: &Boosts<'_>, plan: &Plan<'_>) -> RecallHit {
+    let relevant = is_relevant(&candidate, &record, plan.backend.embedder.as_ref(), plan);
     let Candidate { score, found_by, reranked, .. } = candidate;
-    let boosts = policy.boosts(&record);
+    let boosts = boosts.of(&record);
     let score = boosts.iter().fold(score, |score, boost| score * boost.factor);
     RecallHit { record, score: Score::new(score), reranked, relevant, boosts, found_by, repeats: None }
 }
 
-/// Whether a record fits the question by itself. The words have to: a day that the question names is no subject. Nearness
-/// by an embedder that knows nothing about meaning proves nothing, and neither does a neighbour.
-fn fits(candidate: &Candidate, record: &Record, embedder: &dyn Embedder, plan: &Plan<'_>) -> bool {
-    let by = |arm| candidate.found_by.iter().find(|found| found.arm == arm);
-    let words = by(Arm::Keyword).map(|found| candidate.words.unwrap_or(found.score.value()));
-    if words.is_none() && by(Arm::Vector).is_none() {
+/// Returns true if a record answers the query by itself. Dates do not count as words: a day that the query names is no
+/// subject. Similarity counts only if the embedder has a semantic weight, and a neighbor does not count.
+fn is_relevant(candidate: &Candidate, record: &Record, embedder: &dyn Embedder, plan: &Plan<'_>) -> bool {
+    let found_by = |arm| candidate.found_by.iter().find(|found| found.arm == arm);
+    let words = found_by(Arm::Keyword).map(|found| candidate.word_score.unwrap_or(found.score.value()));
+    if words.is_none() && found_by(Arm::Vector).is_none() {
         return false;
     }
-    let near = candidate.near.filter(|_| embedder.semantic_weight() > 0.0).map(|score| {
+    let similarity = candidate.similarity.filter(|_| embedder.semantic_weight() > 0.0).map(|score| {
         let unrelated = embedder.unrelated(&plan.query.text, &record.text);
         (score - unrelated) / (1.0 - unrelated).max(f64::EPSILON)
     });
-    is_evidence(words.unwrap_or(0.0), near, &plan.options)
+    is_evidence(words.unwrap_or(0.0), similarity, &plan.options)
 }
 
-/// Whether so large a part of the question in words, and so large a part of the way from unrelated to the same, are enough.
-fn is_evidence(words: f64, near: Option<f64>, options: &RecallOptions) -> bool {
-    let Some(near) = near else { return words >= options.relevant_words };
-    // words / relevant_words · share + near / relevant_nearness ≥ 1, without a division by what may be zero.
-    let (words, near) = (words * options.words_beside_nearness, near.max(0.0));
-    words * options.relevant_nearness + near * options.relevant_words
+/// Returns true if the word score, or the similarity (0: unrelated, 1: the same), or both together reach their thresholds.
+fn is_evidence(words: f64, similarity: Option<f64>, options: &RecallOptions) -> bool {
+    let Some(similarity) = similarity else { return words >= options.relevant_words };
+    // words / relevant_words · share + similarity / relevant_nearness ≥ 1, without a division by what may be zero.
+    let weighted_words = words * options.words_beside_nearness;
+    weighted_words * options.relevant_nearness + similarity.max(0.0) * options.relevant_words
         >= options.relevant_words * options.relevant_nearness
 }
 
-/// Marks the hits that repeat a better one, until enough others are found, and counts those.
-fn told_apart(hits: &mut [RecallHit], plan: &Plan<'_>) -> usize {
+/// Marks the hits that repeat a better one until `plan.limit` others are found. Returns the number of those.
+fn mark_duplicates(hits: &mut [RecallHit], plan: &Plan<'_>) -> usize {
     let mut novelty = Novelty::new(plan.options.near_duplicate);
-    let (mut seen, mut fresh) = (Vec::new(), 0);
+    let mut seen = Vec::new();
+    let mut fresh = 0;
     for hit in hits {
-        // A part repeats its whole, and the whole each of its parts.
+        // A chunk repeats its turn, and the turn repeats each of its chunks.
         let related = seen.iter().find(|(id, whole)| is_part(&hit.record, *id) || *whole == Some(hit.record.id));
         let repeated = novelty.repeats(&hit.record.text).map(|n: usize| seen[n].0);
         hit.repeats = related.map(|(id, _)| *id).or(repeated);
         seen.push((hit.record.id, whole(&hit.record)));
-        fresh += usize::from(hit.repeats.is_none());
+        if hit.repeats.is_none() {
+            fresh += 1;
+        }
         if fresh == plan.limit {
             break;
         }
@@ -114,7 +115,7 @@ fn told_apart(hits: &mut [RecallHit], plan: &Plan<'_>) -> usize {
     fresh
 }
 
-/// What a part of a long turn is a part of.
+/// Returns the turn that a chunk is a part of.
 fn whole(record: &Record) -> Option<RecordId> {
     record.derived_from.first().copied().filter(|_| record.kind == Kind::CHUNK)
 }

@@ -1,19 +1,19 @@
-//! What a recall notes down on its way, and how long it may still take.
+//! The trace of a recall: its deadline, the time of each stage, and the stages that are missing.
 
 use std::time::Duration;
 
 use memory_engine_core::{Error, ErrorKind, Result};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{Degraded, Recall, RecallHit, StageTime};
+use crate::hit::{Degraded, Recall, RecallHit, StageTime};
 
-/// The parts of the whole time at which a stage has to be done. What an early stage leaves over, a later one may use.
-const SYNONYMS: f64 = 0.2;
-const ARMS: f64 = 0.6;
-const RERANK: f64 = 0.85;
-const NEIGHBORS: f64 = 0.92;
+/// The share of the whole time at which each stage has to be done. Time that an early stage leaves is for later ones.
+const SYNONYMS_SHARE: f64 = 0.2;
+const RETRIEVE_SHARE: f64 = 0.6;
+const RERANK_SHARE: f64 = 0.85;
+const NEIGHBORS_SHARE: f64 = 0.92;
 
-/// Notes about one recall, under one deadline.
+/// The trace of one recall.
 #[derive(Debug)]
 pub(crate) struct Trace {
     began: Instant,
@@ -35,6 +35,9 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
+    /// The name of the retrieving stages together.
+    pub(crate) const RETRIEVE: &'static str = "arms";
+
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Synonyms => "synonyms",
@@ -49,10 +52,10 @@ impl Stage {
 
     const fn share(self) -> f64 {
         match self {
-            Self::Synonyms => SYNONYMS,
-            Self::Keyword | Self::Vector | Self::Graph => ARMS,
-            Self::Rerank => RERANK,
-            Self::Neighbors => NEIGHBORS,
+            Self::Synonyms => SYNONYMS_SHARE,
+            Self::Keyword | Self::Vector | Self::Graph => RETRIEVE_SHARE,
+            Self::Rerank => RERANK_SHARE,
+            Self::Neighbors => NEIGHBORS_SHARE,
             Self::Fetch => 1.0,
         }
     }
@@ -63,11 +66,11 @@ impl Trace {
         Self { began: Instant::now(), whole, degraded: Vec::new(), stages: Vec::new() }
     }
 
-    /// Does the work, or stops waiting for it when the stage's share of the time is over.
+    /// Does the work, or gives up on it when the stage's share of the time is over.
     pub(crate) async fn limit<T>(&self, stage: Stage, work: impl Future<Output = Result<T>>) -> Result<T> {
         let share = Duration::try_from_secs_f64(self.whole.as_secs_f64() * stage.share()).ok();
         let Some(until) = share.and_then(|share| self.began.checked_add(share)) else {
-            return work.await; // further off than a clock can tell
+            return work.await; // Further off than a clock can tell.
         };
         timeout_at(until, work).await.unwrap_or_else(|_| {
             let waited = self.began.elapsed().as_millis();
@@ -76,29 +79,28 @@ impl Trace {
         })
     }
 
-    /// Does a stage that the recall can go on without, and notes how long it took and why it failed, if it did.
-    pub(crate) async fn optional<T: Default>(&mut self, stage: Stage, work: impl Future<Output = Result<T>>) -> T {
-        let started = Instant::now();
-        let outcome = self.limit(stage, work).await;
-        self.took(stage.name(), started);
-        self.or_nothing(stage, outcome)
+    /// Notes the time of a stage that the recall can go on without; its result, or nothing and a note of the reason.
+    pub(crate) fn finish<T: Default>(&mut self, stage: Stage, started: Instant, outcome: Result<T>) -> T {
+        self.time(stage.name(), started);
+        self.or_default(stage, outcome)
     }
 
     pub(crate) fn into_recall(self, hits: Vec<RecallHit>) -> Recall {
         Recall { hits, degraded: self.degraded, stages: self.stages }
     }
 
-    pub(crate) fn took(&mut self, stage: &'static str, since: Instant) {
+    /// Notes the time of a stage.
+    pub(crate) fn time(&mut self, stage: &'static str, since: Instant) {
         self.stages.push(StageTime { stage, took: since.elapsed() });
     }
 
-    /// Notes why a stage is missing, or a part of it.
+    /// Notes why a stage, or a part of it, is missing.
     pub(crate) fn missing(&mut self, stage: Stage, error: &Error) {
         self.degraded.push(Degraded { stage: stage.name(), reason: error.to_string() });
     }
 
-    /// What a stage gave, or nothing and a note about why.
-    pub(crate) fn or_nothing<T: Default>(&mut self, stage: Stage, outcome: Result<T>) -> T {
+    /// Returns the result of a stage, or nothing and a note of the reason.
+    pub(crate) fn or_default<T: Default>(&mut self, stage: Stage, outcome: Result<T>) -> T {
         outcome.unwrap_or_else(|e| {
             self.missing(stage, &e);
             T::default()

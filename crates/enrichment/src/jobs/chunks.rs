@@ -1,42 +1,67 @@
-//! Long turns in parts.
+//! Chunks of long turns.
 
-use memory_engine_core::{Basis, Kind, Pending, PutMode, Record, RecordId, Result, State, Trust, Write};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use memory_engine_core::{Basis, Done, Job, Kind, Pending, PutMode, Record, RecordId, Result, State, Trust, Write};
+use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::Chunker;
 
-use crate::MemoryEngine;
+use crate::handler::JobHandler;
 
-impl MemoryEngine {
-    /// Makes a record of each part of the turns that have more than one, beside the turn itself.
-    pub(super) async fn cut(&self, chunker: &Chunker, pending: &[Pending]) -> Result<()> {
+const BATCH: usize = 32;
+
+/// Makes a record of each chunk of the turns that have more than one, next to the turn itself.
+#[derive(Debug)]
+pub(crate) struct ChunkJob {
+    pub(crate) store: Arc<IndexedStore>,
+    pub(crate) chunker: Chunker,
+}
+
+#[async_trait]
+impl JobHandler for ChunkJob {
+    fn job(&self) -> Job {
+        Job::Chunks
+    }
+
+    async fn batch_size(&self) -> Result<Option<usize>> {
+        Ok(Some(BATCH))
+    }
+
+    async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
         for Pending { record: turn, .. } in pending {
-            let parts = chunker.chunks(&turn.text)?;
-            if parts.len() < 2 || self.has_parts(turn).await? {
+            let chunks = self.chunker.chunks(&turn.text)?;
+            if chunks.len() < 2 || self.has_chunks(turn).await? {
                 continue;
             }
             let write = |(number, range): (usize, std::ops::Range<usize>)| {
-                let record = part(turn, number, &turn.text[range]);
+                let record = chunk(turn, number, &turn.text[range]);
                 Write { based_on: vec![Basis::of(turn)], ..Write::new(record, PutMode::IfAbsent) }
             };
-            self.write(&turn.scope, parts.into_iter().enumerate().map(write).collect()).await?;
+            self.store.write(&turn.scope, chunks.into_iter().enumerate().map(write).collect()).await?;
         }
-        Ok(())
-    }
-
-    /// Whether the parts of a turn are there: they go with its text, so that those which are there are those of its text, at
-    /// whatever revision it was cut.
-    async fn has_parts(&self, turn: &Record) -> Result<bool> {
-        let made = self.records().derived(&turn.scope, &[turn.id]).await?;
-        let mut made = self.get_all(&turn.scope, &made).await?.into_iter().flatten();
-        Ok(made.any(|part| part.kind == Kind::CHUNK && part.state == State::Active && part.derived_from == [turn.id]))
+        Ok(Vec::new())
     }
 }
 
-/// A part of a turn: in everything but its text what the turn is, and with its citation.
-fn part(turn: &Record, number: usize, text: &str) -> Record {
-    let mut part = turn.clone();
-    // By revision: the parts of an edited turn are others.
-    part.id = RecordId::named(&turn.scope, &format!("part {number} of {} at {}", turn.id, turn.revision));
-    (part.kind, part.trust, part.text) = (Kind::CHUNK, Trust::Derived, text.to_owned());
-    part.derived_from = vec![turn.id];
-    part
+impl ChunkJob {
+    /// Returns true if the chunks of a turn are stored. They are deleted with its text, so that chunks that are there are
+    /// those of its text, whatever the revision at which it was cut.
+    async fn has_chunks(&self, turn: &Record) -> Result<bool> {
+        let derived = self.store.get_derived(&turn.scope, &[turn.id]).await?;
+        let is_chunk = |part: &Record| part.kind == Kind::CHUNK && part.state == State::Active;
+        Ok(derived.iter().any(|part| is_chunk(part) && part.derived_from == [turn.id]))
+    }
+}
+
+/// A chunk of a turn: a copy of the turn with another text, and its citation.
+fn chunk(turn: &Record, number: usize, text: &str) -> Record {
+    let mut chunk = turn.clone();
+    // By revision: the chunks of an edited turn are others.
+    chunk.id = RecordId::named(&turn.scope, &format!("part {number} of {} at {}", turn.id, turn.revision));
+    chunk.kind = Kind::CHUNK;
+    chunk.trust = Trust::Derived;
+    chunk.text = text.to_owned();
+    chunk.derived_from = vec![turn.id];
+    chunk
 }

@@ -1,32 +1,49 @@
 //! Topic, entities and emotion of turns.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use memory_engine_core::{Done, Pending, PutMode, Record, Result, Scope, Write};
+use async_trait::async_trait;
+use memory_engine_core::{Done, Job, Pending, PutMode, Record, Result, Scope, Write};
+use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::MetadataExtractor;
 
-use super::told;
-use crate::MemoryEngine;
+use super::MODEL_BATCH;
+use crate::{handler::JobHandler, log::log_degraded};
 
-impl MemoryEngine {
-    /// Fills in what the records do not say themselves, those of a user in one transaction. What it changes is at another
-    /// revision afterwards.
-    pub(super) async fn describe(&self, extractor: &dyn MetadataExtractor, pending: &[Pending]) -> Result<Vec<Done>> {
+/// Fills in the metadata that turns do not bring themselves, those of a user in one transaction. The turns that it changes
+/// have other revisions afterwards.
+#[derive(Debug)]
+pub(crate) struct MetadataJob {
+    pub(crate) store: Arc<IndexedStore>,
+    pub(crate) extractor: Arc<dyn MetadataExtractor>,
+}
+
+#[async_trait]
+impl JobHandler for MetadataJob {
+    fn job(&self) -> Job {
+        Job::Metadata
+    }
+
+    async fn batch_size(&self) -> Result<Option<usize>> {
+        Ok(Some(MODEL_BATCH))
+    }
+
+    async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
         let records: Vec<Record> = pending.iter().map(|pending| pending.record.clone()).collect();
-        let described = extractor.extract(&records).await?;
-        told("metadata", described.degraded.as_ref());
+        let described = self.extractor.extract(&records).await?;
+        log_degraded("metadata", described.degraded.as_ref());
         let mut done: Vec<Done> = pending.iter().map(Pending::done).collect();
         let mut users: BTreeMap<Scope, (Vec<usize>, Vec<Write>)> = BTreeMap::new();
         for (n, (mut record, found)) in records.into_iter().zip(described.turns).enumerate() {
             if found.fill(&mut record) {
-                let (places, writes) = users.entry(record.scope.namespace()).or_default();
+                let (indexes, writes) = users.entry(record.scope.namespace()).or_default();
                 let mode = PutMode::Update { revision: record.revision };
-                places.push(n);
+                indexes.push(n);
                 writes.push(Write::new(record, mode));
             }
         }
-        for (user, (places, writes)) in users {
-            for (n, written) in places.into_iter().zip(self.records().put(&user, writes).await?) {
+        for (user, (indexes, writes)) in users {
+            for (n, written) in indexes.into_iter().zip(self.store.records().put(&user, writes).await?) {
                 done[n].revision = written.revision;
             }
         }

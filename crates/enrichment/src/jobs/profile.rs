@@ -1,79 +1,98 @@
-//! What is known of each user, in a few lines.
+//! Profiles of people.
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use async_trait::async_trait;
 use memory_engine_companion::{Observed, Profile, ProfileSummarizer, RuleProfiles, user_profile_record};
 use memory_engine_core::{
-    Basis, ErrorKind, Field, Filter, Job, Kind, Order, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope,
-    State, Write,
+    Basis, Done, ErrorKind, Field, Filter, Job, Kind, Order, Pending, PutMode, Record, RecordId, Result, ScanQuery,
+    Scope, State, Write,
 };
+use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::{Fact, FactKind, Language, is_said};
 use serde_json::json;
 
-use super::{facts::person, told};
-use crate::MemoryEngine;
+use super::MODEL_BATCH;
+use crate::{
+    fact_book::{FactBook, person},
+    handler::JobHandler,
+    log::log_degraded,
+};
 
-/// How many of the latest messages a profile is made from, and how many facts.
-const RECENT: usize = 60;
-const FACTS: usize = 40;
-/// How often it is tried anew when somebody else writes what it is made from.
-const TRIES: usize = 5;
-/// What tells these profiles from those that a companion or an application keeps.
-const KEPT_BY: (&str, &str) = ("kept_by", "digest");
-/// Of how many characters the facts in a line are, about.
-const LINE: usize = 180;
+/// Number of latest messages that a profile is made from.
+const MAX_MESSAGES: usize = 60;
+/// Maximum number of facts that a profile is made from.
+const MAX_FACTS: usize = 40;
+/// Maximum number of retries after another writer changed what a profile is made from.
+const MAX_RETRIES: usize = 5;
+/// Metadata key and value of profiles that this job wrote, unlike those of a companion or an application.
+const MARK: (&str, &str) = ("kept_by", "digest");
+/// Maximum length of a line of facts, in characters.
+const MAX_LINE_CHARS: usize = 180;
 
-/// Who keeps profiles, and how often they are made anew.
-#[derive(Debug, Clone)]
-pub(crate) struct ProfileKeeper {
+/// Writes a profile of each person, in a few lines.
+#[derive(Debug)]
+pub(crate) struct ProfileJob {
+    pub(crate) store: Arc<IndexedStore>,
+    pub(crate) facts: FactBook,
     /// `None` for the rules.
     pub(crate) writer: Option<Arc<dyn ProfileSummarizer>>,
-    /// After so many messages.
+    /// A profile is written again after this many messages.
     pub(crate) every: usize,
 }
 
-impl MemoryEngine {
-    /// Makes the profiles of those anew who said these things, where it is time.
-    pub(super) async fn keep_profiles(&self, keeper: &ProfileKeeper, pending: &[Pending]) -> Result<()> {
+#[async_trait]
+impl JobHandler for ProfileJob {
+    fn job(&self) -> Job {
+        Job::Profile
+    }
+
+    async fn batch_size(&self) -> Result<Option<usize>> {
+        Ok(Some(MODEL_BATCH))
+    }
+
+    async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
         let people: BTreeSet<Scope> = pending.iter().map(|one| person(&one.record.scope)).collect::<Result<_>>()?;
         for person in people {
-            let mut tries = 0;
+            let mut retries = 0;
             loop {
-                match self.keep_profile(keeper, &person).await {
-                    Err(error) if error.kind() == ErrorKind::Conflict && tries < TRIES => tries += 1,
+                match self.update(&person).await {
+                    Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
                     outcome => break outcome?,
                 }
             }
         }
-        Ok(())
+        Ok(Vec::new())
     }
+}
 
-    /// Makes one profile anew if enough was said that it does not cover, or if something that it was made from holds no more.
-    async fn keep_profile(&self, keeper: &ProfileKeeper, person: &Scope) -> Result<()> {
-        let mut turns = self.latest_turns(person, RECENT.max(keeper.every)).await?;
-        let kept = self.kept_profiles(person, &turns, keeper.every).await?;
+impl ProfileJob {
+    /// Writes a profile if enough was said that it does not cover, or if something that it was made from holds no more.
+    async fn update(&self, person: &Scope) -> Result<()> {
+        let mut turns = self.latest_turns(person, MAX_MESSAGES.max(self.every)).await?;
+        let kept = self.stored_profiles(person, &turns).await?;
         let covered: BTreeSet<RecordId> =
             kept.iter().flat_map(|profile| profile.derived_from.iter().copied()).collect();
         let new = turns.iter().filter(|turn| !covered.contains(&turn.id)).count();
-        let due = new >= keeper.every || !self.all_hold(person, &covered).await?;
+        let due = new >= self.every || !self.all_hold(person, &covered).await?;
         if !due || turns.is_empty() {
             return Ok(());
         }
-        turns.truncate(RECENT);
+        turns.truncate(MAX_MESSAGES);
         turns.reverse();
-        let mut facts = self.facts(person).await?;
-        facts.drain(..facts.len().saturating_sub(FACTS));
-        let profile = write_profile(keeper, &turns, &facts).await?;
+        let mut facts = self.facts.current(person).await?;
+        facts.drain(..facts.len().saturating_sub(MAX_FACTS));
+        let profile = self.write_profile(&turns, &facts).await?;
         if profile.is_empty() {
             return Ok(());
         }
         let sources: Vec<&Record> = facts.iter().chain(&turns).collect();
         let writes = self.profile_writes(person, &profile, language(&turns).1, &sources, kept)?;
-        self.write(person, writes).await.map(drop)
+        self.store.write(person, writes).await.map(drop)
     }
 
-    /// The profile in the place of the one that was kept, or as a new record; what is there beside it, as after a restored
-    /// retraction, makes way.
+    /// Replaces the stored profile, or writes a new record. Further profiles, as after a restored retraction, are
+    /// superseded.
     fn profile_writes(
         &self,
         person: &Scope,
@@ -82,12 +101,12 @@ impl MemoryEngine {
         sources: &[&Record],
         kept: Vec<Record>,
     ) -> Result<Vec<Write>> {
-        let now = self.clock().now();
+        let now = self.store.clock().now();
         let made_from: Vec<RecordId> = sources.iter().map(|source| source.id).collect();
         let based_on: Vec<Basis> = sources.iter().map(|source| Basis::of(source)).collect();
-        let mut record = user_profile_record(profile, language, person, made_from, self.clock());
+        let mut record = user_profile_record(profile, language, person, made_from, self.store.clock());
         record.occurred_at = sources.iter().map(|source| source.occurred_at).max().unwrap_or(now);
-        record.metadata.insert(KEPT_BY.0.into(), json!(KEPT_BY.1));
+        record.metadata.insert(MARK.0.into(), json!(MARK.1));
         let mut kept = kept.into_iter();
         let mode = match kept.next() {
             Some(old) => {
@@ -95,7 +114,7 @@ impl MemoryEngine {
                 PutMode::Update { revision: old.revision }
             }
             None => {
-                // By what it was made from: the one that was withdrawn does not keep away what is made of the rest.
+                // By what it was made from: one that was deleted does not block one that is made from the rest.
                 let from: Vec<String> =
                     based_on.iter().map(|basis| format!("{} {}", basis.id, basis.revision)).collect();
                 record.id = RecordId::named(person, &format!("profile of {}", from.join(" ")));
@@ -105,94 +124,86 @@ impl MemoryEngine {
         let mut writes = vec![Write { based_on, ..Write::new(record, mode) }];
         for mut old in kept {
             let mode = PutMode::Update { revision: old.revision };
-            (old.state, old.valid_until) = (State::Superseded, Some(now.max(old.occurred_at)));
+            old.state = State::Superseded;
+            old.valid_until = Some(now.max(old.occurred_at));
             writes.push(Write::new(old, mode));
         }
         Ok(writes)
     }
 
-    /// The profiles that the background keeps of a person: one, but for what was restored. Looked for among what was made from the
-    /// latest turns, and everywhere where it may have to be made anew.
-    async fn kept_profiles(&self, person: &Scope, turns: &[Record], every: usize) -> Result<Vec<Record>> {
-        let mine = |record: &Record| is_kept(record) && record.state == State::Active && record.scope == *person;
+    /// Returns the profiles that this job wrote of a person: one, unless a retraction was restored. They are searched for
+    /// among what was made from the latest turns, and everywhere if a new one may be due.
+    async fn stored_profiles(&self, person: &Scope, turns: &[Record]) -> Result<Vec<Record>> {
+        let mine =
+            |record: &Record| is_written_here(record) && record.state == State::Active && record.scope == *person;
         let latest: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
-        let made = self.records().derived(person, &latest).await?;
-        let mut kept: Vec<Record> = self.get_all(person, &made).await?.into_iter().flatten().filter(mine).collect();
-        if kept.is_empty() && turns.len() >= every {
+        let mut kept = self.store.get_derived(person, &latest).await?;
+        kept.retain(mine);
+        if kept.is_empty() && turns.len() >= self.every {
             let filter = Filter::eq(Field::Kind, Kind::PROFILE.as_str())
                 .and(Filter::eq(Field::State, State::Active.as_str()))
-                .and(Filter::eq(Field::Metadata(KEPT_BY.0.into()), KEPT_BY.1));
-            kept = self.scan_all(person, filter, Order::NewestFirst).await?;
+                .and(Filter::eq(Field::Metadata(MARK.0.into()), MARK.1));
+            kept = self.store.scan_all(person, filter, Order::NewestFirst).await?;
             kept.retain(mine);
         }
         kept.sort_by_key(|profile| std::cmp::Reverse(profile.position()));
         Ok(kept)
     }
 
-    /// The latest that a person said and was told, the newest first.
+    /// Returns the latest turns of a person, the newest first.
     async fn latest_turns(&self, person: &Scope, limit: usize) -> Result<Vec<Record>> {
         let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let mut turns = self.scan(person, &ScanQuery::newest(limit).with_filter(turns)).await?.records;
+        let mut turns = self.store.scan(person, &ScanQuery::newest(limit).with_filter(turns)).await?.records;
         turns.retain(is_said);
         Ok(turns)
     }
 
     async fn all_hold(&self, person: &Scope, ids: &BTreeSet<RecordId>) -> Result<bool> {
-        let sources = self.get_all(person, &ids.iter().copied().collect::<Vec<_>>()).await?;
+        let sources = self.store.get_all(person, &ids.iter().copied().collect::<Vec<_>>()).await?;
         Ok(sources.iter().flatten().filter(|source| source.state == State::Active).count() == ids.len())
     }
 
-    /// Whether a record is a profile that this engine keeps.
-    pub(crate) fn keeps_profile(&self, record: &Record) -> bool {
-        self.digest().keeper().is_some() && is_kept(record)
+    /// Returns the people whose profiles were made from these records.
+    pub(crate) async fn people_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
+        let derived = self.store.get_derived(&scope.namespace(), ids).await?;
+        Ok(derived.into_iter().filter(is_written_here).map(|profile| profile.scope).collect())
     }
 
-    /// Whose profiles go with these records, if this engine keeps any.
-    pub(crate) async fn are_profiles_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
-        if self.digest().keeper().is_none() {
-            return Ok(BTreeSet::new());
-        }
-        let user = scope.namespace();
-        let made = self.records().derived(&user, ids).await?;
-        let made = self.get_all(&user, &made).await?.into_iter().flatten();
-        Ok(made.filter(is_kept).map(|profile| profile.scope).collect())
-    }
-
-    /// Has the profiles of these people made anew from what is left.
-    pub(crate) async fn renew_profiles(&self, people: &BTreeSet<Scope>) -> Result<()> {
+    /// Queues the profiles of these people to be written again from what is left.
+    pub(crate) async fn renew(&self, people: &BTreeSet<Scope>) -> Result<()> {
         for person in people {
             let latest: Vec<RecordId> = self.latest_turns(person, 1).await?.iter().map(|turn| turn.id).collect();
-            self.records().enqueue(person, &latest, Job::Profile).await?;
+            self.store.queue().enqueue(person, &latest, Job::Profile).await?;
         }
-        self.wake();
         Ok(())
     }
-}
 
-fn is_kept(record: &Record) -> bool {
-    record.kind == Kind::PROFILE && record.metadata.get(KEPT_BY.0) == Some(&json!(KEPT_BY.1))
-}
-
-/// The profile by whoever is to write it; where that fails, and where there is nobody, by the rules.
-async fn write_profile(keeper: &ProfileKeeper, turns: &[Record], facts: &[Record]) -> Result<Profile> {
-    let (rules, language) = language(turns);
-    let details = [known_label(rules).to_owned()];
-    let known = known(facts, rules);
-    let observed = Observed::new(turns, "", language).with_details(&details);
-    if let Some(writer) = &keeper.writer {
-        match writer.summarize(&observed.clone().with_profile(known.clone())).await {
-            Ok(mut profile) => {
-                profile.relationship.clear();
-                return Ok(profile);
+    /// Writes the profile with the model; if that fails, or there is none, by rules.
+    async fn write_profile(&self, turns: &[Record], facts: &[Record]) -> Result<Profile> {
+        let (rules, language) = language(turns);
+        let details = [known_label(rules).to_owned()];
+        let known = known(facts, rules);
+        let observed = Observed::new(turns, "", language).with_details(&details);
+        if let Some(writer) = &self.writer {
+            match writer.summarize(&observed.clone().with_profile(known.clone())).await {
+                Ok(mut profile) => {
+                    profile.relationship.clear();
+                    return Ok(profile);
+                }
+                Err(error) => log_degraded("profile", Some(&error)),
             }
-            Err(error) => told("profile", Some(&error)),
         }
+        let said = RuleProfiles.summarize(&observed).await?;
+        Ok(said.with_all_of(known).tidied())
     }
-    let said = RuleProfiles.summarize(&observed).await?;
-    Ok(said.with_all_of(known).tidied())
 }
 
-/// The language in which a person writes, as rules and as headings have it.
+/// Returns true if a record is a profile that this job wrote.
+pub(crate) fn is_written_here(record: &Record) -> bool {
+    record.kind == Kind::PROFILE && record.metadata.get(MARK.0) == Some(&json!(MARK.1))
+}
+
+/// Returns the language in which a person writes, for the rules and for headings.
 fn language(turns: &[Record]) -> (Language, memory_engine_companion::Language) {
     let said: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
     match Language::of(&said.join(" ")) {
@@ -208,7 +219,7 @@ fn known_label(language: Language) -> &'static str {
     }
 }
 
-/// What the facts say of the user themselves, the latest first.
+/// Returns what the facts say about the user, the latest first.
 fn known(facts: &[Record], language: Language) -> Profile {
     let own = facts.iter().rev().filter_map(|record| Fact::from_record(record).map(|fact| (fact, record)));
     let own: Vec<(Fact, &Record)> = own.filter(|(fact, _)| fact.subject == Fact::USER).collect();
@@ -229,11 +240,11 @@ fn known(facts: &[Record], language: Language) -> Profile {
     profile
 }
 
-/// As many of these sentences as go on a line, one of them at the least.
+/// Joins as many of these sentences as a line takes, at least one.
 fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     let mut line = String::new();
     for text in texts {
-        if !line.is_empty() && line.chars().count() + text.chars().count() > LINE {
+        if !line.is_empty() && line.chars().count() + text.chars().count() > MAX_LINE_CHARS {
             break;
         }
         if !line.is_empty() {

@@ -1,11 +1,8 @@
 //! How much of a story is kept and told.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use memory_engine_context::StorySections;
-use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, SummaryTrigger};
-
-use crate::Digest;
 
 /// How much of a story is kept and told.
 ///
@@ -108,16 +105,5 @@ impl StoryOptions {
     /// Whether messages of this kind are kept.
     pub(super) fn keeps(&self, kind: &str) -> bool {
         self.kinds.as_ref().is_none_or(|kinds| kinds.contains(kind))
-    }
-}
-
-impl Digest {
-    /// What a story's [memory](super::StoryMemory) is built with: long messages in parts, and a summary every so many
-    /// messages, both without a model.
-    pub fn of_stories(messages: usize) -> Self {
-        Self::default()
-            .with_chunks(Chunker::default())
-            .with_summaries(Arc::new(ExtractiveSummarizer::default()))
-            .with_trigger(SummaryTrigger::every_turns(messages))
     }
 }

@@ -1,0 +1,198 @@
+//! Facts, and which of them hold.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use memory_engine_core::{
+    Basis, ErrorKind, Field, Filter, Kind, Order, Outcome, PutMode, Record, RecordId, Result, Scope, State, Trust,
+    Write,
+};
+use memory_engine_indexing::IndexedStore;
+use memory_engine_summarizer::{Change, Fact, FactExtractor, fact_keys, reconcile};
+
+use crate::log::log_degraded;
+
+/// Maximum number of retries after another writer changed facts of the same person.
+const MAX_RETRIES: usize = 5;
+
+/// The facts in a store.
+#[derive(Debug, Clone)]
+pub struct FactBook {
+    store: Arc<IndexedStore>,
+}
+
+impl FactBook {
+    pub(crate) fn new(store: Arc<IndexedStore>) -> Self {
+        Self { store }
+    }
+
+    /// Returns the facts that hold within `scope`, oldest first.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn current(&self, scope: &Scope) -> Result<Vec<Record>> {
+        let mut facts = self.all(scope).await?;
+        facts.retain(|fact| fact.state == State::Active);
+        Ok(facts)
+    }
+
+    /// Returns the facts within `scope` that hold or once held, oldest first. Facts that were merged into another one,
+    /// retracted or found wrong are not among them.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn history(&self, scope: &Scope) -> Result<Vec<Record>> {
+        let mut facts = self.all(scope).await?;
+        let is_merged = |fact: &Record| fact.metadata.contains_key(fact_keys::MERGED_INTO);
+        facts.retain(|fact| matches!(fact.state, State::Active | State::Superseded) && !is_merged(fact));
+        Ok(facts)
+    }
+
+    /// Returns the facts that were extracted from these records, whatever their state, in order of time.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn derived_from(&self, address: &Scope, records: &[RecordId]) -> Result<Vec<Record>> {
+        let mut facts = self.store.get_derived(address, records).await?;
+        facts.retain(|fact| fact.kind == Kind::FACT);
+        facts.sort_by_key(Record::position);
+        Ok(facts)
+    }
+
+    /// Returns the people whose facts are, or depend on, these records, whether or not this engine extracts facts: a fact
+    /// that one of them has replaced holds again in any case.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn people_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Scope>> {
+        let user = scope.namespace();
+        let mut all = self.store.records().derived(&user, ids).await?;
+        all.extend(ids);
+        let records = self.store.get_all(&user, &all).await?.into_iter().flatten();
+        let mut people: Vec<Scope> = records
+            .filter(|record| Fact::from_record(record).is_some())
+            .map(|record| person(&record.scope))
+            .collect::<Result<_>>()?;
+        people.sort();
+        people.dedup();
+        Ok(people)
+    }
+
+    /// Reconciles the facts of a person after some of them were deleted or retracted.
+    ///
+    /// # Errors
+    /// The store's error; `Conflict` if others keep writing facts of the same person.
+    pub async fn reconcile(&self, person: &Scope) -> Result<()> {
+        self.add(person, &[], &[], Trust::Derived).await
+    }
+
+    /// Extracts the facts in turns and reconciles them with the known ones. New facts get this trust: what was deleted
+    /// stays away from what is derived, but not from what is said again.
+    pub(crate) async fn extract(&self, extractor: &dyn FactExtractor, said: &[Record], trust: Trust) -> Result<()> {
+        let mut conversations: BTreeMap<&Scope, Vec<Record>> = BTreeMap::new();
+        for record in said {
+            conversations.entry(&record.scope).or_default().push(record.clone());
+        }
+        for (address, mut turns) in conversations {
+            let ids: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
+            // A yes is understood by the question before it.
+            turns.extend(self.turns_before(address, &ids).await?);
+            turns.sort_by_key(Record::position);
+            let extracted = extractor.extract(&turns).await?;
+            log_degraded("facts", extracted.degraded.as_ref());
+            let is_own = |fact: &Fact| fact.evidence.iter().any(|evidence| ids.contains(&evidence.record));
+            let facts: Vec<Fact> = extracted.facts.into_iter().filter(is_own).collect();
+            self.add(address, &facts, &turns, trust).await?;
+        }
+        Ok(())
+    }
+
+    async fn all(&self, scope: &Scope) -> Result<Vec<Record>> {
+        self.store.scan_all(scope, Filter::eq(Field::Kind, Kind::FACT.as_str()), Order::OldestFirst).await
+    }
+
+    /// Returns the turns right before these that are not among them: a batch may hold any turns of a conversation.
+    async fn turns_before(&self, address: &Scope, ids: &[RecordId]) -> Result<Vec<Record>> {
+        let adjacent = self.store.records().adjacent(address, ids).await?;
+        let before = adjacent.into_iter().filter_map(|adjacent| adjacent.previous).map(|previous| previous.id);
+        let before: BTreeSet<RecordId> = before.filter(|id| !ids.contains(id)).collect();
+        let turns = self.store.get_all(address, &before.into_iter().collect::<Vec<_>>()).await?;
+        Ok(turns.into_iter().flatten().collect())
+    }
+
+    /// Adds facts, extracted from `turns` at an address, to the known facts of the same person, and reconciles them until
+    /// nothing changes.
+    async fn add(&self, address: &Scope, facts: &[Fact], turns: &[Record], trust: Trust) -> Result<()> {
+        let person = person(address)?;
+        let mut retries = 0;
+        let mut blocked = Vec::new();
+        loop {
+            let known = self.all(&person).await?;
+            let new = facts.iter().filter(|fact| !is_known(fact, address, &known));
+            let new = new.map(|fact| self.to_record(fact, address, turns, trust));
+            let new: Vec<Record> = new.filter(|fact| !blocked.contains(&fact.id)).collect();
+            let changes = reconcile(&new, &known);
+            if changes.is_empty() {
+                return Ok(());
+            }
+            let writes = changes.into_iter().filter_map(|change| to_write(change, turns)).collect();
+            match self.store.write(&person, writes).await {
+                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => {}
+                Err(error) => return Err(error),
+                Ok(written) => {
+                    let refused = written.iter().filter(|written| matches!(written.outcome, Outcome::Barred(_)));
+                    let refused: Vec<RecordId> = refused.map(|written| written.id).collect();
+                    let is_last = retries >= MAX_RETRIES;
+                    if is_last || (refused.is_empty() && written.iter().all(|written| written.pending.is_empty())) {
+                        return Ok(());
+                    }
+                    // A deleted fact stays away and replaces no other. Otherwise reconcile again: another writer may have
+                    // added other facts at the same time.
+                    blocked.extend(refused);
+                }
+            }
+            retries += 1;
+        }
+    }
+
+    /// A fact as a record. Its id depends on the revision of its evidence: what was deleted with an edited turn does not
+    /// block what is extracted from it now.
+    fn to_record(&self, fact: &Fact, address: &Scope, turns: &[Record], trust: Trust) -> Record {
+        let mut record = fact.to_record(address, self.store.clock().now());
+        record.trust = trust;
+        let said = record.derived_from.last().and_then(|id| turns.iter().find(|turn| turn.id == *id));
+        for (key, value) in said.into_iter().flat_map(|turn| &turn.metadata) {
+            record.metadata.entry(key).or_insert_with(|| value.clone());
+        }
+        let revision = |id: &RecordId| turns.iter().find(|turn| turn.id == *id).map_or(0, |turn| turn.revision);
+        let revisions: Vec<String> = record.derived_from.iter().map(|id| revision(id).to_string()).collect();
+        record.id = RecordId::named(address, &format!("{} at {}", record.id, revisions.join(" ")));
+        record
+    }
+}
+
+/// Returns the scope whose facts are reconciled with each other: user and agent, whatever the session.
+pub(crate) fn person(address: &Scope) -> Result<Scope> {
+    address.agent().map_or(Ok(address.namespace()), |agent| address.namespace().with_agent(agent))
+}
+
+/// Returns true if this fact was extracted from the same evidence before, whatever its state.
+fn is_known(fact: &Fact, address: &Scope, known: &[Record]) -> bool {
+    let id = fact.id(address);
+    let same = |record: &&Record| {
+        record.scope == *address && Fact::from_record(record).is_some_and(|fact| fact.id(address) == id)
+    };
+    known.iter().any(|record| same(&record))
+}
+
+fn to_write(change: Change, turns: &[Record]) -> Option<Write> {
+    let record = change.after?;
+    let Some(before) = change.before else {
+        let evidence = turns.iter().filter(|turn| record.derived_from.contains(&turn.id));
+        let based_on = evidence.map(Basis::of).collect();
+        return Some(Write { based_on, ..Write::new(record, PutMode::IfAbsent) });
+    };
+    Some(Write::new(record, PutMode::Update { revision: before.revision }))
+}

@@ -1,0 +1,31 @@
+//! The contract between the worker and its jobs.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use memory_engine_core::{Done, Job, Pending, Record, Result};
+use memory_engine_summarizer::is_said;
+
+/// Does one kind of job.
+#[async_trait]
+pub trait JobHandler: fmt::Debug + Send + Sync {
+    /// The kind of job.
+    fn job(&self) -> Job;
+
+    /// Returns the maximum number of records per batch; `None` if another process has to do the job now.
+    ///
+    /// # Errors
+    /// An error that concerns the whole job.
+    async fn batch_size(&self) -> Result<Option<usize>>;
+
+    /// Returns false for a record that this job has nothing to do for. Such an item is finished without a run.
+    fn accepts(&self, record: &Record) -> bool {
+        is_said(record)
+    }
+
+    /// Does the job for a batch. Returns receipts only for records that it changed: they have other revisions now.
+    ///
+    /// # Errors
+    /// The first error; the worker then tries the records one by one, or all of them later.
+    async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>>;
+}

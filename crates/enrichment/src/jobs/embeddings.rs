@@ -1,0 +1,44 @@
+//! Vectors of records, in the vector store.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use memory_engine_core::{Done, Error, ErrorKind, Job, Pending, Record, Result};
+use memory_engine_indexing::IndexedStore;
+
+use super::COMPUTE_BATCH;
+use crate::handler::JobHandler;
+
+/// Embeds records for the vectors that serve, or for those that are to serve next.
+#[derive(Debug)]
+pub(crate) struct EmbeddingJob {
+    pub(crate) store: Arc<IndexedStore>,
+    /// [`Job::Embedding`] or [`Job::Reembedding`].
+    pub(crate) job: Job,
+}
+
+#[async_trait]
+impl JobHandler for EmbeddingJob {
+    fn job(&self) -> Job {
+        self.job
+    }
+
+    async fn batch_size(&self) -> Result<Option<usize>> {
+        let backend = self.store.embedding().for_job(self.job).await?;
+        Ok(backend.map(|backend| COMPUTE_BATCH.min(backend.embedder.max_batch().max(1))))
+    }
+
+    fn accepts(&self, _: &Record) -> bool {
+        true
+    }
+
+    async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
+        // Asked after the claim: the items were claimed for the vectors that are written now.
+        let backend = self.store.embedding().for_job(self.job).await?.ok_or_else(|| {
+            let message = "the store has just cut over to another embedder; it will be tried again";
+            Error::new(ErrorKind::Unavailable, "embed", message)
+        })?;
+        self.store.index_vectors(backend, pending).await?;
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,98 @@
+//! Turns that are stored and searched for facts in one call.
+
+use std::{sync::LazyLock, time::Duration};
+
+use memory_engine_core::{Error, ErrorKind, Job, PutMode, Record, RecordId, Result, Scope, Trust, Write};
+use memory_engine_summarizer::{RuleFacts, is_said};
+
+use crate::enrichment::Enrichment;
+
+/// Maximum number of retries after a conflict with another writer.
+const MAX_RETRIES: usize = 5;
+
+// The patterns are compiled in, so that reading them cannot fail.
+static RULES: LazyLock<Option<RuleFacts>> = LazyLock::new(|| RuleFacts::built_in().ok());
+
+/// Turns that were stored, and the facts in them.
+///
+/// ```
+/// use std::time::Duration;
+/// use memory_engine::{Digest, Kind, MemoryEngine, Record, Scope, SystemClock};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).build().await?;
+/// let lin = Scope::user("lin")?;
+/// let turn = Record::new(lin.clone(), Kind::TURN, "我对海鲜过敏。", &SystemClock);
+/// let learned = memory.learn(&lin, vec![turn], Duration::from_secs(60)).await?;
+/// assert_eq!((learned.facts[0].text.as_str(), learned.pending), ("用户对海鲜过敏。", false));
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Learned {
+    /// The turns, in their order.
+    pub turns: Vec<RecordId>,
+    /// The facts in them, including those that say nothing new or have been superseded already.
+    pub facts: Vec<Record>,
+    /// True if the facts are left to the background.
+    pub pending: bool,
+}
+
+impl Enrichment {
+    /// Stores turns at an address, all or none, and extracts the facts in them: by the digest's extractor, or by the rules
+    /// if there is none. What fails, or is not done within `timeout`, is left to the background if the digest extracts
+    /// facts.
+    ///
+    /// Metadata of a turn is copied to its facts, under keys that are not a fact's own. A fact that was deleted before is
+    /// new, since it is said again.
+    ///
+    /// # Errors
+    /// Those of [`IndexedStore::write`](memory_engine_indexing::IndexedStore::write) with [`PutMode::Create`]; nothing is
+    /// stored then.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave turns without facts until [`redigest`](Self::redigest).
+    pub async fn learn(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<Learned> {
+        let other_jobs = |turn: &Record| self.jobs_for(turn).into_iter().filter(|job| *job != Job::Facts).collect();
+        let write = |turn: Record| Write { jobs: other_jobs(&turn), ..Write::new(turn, PutMode::Create) };
+        let written = self.store().write(address, turns.into_iter().map(write).collect()).await?;
+        let turns: Vec<RecordId> = written.into_iter().map(|written| written.id).collect();
+        let extracted = tokio::time::timeout(timeout, self.extract_facts(address, &turns)).await;
+        let late = |_| Err(Error::new(ErrorKind::Timeout, "facts", "they were not found in time"));
+        match extracted.unwrap_or_else(late) {
+            Ok(facts) => Ok(Learned { turns, facts, pending: false }),
+            Err(error) => {
+                tracing::warn!(kind = ?error.kind(), "facts are left to the background: {error}");
+                self.store().queue().enqueue(address, &turns, Job::Facts).await?;
+                self.store().queue().wake();
+                Ok(Learned { turns, facts: Vec::new(), pending: true })
+            }
+        }
+    }
+
+    /// Extracts the facts in stored turns of one address. Returns the facts in them, whatever their state.
+    async fn extract_facts(&self, address: &Scope, turns: &[RecordId]) -> Result<Vec<Record>> {
+        let mut retries = 0;
+        loop {
+            match self.try_extract_facts(address, turns).await {
+                // The background fills in the metadata of the turns at the same time.
+                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_extract_facts(&self, address: &Scope, turns: &[RecordId]) -> Result<Vec<Record>> {
+        let stored = self.store().get_all(address, turns).await?;
+        let said: Vec<Record> = stored.into_iter().flatten().filter(is_said).collect();
+        if said.is_empty() {
+            return Ok(Vec::new());
+        }
+        match (self.fact_extractor(), &*RULES) {
+            (Some(extractor), _) => self.facts().extract(extractor, &said, Trust::User).await?,
+            (None, Some(rules)) => self.facts().extract(rules, &said, Trust::User).await?,
+            (None, None) => {}
+        }
+        self.facts().derived_from(address, turns).await
+    }
+}

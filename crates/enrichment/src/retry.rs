@@ -1,0 +1,32 @@
+//! When a failed job is tried again.
+
+use std::time::Duration;
+
+use memory_engine_core::{Error, ErrorKind};
+
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+const LAST_RETRY: Duration = Duration::from_secs(60);
+
+/// The wait after this many failures: doubled each time, up to a minute.
+pub(crate) fn backoff(failures: u32) -> Duration {
+    FIRST_RETRY.saturating_mul(2_u32.saturating_pow(failures.min(16))).min(LAST_RETRY)
+}
+
+/// Returns true if the record is at fault, and not the service or the store behind the job.
+pub(crate) fn is_record_at_fault(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::InvalidInput
+        | ErrorKind::NotFound
+        | ErrorKind::Conflict
+        | ErrorKind::Corrupt
+        | ErrorKind::Internal => true,
+        ErrorKind::DimensionMismatch
+        | ErrorKind::SchemaMismatch
+        | ErrorKind::Unsupported
+        | ErrorKind::Unauthorized
+        | ErrorKind::RateLimited
+        | ErrorKind::Timeout
+        | ErrorKind::Unavailable => false,
+        _ => !error.is_transient(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Analysis of records, texts and queries into terms, without blocking the async runtime.
+
+use std::{
+    num::NonZero,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use futures::future::try_join_all;
+use memory_engine_core::{Record, Result, Terms};
+use memory_engine_keyword_store::{Analyzer, Clause};
+
+use crate::{blocking::run_blocking, date_terms, indexed_text::indexed_text};
+
+/// Texts of at most this many bytes are analyzed in place once the dictionary is loaded: handing them to another thread
+/// would take longer.
+const INLINE_MAX_BYTES: usize = 1 << 10;
+/// Minimum number of records that are worth a thread of their own.
+const THREAD_MIN_RECORDS: usize = 64;
+
+/// An analyzer that is called off the async runtime where it may take long: for many texts, for a long text, and for the
+/// first text, which loads the dictionary.
+#[derive(Debug)]
+pub struct Analysis {
+    analyzer: Arc<dyn Analyzer>,
+    dictionary_loaded: AtomicBool,
+}
+
+impl Analysis {
+    /// Analyzes with `analyzer`.
+    pub fn new(analyzer: Arc<dyn Analyzer>) -> Self {
+        Self { analyzer, dictionary_loaded: AtomicBool::new(false) }
+    }
+
+    /// Returns the index terms of each item's record, dates included. Many records are split among the cores.
+    ///
+    /// # Errors
+    /// `Internal` if a thread stops without a result.
+    pub async fn record_terms<T: Send + Sync + 'static>(
+        &self,
+        items: Arc<Vec<T>>,
+        record: fn(&T) -> &Record,
+    ) -> Result<Vec<Terms>> {
+        let analyzer = Arc::clone(&self.analyzer);
+        let analyze = move |item: &T| {
+            let mut terms = analyzer.document(&indexed_text(record(item)));
+            date_terms::add_date_terms(&mut terms, record(item));
+            terms
+        };
+        if let [item] = items.as_slice()
+            && record(item).text.len() <= INLINE_MAX_BYTES
+            && self.dictionary_loaded.load(Ordering::Relaxed)
+        {
+            return Ok(vec![analyze(item)]);
+        }
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let share = items.len().div_ceil(cores).max(THREAD_MIN_RECORDS);
+        let analyze_share = |start: usize| {
+            let items = Arc::clone(&items);
+            let analyze = analyze.clone();
+            run_blocking("analyze", move || {
+                let end = items.len().min(start + share);
+                let terms: Vec<Terms> = items[start..end].iter().map(analyze).collect();
+                // The caller takes the items out of the `Arc` once the terms are there.
+                drop(items);
+                terms
+            })
+        };
+        let shares = try_join_all((0..items.len()).step_by(share).map(analyze_share)).await?;
+        self.dictionary_loaded.store(true, Ordering::Relaxed);
+        Ok(shares.into_iter().flatten().collect())
+    }
+
+    /// Returns the terms of plain texts, without dates.
+    ///
+    /// # Errors
+    /// `Internal` if the thread stops without a result.
+    pub async fn text_terms(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
+        let analyzer = Arc::clone(&self.analyzer);
+        run_blocking("analyze", move || texts.iter().map(|text| analyzer.document(text)).collect()).await
+    }
+
+    /// Returns the clauses of a query, without dates.
+    ///
+    /// # Errors
+    /// `Internal` if the thread stops without a result.
+    pub async fn query_clauses(&self, text: String) -> Result<Vec<Clause>> {
+        if text.len() <= INLINE_MAX_BYTES && self.dictionary_loaded.load(Ordering::Relaxed) {
+            return Ok(self.analyzer.query(&text));
+        }
+        let analyzer = Arc::clone(&self.analyzer);
+        let clauses = run_blocking("analyze", move || analyzer.query(&text)).await?;
+        self.dictionary_loaded.store(true, Ordering::Relaxed);
+        Ok(clauses)
+    }
+}

@@ -1,0 +1,136 @@
+//! The write path: records with their terms in one transaction, and separate indexes brought up to date after it.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use memory_engine_core::{Done, Error, Job, Outcome, Record, RecordId, Removed, Result, Scope, Write, Written};
+use memory_engine_keyword_store::KeywordEntry;
+
+use crate::store::IndexedStore;
+
+/// A record may occur this much later than the clock says: clocks and time zones differ, but by less than a day.
+const MAX_FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl IndexedStore {
+    /// Returns an error for a record that [`write`](Self::write) would refuse.
+    ///
+    /// # Errors
+    /// `InvalidInput` as [`Record::validate`], and for a time more than a day after the clock's.
+    pub fn check(&self, record: &Record) -> Result<()> {
+        record.validate()?;
+        if record.occurred_at <= self.clock().now().after(MAX_FUTURE) {
+            return Ok(());
+        }
+        let message = format!("it occurs at {}, which lies in the future; check year and zone", record.occurred_at);
+        Err(Error::invalid("record", message))
+    }
+
+    /// Writes records with their terms in one transaction, updates the indexes that are stored apart, and wakes the worker
+    /// if jobs were queued.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check) and [`RecordStore::put`](memory_engine_core::RecordStore::put).
+    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+        writes.iter().try_for_each(|write| self.check(&write.record))?;
+        let shared = Arc::new(writes);
+        let terms = self.analysis().record_terms(Arc::clone(&shared), |write| &write.record).await?;
+        let mut writes = Arc::unwrap_or_clone(shared);
+        for (write, terms) in writes.iter_mut().zip(terms) {
+            write.terms = Some(terms);
+        }
+        let targets: Vec<(Scope, bool)> =
+            writes.iter().map(|write| (write.record.scope.namespace(), write.record.is_indexed())).collect();
+        // One store for everything writes terms and vectors in the same transaction, or queues them.
+        let copies = self.are_separate().then(|| writes.clone());
+        let written = self.records().put(scope, writes).await?;
+        self.unindex_removed(targets, &written).await?;
+        if let Some(copies) = copies {
+            self.index_separately(scope, copies, &written).await?;
+        }
+        if written.iter().any(|written| !written.pending.is_empty() || !written.withdrawn.is_empty()) {
+            self.queue().wake();
+        }
+        Ok(written)
+    }
+
+    /// Removes finished jobs from the queue. A record that was deleted or retracted while its job ran leaves the indexes
+    /// again.
+    ///
+    /// # Errors
+    /// The stores' errors.
+    pub async fn finish(&self, done: &[Done]) -> Result<()> {
+        let current = self.queue().acknowledge(done).await?;
+        for (done, _) in done.iter().zip(current).filter(|(_, current)| !current) {
+            self.unindex(&done.scope, &[done.id]).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes records that are gone, or not to be indexed any more, from every index. Returns what was removed.
+    ///
+    /// # Errors
+    /// The stores' errors.
+    pub async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
+        let records = self.get_all(scope, ids).await?;
+        let is_gone = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
+        let gone = ids.iter().zip(&records).filter(|(_, record)| is_gone(record));
+        let gone: Vec<RecordId> = gone.map(|(id, _)| *id).collect();
+        let keywords = self.keywords().delete(scope, &gone).await?;
+        let vectors = self.vectors().delete(scope, &gone).await?;
+        let mut removed = self.graph().delete(scope, &gone).await?;
+        removed.keywords += keywords;
+        removed.vectors += vectors;
+        Ok(removed)
+    }
+
+    /// Removes from the indexes what a write has removed or made unfindable. `targets` holds for each write its user and
+    /// whether its record is to be indexed.
+    async fn unindex_removed(&self, targets: Vec<(Scope, bool)>, written: &[Written]) -> Result<()> {
+        let mut removed: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
+        for ((user, indexed), written) in targets.into_iter().zip(written) {
+            let own = (written.outcome == Outcome::Updated && !indexed).then_some(written.id);
+            let mut ids = own.into_iter().chain(written.withdrawn.iter().copied()).peekable();
+            if ids.peek().is_some() {
+                removed.entry(user).or_default().extend(ids);
+            }
+        }
+        for (user, ids) in &removed {
+            self.unindex(user, ids).await?;
+        }
+        Ok(())
+    }
+
+    /// Updates the keyword and the vector store where the record store's transaction does not cover them.
+    async fn index_separately(&self, scope: &Scope, writes: Vec<Write>, written: &[Written]) -> Result<()> {
+        let mut records = Vec::with_capacity(writes.len());
+        let mut entries = Vec::with_capacity(writes.len());
+        let mut embeddings = Vec::with_capacity(writes.len());
+        for write in writes {
+            let record = Arc::new(write.record);
+            entries.push(KeywordEntry { record: Arc::clone(&record), terms: write.terms.unwrap_or_default() });
+            records.push(record);
+            embeddings.push(write.embedding);
+        }
+        self.index_keywords(scope, entries, written).await?;
+        self.index_embeddings(scope, records, embeddings, written).await
+    }
+
+    async fn index_keywords(&self, scope: &Scope, entries: Vec<KeywordEntry>, written: &[Written]) -> Result<()> {
+        let pending = entries.into_iter().zip(written).filter(|(_, written)| written.pending.contains(&Job::Keywords));
+        let (entries, done): (Vec<_>, Vec<_>) = pending
+            .map(|(entry, written)| {
+                let done = receipt(&entry.record, Job::Keywords, written.revision);
+                (entry, done)
+            })
+            .unzip();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.keywords().upsert(scope, &entries).await?;
+        self.finish(&done).await
+    }
+}
+
+/// The receipt for a job that was done without being claimed.
+pub(crate) fn receipt(record: &Record, job: Job, revision: u64) -> Done {
+    Done { id: record.id, scope: record.scope.clone(), job, revision, ticket: None }
+}

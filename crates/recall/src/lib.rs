@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+
+mod boosts;
+mod candidate;
+mod candidates;
+mod enhance;
+mod explain;
+mod explanation;
+mod fork;
+mod graph_facts;
+mod hit;
+mod neighbors;
+mod options;
+mod parts;
+mod pipeline;
+mod plan;
+mod query;
+mod read_scope;
+mod recall;
+mod rerank;
+mod retrieve;
+mod run;
+mod select;
+mod trace;
+
+pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
+pub use explanation::{Explanation, Verdict};
+pub use fork::{Fork, Inherits, VisibleBranch, ancestors, fork_id, fork_of, on_branch};
+pub use graph_facts::{Citation, FactQuery, GraphFacts, KeyEntity, KeyRelation};
+pub use hit::{Arm, Boost, Degraded, Found, Recall, RecallHit, StageTime};
+pub use options::RecallOptions;
+pub use parts::RecallParts;
+pub use pipeline::RecallPipeline;
+pub use query::{Arms, RecallQuery};
+pub use read_scope::ReadScope;

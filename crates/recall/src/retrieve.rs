@@ -1,0 +1,87 @@
+//! The retrievers, side by side, and the fusion of their hits.
+
+mod graph;
+mod keywords;
+mod vectors;
+
+use memory_engine_core::{Error, ErrorKind, Hit, RecordId, Result, Score};
+use memory_engine_reranker::{Fused, Fusion, Ranking};
+use tokio::time::Instant;
+
+use crate::{candidate::Candidate, plan::Plan, query::Arms, run::RecallRun, trace::Stage};
+use keywords::KeywordHits;
+
+/// The hits of each retriever.
+#[derive(Debug)]
+pub(crate) struct Retrieved {
+    keywords: KeywordHits,
+    vectors: Vec<Hit>,
+    graph: Vec<Hit>,
+}
+
+impl RecallRun<'_> {
+    /// Asks all retrievers at once. One that fails or is late is noted in the trace, and the others count.
+    ///
+    /// # Errors
+    /// The retriever's error if every one that takes part is broken. One that is only late leaves fewer hits.
+    pub(crate) async fn retrieve(&mut self) -> Result<Retrieved> {
+        let started = Instant::now();
+        let keywords_with_synonyms = async {
+            let thesaurus = self.trace.limit(Stage::Synonyms, self.thesaurus()).await;
+            let known = thesaurus.as_ref().ok().and_then(Option::as_deref);
+            let keywords = self.trace.limit(Stage::Keyword, self.search_keywords(known)).await;
+            (thesaurus, keywords)
+        };
+        let ((thesaurus, keywords), mut vectors, graph) = tokio::join!(
+            keywords_with_synonyms,
+            self.trace.limit(Stage::Vector, self.search_vectors()),
+            self.trace.limit(Stage::Graph, self.search_graph()),
+        );
+        // The store may have cut over to the other embedder since the plan was made.
+        let embedding = self.parts.store.embedding();
+        if vectors.as_ref().is_err_and(|e| e.kind() == ErrorKind::SchemaMismatch)
+            && embedding.fail_over(&self.plan.backend)
+        {
+            self.plan.backend = embedding.serving().clone();
+            vectors = self.trace.limit(Stage::Vector, self.search_vectors()).await;
+        }
+        self.trace.or_default(Stage::Synonyms, thesaurus);
+        self.trace.time(Stage::RETRIEVE, started);
+        let is_broken = |e: &Error| e.kind() != ErrorKind::Timeout;
+        let (keywords, vectors) = match (self.plan.query.arms, keywords, vectors) {
+            (Arms::All, Err(k), Err(v)) if is_broken(&k) && is_broken(&v) => return Err(v),
+            (Arms::KeywordOnly, Err(e), _) | (Arms::VectorOnly, _, Err(e)) if is_broken(&e) => return Err(e),
+            (_, keywords, vectors) => (keywords, vectors),
+        };
+        Ok(Retrieved {
+            keywords: self.trace.or_default(Stage::Keyword, keywords),
+            vectors: self.trace.or_default(Stage::Vector, vectors),
+            graph: self.trace.or_default(Stage::Graph, graph),
+        })
+    }
+}
+
+/// The union of what the retrievers found, best first.
+pub(crate) fn fuse(plan: &Plan<'_>, retrieved: Retrieved) -> Vec<Candidate> {
+    let Retrieved { keywords, vectors, graph } = retrieved;
+    let options = &plan.options;
+    let semantic_weight = plan.backend.embedder.semantic_weight().clamp(0.0, 1.0);
+    let vector_weight = (options.vector_weight * semantic_weight).max(options.spelling_weight).clamp(0.0, 1.0);
+    let last_vector = vectors.last().filter(|_| vectors.len() >= plan.max_candidates).map(|hit| hit.score.value());
+    let rankings = [
+        Ranking { weight: 1.0 - vector_weight, hits: keywords.hits, zero: Some(Score::new(0.0)) },
+        Ranking { weight: vector_weight, hits: vectors, zero: None },
+        // The graph only adds: without one the weights of the others stay as they are.
+        Ranking { weight: options.graph_weight.max(0.0), hits: graph, zero: Some(Score::new(0.0)) },
+    ];
+    let fusion = Fusion { method: options.fusion, candidates: plan.max_candidates.saturating_mul(2) };
+    let word_score = |id: &RecordId| {
+        let scores = keywords.word_scores.as_ref()?;
+        Some(scores.get(id).copied().unwrap_or(0.0))
+    };
+    let candidate = |fused: Fused| {
+        let similarity = fused.places[1].map(|place| place.score.value()).or(last_vector);
+        Candidate { word_score: word_score(&fused.id), similarity, ..Candidate::of(fused) }
+    };
+    memory_engine_reranker::fuse(&rankings, fusion).into_iter().map(candidate).collect()
+}

@@ -1,0 +1,62 @@
+//! The keyword retriever.
+
+use std::sync::Arc;
+
+use memory_engine_core::{Hit, RecordId, Result};
+use memory_engine_indexing::date_clauses;
+use memory_engine_keyword_store::{Clause, KeywordQuery};
+use memory_engine_synonyms::Thesaurus;
+use rustc_hash::FxHashMap;
+
+use crate::{query::Arms, run::RecallRun};
+
+/// The hits of the keyword retriever.
+#[derive(Debug, Default)]
+pub(crate) struct KeywordHits {
+    /// Hits by the query's words and by the dates that it names.
+    pub(crate) hits: Vec<Hit>,
+    /// Scores by the words alone, if the query names both words and dates.
+    pub(crate) word_scores: Option<FxHashMap<RecordId, f64>>,
+}
+
+impl RecallRun<'_> {
+    /// Returns the synonyms that apply; `None` if the query does not look for any.
+    pub(crate) async fn thesaurus(&self) -> Result<Option<Arc<Thesaurus>>> {
+        if !self.plan.options.synonyms || self.plan.query.arms == Arms::VectorOnly {
+            return Ok(None);
+        }
+        self.scope.thesaurus(&self.parts.thesaurus).await.map(Some)
+    }
+
+    /// Searches for the query's words, their synonyms and the dates that it names.
+    pub(crate) async fn search_keywords(&self, thesaurus: Option<&Thesaurus>) -> Result<KeywordHits> {
+        let plan = &self.plan;
+        if plan.query.arms == Arms::VectorOnly {
+            return Ok(KeywordHits::default());
+        }
+        let text = &plan.query.text;
+        let mut words = self.parts.store.analysis().query_clauses(text.clone()).await?;
+        if let Some(thesaurus) = thesaurus {
+            words = thesaurus.expand(text, words);
+        }
+        let dates = match plan.options.date_weight {
+            weight if weight > 0.0 => date_clauses(text, plan.asked_at, &plan.query.zone, weight),
+            _ => Vec::new(),
+        };
+        if words.is_empty() && dates.is_empty() {
+            return Ok(KeywordHits::default()); // Stop words alone prove nothing.
+        }
+        if words.is_empty() || dates.is_empty() {
+            let hits = self.search_clauses([words, dates].concat()).await?;
+            return Ok(KeywordHits { hits, word_scores: None });
+        }
+        let word_hits = self.search_clauses(words.clone()).await?;
+        let word_scores = Some(word_hits.into_iter().map(|hit| (hit.id, hit.score.value())).collect());
+        Ok(KeywordHits { hits: self.search_clauses([words, dates].concat()).await?, word_scores })
+    }
+
+    async fn search_clauses(&self, clauses: Vec<Clause>) -> Result<Vec<Hit>> {
+        let query = KeywordQuery::new(clauses, self.plan.max_candidates).with_filter(self.plan.filter.clone());
+        self.scope.search_keywords(self.parts.store.keywords().as_ref(), query).await
+    }
+}

@@ -1,0 +1,24 @@
+//! The vector retriever.
+
+use memory_engine_core::{Hit, Result};
+use memory_engine_embedder::Purpose;
+use memory_engine_vector_store::VectorQuery;
+
+use crate::{query::Arms, run::RecallRun};
+
+impl RecallRun<'_> {
+    /// Returns the records nearest to the query's vector, above the similarity that the embedder finds between any two
+    /// texts.
+    pub(crate) async fn search_vectors(&self) -> Result<Vec<Hit>> {
+        let plan = &self.plan;
+        if plan.query.arms == Arms::KeywordOnly {
+            return Ok(Vec::new());
+        }
+        let mut vectors = plan.backend.embed(vec![plan.query.text.clone()], Purpose::Query).await?;
+        let Some(embedding) = vectors.pop() else { return Ok(Vec::new()) };
+        let query = VectorQuery::new(embedding, plan.max_candidates).with_filter(plan.filter.clone());
+        let mut hits = self.scope.search_vectors(plan.backend.vectors.as_ref(), query).await?;
+        hits.retain(|hit| hit.score.value() > plan.backend.embedder.score_floor());
+        Ok(hits)
+    }
+}

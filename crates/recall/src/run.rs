@@ -1,0 +1,27 @@
+//! One recall on its way through the stages.
+
+use memory_engine_core::{Result, Scope};
+
+use crate::{parts::RecallParts, plan::Plan, query::RecallQuery, read_scope::ReadScope, trace::Trace};
+
+/// One recall. The stages are its methods; each is in the module of its name.
+#[derive(Debug)]
+pub(crate) struct RecallRun<'a> {
+    pub(crate) parts: &'a RecallParts,
+    pub(crate) scope: ReadScope,
+    pub(crate) plan: Plan<'a>,
+    pub(crate) trace: Trace,
+}
+
+impl<'a> RecallRun<'a> {
+    /// Begins a recall; its deadline runs from here.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an empty query or an invalid filter; the store's error.
+    pub(crate) async fn begin(parts: &'a RecallParts, scope: &Scope, query: &'a RecallQuery) -> Result<Self> {
+        let scope = ReadScope::resolve(&parts.store, scope).await?;
+        let plan = Plan::new(parts, query)?;
+        let trace = Trace::new(plan.options.deadline);
+        Ok(Self { parts, scope, plan, trace })
+    }
+}
