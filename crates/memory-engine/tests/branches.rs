@@ -1,0 +1,76 @@
+//! Sister branches: no retriever shows one of them to the other.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod given;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use given::{Backend, lin};
+use memory_engine::{
+    Arm, Arms, FactQuery, Fork, MemoryEngine, RecallQuery, RuleExtractor, ScanQuery, Scope, Turn, Verdict,
+};
+
+const SHARED: &str = "沈砚在青石村遇见了林晓月";
+const LEFT: &str = "沈砚在青石村救了林晓月";
+const RIGHT: &str = "沈砚在青石村骗了林晓月";
+/// On the main line after the fork, right after the shared turn: seen by neither branch.
+const AFTER_FORK: &str = "沈砚离开了青石村";
+
+fn branch(name: &str) -> Scope {
+    lin().with_session("story").unwrap().with_branch(name).unwrap()
+}
+
+async fn forked(backend: &Backend) -> MemoryEngine {
+    let builder = backend.builder().graph(Arc::new(RuleExtractor::default())).background(false);
+    let memory = builder.build().await.unwrap();
+    memory.remember(&branch("main"), Turn::user(SHARED).with_sequence(1)).await.unwrap();
+    memory.remember(&branch("main"), Turn::assistant(AFTER_FORK).with_sequence(2)).await.unwrap();
+    for (name, text) in [("left", LEFT), ("right", RIGHT)] {
+        memory.fork(&branch(name), Fork::at(1).from_branch("main")).await.unwrap();
+        memory.remember(&branch(name), Turn::assistant(text).with_sequence(2)).await.unwrap();
+    }
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    memory
+}
+
+#[tokio::test]
+async fn r10_no_retriever_shows_a_sister_branch() {
+    for backend in Backend::all() {
+        let memory = forked(&backend).await;
+        for (name, own, other) in [("left", LEFT, RIGHT), ("right", RIGHT, LEFT)] {
+            let mut retrievers = BTreeSet::new();
+            for arms in [Arms::KeywordOnly, Arms::VectorOnly, Arms::All] {
+                for text in [SHARED, own, other, AFTER_FORK] {
+                    let recall = memory.recall(&branch(name), RecallQuery::new(text).with_arms(arms)).await.unwrap();
+                    for hit in &recall.hits {
+                        assert!([SHARED, own].contains(&hit.record.text.as_str()), "{name}: {}", hit.record.text);
+                        retrievers.extend(hit.found_by.iter().map(|found| found.arm.as_str()));
+                    }
+                }
+            }
+            let all = [Arm::Keyword, Arm::Vector, Arm::Graph].map(Arm::as_str);
+            assert!(all.iter().all(|arm| retrievers.contains(arm)), "{retrievers:?}");
+
+            let timeline = memory.timeline(&branch(name), &ScanQuery::oldest(9)).await.unwrap();
+            assert!(timeline.records.iter().all(|record| ![other, AFTER_FORK].contains(&record.text.as_str())));
+            let facts = memory.graph().facts(&branch(name), &FactQuery::about(["沈砚"])).await.unwrap();
+            assert!(!facts.relations.is_empty());
+            let cited = facts.relations.iter().map(|relation| relation.citation.record);
+            for id in cited.chain(facts.entities.iter().map(|entity| entity.citation.record)) {
+                let record = memory.get(&lin(), id).await.unwrap().unwrap();
+                assert!([SHARED, own].contains(&record.text.as_str()), "{name}: {}", record.text);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn r10_a_record_of_a_sister_branch_is_explained_as_filtered() {
+    for backend in Backend::all() {
+        let memory = forked(&backend).await;
+        let sister = memory.scan(&branch("right"), &ScanQuery::newest(1)).await.unwrap().records.remove(0);
+        let why = memory.explain(&branch("left"), RIGHT, sister.id).await.unwrap();
+        assert_eq!((why.verdict, why.hit.is_none()), (Verdict::Filtered, true));
+    }
+}
