@@ -10,11 +10,8 @@ use std::{sync::Arc, time::Duration};
 
 use given::{Place, lin, trials};
 use libtest_mimic::Arguments;
-use memory_engine::{
-    Field, Filter, MemoryEngine, Record, ScanQuery,
-    companion::{Companion, Pack},
-    llm::ScriptedModel,
-};
+use memory_engine::{Field, Filter, MemoryEngine, Record, ScanQuery, llm::ScriptedModel};
+use memory_engine_companion::{Companion, Pack};
 
 type Test = (&'static str, Play);
 type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;

@@ -5,10 +5,7 @@ use std::fmt;
 use jiff::{ToSpan, civil::Date};
 use serde::{Deserialize, Serialize};
 
-use crate::Stages;
-
-/// The most affection there is; the least is 0.
-pub const MOST_AFFECTION: i32 = 9999;
+use crate::stage::{MOST_AFFECTION, Stages};
 
 /// How much affection what happens is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

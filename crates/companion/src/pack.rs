@@ -3,9 +3,15 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_summarizer::Language;
 use serde::Deserialize;
 
-use crate::{AffectionRules, Budgets, Language, MOST_AFFECTION, MomentRule, Stage, Stages};
+use crate::{
+    affection::AffectionRules,
+    budgets::Budgets,
+    moment::MomentRule,
+    stage::{MOST_AFFECTION, Stage, Stages},
+};
 
 /// Everything that is particular to one companion: its name, its persona, its stages, its key moments, and the numbers.
 ///
@@ -35,7 +41,7 @@ pub struct Pack {
 #[serde(deny_unknown_fields)]
 struct File {
     name: String,
-    #[serde(default)]
+    #[serde(default = "chinese")]
     language: Language,
     persona: String,
     stages: Vec<StageEntry>,
@@ -61,6 +67,10 @@ struct StageEntry {
 
 fn wrong(message: String) -> Error {
     Error::invalid("companion pack", message)
+}
+
+fn chinese() -> Language {
+    Language::Chinese
 }
 
 impl Pack {

@@ -2,7 +2,8 @@
 
 use memory_engine_core::{Error, Result};
 
-use crate::MOST_AFFECTION;
+/// The most affection there is; the least is 0.
+pub const MOST_AFFECTION: i32 = 9999;
 
 /// A stage: how the companion is from some affection on.
 #[derive(Debug, Clone, PartialEq, Eq)]

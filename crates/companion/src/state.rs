@@ -6,7 +6,10 @@ use memory_engine_core::{Error, ErrorKind, Record, RecordId, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Bond, Stages};
+use crate::{
+    affection::Bond,
+    stage::{MOST_AFFECTION, Stages},
+};
 
 /// The relationship of a companion and a user, kept in one record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -65,7 +68,7 @@ impl CompanionState {
         };
         let stored: Stored = serde_json::from_value(Value::Object(record.metadata.clone())).map_err(broken)?;
         let bond = Bond {
-            affection: stored.affection.clamp(0, crate::MOST_AFFECTION),
+            affection: stored.affection.clamp(0, MOST_AFFECTION),
             consecutive_days: stored.consecutive_days,
             last_active: stored.last_active_day,
             settled: stored.settled_day,

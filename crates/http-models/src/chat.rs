@@ -1,6 +1,6 @@
 //! OpenAI-compatible chat.
 
-mod options;
+pub(crate) mod options;
 mod wire;
 
 use std::env;
@@ -13,9 +13,13 @@ use reqwest::Method;
 
 pub use options::{ChatOptions, JsonMode};
 
-use crate::{Endpoint, HttpClient, Preset, SseEvents, client::Call};
-
-const OPERATION: &str = "chat";
+use crate::{
+    client::{Call, HttpClient},
+    endpoint::Endpoint,
+    preset::Preset,
+    sse::SseEvents,
+};
+use wire::OPERATION;
 
 /// A chat model behind an OpenAI-compatible API: requests go to the path `chat/completions` below the endpoint.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use tokio::time::timeout;
 pub use options::RelayOptions;
 
 use crate::{
-    Endpoint,
-    client::{Failure, build},
+    client::{HttpError, build},
+    endpoint::Endpoint,
 };
 
 const OPERATION: &str = "relay";
@@ -129,7 +129,7 @@ impl Relay {
         };
         let late = || Error::new(ErrorKind::Timeout, OPERATION, format!("{} did not answer in time", self.host()));
         let answered = timeout(patience, sent).await.map_err(|_| late())?;
-        let response = answered.map_err(|e| Failure::unsent(OPERATION, &url, e).error)?;
+        let response = answered.map_err(|e| HttpError::unsent(&url, e).into_error(OPERATION))?;
         Ok(RelayReply { url, response, idle: self.options.idle_timeout })
     }
 
@@ -165,7 +165,7 @@ impl RelayReply {
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         match timeout(self.idle, self.response.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(e)) => Err(Failure::broken_off(OPERATION, &self.url, e).error),
+            Ok(Err(e)) => Err(HttpError::broken_off(&self.url, e).into_error(OPERATION)),
             Err(_) => {
                 let message = format!("the answer stopped for {} seconds", self.idle.as_secs());
                 Err(Error::new(ErrorKind::Timeout, OPERATION, message))

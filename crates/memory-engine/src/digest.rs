@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use memory_engine_companion::{ChatProfiles, ProfileSummarizer};
 use memory_engine_core::{Job, Result};
 use memory_engine_llm::ChatModel;
 use memory_engine_summarizer::{
-    ChatFacts, ChatMetadata, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor, MetadataExtractor,
-    RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
+    ChatFacts, ChatMetadata, ChatProfiles, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor,
+    MetadataExtractor, ProfileSummarizer, RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
 };
 
 use crate::background::ProfileKeeper;
@@ -110,7 +109,7 @@ impl Digest {
     /// them in a few lines, from the facts that hold and their latest 60 messages. It is made anew after every so many messages
     /// (1 at the least), and at the next message when something that it was made from holds no more; when that is deleted, at
     /// once. `by_model` has the model write it, everything else the rules, unless
-    /// [`with_profile_writer`](Self::with_profile_writer) names somebody. A [`Companion`](crate::companion::Companion) keeps
+    /// [`with_profile_writer`](Self::with_profile_writer) names somebody. The companion of `memory-engine-companion` keeps
     /// profiles of its own and needs none of these.
     pub fn with_profile(mut self, messages: usize) -> Self {
         self.profile_every = Some(messages.max(1));

@@ -11,8 +11,8 @@ use std::{
 
 use futures::future::try_join_all;
 use memory_engine_core::{
-    Clock, Embedding, Error, ErrorKind, Filter, Job, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Terms,
+    Clock, Embedding, Error, ErrorKind, Filter, Hit, Job, Order, Page, Record, RecordId, RecordStore, Result,
+    ScanQuery, Scope, Stats, Terms,
 };
 use memory_engine_embedder::{Embedder, Purpose};
 use memory_engine_keyword_store::{Analyzer, Clause, KeywordStore};
@@ -20,7 +20,7 @@ use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
 use memory_engine_summarizer::is_said;
 use memory_engine_synonyms::SharedThesaurus;
-use memory_engine_vector_store::VectorStore;
+use memory_engine_vector_store::{VectorQuery, VectorStore};
 use tokio::{runtime::Handle, sync::Notify};
 
 use crate::{
@@ -232,6 +232,15 @@ impl MemoryEngine {
         }
     }
 
+    /// Returns the records with the nearest vectors in the serving embedding space, best first. No retriever but this one
+    /// takes part, and no score is changed.
+    ///
+    /// # Errors
+    /// `DimensionMismatch` for a vector of another dimension; the errors of the store.
+    pub async fn search_vectors(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
+        self.vectors().search(scope, query).await
+    }
+
     /// Counts what is within `scope`.
     pub async fn stats(&self, scope: &Scope) -> Result<Stats> {
         self.records().stats(scope).await
@@ -299,8 +308,8 @@ impl MemoryEngine {
         graph.into_iter().chain(self.digest().jobs()).collect()
     }
 
-    /// What the background is to do for a record beside indexing it.
-    pub(crate) fn jobs_for(&self, record: &Record) -> Vec<Job> {
+    /// Returns the background jobs that a record needs in addition to indexing. Only turns need any.
+    pub fn jobs_for(&self, record: &Record) -> Vec<Job> {
         if is_said(record) { self.further_jobs() } else { Vec::new() }
     }
 
@@ -379,8 +388,11 @@ impl MemoryEngine {
         Ok(terms)
     }
 
-    /// The terms of plain texts.
-    pub(crate) async fn analyze_texts(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
+    /// Returns the index terms of each text, in the same order.
+    ///
+    /// # Errors
+    /// `Internal` if the analysis was stopped.
+    pub async fn analyze_texts(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
         let analyzer = Arc::clone(&self.inner.parts.analyzer);
         off_runtime("analyze", move || texts.iter().map(|text| analyzer.document(text)).collect()).await
     }

@@ -148,7 +148,11 @@ impl Rewrite {
         self
     }
 
-    pub(crate) async fn ask(&self, question: &str, recent: &[(&str, &str)], left: Duration) -> Result<String> {
+    /// Returns the rewritten question. The model has the shorter of its own time limit and `left`.
+    ///
+    /// # Errors
+    /// `Timeout`; the errors of the model; `Corrupt` for an empty answer.
+    pub async fn ask(&self, question: &str, recent: &[(&str, &str)], left: Duration) -> Result<String> {
         let time = self.time.min(left);
         let request = RewriteRequest {
             user_name: self.user_name.clone(),

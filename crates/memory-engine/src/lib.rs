@@ -3,20 +3,16 @@
 mod background;
 mod branches;
 mod builder;
-pub mod companion;
 mod database;
 mod dates;
 mod digest;
 mod engine;
 mod enhance;
 mod entity_graph;
-pub mod evidence;
 mod explanation;
 mod forget;
 mod injection;
 mod lag;
-#[cfg(feature = "http-models")]
-pub mod mem0;
 mod mode;
 mod options;
 mod pipeline;
@@ -25,7 +21,6 @@ mod recall;
 mod remember;
 mod retraction;
 mod spaces;
-pub mod story;
 mod turn;
 pub mod upkeep;
 

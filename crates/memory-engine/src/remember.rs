@@ -31,8 +31,11 @@ impl MemoryEngine {
         self.remember_without(scope, turn.into(), &[]).await
     }
 
-    /// As [`remember`](Self::remember), and leaves out some of what the background would make of it.
-    pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, left_out: &[Job]) -> Result<RecordId> {
+    /// Remembers a turn as [`remember`](Self::remember) does, without the background jobs `left_out`.
+    ///
+    /// # Errors
+    /// Those of [`remember`](Self::remember).
+    pub async fn remember_without(&self, scope: &Scope, turn: Turn, left_out: &[Job]) -> Result<RecordId> {
         let named = turn.is_named();
         let record = turn.into_record(scope, self.clock());
         let mut tries = if named { TRIES } else { 0 };
@@ -117,8 +120,13 @@ impl MemoryEngine {
         self.write(scope, records.into_iter().map(write).collect()).await
     }
 
-    /// Writes records with their terms, and has the background do the rest.
-    pub(crate) async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    /// Writes records and their index terms in one transaction, all or none. [`jobs_for`](Self::jobs_for) returns the jobs
+    /// of a record that is a turn.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a record that [`check`](Self::check) refuses; `Conflict` and `NotFound` for a write whose mode or
+    /// precondition does not hold; the errors of the store.
+    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
         writes.iter().try_for_each(|write| self.check(&write.record))?;
         let shared = Arc::new(writes);
         let terms = self.analyze_records(Arc::clone(&shared), |write| &write.record).await?;

@@ -14,11 +14,11 @@ use clap::Parser;
 use futures::TryStreamExt;
 use memory_engine::{
     Database, Forget, Kind, MemoryEngine, RecordId, ScanQuery, Scope,
-    companion::{ChatProfiles, Companion, Pack, TurnPiece},
     context::BpeTokens,
     http_models::{HttpChatModel, HttpClient, HttpOptions},
     llm::ChatModel,
 };
+use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece};
 
 /// Talk with Aicy. Runs without a key: a bundled script answers.
 ///

@@ -13,8 +13,13 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
 };
 
-use super::{Checked, Fetched, Hub, HubFile, HubModel, OPERATION, Step, Sums, at, known::hex};
-use crate::client::Failure;
+use super::{
+    address::Hub,
+    file::{Checked, Fetched, OPERATION, Step, at},
+    model::{HubFile, HubModel, hex},
+    sums::Sums,
+};
+use crate::client::HttpError;
 
 /// The most redirects on the way to a file.
 const MOST_HOPS: usize = 6;
@@ -129,7 +134,7 @@ impl Download<'_> {
         }
         if !response.status().is_success() {
             let url = response.url().clone();
-            return Err(Failure::refused(OPERATION, &url, response).await.error);
+            return Err(HttpError::refused(&url, response).await.into_error(OPERATION));
         }
         told.size = told.size.or(response.content_length().map(|rest| have + rest));
         self.receive(part, response, have, told.size).await?;
@@ -157,7 +162,7 @@ impl Download<'_> {
                     }
                 }
                 Ok(None) => break Ok(()),
-                Err(e) => break Err(Failure::broken_off(OPERATION, &url, e).error),
+                Err(e) => break Err(HttpError::broken_off(&url, e).into_error(OPERATION)),
             }
         };
         // What came is on the disk before anybody hears how it went.
@@ -208,7 +213,7 @@ impl Download<'_> {
             if from > 0 {
                 request = request.header(RANGE, format!("bytes={from}-"));
             }
-            let response = request.send().await.map_err(|e| Failure::unsent(OPERATION, &url, e).error)?;
+            let response = request.send().await.map_err(|e| HttpError::unsent(&url, e).into_error(OPERATION))?;
             // Only the hub itself says what a file is: who keeps the bytes does not vouch for them.
             if same_origin(&url, &own) {
                 told.listen(response.headers());
@@ -223,7 +228,7 @@ impl Download<'_> {
             } else if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE {
                 return Ok((told, response));
             } else {
-                return Err(Failure::refused(OPERATION, &url, response).await.error);
+                return Err(HttpError::refused(&url, response).await.into_error(OPERATION));
             }
         }
         Err(Error::new(ErrorKind::Unavailable, OPERATION, "the hub leads in circles"))

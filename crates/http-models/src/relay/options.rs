@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::HttpOptions;
+use crate::client::HttpOptions;
 
 /// How long a relay waits. There is no limit for an answer as a whole.
 #[derive(Debug, Clone)]

@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use memory_engine_companion::{Observed, Profile, ProfileSummarizer, RuleProfiles, user_profile_record};
 use memory_engine_core::{
     Basis, ErrorKind, Field, Filter, Job, Kind, Order, Pending, PutMode, Record, RecordId, Result, ScanQuery, Scope,
     State, Write,
 };
-use memory_engine_summarizer::{Fact, FactKind, Language, is_said};
+use memory_engine_summarizer::{
+    Fact, FactKind, Language, Observed, Profile, ProfileSummarizer, RuleProfiles, is_said, user_profile_record,
+};
 use serde_json::json;
 
 use super::{facts::person, told};
@@ -68,7 +69,7 @@ impl MemoryEngine {
             return Ok(());
         }
         let sources: Vec<&Record> = facts.iter().chain(&turns).collect();
-        let writes = self.profile_writes(person, &profile, language(&turns).1, &sources, kept)?;
+        let writes = self.profile_writes(person, &profile, language(&turns), &sources, kept)?;
         self.write(person, writes).await.map(drop)
     }
 
@@ -78,7 +79,7 @@ impl MemoryEngine {
         &self,
         person: &Scope,
         profile: &Profile,
-        language: memory_engine_companion::Language,
+        language: Language,
         sources: &[&Record],
         kept: Vec<Record>,
     ) -> Result<Vec<Write>> {
@@ -175,9 +176,9 @@ fn is_kept(record: &Record) -> bool {
 
 /// The profile by whoever is to write it; where that fails, and where there is nobody, by the rules.
 async fn write_profile(keeper: &ProfileKeeper, turns: &[Record], facts: &[Record]) -> Result<Profile> {
-    let (rules, language) = language(turns);
-    let details = [known_label(rules).to_owned()];
-    let known = known(facts, rules);
+    let language = language(turns);
+    let details = [known_label(language).to_owned()];
+    let known = known(facts, language);
     let observed = Observed::new(turns, "", language).with_details(&details);
     if let Some(writer) = &keeper.writer {
         match writer.summarize(&observed.clone().with_profile(known.clone())).await {
@@ -192,13 +193,10 @@ async fn write_profile(keeper: &ProfileKeeper, turns: &[Record], facts: &[Record
     Ok(said.with_all_of(known).tidied())
 }
 
-/// The language in which a person writes, as rules and as headings have it.
-fn language(turns: &[Record]) -> (Language, memory_engine_companion::Language) {
+/// The language in which a person writes.
+fn language(turns: &[Record]) -> Language {
     let said: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
-    match Language::of(&said.join(" ")) {
-        Language::Chinese => (Language::Chinese, memory_engine_companion::Language::Chinese),
-        Language::English => (Language::English, memory_engine_companion::Language::English),
-    }
+    Language::of(&said.join(" "))
 }
 
 fn known_label(language: Language) -> &'static str {
