@@ -13,8 +13,8 @@ use tokio::{task::JoinHandle, time::timeout};
 
 use crate::settings::Mem0Settings;
 
-/// How many memories more are asked for than are wanted: this very chat is on the server, too.
-const SPARE: u32 = 4;
+/// Factor of memories requested from the server, because messages of this chat are on the server, too, and are dropped.
+const OVERFETCH_FACTOR: u32 = 4;
 
 /// The long-term memory of one user and one character: written to when a chat is saved, searched before a reply is generated.
 ///
@@ -29,28 +29,28 @@ pub struct Mem0Chat {
     settings: Arc<RwLock<Mem0Settings>>,
 }
 
-/// What was searched with, and what was found.
+/// The searches of one reply and the memories they found.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Retrieved {
     /// The searches, one after another.
-    pub asked: Vec<Asked>,
-    /// What the last of them found, the best first.
+    pub asked: Vec<MemorySearch>,
+    /// The memories that the last search found, best first.
     pub memories: Vec<Mem0Memory>,
     /// The memories as a list for the system prompt; empty when there are none.
     pub text: String,
-    /// What did not work, and why.
+    /// Stages that failed, with the reason.
     pub degraded: Vec<Degraded>,
 }
 
 /// One search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// What made its text.
+pub struct MemorySearch {
+    /// The layer that made its text.
     pub layer: Layer,
-    /// What was searched with.
+    /// Its text.
     pub query: String,
-    /// How many memories it found.
+    /// The number of memories found.
     pub found: usize,
 }
 
@@ -67,7 +67,7 @@ impl Retrieved {
         messages.into_iter().map(|(role, content)| Message::new(Role::new(role), content)).collect()
     }
 
-    fn lacks(&mut self, stage: &'static str, error: &Error, so: &str) {
+    fn add_degraded(&mut self, stage: &'static str, error: &Error, so: &str) {
         tracing::warn!(stage, kind = ?error.kind(), "{so}");
         self.degraded.push(Degraded { stage, reason: error.to_string() });
     }
@@ -85,20 +85,20 @@ impl Mem0Chat {
         self
     }
 
-    /// Whose memories these are.
+    /// Returns the owner of the memories.
     pub fn owner(&self) -> &Mem0Owner {
         &self.owner
     }
 
-    /// The settings of this moment.
+    /// Returns the current settings.
     pub fn settings(&self) -> Mem0Settings {
         self.settings.read().clone()
     }
 
-    /// Goes by these settings, from the next call on.
+    /// Replaces the settings, from the next call on.
     ///
     /// # Errors
-    /// `InvalidInput` with the name of a setting that cannot be so; then nothing is changed.
+    /// `InvalidInput` with the name of the invalid setting; then nothing changes.
     pub fn set(&self, settings: Mem0Settings) -> Result<()> {
         settings.check()?;
         *self.settings.write() = settings;
@@ -134,14 +134,19 @@ impl Mem0Chat {
     /// What the chat holds already is no memory, nor what the character said on another day.
     pub async fn before_generation(&self, chat: &[Message]) -> Retrieved {
         let (settings, mut retrieved) = (self.settings(), Retrieved::default());
-        if let Err(e) = self.ask(chat, &settings, &mut retrieved).await {
-            retrieved.lacks("search", &e, "mem0 cannot be asked, the reply comes without it");
+        if let Err(e) = self.search_in_layers(chat, &settings, &mut retrieved).await {
+            retrieved.add_degraded("search", &e, "mem0 cannot be asked, the reply comes without it");
         }
         retrieved.text = list(&retrieved.memories, &settings);
         retrieved
     }
 
-    async fn ask(&self, chat: &[Message], settings: &Mem0Settings, retrieved: &mut Retrieved) -> Result<()> {
+    async fn search_in_layers(
+        &self,
+        chat: &[Message],
+        settings: &Mem0Settings,
+        retrieved: &mut Retrieved,
+    ) -> Result<()> {
         let Some((question, before)) = chat.split_last() else { return Ok(()) };
         let said: Vec<(&str, &str)> = before
             .iter()
@@ -151,12 +156,12 @@ impl Mem0Chat {
         let recent = &said[said.len().saturating_sub(settings.recent)..];
 
         let at_once = settings.weak_at_once && !recent.is_empty() && weak_question(&question.content);
-        if !at_once && self.finds(Layer::Question, question.content.clone(), chat, settings, retrieved).await? {
+        if !at_once && self.search(Layer::Question, question.content.clone(), chat, settings, retrieved).await? {
             return Ok(());
         }
         if !recent.is_empty() {
             let query = contextual_query(recent, &question.content, settings.max_chars);
-            if self.finds(Layer::Context, query, chat, settings, retrieved).await? {
+            if self.search(Layer::Context, query, chat, settings, retrieved).await? {
                 return Ok(());
             }
         }
@@ -169,13 +174,13 @@ impl Mem0Chat {
         rewrite.user_name = name(&self.owner.user_id, rewrite.user_name);
         rewrite.char_name = name(&self.owner.agent_id, rewrite.char_name);
         match rewrite.ask(&question.content, recent, Duration::MAX).await {
-            Ok(query) => _ = self.finds(Layer::Rewritten, query, chat, settings, retrieved).await?,
-            Err(e) => retrieved.lacks("rewrite", &e, "the question stays as it is"),
+            Ok(query) => _ = self.search(Layer::Rewritten, query, chat, settings, retrieved).await?,
+            Err(e) => retrieved.add_degraded("rewrite", &e, "the question stays as it is"),
         }
         Ok(())
     }
 
-    async fn finds(
+    async fn search(
         &self,
         layer: Layer,
         query: String,
@@ -184,14 +189,14 @@ impl Mem0Chat {
         retrieved: &mut Retrieved,
     ) -> Result<bool> {
         let threshold = if layer == Layer::Context { settings.context_threshold } else { settings.threshold };
-        let search = Mem0Search::new(&query).with_limit(settings.limit * SPARE).with_threshold(threshold);
+        let search = Mem0Search::new(&query).with_limit(settings.limit * OVERFETCH_FACTOR).with_threshold(threshold);
         let time = Duration::from_millis(settings.search_limit_ms);
         let mut memories = within(time, self.client.search(&self.owner, &search)).await?;
         let held = |memory: &Mem0Memory| chat.iter().any(|message| message.content == memory.memory);
         let own = |memory: &Mem0Memory| memory.role.as_deref() == Some(Role::ASSISTANT.as_str());
         memories.retain(|memory| !held(memory) && !own(memory));
         memories.truncate(settings.limit as usize);
-        retrieved.asked.push(Asked { layer, query, found: memories.len() });
+        retrieved.asked.push(MemorySearch { layer, query, found: memories.len() });
         retrieved.memories = memories;
         Ok(!retrieved.memories.is_empty())
     }

@@ -3,5 +3,5 @@
 mod chat;
 mod settings;
 
-pub use chat::{Asked, Mem0Chat, Retrieved};
+pub use chat::{Mem0Chat, MemorySearch, Retrieved};
 pub use settings::Mem0Settings;

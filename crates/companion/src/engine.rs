@@ -1,7 +1,7 @@
 //! A companion at work on a memory engine and a chat model.
 
-mod books;
 mod companion;
+mod ledger;
 mod material;
 mod message;
 mod profile;
@@ -9,5 +9,5 @@ mod stream;
 mod turn;
 
 pub use companion::Companion;
-pub use message::{Said, TurnReply};
+pub use message::{TurnReply, UserMessage};
 pub use stream::{TurnPiece, TurnStream};

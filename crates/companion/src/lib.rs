@@ -17,13 +17,13 @@ mod words;
 pub use affection::{AffectionRules, Bond, Change, Reason};
 pub use budgets::Budgets;
 #[cfg(feature = "engine")]
-pub use engine::{Companion, Said, TurnPiece, TurnReply, TurnStream};
+pub use engine::{Companion, TurnPiece, TurnReply, TurnStream, UserMessage};
 pub use layers::Material;
 pub use memory_engine_summarizer::{ChatProfiles, Language, Observed, Profile, ProfileSummarizer, RuleProfiles};
 pub use moment::{MomentRule, Outcome, Verdict};
 pub use pack::Pack;
 pub use profile::{profile_record, profile_text};
 pub use record::{AFFECTION_LOG, COMPANION_STATE, affection_record, moment_record, state_record};
-pub use reply::{ReplyFilter, Told};
-pub use stage::{MOST_AFFECTION, Stage, Stages};
+pub use reply::{FilterEnd, ReplyFilter};
+pub use stage::{MAX_AFFECTION, Stage, Stages};
 pub use state::CompanionState;

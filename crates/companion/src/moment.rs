@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    stage::MOST_AFFECTION,
+    stage::MAX_AFFECTION,
     words::{heading, words},
 };
 
@@ -57,7 +57,7 @@ pub struct Outcome {
 }
 
 fn most() -> i32 {
-    MOST_AFFECTION
+    MAX_AFFECTION
 }
 
 fn one() -> usize {

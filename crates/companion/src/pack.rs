@@ -10,7 +10,7 @@ use crate::{
     affection::AffectionRules,
     budgets::Budgets,
     moment::MomentRule,
-    stage::{MOST_AFFECTION, Stage, Stages},
+    stage::{MAX_AFFECTION, Stage, Stages},
 };
 
 /// Everything that is particular to one companion: its name, its persona, its stages, its key moments, and the numbers.
@@ -174,7 +174,7 @@ impl Pack {
             if !ids.insert(id) {
                 return Err(wrong(format!("two key moments have the id '{id}'; each needs its own")));
             }
-            if rule.from > rule.until || rule.until < 0 || rule.from > MOST_AFFECTION {
+            if rule.from > rule.until || rule.until < 0 || rule.from > MAX_AFFECTION {
                 return Err(wrong(format!(
                     "'{id}' could never come: it needs affection from {} to {}",
                     rule.from, rule.until

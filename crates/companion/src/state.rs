@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     affection::Bond,
-    stage::{MOST_AFFECTION, Stages},
+    stage::{MAX_AFFECTION, Stages},
 };
 
 /// The relationship of a companion and a user, kept in one record.
@@ -68,7 +68,7 @@ impl CompanionState {
         };
         let stored: Stored = serde_json::from_value(Value::Object(record.metadata.clone())).map_err(broken)?;
         let bond = Bond {
-            affection: stored.affection.clamp(0, MOST_AFFECTION),
+            affection: stored.affection.clamp(0, MAX_AFFECTION),
             consecutive_days: stored.consecutive_days,
             last_active: stored.last_active_day,
             settled: stored.settled_day,

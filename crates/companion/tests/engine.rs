@@ -13,7 +13,7 @@ use memory_engine::{
     ErrorKind, Field, Filter, Forget, ManualClock, MemoryEngine, Record, ScanQuery, Scope, State,
     llm::{Answer, ChatRequest, ScriptedModel},
 };
-use memory_engine_companion::{ChatProfiles, Companion, Pack, Said, TurnPiece, TurnReply};
+use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece, TurnReply, UserMessage};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -148,8 +148,8 @@ async fn a_relationship_of_sixty_days_keeps_the_floor_of_its_chapter() {
     memory.store(&lin(), vec![state], memory_engine::PutMode::Upsert).await.unwrap();
     clock.advance(DAY * 40);
     // Looked at day by day or at once, it costs the same: 39 whole days lie between, the last nine of which cost.
-    assert_eq!(aicy.settle(&lin()).await.unwrap().len(), 5);
-    assert_eq!(aicy.settle(&lin()).await.unwrap().len(), 0);
+    assert_eq!(aicy.charge_idle_days(&lin()).await.unwrap().len(), 5);
+    assert_eq!(aicy.charge_idle_days(&lin()).await.unwrap().len(), 0);
     clock.advance(DAY);
     let reply = aicy.turn(&lin(), "我回来了").await.unwrap();
     let changes: Vec<(i32, i32)> = reply.changes.iter().map(|change| (change.delta, change.after)).collect();
@@ -163,7 +163,7 @@ async fn a_message_that_is_sent_again_is_answered_as_before_and_counted_once() {
     for backend in Backend::all() {
         let model = ScriptedModel::replying([Answer::Fail(ErrorKind::Timeout), "好。".into(), "不会说的话".into()]);
         let World { memory, aicy, model, .. } = world(&backend, model).await;
-        let said = || Said::new("我明天面试").with_message_id("m1");
+        let said = || UserMessage::new("我明天面试").with_message_id("m1");
         assert_eq!(aicy.turn(&lin(), said()).await.unwrap_err().kind(), ErrorKind::Timeout);
         assert_eq!(kind(&memory, "turn").await.len(), 1, "the message is stored though the model failed");
         let reply = aicy.turn(&lin(), said()).await.unwrap();
@@ -172,7 +172,7 @@ async fn a_message_that_is_sent_again_is_answered_as_before_and_counted_once() {
         assert_eq!((again.text.as_str(), again.repeated, again.reply), ("好。", true, reply.reply));
         assert_eq!((again.state.bond.affection, again.state.total_messages), (1, 2));
         assert_eq!((log(&memory).await.len(), model.requests().len()), (1, 2));
-        let other = aicy.turn(&lin(), Said::new("别的话").with_message_id("m1")).await.unwrap_err();
+        let other = aicy.turn(&lin(), UserMessage::new("别的话").with_message_id("m1")).await.unwrap_err();
         assert_eq!(other.kind(), ErrorKind::Conflict);
         memory.forget(&lin(), Forget::Ids(vec![reply.message])).await.unwrap();
         let gone = aicy.turn(&lin(), said()).await.unwrap_err();
@@ -187,7 +187,7 @@ async fn turns_at_once_are_each_counted_once() {
         let model = ScriptedModel::default().when_asked("你好", verdict("first_meet", "认识")).otherwise("嗯。");
         let World { memory, aicy, .. } = world(&backend, model).await;
         let turns = (0..8).map(|n| {
-            let (aicy, said) = (aicy.clone(), Said::new("你好").with_message_id(format!("m{}", n % 6)));
+            let (aicy, said) = (aicy.clone(), UserMessage::new("你好").with_message_id(format!("m{}", n % 6)));
             tokio::spawn(async move { aicy.turn(&lin(), said).await.unwrap() })
         });
         let replies: Vec<TurnReply> = futures::future::join_all(turns).await.into_iter().map(Result::unwrap).collect();
@@ -200,7 +200,10 @@ async fn turns_at_once_are_each_counted_once() {
     }
 }
 
-async fn streamed(aicy: &Companion, said: impl Into<Said>) -> (Vec<String>, Option<TurnReply>, Option<ErrorKind>) {
+async fn streamed(
+    aicy: &Companion,
+    said: impl Into<UserMessage>,
+) -> (Vec<String>, Option<TurnReply>, Option<ErrorKind>) {
     let mut stream = match aicy.stream(&lin(), said).await {
         Ok(stream) => stream,
         Err(e) => return (vec![], None, Some(e.kind())),
@@ -230,7 +233,7 @@ async fn a8_a_streamed_reply_is_that_of_a_turn_without_the_verdict() {
         assert_eq!((done.text, done.key_moment.as_deref()), (pieces.concat(), Some("first_meet")));
         assert_eq!(done.state.bond.affection, 21);
         // A reply that breaks off is not kept; the message is, and is answered when it is sent again.
-        let said = || Said::new("讲个故事").with_message_id("m2");
+        let said = || UserMessage::new("讲个故事").with_message_id("m2");
         let (pieces, done, failed) = streamed(&aicy, said()).await;
         assert_eq!(
             (pieces.concat().as_str(), done.is_none(), failed),

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::step::EvidenceStep;
 
-/// One piece of evidence, with the names of the documents' SQL functions.
+/// One piece of evidence. Field names are the columns that the SQL functions return.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Which event it is, in the document's tables.
+    /// The id of the event in the tables of the database.
     #[serde(default)]
     pub news_event_id: Option<EventId>,
-    /// Which record it is, where events are records of ours.
+    /// The id of the record, if events are records of a memory engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_id: Option<String>,
-    /// When it was, as its source writes it: ISO 8601.
+    /// The time of the event as its source writes it: ISO 8601.
     pub created_at: Option<String>,
     /// The text.
     pub content_text: Option<String>,
@@ -27,18 +27,18 @@ pub struct Evidence {
     pub match_score: f64,
 }
 
-/// The id of an event: a number in the document's tables, anything else elsewhere.
+/// The id of an event: a number in a table, a text elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum EventId {
-    /// As a table counts them.
+    /// The number of a row.
     Number(i64),
-    /// As others name them.
+    /// Any other id.
     Text(String),
 }
 
 impl EventId {
-    /// A number, if it reads as one.
+    /// Parses a number; any other text stays a text.
     pub(crate) fn read(id: &str) -> Self {
         id.parse().map_or_else(|_| Self::Text(id.to_owned()), Self::Number)
     }

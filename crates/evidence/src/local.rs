@@ -16,8 +16,8 @@ use crate::{
     source::EvidenceSource,
 };
 
-/// How many more hits than asked for are looked at, since the order is by keywords held.
-const LOOKED_AT: usize = 10;
+/// Factor of hits read, because they are sorted again by the number of keywords that they contain.
+const OVERFETCH_FACTOR: usize = 10;
 
 /// The memories within a scope of an engine. Assets are tags there.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ impl LocalEvidence {
     }
 
     fn filter(&self, request: &EvidenceRequest) -> Filter {
-        let since = since(self.engine.clock().now(), request.window);
+        let since = window_start(self.engine.clock().now(), request.window);
         let mut filter = Filter::compare(Field::OccurredAt, Op::Ge, since).and(Filter::compare(
             Field::Confidence,
             Op::Ge,
@@ -71,7 +71,7 @@ impl EvidenceSource for LocalEvidence {
         let query = RecallQuery::new(keywords.join(" "))
             .with_arms(Arms::KeywordOnly)
             .with_filter(self.filter(request))
-            .with_limit(request.match_count.saturating_mul(LOOKED_AT))
+            .with_limit(request.match_count.saturating_mul(OVERFETCH_FACTOR))
             .with_options(options);
         let recall = self.engine.recall(&self.scope, query).await?;
         if let (true, Some(late)) = (recall.hits.is_empty(), recall.degraded.first()) {
@@ -83,7 +83,7 @@ impl EvidenceSource for LocalEvidence {
         let records = recall.hits.into_iter().map(|hit| hit.record).zip(held);
         let counted = records.map(|(record, terms)| (wanted.iter().filter(|w| holds(&terms, w)).count(), record));
         let mut found: Vec<(usize, Record)> = counted.filter(|(held, _)| *held > 0).collect();
-        // As the document's function has it: by how many keywords, the newest first.
+        // The same order as the SQL function: by the number of keywords, then newest first.
         found.sort_by(|(a, x), (b, y)| b.cmp(a).then(y.occurred_at.cmp(&x.occurred_at)).then(x.id.cmp(&y.id)));
         found.truncate(request.match_count);
         let score = |held: usize| held as f64 / keywords.len().max(1) as f64;
@@ -116,7 +116,7 @@ fn evidence(record: &Record, match_score: f64) -> Evidence {
     }
 }
 
-/// The first moment of a window that ends now.
-fn since(now: Timestamp, window: Duration) -> Timestamp {
+/// Returns the start of a window that ends at `now`.
+fn window_start(now: Timestamp, window: Duration) -> Timestamp {
     Timestamp::from_micros(now.as_micros().saturating_sub(i64::try_from(window.as_micros()).unwrap_or(i64::MAX)))
 }

@@ -29,7 +29,10 @@ pub(crate) fn objects(
 }
 
 /// Parses the JSON object of a line.
-pub(crate) fn object(text: &str) -> Result<Map<String, Value>, RowError> {
+///
+/// # Errors
+/// For a line that is not JSON, or no object.
+pub fn object(text: &str) -> Result<Map<String, Value>, RowError> {
     let value: Value = serde_json::from_str(text).map_err(|e| RowError::NotJson { column: e.column() })?;
     if let Value::Object(keys) = value { Ok(keys) } else { Err(RowError::NotAnObject) }
 }

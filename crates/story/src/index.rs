@@ -7,14 +7,14 @@ use memory_engine_core::{Error, ErrorKind, Failure, Job, RecordId, Result, Scope
 use tokio::time::{Instant, timeout};
 
 use crate::{
-    memory::{StoryMemory, lacking, of_a_branch},
+    memory::{StoryMemory, degraded_stage, require_branch},
     message::StoryMessage,
 };
 
 /// How long is asked, beyond the limit, for the reason why something is not done.
-const REASON: Duration = Duration::from_millis(50);
+const FAILURES_TIMEOUT: Duration = Duration::from_millis(50);
 /// How many failures are looked through for those of one message.
-const FAILURES: usize = 100;
+const MAX_FAILURES: usize = 100;
 
 /// How long to wait for what is made of a message: its vector, its part of the graph, summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,16 +63,16 @@ impl StoryMemory {
             (Ok(id), Wait::No) => done.record = Some(id),
             (Ok(id), Wait::Until(time)) => {
                 done.record = Some(id);
-                done.degraded = self.settle(scope, id, time, started).await;
+                done.degraded = self.drain_branch(scope, id, time, started).await;
                 done.complete = done.degraded.is_empty();
             }
-            (Err(error), _) => done.degraded.push(lacking("write", &error)),
+            (Err(error), _) => done.degraded.push(degraded_stage("write", &error)),
         }
         done
     }
 
     async fn write(&self, scope: &Scope, message: StoryMessage) -> Result<RecordId> {
-        of_a_branch(scope)?;
+        require_branch(scope)?;
         let left_out: &[Job] = if self.mode == MemoryMode::Graph { &[] } else { &[Job::Graph] };
         self.engine.remember_without(scope, message.into_turn(), left_out).await
     }
@@ -80,7 +80,7 @@ impl StoryMemory {
     /// Has everything done that waits on this branch, and says what of this message is not done when the time is over.
     ///
     /// The work is a task of its own: given up in the middle, what it has claimed would wait for half a minute.
-    async fn settle(&self, scope: &Scope, id: RecordId, time: Duration, started: Instant) -> Vec<Degraded> {
+    async fn drain_branch(&self, scope: &Scope, id: RecordId, time: Duration, started: Instant) -> Vec<Degraded> {
         let (engine, address) = (self.engine.clone(), scope.clone());
         let work = tokio::spawn(async move { engine.drain(&address, |_: Progress| ()).await });
         let worked = match timeout(time.saturating_sub(started.elapsed()), work).await {
@@ -90,16 +90,16 @@ impl StoryMemory {
             }
             Err(_) => Err(late("not all is indexed", time)),
         };
-        let failures = timeout(REASON, self.engine.failures(scope, FAILURES)).await;
+        let failures = timeout(FAILURES_TIMEOUT, self.engine.failures(scope, MAX_FAILURES)).await;
         let failures = failures.ok().and_then(Result::ok).unwrap_or_default();
         let failed = |failure: &Failure| Degraded { stage: failure.job.as_str(), reason: failure.reason.clone() };
         let mut lacks: Vec<Degraded> = failures.iter().filter(|one| one.id == id).map(failed).collect();
         if self.mode == MemoryMode::Graph && self.engine.graph().extractor().is_none() {
             let message = "nothing reads messages for entities: the engine was built without `Builder::graph`";
-            lacks.push(lacking("graph", &Error::new(ErrorKind::Unsupported, "index", message)));
+            lacks.push(degraded_stage("graph", &Error::new(ErrorKind::Unsupported, "index", message)));
         }
         if let Err(error) = worked {
-            lacks.push(lacking("indexing", &error));
+            lacks.push(degraded_stage("indexing", &error));
         }
         lacks
     }

@@ -29,47 +29,47 @@ pub struct StoryMemory {
     pub(crate) counter: Arc<dyn TokenCounter>,
 }
 
-/// What belongs into the prompt of the next message.
+/// Memories for the prompt of the next message.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct StoryContext {
     /// The sections, under a line that has the model take them as facts; empty when there is nothing to tell.
     pub text: String,
-    /// How many tokens it has.
+    /// The number of tokens in `text`.
     pub tokens: usize,
     /// The records that the snippets in it show, in its order.
     pub snippets: Vec<Record>,
     /// What was found of entities and relations, the nearest first: the sections show as much of it as has room.
     pub facts: GraphFacts,
-    /// What did not work, and why.
+    /// Stages that failed, with the reason.
     pub degraded: Vec<Degraded>,
 }
 
 impl StoryMemory {
-    /// A memory in this engine, with an estimate of tokens.
+    /// A memory in this engine that estimates token counts.
     pub fn new(engine: MemoryEngine, mode: MemoryMode, options: StoryOptions) -> Self {
         Self { engine, mode, options, counter: Arc::new(EstimatedTokens) }
     }
 
-    /// Counts budgets with this: tokens, or [characters](memory_engine_context::Characters).
+    /// Sets the unit of budgets: tokens, or [characters](memory_engine_context::Characters).
     pub fn with_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
         self.counter = counter;
         self
     }
 
-    /// Where it is kept.
+    /// Returns the engine.
     pub fn engine(&self) -> &MemoryEngine {
         &self.engine
     }
 
-    /// How much of it is on.
+    /// Returns the mode.
     pub fn mode(&self) -> MemoryMode {
         self.mode
     }
 }
 
-/// Refuses a scope that sees more than one branch.
-pub(crate) fn of_a_branch(scope: &Scope) -> Result<()> {
+/// Refuses a scope without a user, a session or a branch.
+pub(crate) fn require_branch(scope: &Scope) -> Result<()> {
     if scope.user_name().is_some() && scope.session().is_some() && scope.branch().is_some() {
         return Ok(());
     }
@@ -77,8 +77,8 @@ pub(crate) fn of_a_branch(scope: &Scope) -> Result<()> {
     Err(Error::invalid("story", message))
 }
 
-/// That a part did not work, told to the log as well: the caller is to go on, and may look at nothing.
-pub(crate) fn lacking(stage: &'static str, error: &Error) -> Degraded {
+/// Names a stage that failed, and logs it, since the caller may ignore the result.
+pub(crate) fn degraded_stage(stage: &'static str, error: &Error) -> Degraded {
     tracing::warn!(stage, kind = ?error.kind(), "the memory of a story lacks a part: {error}");
     Degraded { stage, reason: error.to_string() }
 }

@@ -11,13 +11,13 @@ use memory_engine_core::{Error, ErrorKind, Field, Filter, Op, Record, RecordId, 
 use tokio::time::timeout;
 
 use crate::{
-    memory::{StoryContext, StoryMemory, lacking, of_a_branch},
+    memory::{StoryContext, StoryMemory, degraded_stage, require_branch},
     message::StoryTurn,
 };
 
 /// From which score of the graph arm on a record is told that does not fit a question by itself: it says how two that are
 /// named now stand to each other.
-const BETWEEN: f64 = 0.8;
+const MIN_RELATION_SCORE: f64 = 0.8;
 
 impl StoryMemory {
     /// What to put into the prompt before the next message is generated: nothing, when the mode is off.
@@ -29,9 +29,9 @@ impl StoryMemory {
         if !self.mode.is_on() {
             return StoryContext::default();
         }
-        match of_a_branch(scope) {
+        match require_branch(scope) {
             Ok(()) => self.retrieve(scope, turn).await,
-            Err(error) => StoryContext { degraded: vec![lacking("story", &error)], ..StoryContext::default() },
+            Err(error) => StoryContext { degraded: vec![degraded_stage("story", &error)], ..StoryContext::default() },
         }
     }
 
@@ -48,7 +48,7 @@ impl StoryMemory {
                     answers.push(recall);
                     degraded
                 }
-                Err(error) => vec![lacking("snippets", &error)],
+                Err(error) => vec![degraded_stage("snippets", &error)],
             };
             // What is out of order is so for each question.
             for one in degraded {
@@ -59,9 +59,9 @@ impl StoryMemory {
         }
         match facts.and_then(|facts| facts) {
             Ok(facts) => context.facts = facts,
-            Err(error) => context.degraded.push(lacking("graph", &error)),
+            Err(error) => context.degraded.push(degraded_stage("graph", &error)),
         }
-        let snippets = chosen(answers, turn, self.options.sections.snippets);
+        let snippets = select_snippets(answers, turn, self.options.sections.snippets);
         let entities: Vec<StoryEntity> = context.facts.entities.iter().map(entity).collect();
         let relations: Vec<Relation> = context.facts.relations.iter().map(relation).collect();
         match self.options.sections.build(&snippets, &entities, &relations, &self.counter) {
@@ -71,7 +71,7 @@ impl StoryMemory {
                 context.snippets = shown.iter().filter_map(record).collect();
                 (context.text, context.tokens) = (built.text, built.tokens);
             }
-            Err(error) => context.degraded.push(lacking("sections", &error)),
+            Err(error) => context.degraded.push(degraded_stage("sections", &error)),
         }
         context
     }
@@ -89,7 +89,7 @@ impl StoryMemory {
         options = options.with_freshness(self.options.half_life, self.options.oldest);
         // In a story the model's voice is the story's.
         options.assistant_weight = 1.0;
-        let filter = self.untold(turn);
+        let filter = self.exclusion_filter(turn);
         let limit = self.options.sections.snippets.saturating_mul(2).max(1);
         let asked = turn.questions(self.options.questions).into_iter().map(|question| {
             let query = RecallQuery::new(question).with_limit(limit).with_options(options).after(turn.texts());
@@ -108,34 +108,34 @@ impl StoryMemory {
         let query = FactQuery::about(turn.texts())
             .with_hops(self.options.hops)
             .with_limits(sections.entities, sections.relations)
-            .with_filter(self.untold(turn))
+            .with_filter(self.exclusion_filter(turn))
             .at(self.engine.clock().now());
         self.engine.graph().facts(scope, &query).await
     }
 
     /// What is sure enough and not in the prompt already.
-    fn untold(&self, turn: &StoryTurn) -> Option<Filter> {
+    fn exclusion_filter(&self, turn: &StoryTurn) -> Option<Filter> {
         let latest = turn.recent.iter().rev().take(Filter::MAX_LEAVES / 2);
         let told: Vec<Value> = latest.map(|message| Value::from(message.id.as_str())).collect();
-        let untold = (!told.is_empty()).then(|| Filter::Not(Box::new(Filter::In(Field::MessageId, told))));
+        let exclusion_filter = (!told.is_empty()).then(|| Filter::Not(Box::new(Filter::In(Field::MessageId, told))));
         let least = self.options.min_confidence;
         let sure = (least > 0.0).then(|| Filter::compare(Field::Confidence, Op::Ge, least));
-        [untold, sure].into_iter().flatten().reduce(Filter::and)
+        [exclusion_filter, sure].into_iter().flatten().reduce(Filter::and)
     }
 }
 
 /// The best of each answer in turn, nothing twice: no message in two parts, no summary beside a message that it covers, and
 /// none of what is in the prompt.
-fn chosen(answers: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<Record> {
+fn select_snippets(answers: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<Record> {
     let mut lists: Vec<_> =
-        answers.into_iter().map(|recall| recall.hits.into_iter().filter(is_worth_telling)).collect();
+        answers.into_iter().map(|recall| recall.hits.into_iter().filter(is_worth_showing)).collect();
     let (mut chosen, mut seen) = (Vec::<Record>::new(), BTreeSet::new());
     loop {
         let round: Vec<Record> = lists.iter_mut().filter_map(Iterator::next).map(|hit| hit.record).collect();
         if round.is_empty() {
             return chosen;
         }
-        for record in round.into_iter().filter(|record| !retells(record, turn)) {
+        for record in round.into_iter().filter(|record| !repeats_recent(record, turn)) {
             let name = record.source.message_id.clone().unwrap_or_else(|| record.id.to_string());
             if !seen.insert(name) || chosen.iter().any(|one| record.derived_from.contains(&one.id)) {
                 continue;
@@ -149,13 +149,13 @@ fn chosen(answers: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<Record> {
     }
 }
 
-fn is_worth_telling(hit: &RecallHit) -> bool {
-    let ties = hit.found_by.iter().any(|found| found.arm == Arm::Graph && found.score.value() >= BETWEEN);
+fn is_worth_showing(hit: &RecallHit) -> bool {
+    let ties = hit.found_by.iter().any(|found| found.arm == Arm::Graph && found.score.value() >= MIN_RELATION_SCORE);
     hit.repeats.is_none() && (hit.relevant || ties)
 }
 
 /// Whether it was made from nothing but recent messages.
-fn retells(record: &Record, turn: &StoryTurn) -> bool {
+fn repeats_recent(record: &Record, turn: &StoryTurn) -> bool {
     let recent = |id: &RecordId| turn.recent.iter().any(|one| RecordId::named(&record.scope, &one.id) == *id);
     !record.derived_from.is_empty() && record.derived_from.iter().all(recent)
 }

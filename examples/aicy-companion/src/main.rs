@@ -57,7 +57,7 @@ async fn main() -> Result<()> {
         aicy = aicy.with_profiles(Arc::new(ChatProfiles::new(model)));
     }
 
-    aicy.settle(&scope).await?;
+    aicy.charge_idle_days(&scope).await?;
     let state = aicy.state(&scope).await?;
     match state.last_active_at {
         None => println!("{name} 还不认识 {}。\n{HELP}", args.user),

@@ -89,7 +89,7 @@ impl Companion {
         &self.pack
     }
 
-    pub(super) fn possible(&self, state: &CompanionState, message: &str) -> Option<&MomentRule> {
+    pub(super) fn possible_moment(&self, state: &CompanionState, message: &str) -> Option<&MomentRule> {
         let there = state.moments.keys().cloned().collect();
         MomentRule::candidate(&self.pack.moments, state.bond.affection, &there, message)
     }

@@ -22,7 +22,7 @@ impl Companion {
     /// As [`turn`](Self::turn), but for the model's.
     pub async fn context(&self, scope: &Scope, message: &str) -> Result<BuiltContext> {
         let state = self.state(scope).await?;
-        let possible = self.possible(&state, message);
+        let possible = self.possible_moment(&state, message);
         let (built, _, _) = self.build(scope, &state, message, None, possible).await?;
         Ok(built)
     }
@@ -92,11 +92,11 @@ impl Companion {
     ) -> Vec<Record> {
         let round = state.total_messages / 2 + 1;
         let decision = self.rules.decide(&Message { round, scene: "daily", text: message });
-        let asked = match decision.action {
+        let asks_for_history = match decision.action {
             Action::Search | Action::SearchScene(_) | Action::Latest { search: true, .. } => true,
             Action::Latest { search: false, .. } | Action::SameEmotion { .. } | Action::Nothing => false,
         };
-        if !asked || message.trim().is_empty() {
+        if !asks_for_history || message.trim().is_empty() {
             return Vec::new();
         }
         // As many more as may be in the context already.

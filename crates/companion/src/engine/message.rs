@@ -7,44 +7,44 @@ use memory_engine_llm::Usage;
 
 use crate::{affection::Change, state::CompanionState};
 
-/// What a user says to a companion. A plain `&str` or `String` is a new message.
+/// A message of the user. A plain `&str` or `String` is a new message.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Said {
+pub struct UserMessage {
     pub(super) text: String,
     pub(super) message_id: Option<String>,
 }
 
-impl Said {
+impl UserMessage {
     /// A new message.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), message_id: None }
     }
 
-    /// Gives it the id that it has where it comes from: the same message again is answered as before, and counted once.
+    /// Sets the id that the message has in its source. A message with the same id is answered once and counted once.
     pub fn with_message_id(mut self, message_id: impl Into<String>) -> Self {
         self.message_id = Some(message_id.into());
         self
     }
 }
 
-impl From<&str> for Said {
+impl From<&str> for UserMessage {
     fn from(text: &str) -> Self {
         Self::new(text)
     }
 }
 
-impl From<String> for Said {
+impl From<String> for UserMessage {
     fn from(text: String) -> Self {
         Self::new(text)
     }
 }
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TurnReply {
-    /// What the companion says to the user.
+    /// The reply of the companion.
     pub text: String,
     /// The record of the user's message.
     pub message: RecordId,
@@ -52,18 +52,18 @@ pub struct TurnReply {
     pub reply: Option<RecordId>,
     /// When the reply was written.
     pub at: Timestamp,
-    /// How the relationship stands now.
+    /// The state after the turn.
     pub state: CompanionState,
-    /// How affection changed, in order.
+    /// The changes of affection, in order.
     pub changes: Vec<Change>,
-    /// The key moment that came.
+    /// The key moment that happened, if any.
     pub key_moment: Option<String>,
-    /// The context that the model was given; `None` when the message had been answered before.
+    /// The context that the model got; `None` if the message was answered before.
     pub context: Option<BuiltContext>,
-    /// Whether the message had been answered before: then this is that answer, and nothing was counted.
+    /// True if the message was answered before. Then this is that answer, and nothing was counted.
     pub repeated: bool,
-    /// What did not work, and why. The reply stands without it.
+    /// Stages that failed, with the reason. The reply is valid without them.
     pub degraded: Vec<Degraded>,
-    /// What the reply cost, where the service tells.
+    /// The tokens used, if the service reports them.
     pub usage: Option<Usage>,
 }

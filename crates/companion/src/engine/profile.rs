@@ -4,8 +4,8 @@ use memory_engine_core::{Basis, ErrorKind, PutMode, Record, RecordId, Result, Sc
 use memory_engine_summarizer::{Observed, Profile};
 
 use super::{
-    books::{ATTEMPTS, crowded},
     companion::Companion,
+    ledger::{MAX_ATTEMPTS, contention},
 };
 use crate::{profile::profile_record, state::CompanionState};
 
@@ -35,7 +35,7 @@ impl Companion {
     /// The summarizer's and the store's; `Conflict` when others write without end.
     pub async fn refresh_profile(&self, scope: &Scope) -> Result<CompanionState> {
         let mut made: Option<(Profile, Vec<Record>, Option<Record>)> = None;
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let (read, mut state) = self.open_state(scope).await?;
             let (profile, messages, before) = match made.take() {
                 Some(made) => made,
@@ -57,7 +57,7 @@ impl Companion {
                     (State::Superseded, Some(self.engine.clock().now().max(old.occurred_at)));
                 writes.push(Write::new(old, PutMode::Update { revision: before.revision }));
             }
-            writes.push(self.keep(&read, &state));
+            writes.push(self.state_write(&read, &state));
             match self.commit(scope, writes).await {
                 Ok(_) => return Ok(state),
                 Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
@@ -72,7 +72,7 @@ impl Companion {
                 Err(e) => return Err(e),
             }
         }
-        Err(crowded())
+        Err(contention())
     }
 
     /// The profile as it would be now, what it is made from, and the one before it.

@@ -6,8 +6,8 @@ use memory_engine_llm::{ChatStream, FinishReason};
 
 use super::{
     companion::Companion,
-    message::{Said, TurnReply},
-    turn::{Asked, Heard, repeated},
+    message::{TurnReply, UserMessage},
+    turn::{ModelReply, PreparedTurn, earlier_reply},
 };
 use crate::reply::ReplyFilter;
 
@@ -24,21 +24,21 @@ pub enum TurnPiece {
     Done(Box<TurnReply>),
 }
 
-/// Where a stream is.
-enum At {
+/// The state of a stream.
+enum StreamState {
     Reading(Box<Reading>),
     Ended(Box<Reading>),
     Answered(Box<TurnReply>),
     Done(Box<TurnReply>),
-    Over,
+    Finished,
 }
 
 struct Reading {
     companion: Companion,
-    asked: Asked,
+    prepared: PreparedTurn,
     chat: ChatStream,
     filter: ReplyFilter,
-    heard: Heard,
+    heard: ModelReply,
     finish: Option<FinishReason>,
 }
 
@@ -51,30 +51,30 @@ impl Companion {
     ///
     /// # Cancel safety
     /// Dropping the stream before [`TurnPiece::Done`] gives the reply up; the message stays stored.
-    pub async fn stream(&self, scope: &Scope, said: impl Into<Said>) -> Result<TurnStream> {
-        let begun = self.begin(scope, said.into()).await?;
-        let at = if begun.answered.is_some() {
-            At::Answered(Box::new(repeated(begun)))
+    pub async fn stream(&self, scope: &Scope, said: impl Into<UserMessage>) -> Result<TurnStream> {
+        let started = self.start(scope, said.into()).await?;
+        let state = if started.answered.is_some() {
+            StreamState::Answered(Box::new(earlier_reply(started)))
         } else {
-            let asked = self.ask(begun).await?;
-            let chat = self.model.stream(&asked.request).await?;
-            let (companion, filter, heard) = (self.clone(), ReplyFilter::default(), Heard::default());
-            At::Reading(Box::new(Reading { companion, asked, chat, filter, heard, finish: None }))
+            let prepared = self.prepare(started).await?;
+            let chat = self.model.stream(&prepared.request).await?;
+            let (companion, filter, heard) = (self.clone(), ReplyFilter::default(), ModelReply::default());
+            StreamState::Reading(Box::new(Reading { companion, prepared, chat, filter, heard, finish: None }))
         };
-        Ok(futures::stream::try_unfold(at, step).boxed())
+        Ok(futures::stream::try_unfold(state, step).boxed())
     }
 }
 
-async fn step(at: At) -> Result<Option<(TurnPiece, At)>> {
-    match at {
-        At::Reading(mut reading) => {
+async fn step(state: StreamState) -> Result<Option<(TurnPiece, StreamState)>> {
+    match state {
+        StreamState::Reading(mut reading) => {
             while let Some(delta) = reading.chat.try_next().await? {
                 reading.finish = delta.finish.or(reading.finish);
                 reading.heard.usage = delta.usage.or(reading.heard.usage);
                 let shown = reading.filter.push(&delta.text);
                 if !shown.is_empty() {
                     reading.heard.text.push_str(&shown);
-                    return Ok(Some((TurnPiece::Text(shown), At::Reading(reading))));
+                    return Ok(Some((TurnPiece::Text(shown), StreamState::Reading(reading))));
                 }
             }
             if reading.finish.is_none() {
@@ -87,20 +87,20 @@ async fn step(at: At) -> Result<Option<(TurnPiece, At)>> {
             if told.rest.is_empty() {
                 return done(*reading).await;
             }
-            Ok(Some((TurnPiece::Text(told.rest), At::Ended(reading))))
+            Ok(Some((TurnPiece::Text(told.rest), StreamState::Ended(reading))))
         }
-        At::Ended(reading) => done(*reading).await,
-        At::Answered(reply) => {
+        StreamState::Ended(reading) => done(*reading).await,
+        StreamState::Answered(reply) => {
             let text = reply.text.clone();
-            let done = At::Done(reply);
+            let done = StreamState::Done(reply);
             Ok(Some((TurnPiece::Text(text), done)))
         }
-        At::Done(reply) => Ok(Some((TurnPiece::Done(reply), At::Over))),
-        At::Over => Ok(None),
+        StreamState::Done(reply) => Ok(Some((TurnPiece::Done(reply), StreamState::Finished))),
+        StreamState::Finished => Ok(None),
     }
 }
 
-async fn done(reading: Reading) -> Result<Option<(TurnPiece, At)>> {
-    let reply = reading.companion.conclude(reading.asked, reading.heard).await?;
-    Ok(Some((TurnPiece::Done(Box::new(reply)), At::Over)))
+async fn done(reading: Reading) -> Result<Option<(TurnPiece, StreamState)>> {
+    let reply = reading.companion.conclude(reading.prepared, reading.heard).await?;
+    Ok(Some((TurnPiece::Done(Box::new(reply)), StreamState::Finished)))
 }

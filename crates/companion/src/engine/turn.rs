@@ -7,9 +7,9 @@ use memory_engine_llm::{ChatRequest, Message, Usage};
 use serde_json::json;
 
 use super::{
-    books::{ATTEMPTS, crowded},
     companion::Companion,
-    message::{Said, TurnReply},
+    ledger::{MAX_ATTEMPTS, contention},
+    message::{TurnReply, UserMessage},
 };
 use crate::{
     affection::{Change, Reason},
@@ -21,7 +21,7 @@ use crate::{
 
 /// A turn whose message is stored, up to the model's reply.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub(super) struct StartedTurn {
     pub(super) scope: Scope,
     pub(super) message: Record,
     state: CompanionState,
@@ -32,8 +32,8 @@ pub(super) struct Begun {
 
 /// A turn that the model is to answer.
 #[derive(Debug)]
-pub(super) struct Asked {
-    begun: Begun,
+pub(super) struct PreparedTurn {
+    started: StartedTurn,
     pub(super) request: ChatRequest,
     possible: Option<MomentRule>,
     context: BuiltContext,
@@ -43,7 +43,7 @@ pub(super) struct Asked {
 
 /// What the model said.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct ModelReply {
     pub(super) text: String,
     pub(super) verdict: Option<String>,
     pub(super) usage: Option<Usage>,
@@ -66,22 +66,22 @@ impl Companion {
     /// # Cancel safety
     /// Dropping the future leaves the message stored and unanswered, or everything done but for the answer; never half of a
     /// step.
-    pub async fn turn(&self, scope: &Scope, said: impl Into<Said>) -> Result<TurnReply> {
-        let begun = self.begin(scope, said.into()).await?;
-        if begun.answered.is_some() {
-            return Ok(repeated(begun));
+    pub async fn turn(&self, scope: &Scope, said: impl Into<UserMessage>) -> Result<TurnReply> {
+        let started = self.start(scope, said.into()).await?;
+        if started.answered.is_some() {
+            return Ok(earlier_reply(started));
         }
-        let asked = self.ask(begun).await?;
-        let reply = self.model.complete(&asked.request).await?;
+        let prepared = self.prepare(started).await?;
+        let reply = self.model.complete(&prepared.request).await?;
         let (text, verdict) = ReplyFilter::read(&reply.text);
-        self.conclude(asked, Heard { text, verdict, usage: reply.usage }).await
+        self.conclude(prepared, ModelReply { text, verdict, usage: reply.usage }).await
     }
 
     /// Stores and counts the message, unless it is there already.
-    pub(super) async fn begin(&self, scope: &Scope, said: Said) -> Result<Begun> {
+    pub(super) async fn start(&self, scope: &Scope, said: UserMessage) -> Result<StartedTurn> {
         let new = RecordId::new();
         let id = said.message_id.as_deref().map_or(new, |name| RecordId::named(scope, name));
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let (read, mut state) = self.open_state(scope).await?;
             if said.message_id.is_some() {
                 let mut found = self.engine.get_all(scope, &[id, reply_id(scope, id)]).await?;
@@ -90,9 +90,9 @@ impl Companion {
                     if message.text != said.text {
                         return Err(conflict("there is another message with this id; give each its own"));
                     }
-                    return Ok(Begun { scope: scope.clone(), message, state, changes: Vec::new(), answered });
+                    return Ok(StartedTurn { scope: scope.clone(), message, state, changes: Vec::new(), answered });
                 }
-                if self.is_buried(scope, id).await? {
+                if self.is_deleted(scope, id).await? {
                     return Err(conflict("the message with this id was forgotten and stays away"));
                 }
             }
@@ -108,44 +108,44 @@ impl Companion {
             let delta: i32 =
                 changes.iter().filter(|c| !matches!(c.reason, Reason::Idle(_))).map(|change| change.delta).sum();
             message.metadata.insert("affection_delta".into(), json!(delta));
-            let mut writes = vec![Write::new(message.clone(), PutMode::Create), self.keep(&read, &state)];
-            writes.extend(self.log(&read, &changes, &id.to_string()));
+            let mut writes = vec![Write::new(message.clone(), PutMode::Create), self.state_write(&read, &state)];
+            writes.extend(self.log_writes(&read, &changes, &id.to_string()));
             match self.commit(scope, writes).await {
                 Ok(_) => {
                     message.revision = 1;
-                    return Ok(Begun { scope: scope.clone(), message, state, changes, answered: None });
+                    return Ok(StartedTurn { scope: scope.clone(), message, state, changes, answered: None });
                 }
                 Err(e) if e.kind() == ErrorKind::Conflict => tokio::task::yield_now().await,
                 Err(e) => return Err(e),
             }
         }
-        Err(crowded())
+        Err(contention())
     }
 
-    /// Builds the context and what the model is asked.
-    pub(super) async fn ask(&self, begun: Begun) -> Result<Asked> {
-        let possible = self.possible(&begun.state, &begun.message.text);
-        let (scope, message) = (&begun.scope, &begun.message);
+    /// Builds the context and the request to the model.
+    pub(super) async fn prepare(&self, started: StartedTurn) -> Result<PreparedTurn> {
+        let possible = self.possible_moment(&started.state, &started.message.text);
+        let (scope, message) = (&started.scope, &started.message);
         let (context, recent, degraded) =
-            self.build(scope, &begun.state, &message.text, Some(message), possible).await?;
+            self.build(scope, &started.state, &message.text, Some(message), possible).await?;
         let request = ChatRequest::new([Message::system(context.text.as_str()), Message::user(message.text.as_str())]);
         let possible = possible.cloned();
-        Ok(Asked { begun, request, possible, context, recent, degraded })
+        Ok(PreparedTurn { started, request, possible, context, recent, degraded })
     }
 
     /// Stores the reply, with the key moment that came, and makes the profile anew where it is time.
-    pub(super) async fn conclude(&self, asked: Asked, heard: Heard) -> Result<TurnReply> {
+    pub(super) async fn conclude(&self, prepared: PreparedTurn, heard: ModelReply) -> Result<TurnReply> {
         if heard.text.is_empty() {
             let message = "the model's reply says nothing; the message is stored, and can be sent again";
             return Err(Error::new(ErrorKind::Unavailable, "companion", message));
         }
-        let Asked { begun, possible, context, recent, mut degraded, .. } = asked;
-        let mut kept = self.store_reply(&begun, &heard, possible.as_ref(), &recent).await?;
+        let PreparedTurn { started, possible, context, recent, mut degraded, .. } = prepared;
+        let mut kept = self.store_reply(&started, &heard, possible.as_ref(), &recent).await?;
         if kept.reply.is_none() {
             let reason = "the message was deleted meanwhile; the reply is not kept".to_owned();
             degraded.push(Degraded { stage: "reply", reason });
         } else {
-            match self.refresh_if_due(&begun.scope, &kept.state).await {
+            match self.refresh_if_due(&started.scope, &kept.state).await {
                 Ok(state) => kept.state = state.unwrap_or(kept.state),
                 Err(e) => degraded.push(Degraded { stage: "profile", reason: e.to_string() }),
             }
@@ -157,24 +157,24 @@ impl Companion {
 
     async fn store_reply(
         &self,
-        begun: &Begun,
-        heard: &Heard,
+        started: &StartedTurn,
+        heard: &ModelReply,
         possible: Option<&MomentRule>,
         recent: &[Record],
     ) -> Result<TurnReply> {
-        let scope = &begun.scope;
-        let id = reply_id(scope, begun.message.id);
-        for _ in 0..ATTEMPTS {
+        let scope = &started.scope;
+        let id = reply_id(scope, started.message.id);
+        for _ in 0..MAX_ATTEMPTS {
             let (read, mut state) = self.open_state(scope).await?;
-            let mut found = self.engine.get_all(scope, &[begun.message.id, id]).await?;
+            let mut found = self.engine.get_all(scope, &[started.message.id, id]).await?;
             let (answered, message) = (found.pop().flatten(), found.pop().flatten());
             if answered.is_some() {
                 // The same message was sent twice at once, and the other one came first.
-                return Ok(repeated(Begun {
+                return Ok(earlier_reply(StartedTurn {
                     scope: scope.clone(),
-                    message: begun.message.clone(),
+                    message: started.message.clone(),
                     state,
-                    changes: begun.changes.clone(),
+                    changes: started.changes.clone(),
                     answered,
                 }));
             }
@@ -182,11 +182,11 @@ impl Companion {
             let at = reply.occurred_at;
             let mut given = TurnReply {
                 text: heard.text.clone(),
-                message: begun.message.id,
+                message: started.message.id,
                 reply: None,
                 at,
                 state: state.clone(),
-                changes: begun.changes.clone(),
+                changes: started.changes.clone(),
                 key_moment: None,
                 context: None,
                 repeated: false,
@@ -230,12 +230,12 @@ impl Companion {
                 state.moments.insert(rule.id.clone(), outcome.status.clone());
                 given.key_moment = Some(rule.id.clone());
                 let changes: Vec<Change> = change.into_iter().collect();
-                writes.extend(self.log(&read, &changes, &format!("{}/{id}", rule.id)));
+                writes.extend(self.log_writes(&read, &changes, &format!("{}/{id}", rule.id)));
                 given.changes.extend(changes);
             } else {
                 writes.push(Write::new(reply, PutMode::Create));
             }
-            writes.push(self.keep(&read, &state));
+            writes.push(self.state_write(&read, &state));
             (given.reply, given.state) = (Some(id), state);
             match self.commit(scope, writes).await {
                 Ok(_) => return Ok(given),
@@ -245,13 +245,13 @@ impl Companion {
                 Err(e) => return Err(e),
             }
         }
-        Err(crowded())
+        Err(contention())
     }
 }
 
 /// The answer that was given before.
-pub(super) fn repeated(begun: Begun) -> TurnReply {
-    let Begun { message, state, changes, answered, .. } = begun;
+pub(super) fn earlier_reply(started: StartedTurn) -> TurnReply {
+    let StartedTurn { message, state, changes, answered, .. } = started;
     let at = answered.as_ref().map_or(message.occurred_at, |record| record.occurred_at);
     let key_moment =
         answered.as_ref().and_then(|record| record.metadata.get("key_moment_id")?.as_str().map(str::to_owned));

@@ -1,4 +1,4 @@
-//! The books: the state and the log of affection.
+//! The ledger of a companion: its state and the log of affection.
 
 use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write, Written};
 
@@ -9,50 +9,50 @@ use crate::{
     state::CompanionState,
 };
 
-/// How often a turn is written again on top of others before it is given up.
-pub(super) const ATTEMPTS: usize = 16;
-/// How often a user can have everything forgotten and begin anew: the id of what was deleted is never used again.
-const BEGINNINGS: usize = 64;
-/// How many of these are looked for at once.
-const AT_ONCE: usize = 4;
+/// Maximum number of attempts to write a turn while other turns of the same user are written.
+pub(super) const MAX_ATTEMPTS: usize = 16;
+/// Maximum number of state records of one user. A deleted id is never used again, so each new start needs another one.
+const MAX_STATE_IDS: usize = 64;
+/// Number of state ids that one read looks up.
+const STATE_ID_BATCH: usize = 4;
 
 impl Companion {
-    /// How the relationship with the user at this address stands; as at the beginning, where there is none. Changes nothing.
+    /// Returns the state of the relationship with the user of `scope`, or the initial state if there is none.
     ///
     /// # Errors
-    /// The store's.
+    /// The errors of the store.
     pub async fn state(&self, scope: &Scope) -> Result<CompanionState> {
         Ok(self.read_state(scope).await?.map(|(_, state)| state).unwrap_or_default())
     }
 
-    /// The state with its record.
+    /// Returns the state and its record.
     pub(super) async fn read_state(&self, scope: &Scope) -> Result<Option<(Record, CompanionState)>> {
-        for first in (0..BEGINNINGS).step_by(AT_ONCE) {
-            let ids: Vec<RecordId> = (first..first + AT_ONCE).map(|n| beginning(scope, n)).collect();
+        for first in (0..MAX_STATE_IDS).step_by(STATE_ID_BATCH) {
+            let ids: Vec<RecordId> = (first..first + STATE_ID_BATCH).map(|n| state_id(scope, n)).collect();
             let found = self.engine.get_all(scope, &ids).await?.into_iter().flatten().next();
             if let Some(record) = found {
                 let state = CompanionState::of(&record)?;
                 return Ok(Some((record, state)));
             }
             // The first one is free, unless it was deleted.
-            if !self.is_buried(scope, ids[AT_ONCE - 1]).await? {
+            if !self.is_deleted(scope, ids[STATE_ID_BATCH - 1]).await? {
                 return Ok(None);
             }
         }
         Ok(None)
     }
 
-    /// The state with its record, which is made where there is none.
+    /// Returns the state and its record, which is created if there is none.
     pub(super) async fn open_state(&self, scope: &Scope) -> Result<(Record, CompanionState)> {
         if scope.user_name().is_none() {
             return Err(Error::invalid("companion", "the address names no user; a companion belongs to one"));
         }
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             if let Some(found) = self.read_state(scope).await? {
                 return Ok(found);
             }
-            for n in 0..BEGINNINGS {
-                let id = beginning(scope, n);
+            for n in 0..MAX_STATE_IDS {
+                let id = state_id(scope, n);
                 let state = CompanionState::default();
                 let record = state_record(id, scope, &state, &self.pack.stages, self.engine.clock());
                 match self.commit(scope, vec![Write::new(record, PutMode::Create)]).await {
@@ -67,15 +67,15 @@ impl Companion {
         Err(Error::new(ErrorKind::Conflict, "companion", "the state was deleted again and again; try once more"))
     }
 
-    /// Whether a record of this id was deleted.
-    pub(super) async fn is_buried(&self, scope: &Scope, id: RecordId) -> Result<bool> {
+    /// Returns true if a record with this id was deleted.
+    pub(super) async fn is_deleted(&self, scope: &Scope, id: RecordId) -> Result<bool> {
         let before = u128::from_be_bytes(*id.as_bytes()).checked_sub(1);
         let before = before.map(|n| RecordId::from_bytes(n.to_be_bytes()));
         let next = self.engine.tombstones(scope, before, 1).await?;
         Ok(next.first().is_some_and(|tombstone| tombstone.id == id))
     }
 
-    /// Writes all or none; what is said in it waits for the same jobs as any other turn.
+    /// Writes all records or none. Turns among them get the same background jobs as any other turn.
     pub(super) async fn commit(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
         for write in &mut writes {
             write.jobs = self.engine.jobs_for(&write.record);
@@ -83,14 +83,14 @@ impl Companion {
         self.engine.write(scope, writes).await
     }
 
-    /// The write of a state that was read at this revision.
-    pub(super) fn keep(&self, read: &Record, state: &CompanionState) -> Write {
+    /// Returns the write that replaces the state record `read`.
+    pub(super) fn state_write(&self, read: &Record, state: &CompanionState) -> Write {
         let record = state_record(read.id, &read.scope, state, &self.pack.stages, self.engine.clock());
         Write::new(record, PutMode::Update { revision: read.revision })
     }
 
-    /// The lines of the log. Each goes by what changed affection, so that the same change is never logged twice.
-    pub(super) fn log(&self, state: &Record, changes: &[Change], cause: &str) -> impl Iterator<Item = Write> {
+    /// Returns the log entries of these changes. The cause is part of the id, so that no change is logged twice.
+    pub(super) fn log_writes(&self, state: &Record, changes: &[Change], cause: &str) -> impl Iterator<Item = Write> {
         let line = |change: &Change| {
             let cause = match &change.reason {
                 Reason::Message => format!("message/{cause}"),
@@ -104,32 +104,33 @@ impl Companion {
         changes.iter().map(line).collect::<Vec<_>>().into_iter()
     }
 
-    /// Takes off what days without a message have cost until yesterday, and gives how affection changed. The next message does
-    /// the same; this is for those who show affection to users who stay away.
+    /// Charges the days without a message until yesterday, and returns the changes of affection. The next message does the
+    /// same; call this before showing affection to a user who stays away.
     ///
     /// # Errors
-    /// The store's; `Conflict` when others write without end.
-    pub async fn settle(&self, scope: &Scope) -> Result<Vec<Change>> {
-        for _ in 0..ATTEMPTS {
+    /// The errors of the store; `Conflict` if concurrent writes never end.
+    pub async fn charge_idle_days(&self, scope: &Scope) -> Result<Vec<Change>> {
+        for _ in 0..MAX_ATTEMPTS {
             let Some((record, mut state)) = self.read_state(scope).await? else { return Ok(Vec::new()) };
             let today = self.engine.clock().now().in_zone(&self.zone).date();
-            let changes = state.bond.settle(today, &self.pack.affection, &self.pack.stages);
-            let writes = [self.keep(&record, &state)].into_iter().chain(self.log(&record, &changes, "")).collect();
+            let changes = state.bond.charge_idle_days(today, &self.pack.affection, &self.pack.stages);
+            let writes =
+                [self.state_write(&record, &state)].into_iter().chain(self.log_writes(&record, &changes, "")).collect();
             match self.commit(scope, writes).await {
                 Ok(_) => return Ok(changes),
                 Err(e) if e.kind() == ErrorKind::Conflict => tokio::task::yield_now().await,
                 Err(e) => return Err(e),
             }
         }
-        Err(crowded())
+        Err(contention())
     }
 }
 
-/// The id of the state of the that-many-th beginning.
-fn beginning(scope: &Scope, n: usize) -> RecordId {
+/// Returns the id of the state after `n` deletions.
+fn state_id(scope: &Scope, n: usize) -> RecordId {
     RecordId::named(scope, &format!("companion/{n}"))
 }
 
-pub(super) fn crowded() -> Error {
+pub(super) fn contention() -> Error {
     Error::new(ErrorKind::Conflict, "companion", "too many turns of this user at once; try again")
 }
