@@ -16,10 +16,11 @@ use crate::settings::Mem0Settings;
 /// Factor of memories requested from the server, because messages of this chat are on the server, too, and are dropped.
 const OVERFETCH_FACTOR: u32 = 4;
 
-/// The long-term memory of one user and one character: written to when a chat is saved, searched before a reply is generated.
+/// The long-term memory of one user and one character: written to when a chat is saved, searched before a reply is
+/// generated.
 ///
-/// Neither way fails, and neither takes longer than the [settings](Mem0Settings) allow, which can be changed at any time. A
-/// log names the kind of what went wrong, and no word of a chat. Clones share their settings.
+/// Neither way fails, and neither takes longer than the [settings](Mem0Settings) allow, which can be changed at any
+/// time. A log names the kind of what went wrong, and no word of a chat. Clones share their settings.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Mem0Chat {
@@ -105,8 +106,8 @@ impl Mem0Chat {
         Ok(())
     }
 
-    /// Writes the last rounds of a chat that has just been saved, in a task of its own: nobody has to wait for it, and what
-    /// fails is logged. Who waits gets what the server made of it.
+    /// Writes the last rounds of a chat that has just been saved, in a task of its own: nobody has to wait for it, and
+    /// what fails is logged. Who waits gets what the server made of it.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -128,8 +129,8 @@ impl Mem0Chat {
         })
     }
 
-    /// What the memory has to say to the last message of a chat: asked for with that message, then with the dialogue before
-    /// it, then as a model rewrites it, until something is found. A server that fails ends it.
+    /// What the memory has to say to the last message of a chat: asked for with that message, then with the dialogue
+    /// before it, then as a model rewrites it, until something is found. A server that fails ends it.
     ///
     /// What the chat holds already is no memory, nor what the character said on another day.
     pub async fn before_generation(&self, chat: &[Message]) -> Retrieved {

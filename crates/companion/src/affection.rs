@@ -84,7 +84,8 @@ impl fmt::Display for Reason {
 
 impl Bond {
     /// Counts a message of the user, written on `today`: first what the days before have cost, then the message, then a
-    /// streak that it completes. A day that lies before the last one (a clock or a zone was changed) counts as that one.
+    /// streak that it completes. A day that lies before the last one (a clock or a zone was changed) counts as that
+    /// one.
     pub fn message(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<Change> {
         let mut changes = self.charge_idle_days(today, rules, stages);
         let days = self.last_active.map(|last| days_between(last, today));
@@ -100,8 +101,8 @@ impl Bond {
         changes
     }
 
-    /// Takes off what whole days without a message have cost until yesterday, a change for each. Each day is charged once,
-    /// however often this is called, and never below the floor of the chapter that the relationship is in.
+    /// Takes off what whole days without a message have cost until yesterday, a change for each. Each day is charged
+    /// once, however often this is called, and never below the floor of the chapter that the relationship is in.
     pub fn charge_idle_days(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<Change> {
         let mut changes = Vec::new();
         let Some(last) = self.last_active else { return changes };

@@ -116,12 +116,12 @@ impl Pack {
         Self::from_toml(&read("pack.toml")?, read)
     }
 
-    /// Reads a pack. A persona or a stage's text that ends with `.md` and has one line is the name of a file: `read` gives what
-    /// is in it. Names that lead out of the folder are refused.
+    /// Reads a pack. A persona or a stage's text that ends with `.md` and has one line is the name of a file: `read`
+    /// gives what is in it. Names that lead out of the folder are refused.
     ///
     /// # Errors
-    /// `InvalidInput` with line and column for what is no TOML or no field of ours, for stages that are out of order, and for
-    /// key moments that could never come or that two have the id of; whatever `read` fails with.
+    /// `InvalidInput` with line and column for what is no TOML or no field of ours, for stages that are out of order,
+    /// and for key moments that could never come or that two have the id of; whatever `read` fails with.
     pub fn from_toml(text: &str, read: impl Fn(&str) -> Result<String>) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
         let text_of = |text: String| {

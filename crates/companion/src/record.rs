@@ -31,8 +31,8 @@ pub fn state_record(id: RecordId, scope: &Scope, state: &CompanionState, stages:
     record
 }
 
-/// A line of the log of affection. `cause` names what changed it, such as the id of a message, or the day: the same change of
-/// the same companion (`state` is the id of its state) is the same record.
+/// A line of the log of affection. `cause` names what changed it, such as the id of a message, or the day: the same
+/// change of the same companion (`state` is the id of its state) is the same record.
 pub fn affection_record(state: RecordId, scope: &Scope, change: &Change, cause: &str, clock: &dyn Clock) -> Record {
     let mut record = Record::new(scope.clone(), Kind::new(AFFECTION_LOG), change.reason.to_string(), clock);
     record.id = RecordId::named(scope, &format!("affection/{state}/{cause}"));

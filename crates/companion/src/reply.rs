@@ -2,9 +2,9 @@
 
 /// Takes a reply in pieces and gives out what the user may see, as early as that is clear.
 ///
-/// What is between `<verdict>` and `</verdict>` is kept back, in any case of letters, in half and full width, with blanks or
-/// attributes in the tag, and when the closing tag is missing. So is a thought in `<think>` that the reply begins with, and the
-/// white space around the whole. The same reply gives the same, however it is cut into pieces.
+/// What is between `<verdict>` and `</verdict>` is kept back, in any case of letters, in half and full width, with
+/// blanks or attributes in the tag, and when the closing tag is missing. So is a thought in `<think>` that the reply
+/// begins with, and the white space around the whole. The same reply gives the same, however it is cut into pieces.
 ///
 /// ```
 /// use memory_engine_companion::ReplyFilter;

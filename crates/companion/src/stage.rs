@@ -26,8 +26,8 @@ impl Stages {
     /// Stages in their order.
     ///
     /// # Errors
-    /// `InvalidInput` when there is none, the first does not begin with 0, one does not begin after the one before, or one
-    /// begins beyond [`MAX_AFFECTION`].
+    /// `InvalidInput` when there is none, the first does not begin with 0, one does not begin after the one before, or
+    /// one begins beyond [`MAX_AFFECTION`].
     pub fn new(stages: Vec<Stage>) -> Result<Self> {
         let wrong = |message: String| Err(Error::invalid("stages", message));
         let Some(first) = stages.first() else {

@@ -19,8 +19,8 @@ pub struct CompanionState {
     pub bond: Bond,
     /// How many messages there were, those of both.
     pub total_messages: u64,
-    /// The key moments that came, each with what is noted of it. One that is here never comes again, even when the messages
-    /// that tell of it are deleted.
+    /// The key moments that came, each with what is noted of it. One that is here never comes again, even when the
+    /// messages that tell of it are deleted.
     pub moments: BTreeMap<String, String>,
     /// The records of those moments, in the order of time. One that is deleted is named here still.
     pub key_moments: Vec<RecordId>,
@@ -32,7 +32,8 @@ pub struct CompanionState {
     pub last_active_at: Option<Timestamp>,
 }
 
-/// The state as it stands in the metadata, under the names of the columns of the table `user_profiles` where it has some.
+/// The state as it stands in the metadata, under the names of the columns of the table `user_profiles` where it has
+/// some.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     affection: i32,

@@ -41,8 +41,8 @@ impl HttpChatModel {
         Ok(Self { client, endpoint, options })
     }
 
-    /// The model of the service that `CHAT_SERVICE` names ([a preset](Preset)), and of that service the one in `CHAT_MODEL`, if
-    /// there is one; `None` when no service is named.
+    /// The model of the service that `CHAT_SERVICE` names ([a preset](Preset)), and of that service the one in
+    /// `CHAT_MODEL`, if there is one; `None` when no service is named.
     ///
     /// # Errors
     /// `InvalidInput` for a service that nobody knows or that has no model to begin with; as [`Preset::endpoint`].

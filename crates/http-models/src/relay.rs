@@ -20,12 +20,13 @@ use crate::{
 
 const OPERATION: &str = "relay";
 
-/// Passes requests on to a service and its answers back, byte by byte: what the service says, of whatever status, is an answer
-/// and not an error. Cloning gives another handle on the same connections.
+/// Passes requests on to a service and its answers back, byte by byte: what the service says, of whatever status, is an
+/// answer and not an error. Cloning gives another handle on the same connections.
 ///
-/// The headers of the [`Endpoint`] take the place of the request's. What belongs to one connection only (RFC 9110, 7.6.1), the
-/// host, the length and the encodings that are accepted are made anew and passed in neither direction, nor are cookies. A
-/// request that got no answer because of its connection is sent once more, and never after the first byte of an answer.
+/// The headers of the [`Endpoint`] take the place of the request's. What belongs to one connection only (RFC 9110,
+/// 7.6.1), the host, the length and the encodings that are accepted are made anew and passed in neither direction, nor
+/// are cookies. A request that got no answer because of its connection is sent once more, and never after the first
+/// byte of an answer.
 #[derive(Debug, Clone)]
 pub struct Relay {
     http: reqwest::Client,

@@ -64,8 +64,8 @@ pub enum ImportError {
     },
     /// The columns belong to a table of another kind.
     #[error(
-        "line 1 names the columns {0}; conversations have \"user_msg\" and \"assistant_msg\" or \"role\" and \"content\", \
-         summaries \"summary\" or \"content\""
+        "line 1 names the columns {0}; conversations have \"user_msg\" and \"assistant_msg\" or \"role\" and \
+         \"content\", summaries \"summary\" or \"content\""
     )]
     UnknownColumns(String),
     /// A mem0 export without a memory.
@@ -73,7 +73,8 @@ pub enum ImportError {
     NoMemory,
     /// The file is not a chat of SillyTavern.
     #[error(
-        "line 1 is no header of a SillyTavern chat; it has to hold \"user_name\", \"character_name\" or \"chat_metadata\""
+        "line 1 is no header of a SillyTavern chat; it has to hold \"user_name\", \"character_name\" or \
+         \"chat_metadata\""
     )]
     NoChat,
     /// A directory without chats.

@@ -64,7 +64,8 @@ pub(crate) fn whole(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// Converts a time of another program to the form that the JSON Lines format has. Numbers are seconds or milliseconds since 1970.
+/// Converts a time of another program to the form that the JSON Lines format has. Numbers are seconds or milliseconds
+/// since 1970.
 pub(crate) fn time(value: &Value) -> Value {
     // A short number in a text is a year or a date, as 2024 or 20240712.
     let written =

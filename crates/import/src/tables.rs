@@ -124,7 +124,8 @@ fn turns(mut columns: Map<String, Value>, seed: String, number: u64) -> Result<V
     Ok(sides.into_iter().enumerate().map(turn).collect())
 }
 
-/// The name of a row: a UUID as it is, where it stands for one record, and a number with its table, since both count from 1.
+/// The name of a row: a UUID as it is, where it stands for one record, and a number with its table, since both count
+/// from 1.
 fn name_of(table: &str, id: &str, side: Option<usize>) -> String {
     match side {
         None if id.parse::<memory_engine_core::RecordId>().is_ok() => id.to_owned(),

@@ -19,7 +19,8 @@ const MAX_FAILURES: usize = 100;
 /// How long to wait for what is made of a message: its vector, its part of the graph, summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// Until it is durable and found by its words. An engine with a [background](memory_engine::Builder::background) does the rest.
+    /// Until it is durable and found by its words. An engine with a [background](memory_engine::Builder::background)
+    /// does the rest.
     No,
     /// Until all of it is done, but no longer. What is not done then goes on in the background.
     Until(Duration),
@@ -39,10 +40,11 @@ pub struct Indexed {
 }
 
 impl StoryMemory {
-    /// Keeps a message once it is persisted: not at all, when the mode is off or [the options](crate::StoryOptions::kinds) leave
-    /// out its kind.
+    /// Keeps a message once it is persisted: not at all, when the mode is off or
+    /// [the options](crate::StoryOptions::kinds) leave out its kind.
     ///
-    /// The same message again, by its id, takes the old one's place with what was made from it; one that was rewound stays so.
+    /// The same message again, by its id, takes the old one's place with what was made from it; one that was rewound
+    /// stays so.
     ///
     /// # Cancel safety
     /// Dropping the future leaves the message unwritten, or written and queued.

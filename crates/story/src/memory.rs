@@ -10,16 +10,16 @@ use crate::options::StoryOptions;
 
 /// The long-term memory of stories: what to put into the prompt of the next message, and the messages themselves.
 ///
-/// Neither call fails, and neither takes longer than it may: what goes wrong is named in the answer, and the story is told
-/// without it. A mode of [`MemoryMode::Off`] touches no store.
+/// Neither call fails, and neither takes longer than it may: what goes wrong is named in the answer, and the story is
+/// told without it. A mode of [`MemoryMode::Off`] touches no store.
 ///
-/// A story is told on a branch of a session, and sees that branch, and of its parents what it [inherits](memory_engine::Fork) and no
-/// more; so each scope names user, session and branch. [Forks](MemoryEngine::fork), [rewinds](MemoryEngine::rewind) and what
-/// else there is are the engine's.
+/// A story is told on a branch of a session, and sees that branch, and of its parents what it
+/// [inherits](memory_engine::Fork) and no more; so each scope names user, session and branch.
+/// [Forks](MemoryEngine::fork), [rewinds](MemoryEngine::rewind) and what else there is are the engine's.
 ///
-/// [`MemoryMode::Graph`] needs an engine with [`Builder::graph`](memory_engine::Builder::graph), summaries one with a digest such as
-/// [`story_digest`](crate::story_digest). With [`MemoryMode::Vector`] no message is read for entities, and no
-/// graph is asked, whatever the engine has.
+/// [`MemoryMode::Graph`] needs an engine with [`Builder::graph`](memory_engine::Builder::graph), summaries one with a
+/// digest such as [`story_digest`](crate::story_digest). With [`MemoryMode::Vector`] no message is read for entities,
+/// and no graph is asked, whatever the engine has.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct StoryMemory {

@@ -95,8 +95,8 @@ impl StoryTurn {
         self
     }
 
-    /// What is asked, the most pressing first: each sentence of what is to happen, and then of the last message, from its
-    /// end. A sentence by itself is about something; a page is about everything.
+    /// What is asked, the most pressing first: each sentence of what is to happen, and then of the last message, from
+    /// its end. A sentence by itself is about something; a page is about everything.
     pub(super) fn questions(&self, limit: usize) -> Vec<&str> {
         let pending = self.pending.iter().flat_map(|text| sentences(text).into_iter().map(|range| &text[range]));
         let last = self.recent.last().map_or("", |message| message.text.as_str());

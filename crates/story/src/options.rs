@@ -108,8 +108,8 @@ impl StoryOptions {
     }
 }
 
-/// Returns the background jobs that a story memory needs: long messages in chunks, and a summary every `messages` messages,
-/// both without a model.
+/// Returns the background jobs that a story memory needs: long messages in chunks, and a summary every `messages`
+/// messages, both without a model.
 pub fn story_digest(messages: usize) -> Digest {
     Digest::default()
         .with_chunks(Chunker::default())

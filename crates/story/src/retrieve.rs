@@ -15,16 +15,17 @@ use crate::{
     message::StoryTurn,
 };
 
-/// From which score of the graph arm on a record is told that does not fit a question by itself: it says how two that are
-/// named now stand to each other.
+/// From which score of the graph arm on a record is told that does not fit a question by itself: it says how two that
+/// are named now stand to each other.
 const MIN_RELATION_SCORE: f64 = 0.8;
 
 impl StoryMemory {
     /// What to put into the prompt before the next message is generated: nothing, when the mode is off.
     ///
-    /// It asks with what is to happen (the pending interventions) and the last sentences of what has just happened. What is in
-    /// the prompt already, as one of the recent messages, is not told again. In each of its two parts, what is found and
-    /// what the graph says, it takes no longer than a [recall may](memory_engine::RecallOptions::deadline).
+    /// It asks with what is to happen (the pending interventions) and the last sentences of what has just happened.
+    /// What is in the prompt already, as one of the recent messages, is not told again. In each of its two parts, what
+    /// is found and what the graph says, it takes no longer than a
+    /// [recall may](memory_engine::RecallOptions::deadline).
     pub async fn context(&self, scope: &Scope, turn: &StoryTurn) -> StoryContext {
         if !self.mode.is_on() {
             return StoryContext::default();
@@ -124,8 +125,8 @@ impl StoryMemory {
     }
 }
 
-/// The best of each answer in turn, nothing twice: no message in two parts, no summary beside a message that it covers, and
-/// none of what is in the prompt.
+/// The best of each answer in turn, nothing twice: no message in two parts, no summary beside a message that it covers,
+/// and none of what is in the prompt.
 fn select_snippets(answers: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<Record> {
     let mut lists: Vec<_> =
         answers.into_iter().map(|recall| recall.hits.into_iter().filter(is_worth_showing)).collect();

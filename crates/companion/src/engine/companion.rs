@@ -12,16 +12,16 @@ use crate::{moment::MomentRule, pack::Pack, state::CompanionState};
 
 /// A companion: a pack, a model and a memory. Cloning it is cheap.
 ///
-/// Everything it keeps is in the engine's memory, as records at the address that each call names; it has no store of its own
-/// and keeps nothing between two calls, so that any number of processes can serve one user.
+/// Everything it keeps is in the engine's memory, as records at the address that each call names; it has no store of
+/// its own and keeps nothing between two calls, so that any number of processes can serve one user.
 ///
-/// - The conversation: kind `turn`. Key moments: kind `key_moment`, made from their messages and gone with them. Profiles: kind
-///   `profile`, the latest one active.
-/// - The state and the log of affection: the ledgers `ledger/companion` and `ledger/affection`, which no recall finds. That
-///   messages are deleted changes neither.
+/// - The conversation: kind `turn`. Key moments: kind `key_moment`, made from their messages and gone with them.
+///   Profiles: kind `profile`, the latest one active.
+/// - The state and the log of affection: the ledgers `ledger/companion` and `ledger/affection`, which no recall finds.
+///   That messages are deleted changes neither.
 ///
-/// What belongs together is written in one transaction. Of two turns of one user that end at once, one is written again on
-/// top of the other.
+/// What belongs together is written in one transaction. Of two turns of one user that end at once, one is written again
+/// on top of the other.
 #[derive(Clone)]
 #[must_use]
 pub struct Companion {

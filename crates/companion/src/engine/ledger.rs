@@ -104,8 +104,8 @@ impl Companion {
         changes.iter().map(line).collect::<Vec<_>>().into_iter()
     }
 
-    /// Charges the days without a message until yesterday, and returns the changes of affection. The next message does the
-    /// same; call this before showing affection to a user who stays away.
+    /// Charges the days without a message until yesterday, and returns the changes of affection. The next message does
+    /// the same; call this before showing affection to a user who stays away.
     ///
     /// # Errors
     /// The errors of the store; `Conflict` if concurrent writes never end.

@@ -7,8 +7,8 @@ use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuer
 use super::companion::Companion;
 use crate::{layers::Material, moment::MomentRule, state::CompanionState};
 
-/// How many messages of the recent conversation there are at the most, and how many stay when the window moves on. Between the
-/// two it only grows, so that the context begins with the same bytes for that long.
+/// How many messages of the recent conversation there are at the most, and how many stay when the window moves on.
+/// Between the two it only grows, so that the context begins with the same bytes for that long.
 const WINDOW: (i64, i64) = (50, 30);
 /// How many key moments are told.
 const MOMENTS: usize = 10;
@@ -27,8 +27,8 @@ impl Companion {
         Ok(built)
     }
 
-    /// Builds the context of a message. `but` is the message itself, where it is stored already. Gives with it the recent
-    /// conversation and what did not work.
+    /// Builds the context of a message. `but` is the message itself, where it is stored already. Gives with it the
+    /// recent conversation and what did not work.
     pub(super) async fn build(
         &self,
         scope: &Scope,

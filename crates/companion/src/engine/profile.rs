@@ -28,8 +28,8 @@ impl Companion {
         Ok(None)
     }
 
-    /// Makes the profile anew from the messages since the last one, which stays as a superseded record, and gives the state
-    /// with it. Without any message nothing changes.
+    /// Makes the profile anew from the messages since the last one, which stays as a superseded record, and gives the
+    /// state with it. Without any message nothing changes.
     ///
     /// # Errors
     /// The summarizer's and the store's; `Conflict` when others write without end.

@@ -46,8 +46,8 @@ impl Companion {
     /// Answers a message as [`turn`](Self::turn) does, and gives the reply while it comes.
     ///
     /// # Errors
-    /// As [`turn`](Self::turn), at once or as the last item of the stream: a reply that breaks off is not stored, and the
-    /// message can be sent again under its id.
+    /// As [`turn`](Self::turn), at once or as the last item of the stream: a reply that breaks off is not stored, and
+    /// the message can be sent again under its id.
     ///
     /// # Cancel safety
     /// Dropping the stream before [`TurnPiece::Done`] gives the reply up; the message stays stored.

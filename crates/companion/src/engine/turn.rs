@@ -50,22 +50,22 @@ pub(super) struct ModelReply {
 }
 
 impl Companion {
-    /// Answers a message of the user at this address, in eight steps: the message is stored and counted; profile and state are
-    /// read; the context is built; the model is asked; the reply is stored; a key moment that came is recorded with its
-    /// affection; after every 20 messages the profile is made anew; the reply is given back.
+    /// Answers a message of the user at this address, in eight steps: the message is stored and counted; profile and
+    /// state are read; the context is built; the model is asked; the reply is stored; a key moment that came is
+    /// recorded with its affection; after every 20 messages the profile is made anew; the reply is given back.
     ///
-    /// The first step, and the fifth with the sixth, are one transaction each. A message with an id that was answered before
-    /// gets that answer again, and one that was stored and not answered is answered and not counted again.
+    /// The first step, and the fifth with the sixth, are one transaction each. A message with an id that was answered
+    /// before gets that answer again, and one that was stored and not answered is answered and not counted again.
     ///
     /// # Errors
-    /// `InvalidInput` for an empty message, an address without a user, or a persona that is larger than the context may be;
-    /// `Conflict` for the id of another message or of one that was forgotten, and when others write without end; the model's
-    /// own, after which the user's message stays stored; the store's. What fails in looking for related history or in making
-    /// a profile is named in [`TurnReply::degraded`].
+    /// `InvalidInput` for an empty message, an address without a user, or a persona that is larger than the context may
+    /// be; `Conflict` for the id of another message or of one that was forgotten, and when others write without end;
+    /// the model's own, after which the user's message stays stored; the store's. What fails in looking for related
+    /// history or in making a profile is named in [`TurnReply::degraded`].
     ///
     /// # Cancel safety
-    /// Dropping the future leaves the message stored and unanswered, or everything done but for the answer; never half of a
-    /// step.
+    /// Dropping the future leaves the message stored and unanswered, or everything done but for the answer; never half
+    /// of a step.
     pub async fn turn(&self, scope: &Scope, said: impl Into<UserMessage>) -> Result<TurnReply> {
         let started = self.start(scope, said.into()).await?;
         if started.answered.is_some() {

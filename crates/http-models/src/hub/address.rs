@@ -22,8 +22,8 @@ pub struct Hub {
 impl Hub {
     /// The hub at this address; with a token for what is not open to everybody.
     ///
-    /// The token goes to the hub alone, never to where it redirects. Of the options, the limit for an attempt as a whole
-    /// and that for the size of an answer are not used: models are large.
+    /// The token goes to the hub alone, never to where it redirects. Of the options, the limit for an attempt as a
+    /// whole and that for the size of an answer are not used: models are large.
     ///
     /// # Errors
     /// `InvalidInput` when the address or the token cannot be one; `Unavailable` when TLS cannot be set up.

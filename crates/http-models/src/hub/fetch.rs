@@ -38,7 +38,7 @@ impl Hub {
         let downloads = model.files.iter().map(|file| Download { hub: self, model, file, folder: &folder, progress });
         let mut places = Vec::new();
         for download in downloads {
-            let there = download.there(&sums).await?;
+            let there = download.verified(&sums).await?;
             places.push((download, there));
         }
         // Files that a model may lack are asked for before those that it needs: when these are there, so are they.

@@ -44,7 +44,8 @@ impl RelayOptions {
         self
     }
 
-    /// The client's options. A relay keeps the time of each wait itself, so that the client's own limit is out of the way.
+    /// The client's options. A relay keeps the time of each wait itself, so that the client's own limit is out of the
+    /// way.
     pub(super) fn http(&self) -> HttpOptions {
         HttpOptions::default()
             .with_connect_timeout(self.connect_timeout)

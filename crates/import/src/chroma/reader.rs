@@ -67,8 +67,8 @@ pub struct ChromaItem {
     pub metadata: Map<String, Value>,
     /// When it was added.
     pub created_at: Option<Timestamp>,
-    /// Its vector, where [`with_embeddings`](ChromaReader::with_embeddings) asks for it and Chroma's log still holds it. What
-    /// has moved on to its vector index, after some thousand items, is not read from there.
+    /// Its vector, where [`with_embeddings`](ChromaReader::with_embeddings) asks for it and Chroma's log still holds
+    /// it. What has moved on to its vector index, after some thousand items, is not read from there.
     pub embedding: Option<Vec<f32>>,
 }
 
@@ -76,8 +76,8 @@ impl ChromaReader {
     /// Opens the directory that a `chromadb.PersistentClient` was given, or the file `chroma.sqlite3` in it.
     ///
     /// # Errors
-    /// For a file that does not exist, cannot be read, is held by another program, or belongs to something else than Chroma
-    /// from version 0.4 on.
+    /// For a file that does not exist, cannot be read, is held by another program, or belongs to something else than
+    /// Chroma from version 0.4 on.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ChromaError> {
         let path = file_in(path.as_ref())?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -147,7 +147,8 @@ impl ChromaReader {
         self.ask(statement.query_map([], read).and_then(Iterator::collect))
     }
 
-    /// The next items of a collection after a position, at most `limit` of them; fewer when it ends, none after its end.
+    /// The next items of a collection after a position, at most `limit` of them; fewer when it ends, none after its
+    /// end.
     ///
     /// # Errors
     /// As [`collections`](Self::collections).

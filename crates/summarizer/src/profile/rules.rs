@@ -10,8 +10,8 @@ use super::{
 };
 use crate::language::Language;
 
-/// Writes profiles by rules: the name that the user gave, what was said to be liked and disliked, how long and when the user
-/// writes, and what about last. It never fails, and knows no more than the words say.
+/// Writes profiles by rules: the name that the user gave, what was said to be liked and disliked, how long and when the
+/// user writes, and what about last. It never fails, and knows no more than the words say.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RuleProfiles;
 
