@@ -10,11 +10,8 @@ use std::{sync::Arc, time::Duration};
 
 use given::{Place, lin, trials};
 use libtest_mimic::Arguments;
-use memory_engine::{
-    Field, Filter, MemoryEngine, Record, ScanQuery,
-    companion::{Companion, Pack},
-    llm::ScriptedModel,
-};
+use memory_engine::{Field, Filter, MemoryEngine, Record, ScanQuery, llm::ScriptedModel};
+use memory_engine_companion::{Companion, Pack};
 
 type Test = (&'static str, Play);
 type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
@@ -130,7 +127,7 @@ async fn a10_every_change_of_affection_is_in_the_log_and_adds_up(place: Place) {
         place.clock.advance(DAY);
     }
     place.clock.advance(DAY * 40);
-    aicy.settle(&lin()).await.unwrap();
+    aicy.charge_idle_days(&lin()).await.unwrap();
     let state = aicy.state(&lin()).await.unwrap();
     assert_eq!(state.bond.affection, 0, "forty days cost more than there was, and the chapter's floor is 0");
     let mut log = of_kind(&memory, "ledger/affection").await;

@@ -17,7 +17,6 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-synonyms", &["core", "keyword-store"]),
     ("memory-engine-temporal", &["core"]),
     ("memory-engine-context", &["core"]),
-    ("memory-engine-companion", &["core", "llm", "context"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
     ("memory-engine-graph", &["core", "llm"]),
     ("memory-engine-sqlite", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
@@ -25,7 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-conformance", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
     // The temporal room resolves the dates of appointments against the turn that names them.
-    ("memory-engine-summarizer", &["core", "llm", "temporal"]),
+    ("memory-engine-summarizer", &["core", "context", "llm", "temporal"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
     ("memory-engine-indexing", &["core", "embedder", "graph", "keyword-store", "temporal", "vector-store"]),
     (
@@ -47,7 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "memory-engine-enrichment",
-        &["core", "companion", "embedder", "graph", "indexing", "llm", "summarizer", "vector-store"],
+        &["core", "embedder", "graph", "indexing", "llm", "summarizer", "vector-store"],
     ),
     (
         "memory-engine",
@@ -67,29 +66,35 @@ const ARROWS: &[(&str, &[&str])] = &[
             "graph",
             "summarizer",
             "context",
-            "companion",
             "sqlite",
             "postgres",
             "local-models",
             "http-models",
         ],
     ),
-    ("memory-engine-server", &[""]),
-    ("memory-engine-cli", &["", "server"]),
+    // Recipes: one product each on top of the facade.
+    ("memory-engine-companion", &["", "core", "context", "llm", "summarizer"]),
+    ("memory-engine-story", &["", "core", "context", "summarizer"]),
+    ("memory-engine-evidence", &["", "core", "http-models", "postgres", "vector-store"]),
+    ("memory-engine-chat-memory", &["", "core", "context", "http-models", "llm"]),
+    // Readers of foreign formats yield rows; they need no engine.
+    ("memory-engine-import", &["core"]),
+    ("memory-engine-server", &["", "http-models"]),
+    ("memory-engine-cli", &["", "companion", "http-models", "import", "server"]),
     ("memory-engine-benches", &[""]),
-    // The examples show that facade and server are enough.
-    ("aicy-companion", &["", "server"]),
+    // The examples show that facade, recipes and server are enough.
+    ("aicy-companion", &["", "companion", "server"]),
     ("kelivo-gateway", &["", "server"]),
-    ("market-evidence", &["", "server"]),
+    ("market-evidence", &["", "evidence", "server"]),
     ("quickstart", &["", "server"]),
-    ("sillytavern-mem0", &["", "server"]),
-    ("story-memory", &["", "server"]),
+    ("sillytavern-mem0", &["", "chat-memory", "server"]),
+    ("story-memory", &["", "server", "story"]),
     ("memory-engine-tests", &[""]),
 ];
 
 /// Crates that only the named packages may depend on.
 const KEPT_TO: &[(&str, &[&str])] = &[
-    ("rusqlite", &["memory-engine-sqlite"]),
+    ("rusqlite", &["memory-engine-sqlite", "memory-engine-import"]),
     ("sqlx", &["memory-engine-postgres", "memory-engine-tests"]),
     ("pgvector", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),
@@ -113,6 +118,10 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "memory-engine-indexing",
             "memory-engine-recall",
             "memory-engine-enrichment",
+            "memory-engine-companion",
+            "memory-engine-story",
+            "memory-engine-evidence",
+            "memory-engine-chat-memory",
             "memory-engine-sqlite",
             "memory-engine-http-models",
             "memory-engine-postgres",

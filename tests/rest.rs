@@ -6,12 +6,12 @@ use std::{env, path::Path, process::Command, sync::Arc, time::Duration};
 use libtest_mimic::Failed;
 use memory_engine::{
     Embedder, HashEmbedder, Kind, MemoryEngine, Purpose, Scope, TextAnalyzer, Timestamp, Turn,
-    evidence::{
-        DatabaseEvidence, Evidence, EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceSource, LocalEvidence,
-        MemoryEvidence, SupabaseEvidence,
-    },
     http_models::{HttpClient, HttpOptions, PostgrestClient, Secret},
     index_fingerprint,
+};
+use memory_engine_evidence::{
+    DatabaseEvidence, Evidence, EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceSource, LocalEvidence,
+    MemoryEvidence, SupabaseEvidence,
 };
 use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use serde_json::{Map, Value};

@@ -21,8 +21,8 @@ use memory_engine::{
     Digest, Layer, MemoryEngine, Scope,
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Event, Mem0Owner, Mem0Search},
     llm::{Message, ScriptedModel},
-    mem0::{Mem0Chat, Mem0Settings, Retrieved},
 };
+use memory_engine_chat_memory::{Mem0Chat, Mem0Settings, Retrieved};
 use memory_engine_server::Mem0;
 use serde_json::{Map, Value, json};
 use served::{Served, server};

@@ -19,12 +19,12 @@ use async_trait::async_trait;
 use given::{Place, lin, story, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
-    Builder, ChatExtractor, ContentHash, Digest, Embedder, Embedding, EmbeddingSpace, ErrorKind, Fork, HashEmbedder,
-    Kind, MemoryMode, Purpose, RecallOptions, Record, Result, Rewind, RuleExtractor, ScanQuery, Scope, State,
+    Builder, ChatExtractor, ContentHash, Embedder, Embedding, EmbeddingSpace, ErrorKind, Fork, HashEmbedder, Kind,
+    MemoryMode, Purpose, RecallOptions, Record, Result, Rewind, RuleExtractor, ScanQuery, Scope, State,
     llm::{Answer, ScriptedModel},
-    story::{StoryContext, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait},
 };
 use memory_engine_server::Debugging;
+use memory_engine_story::{StoryContext, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
 use serde_json::json;
 use served::{Served, server};
 
@@ -54,7 +54,7 @@ async fn open(place: &Place, mode: MemoryMode) -> StoryMemory {
 async fn open_with(place: &Place, mode: MemoryMode, change: impl FnOnce(Builder) -> Builder) -> StoryMemory {
     // The dictionary is loaded with the first question; a busy machine takes its time.
     let options = RecallOptions::default().with_deadline(Duration::from_secs(60));
-    let engine = place.open_with(|builder| change(builder.digest(Digest::of_stories(4)).recall_options(options))).await;
+    let engine = place.open_with(|builder| change(builder.digest(story_digest(4)).recall_options(options))).await;
     StoryMemory::new(engine, mode, StoryOptions::default())
 }
 

@@ -5,10 +5,7 @@ use std::fmt;
 use jiff::{ToSpan, civil::Date};
 use serde::{Deserialize, Serialize};
 
-use crate::Stages;
-
-/// The most affection there is; the least is 0.
-pub const MOST_AFFECTION: i32 = 9999;
+use crate::stage::{MAX_AFFECTION, Stages};
 
 /// How much affection what happens is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +33,7 @@ impl Default for AffectionRules {
 /// A relationship as far as affection goes. Days are those of the user's calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bond {
-    /// From 0 to [`MOST_AFFECTION`].
+    /// From 0 to [`MAX_AFFECTION`].
     pub affection: i32,
     /// On how many days in a row the user has written, up to the last one.
     pub consecutive_days: u32,
@@ -87,9 +84,10 @@ impl fmt::Display for Reason {
 
 impl Bond {
     /// Counts a message of the user, written on `today`: first what the days before have cost, then the message, then a
-    /// streak that it completes. A day that lies before the last one (a clock or a zone was changed) counts as that one.
+    /// streak that it completes. A day that lies before the last one (a clock or a zone was changed) counts as that
+    /// one.
     pub fn message(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<Change> {
-        let mut changes = self.settle(today, rules, stages);
+        let mut changes = self.charge_idle_days(today, rules, stages);
         let days = self.last_active.map(|last| days_between(last, today));
         let new_day = days.is_none_or(|days| days > 0);
         changes.extend(self.change(rules.message, Reason::Message, today));
@@ -103,9 +101,9 @@ impl Bond {
         changes
     }
 
-    /// Takes off what whole days without a message have cost until yesterday, a change for each. Each day is charged once,
-    /// however often this is called, and never below the floor of the chapter that the relationship is in.
-    pub fn settle(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<Change> {
+    /// Takes off what whole days without a message have cost until yesterday, a change for each. Each day is charged
+    /// once, however often this is called, and never below the floor of the chapter that the relationship is in.
+    pub fn charge_idle_days(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<Change> {
         let mut changes = Vec::new();
         let Some(last) = self.last_active else { return changes };
         let done = self.settled.map_or(0, |settled| days_between(last, settled)).max(i64::from(rules.idle_days));
@@ -134,7 +132,7 @@ impl Bond {
     /// Changes affection within its bounds; `None` where that changes nothing.
     fn change(&mut self, delta: i32, reason: Reason, day: Date) -> Option<Change> {
         let before = self.affection;
-        self.affection = before.saturating_add(delta).clamp(0, MOST_AFFECTION);
+        self.affection = before.saturating_add(delta).clamp(0, MAX_AFFECTION);
         let delta = self.affection - before;
         (delta != 0).then_some(Change { delta, before, after: self.affection, reason, day })
     }

@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 mod affection;
+mod budgets;
+#[cfg(feature = "engine")]
+mod engine;
 mod layers;
 mod moment;
 mod pack;
@@ -9,19 +12,18 @@ mod record;
 mod reply;
 mod stage;
 mod state;
-mod summarizer;
 mod words;
 
-pub use affection::{AffectionRules, Bond, Change, MOST_AFFECTION, Reason};
-pub use layers::{Budgets, Material};
+pub use affection::{AffectionRules, Bond, Change, Reason};
+pub use budgets::Budgets;
+#[cfg(feature = "engine")]
+pub use engine::{Companion, TurnPiece, TurnReply, TurnStream, UserMessage};
+pub use layers::Material;
+pub use memory_engine_summarizer::{ChatProfiles, Language, Observed, Profile, ProfileSummarizer, RuleProfiles};
 pub use moment::{MomentRule, Outcome, Verdict};
 pub use pack::Pack;
-pub use profile::Profile;
-pub use record::{
-    AFFECTION_LOG, COMPANION_STATE, affection_record, moment_record, profile_record, state_record, user_profile_record,
-};
-pub use reply::{ReplyFilter, Told};
-pub use stage::{Stage, Stages};
+pub use profile::{profile_record, profile_text};
+pub use record::{AFFECTION_LOG, COMPANION_STATE, affection_record, moment_record, state_record};
+pub use reply::{FilterEnd, ReplyFilter};
+pub use stage::{MAX_AFFECTION, Stage, Stages};
 pub use state::CompanionState;
-pub use summarizer::{ChatProfiles, Observed, ProfileSummarizer, RuleProfiles};
-pub use words::Language;

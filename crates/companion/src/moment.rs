@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Phrases, Record, Role, phrases::fold};
+use memory_engine_core::{Phrases, phrases::fold};
 use memory_engine_llm::structured;
+use memory_engine_summarizer::Language;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Language;
+use crate::{
+    stage::MAX_AFFECTION,
+    words::{heading, words},
+};
 
 /// When a key moment may come, and what it changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +57,7 @@ pub struct Outcome {
 }
 
 fn most() -> i32 {
-    crate::MOST_AFFECTION
+    MAX_AFFECTION
 }
 
 fn one() -> usize {
@@ -102,11 +106,11 @@ impl MomentRule {
 
     /// The section of the prompt, which ends with the form of the verdict.
     pub fn section(&self, language: Language) -> String {
-        let words = language.words();
+        let words = words(language);
         let colon = words.colon;
         let mut text = format!(
             "{}{}{colon}#{} {}\n\n{}{colon}{}\n{}\n\n{}",
-            language.heading(words.possible),
+            heading(language, words.possible),
             words.possible_now,
             self.number,
             self.name,
@@ -176,16 +180,4 @@ fn plain(value: &Value) -> String {
         Value::Number(number) => number.to_string(),
         Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
     }
-}
-
-/// A message as a line of the conversation.
-pub(crate) fn line(record: &Record, companion: &str, language: Language) -> String {
-    let words = language.words();
-    let by_companion = record.role.as_ref().is_some_and(|role| *role == Role::ASSISTANT);
-    let who = match by_companion {
-        true if companion.is_empty() => words.assistant,
-        true => companion,
-        false => words.user,
-    };
-    format!("{who}{}{}", words.colon, memory_engine_context::quoted(&record.text, &language.marks()))
 }

@@ -3,9 +3,15 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_summarizer::Language;
 use serde::Deserialize;
 
-use crate::{AffectionRules, Budgets, Language, MOST_AFFECTION, MomentRule, Stage, Stages};
+use crate::{
+    affection::AffectionRules,
+    budgets::Budgets,
+    moment::MomentRule,
+    stage::{MAX_AFFECTION, Stage, Stages},
+};
 
 /// Everything that is particular to one companion: its name, its persona, its stages, its key moments, and the numbers.
 ///
@@ -35,7 +41,7 @@ pub struct Pack {
 #[serde(deny_unknown_fields)]
 struct File {
     name: String,
-    #[serde(default)]
+    #[serde(default = "chinese")]
     language: Language,
     persona: String,
     stages: Vec<StageEntry>,
@@ -61,6 +67,10 @@ struct StageEntry {
 
 fn wrong(message: String) -> Error {
     Error::invalid("companion pack", message)
+}
+
+fn chinese() -> Language {
+    Language::Chinese
 }
 
 impl Pack {
@@ -106,12 +116,12 @@ impl Pack {
         Self::from_toml(&read("pack.toml")?, read)
     }
 
-    /// Reads a pack. A persona or a stage's text that ends with `.md` and has one line is the name of a file: `read` gives what
-    /// is in it. Names that lead out of the folder are refused.
+    /// Reads a pack. A persona or a stage's text that ends with `.md` and has one line is the name of a file: `read`
+    /// gives what is in it. Names that lead out of the folder are refused.
     ///
     /// # Errors
-    /// `InvalidInput` with line and column for what is no TOML or no field of ours, for stages that are out of order, and for
-    /// key moments that could never come or that two have the id of; whatever `read` fails with.
+    /// `InvalidInput` with line and column for what is no TOML or no field of ours, for stages that are out of order,
+    /// and for key moments that could never come or that two have the id of; whatever `read` fails with.
     pub fn from_toml(text: &str, read: impl Fn(&str) -> Result<String>) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
         let text_of = |text: String| {
@@ -164,7 +174,7 @@ impl Pack {
             if !ids.insert(id) {
                 return Err(wrong(format!("two key moments have the id '{id}'; each needs its own")));
             }
-            if rule.from > rule.until || rule.until < 0 || rule.from > MOST_AFFECTION {
+            if rule.from > rule.until || rule.until < 0 || rule.from > MAX_AFFECTION {
                 return Err(wrong(format!(
                     "'{id}' could never come: it needs affection from {} to {}",
                     rule.from, rule.until

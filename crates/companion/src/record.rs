@@ -1,9 +1,15 @@
-//! Everything that a companion keeps, as records.
+//! The records that a companion stores.
 
 use memory_engine_core::{Clock, Kind, Record, RecordId, Role, Scope, Trust};
+use memory_engine_summarizer::{Language, conversation_line, cut};
 use serde_json::json;
 
-use crate::{Change, CompanionState, Language, MomentRule, Outcome, Profile, Stages, moment, profile::cut};
+use crate::{
+    affection::Change,
+    moment::{MomentRule, Outcome},
+    stage::Stages,
+    state::CompanionState,
+};
 
 /// The kind of the record with a companion's state: a ledger, kept but never recalled.
 pub const COMPANION_STATE: &str = "ledger/companion";
@@ -25,8 +31,8 @@ pub fn state_record(id: RecordId, scope: &Scope, state: &CompanionState, stages:
     record
 }
 
-/// A line of the log of affection. `cause` names what changed it, such as the id of a message, or the day: the same change of
-/// the same companion (`state` is the id of its state) is the same record.
+/// A line of the log of affection. `cause` names what changed it, such as the id of a message, or the day: the same
+/// change of the same companion (`state` is the id of its state) is the same record.
 pub fn affection_record(state: RecordId, scope: &Scope, change: &Change, cause: &str, clock: &dyn Clock) -> Record {
     let mut record = Record::new(scope.clone(), Kind::new(AFFECTION_LOG), change.reason.to_string(), clock);
     record.id = RecordId::named(scope, &format!("affection/{state}/{cause}"));
@@ -57,7 +63,7 @@ pub fn moment_record(
         said.map(|message| cut(&message.text, LONGEST_COPY))
     };
     let lines: Vec<String> =
-        messages.iter().map(|message| cut(&moment::line(message, companion, language), LONGEST_LINE)).collect();
+        messages.iter().map(|message| cut(&conversation_line(message, companion, language), LONGEST_LINE)).collect();
     let mut record = Record::new(reply.scope.clone(), Kind::KEY_MOMENT, lines.join("\n"), clock);
     record.id = RecordId::named(&reply.scope, &format!("key_moment/{}/{}", rule.id, reply.id));
     record.occurred_at = reply.occurred_at;
@@ -78,37 +84,4 @@ pub fn moment_record(
     });
     record.metadata = metadata.as_object().cloned().unwrap_or_default();
     Some(record)
-}
-
-/// A profile as it is kept: with the affection and the chapter it was made at, and the records that it was made from.
-pub fn profile_record(
-    profile: &Profile,
-    state: &CompanionState,
-    (stages, language): (&Stages, Language),
-    scope: &Scope,
-    made_from: Vec<RecordId>,
-    clock: &dyn Clock,
-) -> Record {
-    let (chapter, stage) = stages.at(state.bond.affection);
-    let mut record = user_profile_record(profile, language, scope, made_from, clock);
-    record.text = profile.section(language, state.bond.affection, chapter, stage);
-    record.metadata.insert("affection".into(), json!(state.bond.affection));
-    record.metadata.insert("current_chapter".into(), json!(chapter));
-    record.metadata.insert("total_messages".into(), json!(state.total_messages));
-    record
-}
-
-/// What is known of a user as it is kept, without a companion's books: with the records that it was made from.
-pub fn user_profile_record(
-    profile: &Profile,
-    language: Language,
-    scope: &Scope,
-    made_from: Vec<RecordId>,
-    clock: &dyn Clock,
-) -> Record {
-    let mut record = Record::new(scope.clone(), Kind::PROFILE, profile.text(language), clock);
-    record.trust = Trust::Derived;
-    record.derived_from = made_from;
-    record.metadata = profile.to_metadata();
-    record
 }

@@ -2,9 +2,9 @@
 
 /// Takes a reply in pieces and gives out what the user may see, as early as that is clear.
 ///
-/// What is between `<verdict>` and `</verdict>` is kept back, in any case of letters, in half and full width, with blanks or
-/// attributes in the tag, and when the closing tag is missing. So is a thought in `<think>` that the reply begins with, and the
-/// white space around the whole. The same reply gives the same, however it is cut into pieces.
+/// What is between `<verdict>` and `</verdict>` is kept back, in any case of letters, in half and full width, with
+/// blanks or attributes in the tag, and when the closing tag is missing. So is a thought in `<think>` that the reply
+/// begins with, and the white space around the whole. The same reply gives the same, however it is cut into pieces.
 ///
 /// ```
 /// use memory_engine_companion::ReplyFilter;
@@ -26,7 +26,7 @@ pub struct ReplyFilter {
 
 /// What is left when a reply has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct FilterEnd {
     /// What the user may still see.
     pub rest: String,
     /// What was between the tags of the first verdict.
@@ -92,13 +92,13 @@ impl ReplyFilter {
     }
 
     /// Ends the reply.
-    pub fn finish(mut self) -> Told {
+    pub fn finish(mut self) -> FilterEnd {
         let text = if self.begun { self.held.trim_end() } else { self.held.trim() };
         if !self.begun && text.starts_with(THOUGHT) {
-            return Told { rest: String::new(), verdict: self.verdict };
+            return FilterEnd { rest: String::new(), verdict: self.verdict };
         }
         let Tag::Whole { start, end } = opening(text) else {
-            return Told { rest: text.to_owned(), verdict: self.verdict };
+            return FilterEnd { rest: text.to_owned(), verdict: self.verdict };
         };
         // Never closed: what is on its line, or the JSON, is the verdict.
         let inside = &text[end..];
@@ -110,7 +110,7 @@ impl ReplyFilter {
         self.verdict.get_or_insert(inside[..until].trim().to_owned());
         let rest = format!("{}{}", &text[..start], inside[until..].trim_end());
         let rest = if self.begun { rest.trim_end() } else { rest.trim() };
-        Told { rest: rest.to_owned(), verdict: self.verdict }
+        FilterEnd { rest: rest.to_owned(), verdict: self.verdict }
     }
 
     /// Gives out what is held up to a place, but for the white space before it: that is held until something follows.

@@ -2,7 +2,8 @@
 
 use memory_engine_core::{Error, Result};
 
-use crate::MOST_AFFECTION;
+/// The most affection there is; the least is 0.
+pub const MAX_AFFECTION: i32 = 9999;
 
 /// A stage: how the companion is from some affection on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +26,8 @@ impl Stages {
     /// Stages in their order.
     ///
     /// # Errors
-    /// `InvalidInput` when there is none, the first does not begin with 0, one does not begin after the one before, or one
-    /// begins beyond [`MOST_AFFECTION`].
+    /// `InvalidInput` when there is none, the first does not begin with 0, one does not begin after the one before, or
+    /// one begins beyond [`MAX_AFFECTION`].
     pub fn new(stages: Vec<Stage>) -> Result<Self> {
         let wrong = |message: String| Err(Error::invalid("stages", message));
         let Some(first) = stages.first() else {
@@ -43,8 +44,8 @@ impl Stages {
                 ));
             }
         }
-        match stages.iter().find(|stage| stage.from > MOST_AFFECTION) {
-            Some(stage) => wrong(format!("'{}' begins with {}; {MOST_AFFECTION} is the most", stage.name, stage.from)),
+        match stages.iter().find(|stage| stage.from > MAX_AFFECTION) {
+            Some(stage) => wrong(format!("'{}' begins with {}; {MAX_AFFECTION} is the most", stage.name, stage.from)),
             None => Ok(Self(stages)),
         }
     }

@@ -6,7 +6,10 @@ use memory_engine_core::{Error, ErrorKind, Record, RecordId, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Bond, Stages};
+use crate::{
+    affection::Bond,
+    stage::{MAX_AFFECTION, Stages},
+};
 
 /// The relationship of a companion and a user, kept in one record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -16,8 +19,8 @@ pub struct CompanionState {
     pub bond: Bond,
     /// How many messages there were, those of both.
     pub total_messages: u64,
-    /// The key moments that came, each with what is noted of it. One that is here never comes again, even when the messages
-    /// that tell of it are deleted.
+    /// The key moments that came, each with what is noted of it. One that is here never comes again, even when the
+    /// messages that tell of it are deleted.
     pub moments: BTreeMap<String, String>,
     /// The records of those moments, in the order of time. One that is deleted is named here still.
     pub key_moments: Vec<RecordId>,
@@ -29,7 +32,8 @@ pub struct CompanionState {
     pub last_active_at: Option<Timestamp>,
 }
 
-/// The state as it stands in the metadata, under the names of the columns of the table `user_profiles` where it has some.
+/// The state as it stands in the metadata, under the names of the columns of the table `user_profiles` where it has
+/// some.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     affection: i32,
@@ -65,7 +69,7 @@ impl CompanionState {
         };
         let stored: Stored = serde_json::from_value(Value::Object(record.metadata.clone())).map_err(broken)?;
         let bond = Bond {
-            affection: stored.affection.clamp(0, crate::MOST_AFFECTION),
+            affection: stored.affection.clamp(0, MAX_AFFECTION),
             consecutive_days: stored.consecutive_days,
             last_active: stored.last_active_day,
             settled: stored.settled_day,

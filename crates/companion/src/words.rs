@@ -1,31 +1,12 @@
-//! The words around what is told: headings and labels, in two languages.
+//! Headings and labels of a prompt, in two languages.
 
 use jiff::civil::Date;
-use serde::{Deserialize, Serialize};
-
-/// The language of headings and labels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Language {
-    /// Chinese, as the document writes them.
-    #[default]
-    #[serde(rename = "zh")]
-    Chinese,
-    /// English.
-    #[serde(rename = "en")]
-    English,
-}
+use memory_engine_summarizer::Language;
 
 pub(crate) struct Words {
     pub(crate) user: &'static str,
-    pub(crate) assistant: &'static str,
     pub(crate) colon: &'static str,
     pub(crate) profile: &'static str,
-    pub(crate) nickname: &'static str,
-    pub(crate) affection: &'static str,
-    pub(crate) personality: &'static str,
-    pub(crate) preferences: &'static str,
-    pub(crate) lately: &'static str,
-    pub(crate) relationship: &'static str,
     pub(crate) key_memories: &'static str,
     pub(crate) recent: &'static str,
     pub(crate) related: &'static str,
@@ -38,15 +19,8 @@ pub(crate) struct Words {
 
 const CHINESE: Words = Words {
     user: "用户",
-    assistant: "助手",
     colon: "：",
     profile: "用户画像",
-    nickname: "称呼",
-    affection: "好感度",
-    personality: "性格",
-    preferences: "偏好",
-    lately: "最近状态",
-    relationship: "关系进展",
     key_memories: "关键记忆",
     recent: "最近对话",
     related: "相关历史",
@@ -59,15 +33,8 @@ const CHINESE: Words = Words {
 
 const ENGLISH: Words = Words {
     user: "User",
-    assistant: "Assistant",
     colon: ": ",
     profile: "About the user",
-    nickname: "Called",
-    affection: "Affection",
-    personality: "Character",
-    preferences: "Likes",
-    lately: "Lately",
-    relationship: "Between the two",
     key_memories: "Key memories",
     recent: "Recent conversation",
     related: "Related history",
@@ -78,46 +45,38 @@ const ENGLISH: Words = Words {
     otherwise: "it did not come",
 };
 
-impl Language {
-    pub(crate) const fn words(self) -> &'static Words {
-        match self {
-            Self::Chinese => &CHINESE,
-            Self::English => &ENGLISH,
-        }
-    }
-
-    /// A heading.
-    pub(crate) fn heading(self, text: &str) -> String {
-        match self {
-            Self::Chinese => format!("【{text}】\n"),
-            Self::English => format!("[{text}]\n"),
-        }
-    }
-
-    /// All headings: what a memory must not pass for.
-    pub(crate) fn marks(self) -> [&'static str; 6] {
-        let words = self.words();
-        [words.profile, words.key_memories, words.recent, words.related, words.possible, "verdict"]
-    }
-
-    /// A day without its year.
-    pub(crate) fn day(self, date: Date) -> String {
-        match self {
-            Self::Chinese => format!("{}月{}日", date.month(), date.day()),
-            Self::English => date.strftime("%B %-d").to_string(),
-        }
-    }
-
-    /// A chapter with the name of its stage, in brackets.
-    pub(crate) fn chapter(self, chapter: u32, stage: &str) -> String {
-        match self {
-            Self::Chinese => format!("（第{}章：{stage}）", chinese_number(chapter)),
-            Self::English => format!(" (chapter {chapter}: {stage})"),
-        }
+pub(crate) const fn words(language: Language) -> &'static Words {
+    match language {
+        Language::Chinese => &CHINESE,
+        Language::English => &ENGLISH,
     }
 }
 
-/// A number below a hundred in Chinese numerals; a greater one in digits.
+/// Returns a text as a heading.
+pub(crate) fn heading(language: Language, text: &str) -> String {
+    match language {
+        Language::Chinese => format!("【{text}】\n"),
+        Language::English => format!("[{text}]\n"),
+    }
+}
+
+/// Returns a day without its year.
+pub(crate) fn day(language: Language, date: Date) -> String {
+    match language {
+        Language::Chinese => format!("{}月{}日", date.month(), date.day()),
+        Language::English => date.strftime("%B %-d").to_string(),
+    }
+}
+
+/// Returns a chapter with the name of its stage, in brackets.
+pub(crate) fn chapter(language: Language, chapter: u32, stage: &str) -> String {
+    match language {
+        Language::Chinese => format!("（第{}章：{stage}）", chinese_number(chapter)),
+        Language::English => format!(" (chapter {chapter}: {stage})"),
+    }
+}
+
+/// Writes a number below a hundred in Chinese numerals, a greater one in digits.
 fn chinese_number(n: u32) -> String {
     const DIGITS: [&str; 10] = ["", "一", "二", "三", "四", "五", "六", "七", "八", "九"];
     let digit = |n: u32| DIGITS.get(n as usize).copied().unwrap_or_default();
@@ -131,7 +90,18 @@ fn chinese_number(n: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use memory_engine_summarizer::reserved_headings;
+
     use super::*;
+
+    #[test]
+    fn every_heading_is_reserved() {
+        for language in [Language::Chinese, Language::English] {
+            let words = words(language);
+            let headings = [words.profile, words.key_memories, words.recent, words.related, words.possible, "verdict"];
+            assert_eq!(headings, reserved_headings(language));
+        }
+    }
 
     #[test]
     fn chapters_are_numbered_as_people_write_them() {

@@ -6,7 +6,7 @@ use jiff::{
     civil::{Date, date},
     tz::TimeZone,
 };
-use memory_engine_companion::{AffectionRules, Bond, Change, MOST_AFFECTION, Pack, Reason, Stages};
+use memory_engine_companion::{AffectionRules, Bond, Change, MAX_AFFECTION, Pack, Reason, Stages};
 use memory_engine_core::Timestamp;
 use proptest::prelude::*;
 
@@ -72,8 +72,8 @@ fn idle_days_are_charged_once_however_often_it_is_looked() {
     let mut log = Vec::new();
     for day in 1..=36_i64 {
         let today = last.checked_add(day.days()).unwrap();
-        log.extend(watched.settle(today, &rules, &stages));
-        log.extend(watched.settle(today, &rules, &stages));
+        log.extend(watched.charge_idle_days(today, &rules, &stages));
+        log.extend(watched.charge_idle_days(today, &rules, &stages));
     }
     let mut returning = bond(4000, last);
     let today = last.checked_add(37.days()).unwrap();
@@ -142,7 +142,7 @@ fn events() -> impl Strategy<Value = Vec<(i64, Event)>> {
 
 proptest! {
     #[test]
-    fn a10_affection_stays_within_its_bounds_and_every_change_is_logged(start in 0..=MOST_AFFECTION, events in events()) {
+    fn a10_affection_stays_within_its_bounds_and_every_change_is_logged(start in 0..=MAX_AFFECTION, events in events()) {
         let (rules, stages) = (AffectionRules::default(), stages());
         let mut today = date(2024, 2, 27);
         let mut bond = bond(start, today);
@@ -151,10 +151,10 @@ proptest! {
             let (before, floor) = (bond, stages.floor(bond.affection));
             let changes = match event {
                 Event::Message => bond.message(today, &rules, &stages),
-                Event::Look => bond.settle(today, &rules, &stages),
+                Event::Look => bond.charge_idle_days(today, &rules, &stages),
                 Event::Moment(delta) => bond.moment(delta, "x", today).into_iter().collect(),
             };
-            prop_assert!((0..=MOST_AFFECTION).contains(&bond.affection));
+            prop_assert!((0..=MAX_AFFECTION).contains(&bond.affection));
             prop_assert!(bond.last_active >= before.last_active, "the last day never goes back");
             // The log tells the whole story: each line begins where the one before it ended.
             let mut at = before.affection;

@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use jiff::{civil::date, tz::TimeZone};
 use memory_engine_companion::{
     Change, ChatProfiles, CompanionState, Language, Material, MomentRule, Observed, Pack, Profile, ProfileSummarizer,
-    Reason, RuleProfiles, affection_record, moment_record, profile_record, state_record,
+    Reason, RuleProfiles, affection_record, moment_record, profile_record, profile_text, state_record,
 };
 use memory_engine_context::{BuiltContext, EstimatedTokens, TokenCounter};
 use memory_engine_core::{Clock, Kind, ManualClock, Record, RecordId, Role, Scope, Timestamp};
@@ -229,7 +229,7 @@ fn a4_a_model_writes_the_profile_and_what_it_forgets_stays() {
     assert_eq!((profile.nickname.as_str(), profile.personality.as_str()), ("小林", "真诚 【关键记忆】"));
     assert_eq!(profile.details.keys().collect::<Vec<_>>(), ["交易风格"]);
     let (chapter, stage) = (1, &Pack::example().unwrap().stages.all()[0].clone());
-    assert!(!profile.section(Language::Chinese, 0, chapter, stage).contains("【关键记忆】"));
+    assert!(!profile_text(&profile, Language::Chinese, 0, (chapter, stage)).contains("【关键记忆】"));
     let failed = block_on(summarizer.summarize(&observed));
     assert_eq!(failed.unwrap_err().kind(), memory_engine_core::ErrorKind::NotFound, "the script is used up");
 }

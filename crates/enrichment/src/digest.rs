@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use memory_engine_companion::{ChatProfiles, ProfileSummarizer};
 use memory_engine_core::Result;
 use memory_engine_llm::ChatModel;
 use memory_engine_summarizer::{
-    ChatFacts, ChatMetadata, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor, MetadataExtractor,
-    RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
+    ChatFacts, ChatMetadata, ChatProfiles, ChatSummarizer, Chunker, ExtractiveSummarizer, FactExtractor,
+    MetadataExtractor, ProfileSummarizer, RuleFacts, RuleMetadata, Summarizer, SummaryRequest, SummaryTrigger,
 };
 
 /// The background jobs of an engine, other than indexing. Default: none.
@@ -65,14 +64,6 @@ impl Digest {
             .with_facts(Arc::new(ChatFacts::new(Arc::clone(model), RuleFacts::built_in()?)))
             .with_summaries(Arc::new(ChatSummarizer::new(Arc::clone(model))))
             .with_profile_writer(Arc::new(ChatProfiles::new(Arc::clone(model)))))
-    }
-
-    /// Chunks of long messages, and a summary after this many messages, both without a model: for the memory of a story.
-    pub fn of_stories(messages: usize) -> Self {
-        Self::default()
-            .with_chunks(Chunker::default())
-            .with_summaries(Arc::new(ExtractiveSummarizer::default()))
-            .with_trigger(SummaryTrigger::every_turns(messages))
     }
 
     /// Cuts long turns into chunks, each a record of the kind [`Kind::CHUNK`](memory_engine_core::Kind::CHUNK) that is found

@@ -1,6 +1,6 @@
 //! OpenAI-compatible chat.
 
-mod options;
+pub(crate) mod options;
 mod wire;
 
 use std::env;
@@ -13,9 +13,13 @@ use reqwest::Method;
 
 pub use options::{ChatOptions, JsonMode};
 
-use crate::{Endpoint, HttpClient, Preset, SseEvents, client::Call};
-
-const OPERATION: &str = "chat";
+use crate::{
+    client::{Call, HttpClient},
+    endpoint::Endpoint,
+    preset::Preset,
+    sse::SseEvents,
+};
+use wire::OPERATION;
 
 /// A chat model behind an OpenAI-compatible API: requests go to the path `chat/completions` below the endpoint.
 #[derive(Debug)]
@@ -37,8 +41,8 @@ impl HttpChatModel {
         Ok(Self { client, endpoint, options })
     }
 
-    /// The model of the service that `CHAT_SERVICE` names ([a preset](Preset)), and of that service the one in `CHAT_MODEL`, if
-    /// there is one; `None` when no service is named.
+    /// The model of the service that `CHAT_SERVICE` names ([a preset](Preset)), and of that service the one in
+    /// `CHAT_MODEL`, if there is one; `None` when no service is named.
     ///
     /// # Errors
     /// `InvalidInput` for a service that nobody knows or that has no model to begin with; as [`Preset::endpoint`].

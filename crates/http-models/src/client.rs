@@ -1,6 +1,6 @@
 //! One HTTP client for all services: time-outs, retries, limits.
 
-mod failure;
+mod error;
 mod options;
 mod retry;
 
@@ -10,12 +10,12 @@ use memory_engine_core::{Error, ErrorKind, Result};
 use reqwest::{Method, Url, header::HeaderMap, redirect};
 use serde::{Serialize, de::DeserializeOwned};
 
-use failure::Again;
-pub(crate) use failure::{Failure, reported};
+pub(crate) use error::HttpError;
+use error::Retry;
 pub use options::HttpOptions;
 use retry::Budget;
 
-use crate::Endpoint;
+use crate::endpoint::Endpoint;
 
 /// What requests are sent with. Cloning gives another handle on the same connections and the same retry budget.
 #[derive(Debug, Clone)]
@@ -34,6 +34,7 @@ pub(crate) enum Repeat {
     /// It changes nothing: again whenever that may help.
     Safe,
     /// It may change something: again only when the service has surely not taken it.
+    #[cfg(any(feature = "mem0", feature = "postgrest"))]
     WhenRefused,
 }
 
@@ -59,6 +60,7 @@ impl Call {
         Ok(self)
     }
 
+    #[cfg(feature = "postgrest")]
     pub(crate) fn with_query(mut self, pairs: &[(String, String)]) -> Self {
         if !pairs.is_empty() {
             self.url.query_pairs_mut().extend_pairs(pairs);
@@ -66,11 +68,13 @@ impl Call {
         self
     }
 
+    #[cfg(feature = "postgrest")]
     pub(crate) fn with_header(mut self, name: &'static str, value: reqwest::header::HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
+    #[cfg(any(feature = "mem0", feature = "postgrest"))]
     pub(crate) fn with_repeat(mut self, repeat: Repeat) -> Self {
         self.repeat = repeat;
         self
@@ -105,7 +109,7 @@ impl HttpClient {
     pub(crate) async fn json<T: DeserializeOwned>(&self, call: Call) -> Result<T> {
         let body = self.bytes(&call).await?;
         // The source would repeat what it stumbled over.
-        serde_json::from_slice(&body).map_err(|e| failure::malformed(call.operation, &call.url, &e))
+        serde_json::from_slice(&body).map_err(|e| HttpError::malformed(&call.url, &e).into_error(call.operation))
     }
 
     /// The whole answer.
@@ -131,27 +135,27 @@ impl HttpClient {
     async fn run(&self, call: &Call, want: Want) -> Result<Answer> {
         let mut waits = self.0.options.waits();
         loop {
-            let failure = match self.attempt(call, want).await {
+            let error = match self.attempt(call, want).await {
                 Ok(answer) => {
                     self.0.budget.earn();
                     return Ok(answer);
                 }
-                Err(failure) => failure,
+                Err(error) => error,
             };
-            let may = match failure.again {
-                Again::No => false,
-                Again::Refused => true,
-                Again::Unknown => call.repeat == Repeat::Safe,
+            let may = match error.retry() {
+                Retry::No => false,
+                Retry::Refused => true,
+                Retry::Unknown => call.repeat == Repeat::Safe,
             };
-            let wait = waits.next().map(|wait| failure.error.retry_after().map_or(wait, |asked| asked.max(wait)));
+            let wait = waits.next().map(|wait| error.retry_after().map_or(wait, |asked| asked.max(wait)));
             match wait.filter(|wait| may && *wait <= self.0.options.max_wait) {
                 Some(wait) if self.0.budget.spend() => tokio::time::sleep(wait).await,
-                _ => return Err(failure.error),
+                _ => return Err(error.into_error(call.operation)),
             }
         }
     }
 
-    async fn attempt(&self, call: &Call, want: Want) -> Result<Answer, Failure> {
+    async fn attempt(&self, call: &Call, want: Want) -> Result<Answer, HttpError> {
         let mut request = self.0.http.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
         if let Some(body) = &call.body {
             request = request.header("content-type", "application/json").body(body.clone());
@@ -159,10 +163,10 @@ impl HttpClient {
         if want == Want::Whole {
             request = request.timeout(self.0.options.timeout);
         }
-        let response = request.send().await.map_err(|e| Failure::unsent(call.operation, &call.url, e))?;
+        let response = request.send().await.map_err(|e| HttpError::unsent(&call.url, e))?;
         let status = response.status();
         if !status.is_success() {
-            return Err(Failure::refused(call.operation, &call.url, response).await);
+            return Err(HttpError::refused(&call.url, response).await);
         }
         match want {
             Want::Head => Ok(Answer::Head(response)),
@@ -170,12 +174,12 @@ impl HttpClient {
         }
     }
 
-    async fn read(&self, call: &Call, mut response: reqwest::Response) -> Result<Vec<u8>, Failure> {
+    async fn read(&self, call: &Call, mut response: reqwest::Response) -> Result<Vec<u8>, HttpError> {
         let most = self.0.options.max_response_bytes;
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|e| Failure::broken_off(call.operation, &call.url, e))? {
+        while let Some(chunk) = response.chunk().await.map_err(|e| HttpError::broken_off(&call.url, e))? {
             if body.len() + chunk.len() > most {
-                return Err(Failure::too_large(call.operation, &call.url, most));
+                return Err(HttpError::too_large(&call.url, most));
             }
             body.extend_from_slice(&chunk);
         }

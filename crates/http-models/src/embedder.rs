@@ -1,6 +1,6 @@
 //! Vectors from an OpenAI-compatible `/embeddings`.
 
-mod options;
+pub(crate) mod options;
 mod wire;
 
 use async_trait::async_trait;
@@ -11,9 +11,12 @@ use serde_json::{Value, json};
 
 pub use options::{EmbeddingOptions, Encoding};
 
-use crate::{Endpoint, HttpClient, Preset, client::Call};
-
-const OPERATION: &str = "embed";
+use crate::{
+    client::{Call, HttpClient},
+    endpoint::Endpoint,
+    preset::Preset,
+};
+use wire::OPERATION;
 
 /// An embedding model behind an OpenAI-compatible API.
 ///

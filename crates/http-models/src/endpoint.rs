@@ -6,7 +6,7 @@ use reqwest::{
     header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
 };
 
-use crate::Secret;
+use crate::secret::Secret;
 
 /// The address of a service, with the headers that every request to it has.
 #[derive(Debug, Clone)]

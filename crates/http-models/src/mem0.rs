@@ -6,7 +6,11 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Endpoint, HttpClient, Secret, client::Call, client::Repeat};
+use crate::{
+    client::{Call, HttpClient, Repeat},
+    endpoint::Endpoint,
+    secret::Secret,
+};
 
 const OPERATION: &str = "mem0";
 

@@ -5,7 +5,11 @@ use reqwest::{Method, header::HeaderValue};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Endpoint, HttpClient, Secret, client::Call, client::Repeat};
+use crate::{
+    client::{Call, HttpClient, Repeat},
+    endpoint::Endpoint,
+    secret::Secret,
+};
 
 const OPERATION: &str = "postgrest";
 

@@ -4,7 +4,13 @@ use std::{env, str::FromStr};
 
 use memory_engine_core::{Error, ErrorKind, Result};
 
-use crate::{ChatOptions, Dialect, EmbeddingOptions, Endpoint, JsonMode, RerankOptions, Secret};
+use crate::{
+    chat::options::{ChatOptions, JsonMode},
+    embedder::options::EmbeddingOptions,
+    endpoint::Endpoint,
+    reranker::options::{Dialect, RerankOptions},
+    secret::Secret,
+};
 
 /// What bge-*-zh-v1.5 was trained to have before a question (the model's card).
 const BGE_ZH_QUERY: &str = "为这个句子生成表示以用于检索相关文章：";

@@ -14,18 +14,19 @@ use tokio::time::timeout;
 pub use options::RelayOptions;
 
 use crate::{
-    Endpoint,
-    client::{Failure, build},
+    client::{HttpError, build},
+    endpoint::Endpoint,
 };
 
 const OPERATION: &str = "relay";
 
-/// Passes requests on to a service and its answers back, byte by byte: what the service says, of whatever status, is an answer
-/// and not an error. Cloning gives another handle on the same connections.
+/// Passes requests on to a service and its answers back, byte by byte: what the service says, of whatever status, is an
+/// answer and not an error. Cloning gives another handle on the same connections.
 ///
-/// The headers of the [`Endpoint`] take the place of the request's. What belongs to one connection only (RFC 9110, 7.6.1), the
-/// host, the length and the encodings that are accepted are made anew and passed in neither direction, nor are cookies. A
-/// request that got no answer because of its connection is sent once more, and never after the first byte of an answer.
+/// The headers of the [`Endpoint`] take the place of the request's. What belongs to one connection only (RFC 9110,
+/// 7.6.1), the host, the length and the encodings that are accepted are made anew and passed in neither direction, nor
+/// are cookies. A request that got no answer because of its connection is sent once more, and never after the first
+/// byte of an answer.
 #[derive(Debug, Clone)]
 pub struct Relay {
     http: reqwest::Client,
@@ -129,7 +130,7 @@ impl Relay {
         };
         let late = || Error::new(ErrorKind::Timeout, OPERATION, format!("{} did not answer in time", self.host()));
         let answered = timeout(patience, sent).await.map_err(|_| late())?;
-        let response = answered.map_err(|e| Failure::unsent(OPERATION, &url, e).error)?;
+        let response = answered.map_err(|e| HttpError::unsent(&url, e).into_error(OPERATION))?;
         Ok(RelayReply { url, response, idle: self.options.idle_timeout })
     }
 
@@ -165,7 +166,7 @@ impl RelayReply {
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         match timeout(self.idle, self.response.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(e)) => Err(Failure::broken_off(OPERATION, &self.url, e).error),
+            Ok(Err(e)) => Err(HttpError::broken_off(&self.url, e).into_error(OPERATION)),
             Err(_) => {
                 let message = format!("the answer stopped for {} seconds", self.idle.as_secs());
                 Err(Error::new(ErrorKind::Timeout, OPERATION, message))

@@ -1,53 +1,20 @@
 //! Rerankers behind an HTTP API.
 
-mod dialect;
+pub(crate) mod options;
+mod wire;
 
 use async_trait::async_trait;
 use memory_engine_core::{Error, ErrorKind, Result, Score};
 use memory_engine_reranker::Reranker;
 use reqwest::Method;
 
-pub use dialect::Dialect;
+pub use options::{Dialect, RerankOptions};
 
-use crate::{Endpoint, HttpClient, client::Call};
-
-const OPERATION: &str = "rerank";
-
-/// A reranking model and what it needs.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct RerankOptions {
-    /// How requests and answers look.
-    pub dialect: Dialect,
-    /// The model's name, as the service knows it; TEI serves one model and takes no name.
-    pub model: String,
-    /// How many candidates go into one request. 32 for TEI, else 1000.
-    pub max_batch: usize,
-    /// What the model is to look for, where it takes an instruction (Qwen3 on SiliconFlow).
-    pub instruction: Option<String>,
-}
-
-impl RerankOptions {
-    /// A model by its name.
-    pub fn new(dialect: Dialect, model: impl Into<String>) -> Self {
-        let max_batch = if dialect == Dialect::Tei { 32 } else { 1000 };
-        Self { dialect, model: model.into(), max_batch, instruction: None }
-    }
-
-    /// Sets how many candidates go into one request.
-    #[must_use]
-    pub fn with_max_batch(mut self, candidates: usize) -> Self {
-        self.max_batch = candidates;
-        self
-    }
-
-    /// Sets what the model is to look for.
-    #[must_use]
-    pub fn with_instruction(mut self, instruction: impl Into<String>) -> Self {
-        self.instruction = Some(instruction.into());
-        self
-    }
-}
+use crate::{
+    client::{Call, HttpClient},
+    endpoint::Endpoint,
+};
+use options::OPERATION;
 
 /// A cross-encoder behind one of the rerank APIs. Its scores lie between 0 and 1: where a service gives raw ones, the
 /// logistic function brings them there.
@@ -73,7 +40,7 @@ impl HttpReranker {
     async fn judge(&self, question: &str, candidates: &[&str]) -> Result<Vec<f64>> {
         let body = self.options.dialect.request(&self.options, question, candidates);
         let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["rerank"]).with_json(&body)?;
-        let answer: dialect::Answer = self.client.json(call).await?;
+        let answer: wire::Answer = self.client.json(call).await?;
         let rows = answer.rows();
         let corrupt = |message: String| Error::new(ErrorKind::Corrupt, OPERATION, message);
         if rows.len() != candidates.len() {

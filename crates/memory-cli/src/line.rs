@@ -35,15 +35,6 @@ pub(crate) struct Parsed {
     pub(crate) is_exported: bool,
 }
 
-/// The JSON object of a line.
-pub(crate) fn object(text: &str) -> Result<Map<String, Value>> {
-    let value: Value = serde_json::from_str(text).map_err(|e| {
-        anyhow::anyhow!("it is no JSON (column {}); write one object like {{\"text\": \"…\"}} on each line", e.column())
-    })?;
-    let Value::Object(keys) = value else { bail!("it is no JSON object; write {{\"text\": \"…\"}}") };
-    Ok(keys)
-}
-
 /// Reads the object of a line, with at least `text`. Keys that mean nothing to us are kept in the metadata.
 pub(crate) fn read(mut keys: Map<String, Value>, defaults: &Defaults<'_>) -> Result<Parsed> {
     if let Some(tombstone) = keys.remove("tombstone") {

@@ -5,9 +5,8 @@ use std::{collections::BTreeSet, fs::File, io::BufReader, path::Path};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::tz::TimeZone;
 use memory_engine::{RecallQuery, Timestamp};
+use memory_engine_import::Lines;
 use serde::Deserialize;
-
-use crate::reader::Lines;
 
 /// A question with its gold.
 #[derive(Debug, Deserialize)]

@@ -3,7 +3,7 @@
 
 use std::{fmt, sync::Arc};
 
-use memory_engine_core::{Clock, RecordStore, Result, Scope, Terms, Write, Written};
+use memory_engine_core::{Clock, RecordStore, Result, Terms};
 use memory_engine_embedder::Embedder;
 use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
@@ -115,11 +115,11 @@ impl MemoryEngine {
         self.parts.store.vectors()
     }
 
-    pub(crate) async fn analyze_texts(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
+    /// Returns the index terms of each text, in the same order.
+    ///
+    /// # Errors
+    /// `Internal` if the analysis was stopped.
+    pub async fn analyze_texts(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
         self.parts.store.analysis().text_terms(texts).await
-    }
-
-    pub(crate) async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
-        self.parts.store.write(scope, writes).await
     }
 }

@@ -3,23 +3,18 @@
 mod backend;
 mod branches;
 mod builder;
-pub mod companion;
 mod cut_over;
 mod database;
 mod engine;
 mod entity_graph;
-pub mod evidence;
 mod facts;
 mod forget;
 mod injection;
 mod jobs;
-#[cfg(feature = "http-models")]
-pub mod mem0;
 mod mode;
 mod read;
 mod remember;
 mod retraction;
-pub mod story;
 mod turn;
 pub mod upkeep;
 

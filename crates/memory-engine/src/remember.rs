@@ -24,8 +24,11 @@ impl MemoryEngine {
         self.remember_without(scope, turn.into(), &[]).await
     }
 
-    /// As [`remember`](Self::remember), without some of the background jobs.
-    pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
+    /// As [`remember`](Self::remember), without the background jobs `skipped`.
+    ///
+    /// # Errors
+    /// As [`remember`](Self::remember).
+    pub async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
         let is_named = turn.is_named();
         let record = turn.into_record(scope, self.clock());
         let mut jobs = self.jobs_for(&record);
@@ -103,6 +106,16 @@ impl MemoryEngine {
         self.write(scope, records.into_iter().map(write).collect()).await
     }
 
+    /// Writes records and their index terms in one transaction, all or none. [`jobs_for`](Self::jobs_for) returns the jobs
+    /// of a record that is a turn.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a record that [`check`](Self::check) refuses; `Conflict` and `NotFound` for a write whose mode or
+    /// precondition does not hold; the errors of the store.
+    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+        self.indexed_store().write(scope, writes).await
+    }
+
     /// Stores vectors that were made elsewhere for records that are stored: for imports. The caller guarantees that this
     /// engine's model made them from the records' texts; nothing here can check it. Returns the number of vectors stored.
     /// Records outside `scope` are skipped; all of them while another embedder's vectors serve.
@@ -121,8 +134,8 @@ impl MemoryEngine {
         self.indexed_store().check(record)
     }
 
-    /// The background jobs of a record, other than indexing.
-    pub(crate) fn jobs_for(&self, record: &Record) -> Vec<Job> {
+    /// Returns the background jobs that a record needs in addition to indexing. Only turns need any.
+    pub fn jobs_for(&self, record: &Record) -> Vec<Job> {
         self.enrichment().jobs_for(record)
     }
 }

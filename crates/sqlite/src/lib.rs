@@ -2,7 +2,6 @@
 
 mod cache;
 mod checkup;
-mod chroma;
 mod database;
 mod filter_sql;
 mod graph;
@@ -15,7 +14,6 @@ mod synonyms;
 mod vectors;
 
 pub use checkup::{checkup, namespaces};
-pub use chroma::{ChromaCollection, ChromaItem, ChromaReader};
 pub use database::migration::{MIGRATIONS_BY_NAME, SCHEMA, migrate_down, migrate_up, schema};
 pub use options::{Mismatch, SqliteOptions};
 pub use store::SqliteStore;

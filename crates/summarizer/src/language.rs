@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
-    /// Chinese.
+    /// Chinese. `zh` is read as well.
+    #[serde(alias = "zh")]
     Chinese,
-    /// English; also what stands for every other language.
+    /// English, and every other language. `en` is read as well.
+    #[serde(alias = "en")]
     English,
 }
 

@@ -6,6 +6,7 @@ mod echo;
 mod fact;
 mod language;
 mod metadata;
+mod profile;
 mod sentence;
 mod spoken;
 mod summary;
@@ -22,6 +23,10 @@ pub use fact::{
 };
 pub use language::Language;
 pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
+pub use profile::{
+    ChatProfiles, Observed, Profile, ProfileSummarizer, RuleProfiles, conversation_line, cut, folded,
+    reserved_headings, user_profile_record,
+};
 pub use sentence::sentences;
 pub use spoken::is_said;
 pub use summary::{ChatSummarizer, ExtractiveSummarizer, SUMMARY_PROMPT, Summarizer, Summary, SummaryRequest};

@@ -14,11 +14,11 @@ use clap::Parser;
 use futures::TryStreamExt;
 use memory_engine::{
     Database, Forget, Kind, MemoryEngine, RecordId, ScanQuery, Scope,
-    companion::{ChatProfiles, Companion, Pack, TurnPiece},
     context::BpeTokens,
     http_models::{HttpChatModel, HttpClient, HttpOptions},
     llm::ChatModel,
 };
+use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece};
 
 /// Talk with Aicy. Runs without a key: a bundled script answers.
 ///
@@ -57,7 +57,7 @@ async fn main() -> Result<()> {
         aicy = aicy.with_profiles(Arc::new(ChatProfiles::new(model)));
     }
 
-    aicy.settle(&scope).await?;
+    aicy.charge_idle_days(&scope).await?;
     let state = aicy.state(&scope).await?;
     match state.last_active_at {
         None => println!("{name} 还不认识 {}。\n{HELP}", args.user),

@@ -3,11 +3,8 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use memory_engine::{
-    MemoryEngine, ScanQuery, Scope, Timestamp,
-    companion::{Companion, CompanionState, TurnReply},
-    context::BuiltContext,
-};
+use memory_engine::{MemoryEngine, ScanQuery, Scope, Timestamp, context::BuiltContext};
+use memory_engine_companion::{Companion, CompanionState, TurnReply};
 
 const BAR: i32 = 20;
 

@@ -3,10 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
-use memory_engine::{
-    evidence::MemoryEvidence,
-    llm::{ChatModel, ChatRequest, Message, OutputSchema, structured},
-};
+use memory_engine::llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
+use memory_engine_evidence::MemoryEvidence;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -11,10 +11,10 @@ use anyhow::Result;
 use clap::Parser;
 use memory_engine::{
     Embedder, HashEmbedder, Purpose,
-    evidence::{EvidenceCascade, EvidenceOptions, EvidenceQuery, SupabaseEvidence},
     http_models::{HttpChatModel, HttpClient, HttpEmbedder, HttpOptions, PostgrestClient},
     llm::{ChatModel, ScriptedModel},
 };
+use memory_engine_evidence::{EvidenceCascade, EvidenceOptions, EvidenceQuery, SupabaseEvidence};
 use serde_json::{Value, json};
 
 /// Analyse market flashes: a fast layer decides, a deep one gets evidence from memory.

@@ -4,11 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
 use memory_engine::{
-    Builder, Clock, Embedder, Kind, MemoryEngine, Scope, SystemClock, TextAnalyzer, Turn,
-    evidence::{DatabaseEvidence, EvidenceSource, LocalEvidence},
-    index_fingerprint,
+    Builder, Clock, Embedder, Kind, MemoryEngine, Scope, SystemClock, TextAnalyzer, Turn, index_fingerprint,
     postgres::{PostgresOptions, PostgresStore},
 };
+use memory_engine_evidence::{DatabaseEvidence, EvidenceSource, LocalEvidence};
 use serde::Deserialize;
 
 /// One item of `data/news.jsonl`.

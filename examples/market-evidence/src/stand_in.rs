@@ -6,9 +6,9 @@ use anyhow::Result;
 use axum::{Json, Router, extract::Path, routing::post};
 use memory_engine::{
     Embedder,
-    evidence::{EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceSource, SupabaseEvidence},
     http_models::{HttpClient, PostgrestClient, Secret},
 };
+use memory_engine_evidence::{EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceSource, SupabaseEvidence};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use memory_engine::{Layer, ManualClock, mem0::Retrieved};
+use memory_engine::{Layer, ManualClock};
+use memory_engine_chat_memory::Retrieved;
 
 use crate::chat::{Chat, FrontEnd, named};
 

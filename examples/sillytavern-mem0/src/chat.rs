@@ -12,8 +12,8 @@ use memory_engine::{
     Clock, Layer,
     http_models::Mem0Event,
     llm::{ChatModel, ChatRequest, Message},
-    mem0::{Mem0Chat, Retrieved},
 };
+use memory_engine_chat_memory::{Mem0Chat, Retrieved};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 

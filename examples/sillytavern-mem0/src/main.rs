@@ -13,8 +13,8 @@ use memory_engine::{
     Builder, Clock, Database, Digest, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
     http_models::{HttpChatModel, HttpClient, HttpOptions, Mem0Client, Mem0Owner, Secret},
     llm::ChatModel,
-    mem0::Mem0Chat,
 };
+use memory_engine_chat_memory::Mem0Chat;
 use memory_engine_server::Config;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;

@@ -7,11 +7,9 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use memory_engine::{
-    Database, Digest, Fork, MemoryEngine, MemoryMode, Rewind, RuleExtractor, Scope,
-    story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait},
-};
+use memory_engine::{Database, Fork, MemoryEngine, MemoryMode, Rewind, RuleExtractor, Scope};
 use memory_engine_server::{Access, Debugging, Guard, Server};
+use memory_engine_story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
 use prompt::PromptBuilder;
 use tokio::net::TcpListener;
 
@@ -107,7 +105,7 @@ impl Branch {
 async fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let mode = MemoryMode::from_env()?;
-    let builder = MemoryEngine::builder().graph(Arc::new(RuleExtractor::default())).digest(Digest::of_stories(5));
+    let builder = MemoryEngine::builder().graph(Arc::new(RuleExtractor::default())).digest(story_digest(5));
     let builder = match arguments.db {
         Some(database) => builder.database(database),
         None => builder.in_memory(),

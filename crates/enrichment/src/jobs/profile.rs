@@ -3,13 +3,14 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_companion::{Observed, Profile, ProfileSummarizer, RuleProfiles, user_profile_record};
 use memory_engine_core::{
     Basis, Done, ErrorKind, Field, Filter, Job, Kind, Order, Pending, PutMode, Record, RecordId, Result, ScanQuery,
     Scope, State, Write,
 };
 use memory_engine_indexing::IndexedStore;
-use memory_engine_summarizer::{Fact, FactKind, Language, is_said};
+use memory_engine_summarizer::{
+    Fact, FactKind, Language, Observed, Profile, ProfileSummarizer, RuleProfiles, is_said, user_profile_record,
+};
 use serde_json::json;
 
 use super::MODEL_BATCH;
@@ -87,7 +88,7 @@ impl ProfileJob {
             return Ok(());
         }
         let sources: Vec<&Record> = facts.iter().chain(&turns).collect();
-        let writes = self.profile_writes(person, &profile, language(&turns).1, &sources, kept)?;
+        let writes = self.profile_writes(person, &profile, language(&turns), &sources, kept)?;
         self.store.write(person, writes).await.map(drop)
     }
 
@@ -97,7 +98,7 @@ impl ProfileJob {
         &self,
         person: &Scope,
         profile: &Profile,
-        language: memory_engine_companion::Language,
+        language: Language,
         sources: &[&Record],
         kept: Vec<Record>,
     ) -> Result<Vec<Write>> {
@@ -180,9 +181,9 @@ impl ProfileJob {
 
     /// Writes the profile with the model; if that fails, or there is none, by rules.
     async fn write_profile(&self, turns: &[Record], facts: &[Record]) -> Result<Profile> {
-        let (rules, language) = language(turns);
-        let details = [known_label(rules).to_owned()];
-        let known = known(facts, rules);
+        let language = language(turns);
+        let details = [known_label(language).to_owned()];
+        let known = known(facts, language);
         let observed = Observed::new(turns, "", language).with_details(&details);
         if let Some(writer) = &self.writer {
             match writer.summarize(&observed.clone().with_profile(known.clone())).await {
@@ -203,13 +204,10 @@ pub(crate) fn is_written_here(record: &Record) -> bool {
     record.kind == Kind::PROFILE && record.metadata.get(MARK.0) == Some(&json!(MARK.1))
 }
 
-/// Returns the language in which a person writes, for the rules and for headings.
-fn language(turns: &[Record]) -> (Language, memory_engine_companion::Language) {
+/// Returns the language in which a person writes.
+fn language(turns: &[Record]) -> Language {
     let said: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
-    match Language::of(&said.join(" ")) {
-        Language::Chinese => (Language::Chinese, memory_engine_companion::Language::Chinese),
-        Language::English => (Language::English, memory_engine_companion::Language::English),
-    }
+    Language::of(&said.join(" "))
 }
 
 fn known_label(language: Language) -> &'static str {

@@ -5,8 +5,10 @@ use memory_engine_llm::{ChatDelta, ChatReply, ChatRequest, FinishReason, OutputS
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ChatOptions, JsonMode, OPERATION};
-use crate::client::reported;
+use super::options::{ChatOptions, JsonMode};
+use crate::client::HttpError;
+
+pub(super) const OPERATION: &str = "chat";
 
 /// The body of a request.
 pub(super) fn request(options: &ChatOptions, request: &ChatRequest, streamed: bool) -> Value {
@@ -143,7 +145,7 @@ impl Completion {
     /// The reply.
     pub(super) fn reply(self, host: &str) -> Result<ChatReply> {
         if let Some(error) = self.error.filter(|error| !error.is_null()) {
-            return Err(reported(OPERATION, host, &json!({"error": error})));
+            return Err(HttpError::reported(host, &json!({"error": error})).into_error(OPERATION));
         }
         let said = self.choices.into_iter().next().and_then(|choice| Some((choice.message?, choice.finish_reason)));
         let Some((said, reason)) = said else {
@@ -163,7 +165,7 @@ pub(super) fn chunk(data: &str, host: &str) -> Result<Option<ChatDelta>> {
         |_| Error::new(ErrorKind::Corrupt, OPERATION, format!("a piece of the reply of {host} is not JSON"));
     let piece: Completion = serde_json::from_str(data).map_err(malformed)?;
     if let Some(error) = piece.error.filter(|error| !error.is_null()) {
-        return Err(reported(OPERATION, host, &json!({"error": error})));
+        return Err(HttpError::reported(host, &json!({"error": error})).into_error(OPERATION));
     }
     let mut delta = ChatDelta { usage: piece.usage.map(Into::into), ..ChatDelta::default() };
     if let Some(choice) = piece.choices.into_iter().find(|choice| choice.index == 0) {

@@ -4,6 +4,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use memory_engine_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 
+pub(super) const OPERATION: &str = "embed";
+
 #[derive(Deserialize)]
 pub(super) struct Answer {
     data: Vec<Item>,
@@ -24,7 +26,7 @@ enum Numbers {
 }
 
 fn corrupt(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Corrupt, super::OPERATION, message)
+    Error::new(ErrorKind::Corrupt, OPERATION, message)
 }
 
 impl Answer {

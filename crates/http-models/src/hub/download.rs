@@ -13,11 +13,16 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
 };
 
-use super::{Checked, Fetched, Hub, HubFile, HubModel, OPERATION, Step, Sums, at, known::hex};
-use crate::client::Failure;
+use super::{
+    address::Hub,
+    file::{Checked, Fetched, OPERATION, Step, at},
+    model::{HubFile, HubModel, hex},
+    sums::Sums,
+};
+use crate::client::HttpError;
 
-/// The most redirects on the way to a file.
-const MOST_HOPS: usize = 6;
+/// Maximum number of redirects on the way to a file.
+const MAX_REDIRECTS: usize = 6;
 
 pub(super) struct Download<'a> {
     pub(super) hub: &'a Hub,
@@ -27,9 +32,9 @@ pub(super) struct Download<'a> {
     pub(super) progress: &'a (dyn Fn(Step<'_>) + Send + Sync),
 }
 
-/// What the hub says about a file on the way to it.
+/// Checksum and size of a file, as the hub reports them.
 #[derive(Debug, Default)]
-struct Told {
+struct HubAnswer {
     sha256: Option<String>,
     size: Option<u64>,
 }
@@ -44,7 +49,7 @@ impl Download<'_> {
     }
 
     /// The file, if it is there and its sum is the one that is pinned or was noted.
-    pub(super) async fn there(&self, sums: &Sums) -> Result<Option<Fetched>> {
+    pub(super) async fn verified(&self, sums: &Sums) -> Result<Option<Fetched>> {
         let (expected, checked) = match (&self.file.sha256, sums.of(&self.file.name)) {
             (Some(pinned), _) => (pinned.as_str(), Checked::Pinned),
             (None, Some(noted)) => (noted, Checked::Noted),
@@ -61,15 +66,15 @@ impl Download<'_> {
     /// Fetches the file: again where it breaks off, from its beginning where what was there before turns out wrong.
     pub(super) async fn run(&self) -> Result<Fetched> {
         let part = self.part();
-        if let Some(there) = self.as_the_hub_has_it().await? {
+        if let Some(there) = self.unchanged_on_hub().await? {
             return Ok(there);
         }
         let mut waits = self.hub.options.waits();
         let mut had = length(&part).await?;
         let mut resumed = had > 0;
         loop {
-            let told = match self.attempt(&part).await {
-                Ok(told) => told,
+            let answer = match self.attempt(&part).await {
+                Ok(answer) => answer,
                 Err(e) => {
                     let have = length(&part).await?;
                     if have > had {
@@ -86,7 +91,7 @@ impl Download<'_> {
                     continue;
                 }
             };
-            match self.finish(&part, &told).await {
+            match self.finish(&part, &answer).await {
                 // The beginning may have come from another version of the file, or be damaged.
                 Err(e) if resumed && e.kind() == ErrorKind::Corrupt => resumed = false,
                 found => return found,
@@ -95,45 +100,45 @@ impl Download<'_> {
     }
 
     /// A file that somebody else put there, if the hub's sum is its own.
-    async fn as_the_hub_has_it(&self) -> Result<Option<Fetched>> {
+    async fn unchanged_on_hub(&self) -> Result<Option<Fetched>> {
         let path = self.target();
         if self.file.sha256.is_some() || length(&path).await? == 0 {
             return Ok(None);
         }
-        let ((sha256, bytes), (told, _)) = (sum(&path).await?, self.request(0).await?);
-        let same = told.sha256.as_ref() == Some(&sha256);
+        let ((sha256, bytes), (answer, _)) = (sum(&path).await?, self.request(0).await?);
+        let same = answer.sha256.as_ref() == Some(&sha256);
         Ok(same.then(|| self.fetched(bytes, sha256, Checked::Hub, false)))
     }
 
     /// Brings the part to its end.
-    async fn attempt(&self, part: &Path) -> Result<Told> {
+    async fn attempt(&self, part: &Path) -> Result<HubAnswer> {
         let mut have = length(part).await?;
-        let (mut told, mut response) = self.request(have).await?;
+        let (mut answer, mut response) = self.request(have).await?;
         // Without a sum nobody would notice that beginning and end are of different files.
-        let known = self.file.sha256.is_some() || told.sha256.is_some();
+        let known = self.file.sha256.is_some() || answer.sha256.is_some();
         let fits = match response.status() {
-            StatusCode::RANGE_NOT_SATISFIABLE => told.size == Some(have),
+            StatusCode::RANGE_NOT_SATISFIABLE => answer.size == Some(have),
             StatusCode::PARTIAL_CONTENT => begins_at(response.headers()) == Some(have),
             _ => true,
         };
         if have > 0 && !(known && fits) {
             remove(part).await?;
             have = 0;
-            (told, response) = self.request(0).await?;
+            (answer, response) = self.request(0).await?;
         }
         if have > 0 && response.status() == StatusCode::RANGE_NOT_SATISFIABLE {
-            return Ok(told);
+            return Ok(answer);
         }
         if response.status() != StatusCode::PARTIAL_CONTENT {
             have = 0;
         }
         if !response.status().is_success() {
             let url = response.url().clone();
-            return Err(Failure::refused(OPERATION, &url, response).await.error);
+            return Err(HttpError::refused(&url, response).await.into_error(OPERATION));
         }
-        told.size = told.size.or(response.content_length().map(|rest| have + rest));
-        self.receive(part, response, have, told.size).await?;
-        Ok(told)
+        answer.size = answer.size.or(response.content_length().map(|rest| have + rest));
+        self.receive(part, response, have, answer.size).await?;
+        Ok(answer)
     }
 
     async fn receive(&self, part: &Path, mut response: Response, have: u64, total: Option<u64>) -> Result<()> {
@@ -157,7 +162,7 @@ impl Download<'_> {
                     }
                 }
                 Ok(None) => break Ok(()),
-                Err(e) => break Err(Failure::broken_off(OPERATION, &url, e).error),
+                Err(e) => break Err(HttpError::broken_off(&url, e).into_error(OPERATION)),
             }
         };
         // What came is on the disk before anybody hears how it went.
@@ -171,15 +176,15 @@ impl Download<'_> {
     }
 
     /// Checks the part and gives it its name.
-    async fn finish(&self, part: &Path, told: &Told) -> Result<Fetched> {
+    async fn finish(&self, part: &Path, answer: &HubAnswer) -> Result<Fetched> {
         let (sha256, bytes) = sum(part).await?;
-        let (expected, checked) = match (&self.file.sha256, &told.sha256) {
+        let (expected, checked) = match (&self.file.sha256, &answer.sha256) {
             (Some(pinned), _) => (Some(pinned), Checked::Pinned),
             (None, Some(hub)) => (Some(hub), Checked::Hub),
             (None, None) => (None, Checked::Size),
         };
-        let wrong = if told.size.is_some_and(|size| size != bytes) {
-            Some(format!("has {bytes} bytes, not the {} that were announced", told.size.unwrap_or(0)))
+        let wrong = if answer.size.is_some_and(|size| size != bytes) {
+            Some(format!("has {bytes} bytes, not the {} that were announced", answer.size.unwrap_or(0)))
         } else {
             expected.filter(|expected| **expected != sha256).map(|e| format!("has the SHA-256 {sha256}, not {e}"))
         };
@@ -193,14 +198,14 @@ impl Download<'_> {
     }
 
     /// Asks for the file from a byte on, and goes where the hub sends us.
-    async fn request(&self, from: u64) -> Result<(Told, Response)> {
-        let mut told = Told::default();
+    async fn request(&self, from: u64) -> Result<(HubAnswer, Response)> {
+        let mut answer = HubAnswer::default();
         let mut path: Vec<&str> = self.model.repository.split('/').collect();
         path.extend(["resolve", &self.model.revision]);
         path.extend(self.file.name.split('/'));
         let own = self.hub.endpoint.at(&path);
         let mut url = own.clone();
-        for _ in 0..MOST_HOPS {
+        for _ in 0..MAX_REDIRECTS {
             let mut request = self.hub.http.get(url.clone());
             if same_origin(&url, &own) {
                 request = request.headers(self.hub.endpoint.headers().clone());
@@ -208,10 +213,10 @@ impl Download<'_> {
             if from > 0 {
                 request = request.header(RANGE, format!("bytes={from}-"));
             }
-            let response = request.send().await.map_err(|e| Failure::unsent(OPERATION, &url, e).error)?;
+            let response = request.send().await.map_err(|e| HttpError::unsent(&url, e).into_error(OPERATION))?;
             // Only the hub itself says what a file is: who keeps the bytes does not vouch for them.
             if same_origin(&url, &own) {
-                told.listen(response.headers());
+                answer.read_headers(response.headers());
             }
             let status = response.status();
             if status.is_redirection() {
@@ -221,9 +226,9 @@ impl Download<'_> {
                 let nowhere = || Error::new(ErrorKind::Unavailable, OPERATION, "the hub leads to no usable address");
                 url = next.ok_or_else(nowhere)?;
             } else if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE {
-                return Ok((told, response));
+                return Ok((answer, response));
             } else {
-                return Err(Failure::refused(OPERATION, &url, response).await.error);
+                return Err(HttpError::refused(&url, response).await.into_error(OPERATION));
             }
         }
         Err(Error::new(ErrorKind::Unavailable, OPERATION, "the hub leads in circles"))
@@ -238,9 +243,9 @@ impl Download<'_> {
     }
 }
 
-impl Told {
+impl HubAnswer {
     /// Large files have their SHA-256 as (linked) entity tag; small ones have a git id there, which is shorter.
-    fn listen(&mut self, headers: &HeaderMap) {
+    fn read_headers(&mut self, headers: &HeaderMap) {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let tag = |name: &str| text(name).and_then(|tag| hex(tag.trim_start_matches("W/").trim_matches('"')));
         self.sha256 = tag("x-linked-etag").or_else(|| tag(ETAG.as_str())).or(self.sha256.take());

@@ -7,7 +7,10 @@ use std::{
 
 use memory_engine_core::Result;
 
-use super::{Fetched, at, known::hex};
+use super::{
+    file::{Fetched, at},
+    model::hex,
+};
 
 /// The name of the file.
 const NAME: &str = "SHA256SUMS";

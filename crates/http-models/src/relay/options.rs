@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::HttpOptions;
+use crate::client::HttpOptions;
 
 /// How long a relay waits. There is no limit for an answer as a whole.
 #[derive(Debug, Clone)]
@@ -44,7 +44,8 @@ impl RelayOptions {
         self
     }
 
-    /// The client's options. A relay keeps the time of each wait itself, so that the client's own limit is out of the way.
+    /// The client's options. A relay keeps the time of each wait itself, so that the client's own limit is out of the
+    /// way.
     pub(super) fn http(&self) -> HttpOptions {
         HttpOptions::default()
             .with_connect_timeout(self.connect_timeout)

@@ -5,10 +5,10 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use memory_engine::{
-    companion::{Companion, Pack},
     context::{BpeTokens, BuiltContext, EstimatedTokens, LayerReport, Overflow, Reason, TokenCounter},
     llm::ScriptedModel,
 };
+use memory_engine_companion::{Companion, Pack};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},

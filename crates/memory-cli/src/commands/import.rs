@@ -1,14 +1,8 @@
 //! `memory import`.
 
-mod chroma;
-mod csv;
+mod dry_run;
 mod importer;
-mod json_lines;
-mod mem0;
-mod rehearsal;
-mod row;
-mod silly_tavern;
-mod tables;
+mod report;
 
 use std::{
     fs::File,
@@ -20,8 +14,9 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use memory_engine::{Job, MemoryEngine, PutMode, Scope};
+use memory_engine_import::{Rows, chroma, json_lines, mem0, silly_tavern, tables};
 
-use self::{importer::Report, rehearsal::Rehearsal, row::Rows};
+use self::{dry_run::DryRun, report::Report};
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
     output,
@@ -106,7 +101,7 @@ impl Import {
         importer.mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
         (importer.strict, importer.keep_vectors) = (self.strict, self.keep_vectors);
         if self.dry_run {
-            importer.rehearsal = Some(Rehearsal::before(&engine, &scope).await?);
+            importer.dry_run = Some(DryRun::before(&engine, &scope).await?);
         }
         let outcome = importer
             .take(rows, |report, bytes| {
@@ -119,15 +114,15 @@ impl Import {
             })
             .await;
         bar.finish_and_clear();
-        let Importer { mut report, rehearsal, .. } = importer;
+        let Importer { mut report, dry_run, .. } = importer;
         for error in &report.errors {
             eprintln!("{}: {error}", self.file.display());
         }
-        if rehearsal.is_none() {
+        if dry_run.is_none() {
             report.waiting = output::settle(&engine, &scope).await?;
             report.vector_lag = engine.lag().get(&Job::Embedding).copied();
         }
-        self.tell(&report, rehearsal.as_ref())?;
+        self.tell(&report, dry_run.as_ref())?;
         outcome.with_context(|| self.file.display().to_string())?;
         Ok(if report.bad_lines == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -138,13 +133,22 @@ impl Import {
         let of_directory = matches!(self.format, Format::Chroma | Format::SillyTavern);
         ensure!(!(of_directory && is_input), "this form is not read from standard input; name the file or directory");
         let path = || self.file.display().to_string();
-        let read = || open(&self.file);
         match self.format {
-            Format::Chroma => chroma::rows(&self.file, self.collection.as_deref(), self.keep_vectors),
-            Format::SillyTavern => silly_tavern::rows(&self.file, scope),
-            Format::Jsonl => read().map(|(input, size)| (Box::new(json_lines::turns(input)) as Rows, size)),
-            Format::Csv => read().and_then(|(input, size)| Ok((tables::rows(input).with_context(path)?, size))),
-            Format::Mem0 => read().and_then(|(input, size)| Ok((mem0::rows(input).with_context(path)?, size))),
+            Format::Chroma => Ok(chroma::rows(&self.file, self.collection.as_deref(), self.keep_vectors)?),
+            Format::SillyTavern => Ok(silly_tavern::rows(&self.file, scope)?),
+            Format::Jsonl => open(&self.file).map(|(input, size)| (Box::new(json_lines::rows(input)) as Rows, size)),
+            Format::Csv => {
+                let (input, size) = open(&self.file)?;
+                Ok((tables::rows(input).with_context(path)?, size))
+            }
+            Format::Mem0 => {
+                let (input, size) = open(&self.file)?;
+                let export = mem0::read(input).with_context(path)?;
+                if export.is_partial {
+                    eprintln!("this is one page of several: \"next\" names another, which is not in the file");
+                }
+                Ok((export.rows, size))
+            }
         }
     }
 
@@ -162,21 +166,21 @@ impl Import {
         }
     }
 
-    fn tell(&self, report: &Report, rehearsal: Option<&Rehearsal>) -> Result<()> {
+    fn tell(&self, report: &Report, dry_run: Option<&DryRun>) -> Result<()> {
         if self.json {
             let mut data = serde_json::to_value(report)?;
-            if let Some(rehearsal) = rehearsal {
-                data["dry_run"] = rehearsal.data();
+            if let Some(dry_run) = dry_run {
+                data["dry_run"] = dry_run.data();
             }
             say!("{data}");
             return Ok(());
         }
         let database = self.store.database()?;
-        match rehearsal {
+        match dry_run {
             None => say!("{} turns added to {database}", report.added),
-            Some(rehearsal) => {
+            Some(dry_run) => {
                 say!("{} turns would be added to {database}; nothing was written", report.added);
-                for line in rehearsal.lines() {
+                for line in dry_run.lines() {
                     say!("{line}");
                 }
             }

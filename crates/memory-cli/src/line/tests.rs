@@ -1,4 +1,5 @@
 use memory_engine::SystemClock;
+use memory_engine_import::json_lines::object;
 
 use super::*;
 

@@ -5,50 +5,17 @@ use std::{collections::BTreeMap, io::BufRead};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::tz::TimeZone;
 use memory_engine::{
-    ContentHash, Job, Lag, MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, Tombstone, Written,
+    ContentHash, Job, MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, Tombstone, Written,
 };
-use serde::Serialize;
+use memory_engine_import::{ImportError, ImportedTurn, Row, json_lines};
 
-use super::{
-    json_lines,
-    rehearsal::Rehearsal,
-    row::{Row, Said},
-};
+use super::{dry_run::DryRun, report::Report};
 use crate::line::{self, Defaults, Line};
 
 /// How many turns are committed together.
 const BATCH: usize = 500;
 /// How many bad rows are told one by one.
 const TOLD: u64 = 20;
-
-/// What an import did, or would do.
-#[derive(Debug, Default, Clone, Serialize)]
-pub(crate) struct Report {
-    /// New records.
-    pub(crate) added: u64,
-    /// Records that were replaced.
-    pub(crate) updated: u64,
-    /// Lines whose record was there already.
-    pub(crate) unchanged: u64,
-    /// Of these, lines that say something else than what is stored under their id.
-    pub(crate) different: u64,
-    /// Lines that were forgotten earlier and stay away.
-    pub(crate) forgotten: u64,
-    /// Tombstones taken in.
-    pub(crate) tombstones: u64,
-    /// Vectors taken over in place of making them.
-    pub(crate) vectors: u64,
-    /// Records that still wait for their vectors.
-    pub(crate) waiting: u64,
-    /// How long it took from a record's write to its vector, where there were any.
-    pub(crate) vector_lag: Option<Lag>,
-    /// Rows in which there is nothing to remember.
-    pub(crate) passed_over: u64,
-    /// Lines that could not be read.
-    pub(crate) bad_lines: u64,
-    /// The first of them.
-    pub(crate) errors: Vec<String>,
-}
 
 /// Brings the rows of a source into an engine.
 #[derive(Debug)]
@@ -60,7 +27,7 @@ pub(crate) struct Importer<'a> {
     pub(super) strict: bool,
     pub(super) keep_vectors: bool,
     /// Where it is only tried out.
-    pub(super) rehearsal: Option<Rehearsal>,
+    pub(super) dry_run: Option<DryRun>,
     /// How often each line without an id has been seen.
     repeated: BTreeMap<[u8; 32], u64>,
     pub(crate) report: Report,
@@ -83,7 +50,7 @@ impl<'a> Importer<'a> {
             mode: PutMode::IfAbsent,
             strict: false,
             keep_vectors: false,
-            rehearsal: None,
+            dry_run: None,
             repeated: BTreeMap::new(),
             report: Report::default(),
         }
@@ -91,20 +58,20 @@ impl<'a> Importer<'a> {
 
     /// Reads JSON Lines to their end. `progress` is told how many bytes a line took, and 0 after each commit.
     pub(crate) async fn read(&mut self, input: impl BufRead, progress: impl FnMut(&Report, u64)) -> Result<()> {
-        self.take(json_lines::turns(input), progress).await
+        self.take(json_lines::rows(input), progress).await
     }
 
     /// The same for the rows of any source.
     pub(crate) async fn take(
         &mut self,
-        rows: impl Iterator<Item = Result<Row>>,
+        rows: impl Iterator<Item = Result<Row, ImportError>>,
         mut progress: impl FnMut(&Report, u64),
     ) -> Result<()> {
         let mut batch = Batch::default();
         for row in rows {
             let row = row?;
-            let turns = row.turns.and_then(|turns| {
-                turns.into_iter().map(|said| self.parse(said, row.number)).collect::<Result<Vec<_>>>()
+            let turns = row.turns.map_err(anyhow::Error::new).and_then(|turns| {
+                turns.into_iter().map(|turn| self.parse(turn, row.number)).collect::<Result<Vec<_>>>()
             });
             match turns {
                 Ok(turns) if turns.is_empty() => self.report.passed_over += 1,
@@ -116,7 +83,7 @@ impl<'a> Importer<'a> {
                 }
                 Err(e) if self.strict => {
                     self.commit(&mut batch).await?;
-                    let so_far = match self.rehearsal {
+                    let so_far = match self.dry_run {
                         Some(_) => "",
                         None => "; what stands before it was imported, nothing after it",
                     };
@@ -156,8 +123,8 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    fn parse(&mut self, said: Said, number: u64) -> Result<(Line, Option<Vec<f32>>)> {
-        let Said { keys, seed, vector } = said;
+    fn parse(&mut self, turn: ImportedTurn, number: u64) -> Result<(Line, Option<Vec<f32>>)> {
+        let ImportedTurn { keys, seed, vector } = turn;
         let parsed = line::read(keys, &Defaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
         let Line::Record(mut record) = parsed.line else { return Ok((parsed.line, None)) };
         self.engine.check(&record)?;
@@ -182,9 +149,9 @@ impl<'a> Importer<'a> {
 
     async fn commit(&mut self, batch: &mut Batch) -> Result<()> {
         let Batch { records, tombstones, mut vectors } = std::mem::take(batch);
-        if let Some(rehearsal) = &mut self.rehearsal {
+        if let Some(dry_run) = &mut self.dry_run {
             self.report.tombstones += tombstones.len() as u64;
-            return rehearsal.play(self.engine, self.mode, records, &mut self.report).await;
+            return dry_run.play(self.engine, self.mode, records, &mut self.report).await;
         }
         let tenant = Scope::tenant_wide(self.scope.tenant())?;
         if !records.is_empty() {

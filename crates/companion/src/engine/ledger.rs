@@ -1,0 +1,136 @@
+//! The ledger of a companion: its state and the log of affection.
+
+use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write, Written};
+
+use super::companion::Companion;
+use crate::{
+    affection::{Change, Reason},
+    record::{affection_record, state_record},
+    state::CompanionState,
+};
+
+/// Maximum number of attempts to write a turn while other turns of the same user are written.
+pub(super) const MAX_ATTEMPTS: usize = 16;
+/// Maximum number of state records of one user. A deleted id is never used again, so each new start needs another one.
+const MAX_STATE_IDS: usize = 64;
+/// Number of state ids that one read looks up.
+const STATE_ID_BATCH: usize = 4;
+
+impl Companion {
+    /// Returns the state of the relationship with the user of `scope`, or the initial state if there is none.
+    ///
+    /// # Errors
+    /// The errors of the store.
+    pub async fn state(&self, scope: &Scope) -> Result<CompanionState> {
+        Ok(self.read_state(scope).await?.map(|(_, state)| state).unwrap_or_default())
+    }
+
+    /// Returns the state and its record.
+    pub(super) async fn read_state(&self, scope: &Scope) -> Result<Option<(Record, CompanionState)>> {
+        for first in (0..MAX_STATE_IDS).step_by(STATE_ID_BATCH) {
+            let ids: Vec<RecordId> = (first..first + STATE_ID_BATCH).map(|n| state_id(scope, n)).collect();
+            let found = self.engine.get_all(scope, &ids).await?.into_iter().flatten().next();
+            if let Some(record) = found {
+                let state = CompanionState::of(&record)?;
+                return Ok(Some((record, state)));
+            }
+            // The first one is free, unless it was deleted.
+            if !self.is_deleted(scope, ids[STATE_ID_BATCH - 1]).await? {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the state and its record, which is created if there is none.
+    pub(super) async fn open_state(&self, scope: &Scope) -> Result<(Record, CompanionState)> {
+        if scope.user_name().is_none() {
+            return Err(Error::invalid("companion", "the address names no user; a companion belongs to one"));
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            if let Some(found) = self.read_state(scope).await? {
+                return Ok(found);
+            }
+            for n in 0..MAX_STATE_IDS {
+                let id = state_id(scope, n);
+                let state = CompanionState::default();
+                let record = state_record(id, scope, &state, &self.pack.stages, self.engine.clock());
+                match self.commit(scope, vec![Write::new(record, PutMode::Create)]).await {
+                    Ok(written) if written.iter().any(|w| matches!(w.outcome, Outcome::Barred(_))) => {}
+                    // Made, by us or by another: it is read as it is now.
+                    Ok(_) => break,
+                    Err(e) if e.kind() == ErrorKind::Conflict => break,
+                    Err(e) => return Err(e),
+                }
+            }
+        }
+        Err(Error::new(ErrorKind::Conflict, "companion", "the state was deleted again and again; try once more"))
+    }
+
+    /// Returns true if a record with this id was deleted.
+    pub(super) async fn is_deleted(&self, scope: &Scope, id: RecordId) -> Result<bool> {
+        let before = u128::from_be_bytes(*id.as_bytes()).checked_sub(1);
+        let before = before.map(|n| RecordId::from_bytes(n.to_be_bytes()));
+        let next = self.engine.tombstones(scope, before, 1).await?;
+        Ok(next.first().is_some_and(|tombstone| tombstone.id == id))
+    }
+
+    /// Writes all records or none. Turns among them get the same background jobs as any other turn.
+    pub(super) async fn commit(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
+        for write in &mut writes {
+            write.jobs = self.engine.jobs_for(&write.record);
+        }
+        self.engine.write(scope, writes).await
+    }
+
+    /// Returns the write that replaces the state record `read`.
+    pub(super) fn state_write(&self, read: &Record, state: &CompanionState) -> Write {
+        let record = state_record(read.id, &read.scope, state, &self.pack.stages, self.engine.clock());
+        Write::new(record, PutMode::Update { revision: read.revision })
+    }
+
+    /// Returns the log entries of these changes. The cause is part of the id, so that no change is logged twice.
+    pub(super) fn log_writes(&self, state: &Record, changes: &[Change], cause: &str) -> impl Iterator<Item = Write> {
+        let line = |change: &Change| {
+            let cause = match &change.reason {
+                Reason::Message => format!("message/{cause}"),
+                Reason::Moment(_) => format!("moment/{cause}"),
+                Reason::Streak(_) => format!("streak/{}", change.day),
+                Reason::Idle(_) => format!("idle/{}", change.day),
+            };
+            let record = affection_record(state.id, &state.scope, change, &cause, self.engine.clock());
+            Write::upsert(record)
+        };
+        changes.iter().map(line).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Charges the days without a message until yesterday, and returns the changes of affection. The next message does
+    /// the same; call this before showing affection to a user who stays away.
+    ///
+    /// # Errors
+    /// The errors of the store; `Conflict` if concurrent writes never end.
+    pub async fn charge_idle_days(&self, scope: &Scope) -> Result<Vec<Change>> {
+        for _ in 0..MAX_ATTEMPTS {
+            let Some((record, mut state)) = self.read_state(scope).await? else { return Ok(Vec::new()) };
+            let today = self.engine.clock().now().in_zone(&self.zone).date();
+            let changes = state.bond.charge_idle_days(today, &self.pack.affection, &self.pack.stages);
+            let writes =
+                [self.state_write(&record, &state)].into_iter().chain(self.log_writes(&record, &changes, "")).collect();
+            match self.commit(scope, writes).await {
+                Ok(_) => return Ok(changes),
+                Err(e) if e.kind() == ErrorKind::Conflict => tokio::task::yield_now().await,
+                Err(e) => return Err(e),
+            }
+        }
+        Err(contention())
+    }
+}
+
+/// Returns the id of the state after `n` deletions.
+fn state_id(scope: &Scope, n: usize) -> RecordId {
+    RecordId::named(scope, &format!("companion/{n}"))
+}
+
+pub(super) fn contention() -> Error {
+    Error::new(ErrorKind::Conflict, "companion", "too many turns of this user at once; try again")
+}

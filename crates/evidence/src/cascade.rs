@@ -1,0 +1,135 @@
+//! The order of the sources.
+
+use std::{future::Future, sync::Arc, time::Instant};
+
+use memory_engine_core::{ErrorKind, Result};
+use tokio::time::timeout;
+
+use crate::{
+    evidence::{Evidence, MemoryEvidence},
+    options::{EvidenceMode, EvidenceOptions},
+    query::EvidenceQuery,
+    source::EvidenceSource,
+    step::{EvidenceSlot, EvidenceStep, StepOutcome},
+};
+
+/// Gathers evidence: the database's vectors, then its keywords when those gave nothing, then the local memory when both
+/// gave nothing.
+#[derive(Debug, Clone)]
+pub struct EvidenceCascade {
+    database: Option<Arc<dyn EvidenceSource>>,
+    local: Arc<dyn EvidenceSource>,
+    options: EvidenceOptions,
+}
+
+impl EvidenceCascade {
+    /// A cascade of the local memory alone, with the default options.
+    pub fn new(local: Arc<dyn EvidenceSource>) -> Self {
+        Self { database: None, local, options: EvidenceOptions::default() }
+    }
+
+    /// Asks this database first; nothing changes with `None`.
+    #[must_use]
+    pub fn with_database(mut self, database: Option<Arc<dyn EvidenceSource>>) -> Self {
+        self.database = database;
+        self
+    }
+
+    /// Gathers with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: EvidenceOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Whatever can be had within the time of its steps. It never fails: [`MemoryEvidence::steps`] says what did.
+    pub async fn gather(&self, query: &EvidenceQuery) -> MemoryEvidence {
+        let (mut evidence, request) = (MemoryEvidence::default(), query.request(&self.options));
+        let database = self.database.as_ref().filter(|_| self.options.mode != EvidenceMode::Local);
+        let no_database = match self.options.mode {
+            EvidenceMode::Local => "the mode is local",
+            EvidenceMode::Hybrid | EvidenceMode::Supabase => "no database is configured",
+        };
+
+        let vector = match (database, &query.embedding) {
+            (None, _) => Err(no_database),
+            (_, None) => Err("there is no vector"),
+            (Some(source), Some(embedding)) => Ok(source.by_vector(embedding, &request)),
+        };
+        evidence.supabase_vector = self.step(&mut evidence, EvidenceSlot::SupabaseVector, vector, query).await;
+
+        let keyword = match database {
+            None => Err(no_database),
+            Some(_) if evidence.supabase_vector.is_some() => Err("the vectors gave something"),
+            Some(_) if query.keywords.is_empty() => Err("there are no keywords"),
+            Some(source) => Ok(source.by_keywords(&query.keywords, &request)),
+        };
+        evidence.supabase_keyword = self.step(&mut evidence, EvidenceSlot::SupabaseKeyword, keyword, query).await;
+
+        let local = if query.keywords.is_empty() {
+            Err("there are no keywords")
+        } else if !evidence.is_empty() && !self.options.always_local {
+            Err("the database gave something")
+        } else {
+            Ok(self.local.by_keywords(&query.keywords, &request))
+        };
+        evidence.local_keyword = self.step(&mut evidence, EvidenceSlot::LocalKeyword, local, query).await;
+        evidence
+    }
+
+    async fn step(
+        &self,
+        evidence: &mut MemoryEvidence,
+        slot: EvidenceSlot,
+        work: std::result::Result<impl Future<Output = Result<Vec<Evidence>>>, &'static str>,
+        query: &EvidenceQuery,
+    ) -> Option<Vec<Evidence>> {
+        let started = Instant::now();
+        let mut found = Vec::new();
+        let outcome = match work {
+            Err(reason) => StepOutcome::Skipped(reason),
+            Ok(work) => match timeout(self.options.step_time, work).await {
+                Err(_) => StepOutcome::Failed(format!("not ready after {} ms", self.options.step_time.as_millis())),
+                // A server's own words may hold what nobody may log: the kind says enough.
+                Ok(Err(e)) if e.kind() == ErrorKind::Internal => StepOutcome::Failed("an internal error".into()),
+                Ok(Err(e)) => StepOutcome::Failed(e.to_string()),
+                Ok(Ok(hits)) if hits.is_empty() => StepOutcome::Empty,
+                Ok(Ok(hits)) => {
+                    found = hits;
+                    StepOutcome::Hits(found.len())
+                }
+            },
+        };
+        let step = EvidenceStep { slot, outcome, took: started.elapsed() };
+        self.log(&step, query);
+        evidence.steps.push(step);
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// A line for each step: what was found, and where the search goes from here.
+    fn log(&self, step: &EvidenceStep, query: &EvidenceQuery) {
+        let name = match step.slot {
+            EvidenceSlot::SupabaseVector => "Supabase 向量检索",
+            EvidenceSlot::SupabaseKeyword => "Supabase 关键词检索",
+            EvidenceSlot::LocalKeyword => "本地关键词检索",
+        };
+        let (threshold, dims) = (self.options.match_threshold, query.embedding.as_ref().map_or(0, Vec::len));
+        let (assets, keywords) = (&query.assets, &query.keywords);
+        match (&step.outcome, step.slot) {
+            (StepOutcome::Hits(k), EvidenceSlot::SupabaseVector) => {
+                tracing::info!("{name}命中 {k} 条（阈值={threshold}, assets={assets:?}, keywords={keywords:?}）");
+            }
+            (StepOutcome::Hits(k), _) => {
+                tracing::info!("{name}命中 {k} 条（assets={assets:?}, keywords={keywords:?}）")
+            }
+            (StepOutcome::Empty, EvidenceSlot::LocalKeyword) => {
+                tracing::info!("{name}返回空结果 (assets={assets:?}, keywords={keywords:?})");
+            }
+            (StepOutcome::Empty, _) => {
+                tracing::info!("{name}返回空结果，降级 (dims={dims}, assets={assets:?}, keywords={keywords:?})");
+            }
+            (StepOutcome::Skipped(reason), _) => tracing::debug!("{name}跳过: {reason}"),
+            (StepOutcome::Failed(reason), _) => tracing::warn!("{name}失败，降级: {reason}"),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Evidence in its three slots, whatever works and whatever does not.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "../../memory-engine/tests/given/mod.rs"]
+mod given;
+
+use std::{sync::Arc, sync::Mutex, time::Duration};
+
+use async_trait::async_trait;
+use given::{Backend, lin};
+use memory_engine::{Error, ErrorKind, Kind, ManualClock, MemoryEngine, Result, Timestamp, Turn};
+use memory_engine_evidence::{
+    EventId, Evidence, EvidenceCascade, EvidenceMode, EvidenceOptions, EvidenceQuery, EvidenceRequest, EvidenceSlot,
+    EvidenceSource, LocalEvidence, MemoryEvidence, StepOutcome,
+};
+
+/// A database that answers as it is told, and remembers what it was asked.
+#[derive(Debug, Default)]
+struct Database {
+    vector: Answer,
+    keyword: Answer,
+    asked: Mutex<Vec<(&'static str, EvidenceRequest)>>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Answer {
+    #[default]
+    Nothing,
+    Something,
+    Failure,
+    Silence,
+}
+
+impl Answer {
+    async fn give(self, id: i64) -> Result<Vec<Evidence>> {
+        match self {
+            Self::Nothing => Ok(Vec::new()),
+            Self::Something => Ok(vec![
+                serde_json::from_value(serde_json::json!({
+                    "news_event_id": id, "created_at": "2026-02-18T08:00:00Z", "content_text": "ETF approved",
+                    "translated_text": null, "similarity": 0.91,
+                }))
+                .unwrap(),
+            ]),
+            Self::Failure => Err(Error::new(ErrorKind::Unavailable, "postgrest", "the service answers 503")),
+            Self::Silence => std::future::pending().await,
+        }
+    }
+}
+
+#[async_trait]
+impl EvidenceSource for Database {
+    async fn by_vector(&self, _: &[f32], request: &EvidenceRequest) -> Result<Vec<Evidence>> {
+        self.asked.lock().unwrap().push(("vector", request.clone()));
+        self.vector.give(1).await
+    }
+    async fn by_keywords(&self, _: &[String], request: &EvidenceRequest) -> Result<Vec<Evidence>> {
+        self.asked.lock().unwrap().push(("keyword", request.clone()));
+        self.keyword.give(2).await
+    }
+}
+
+const NOW: i64 = 1_771_400_000_000_000;
+const HOUR: i64 = 3_600_000_000;
+
+async fn local(backend: &Backend) -> MemoryEngine {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOW)));
+    let memory = backend.builder().clock(clock).background(false).build().await.unwrap();
+    for (text, hours, confidence, asset) in [
+        ("SEC approves a spot bitcoin ETF, inflows surge", 5, 0.9, "BTC"),
+        ("bitcoin miners sell; ETF outflows", 50, 0.7, "BTC"),
+        ("bitcoin ETF rumours on a forum", 2, 0.3, "BTC"),
+        ("gold ETF hits a record", 1, 0.9, "GOLD"),
+        ("bitcoin ETF filing from last month", 700, 0.9, "BTC"),
+        ("央行降准，债券上涨", 3, 0.8, "CN10Y"),
+    ] {
+        let turn = Turn::note(text).with_kind(Kind::EVENT).with_confidence(confidence).with_tags([asset]);
+        memory.remember(&lin(), turn.at(Timestamp::from_micros(NOW - hours * HOUR))).await.unwrap();
+    }
+    memory
+}
+
+fn query() -> EvidenceQuery {
+    EvidenceQuery::new().with_embedding(vec![0.1; 1536]).with_keywords(["Bitcoin", "ETF"]).about_assets(["BTC"])
+}
+
+async fn gather(database: Database, options: EvidenceOptions) -> (MemoryEvidence, Arc<Database>) {
+    let memory = local(&Backend::all()[0]).await;
+    let database = Arc::new(database);
+    let cascade = EvidenceCascade::new(Arc::new(LocalEvidence::new(memory, lin())))
+        .with_database(Some(database.clone()))
+        .with_options(options);
+    (cascade.gather(&query()).await, database)
+}
+
+fn filled(evidence: &MemoryEvidence) -> Vec<EvidenceSlot> {
+    let hits = evidence.steps.iter().filter(|step| matches!(step.outcome, StepOutcome::Hits(_)));
+    hits.map(|step| step.slot).collect()
+}
+
+#[tokio::test]
+async fn e1_e2_the_database_s_vectors_come_first_then_its_keywords_then_the_local_memory() {
+    use Answer::{Nothing, Something};
+    let options = EvidenceOptions::default;
+    let (evidence, _) =
+        gather(Database { vector: Something, keyword: Something, ..Database::default() }, options()).await;
+    assert_eq!(filled(&evidence), [EvidenceSlot::SupabaseVector]);
+    let (evidence, asked) =
+        gather(Database { vector: Nothing, keyword: Something, ..Database::default() }, options()).await;
+    assert_eq!(filled(&evidence), [EvidenceSlot::SupabaseKeyword]);
+    assert_eq!(evidence.supabase_keyword.as_ref().unwrap()[0].news_event_id, Some(EventId::Number(2)));
+    let requests = asked.asked.lock().unwrap().clone();
+    let [("vector", first), ("keyword", second)] = requests.as_slice() else { panic!("{requests:?}") };
+    assert_eq!(first, second);
+    assert_eq!((first.match_threshold, first.min_confidence, first.match_count), (0.85, 0.6, 5));
+    assert_eq!(
+        (first.window, first.assets.as_slice()),
+        (Duration::from_secs(72 * 3600), ["BTC".to_owned()].as_slice())
+    );
+    let (evidence, _) = gather(Database::default(), options()).await;
+    assert_eq!(filled(&evidence), [EvidenceSlot::LocalKeyword]);
+
+    let mut always = options();
+    always.always_local = true;
+    let (evidence, _) = gather(Database { vector: Something, ..Database::default() }, always).await;
+    assert_eq!(filled(&evidence), [EvidenceSlot::SupabaseVector, EvidenceSlot::LocalKeyword]);
+    let json = serde_json::to_value(&evidence).unwrap();
+    assert_eq!(json.as_object().unwrap().keys().collect::<Vec<_>>(), ["supabase_vector", "local_keyword"]);
+    assert_eq!(json["supabase_vector"][0]["match_score"], 0.91);
+}
+
+#[tokio::test(start_paused = true)]
+async fn e3_a_database_that_fails_or_is_silent_leaves_its_slot_empty_and_says_why() {
+    for broken in [Answer::Failure, Answer::Silence] {
+        let database = Database { vector: broken, keyword: broken, ..Database::default() };
+        let (evidence, _) = gather(database, EvidenceOptions::default()).await;
+        assert_eq!(filled(&evidence), [EvidenceSlot::LocalKeyword]);
+        let failed: Vec<String> = evidence
+            .steps
+            .iter()
+            .filter_map(|step| match &step.outcome {
+                StepOutcome::Failed(reason) => Some(reason.clone()),
+                StepOutcome::Hits(_) | StepOutcome::Empty | StepOutcome::Skipped(_) => None,
+            })
+            .collect();
+        assert_eq!(failed.len(), 2);
+        assert!(failed.iter().all(|f| f.contains("503") || f.contains("not ready after 3000 ms")), "{failed:?}");
+    }
+}
+
+#[tokio::test]
+async fn e4_in_local_mode_or_without_a_database_only_the_local_memory_is_asked() {
+    let mut options = EvidenceOptions::default();
+    options.mode = EvidenceMode::Local;
+    let (evidence, database) = gather(Database { vector: Answer::Something, ..Database::default() }, options).await;
+    assert_eq!(filled(&evidence), [EvidenceSlot::LocalKeyword]);
+    assert!(database.asked.lock().unwrap().is_empty());
+    assert_eq!(evidence.steps[0].outcome, StepOutcome::Skipped("the mode is local"));
+
+    let memory = local(&Backend::all()[0]).await;
+    let cascade = EvidenceCascade::new(Arc::new(LocalEvidence::new(memory, lin())));
+    let evidence = cascade.gather(&query()).await;
+    assert_eq!(evidence.steps[0].outcome, StepOutcome::Skipped("no database is configured"));
+    let nothing = cascade.gather(&EvidenceQuery::new()).await;
+    assert!(nothing.is_empty());
+    assert!(nothing.steps.iter().all(|step| matches!(step.outcome, StepOutcome::Skipped(_))));
+}
+
+#[tokio::test]
+async fn the_local_memory_goes_by_keywords_held_then_by_time_within_window_confidence_and_assets() {
+    for backend in Backend::all() {
+        let memory = local(&backend).await;
+        let cascade = EvidenceCascade::new(Arc::new(LocalEvidence::new(memory, lin())));
+        let found = cascade.gather(&query()).await.local_keyword.unwrap();
+        let texts: Vec<&str> = found.iter().map(|e| e.content_text.as_deref().unwrap()).collect();
+        assert_eq!(texts, ["SEC approves a spot bitcoin ETF, inflows surge", "bitcoin miners sell; ETF outflows"]);
+        assert!(found.iter().all(|e| e.match_score == 1.0));
+        let apart = EvidenceQuery::new().with_keywords(["forum inflows", "today"]);
+        assert!(cascade.gather(&apart).await.local_keyword.is_none(), "two words of one keyword belong together");
+        let chinese = EvidenceQuery::new().with_keywords(["降准"]);
+        assert_eq!(cascade.gather(&chinese).await.local_keyword.unwrap().len(), 1);
+        let wide = cascade.clone().with_options(EvidenceOptions::aggregation());
+        let found = wide.gather(&EvidenceQuery::new().with_keywords(["etf", "gold"])).await.local_keyword.unwrap();
+        let scores: Vec<f64> = found.iter().map(|e| e.match_score).collect();
+        assert_eq!(scores, [1.0, 0.5, 0.5], "gold first, then the newer one");
+    }
+}
+
+#[test]
+fn e5_keywords_are_trimmed_lowered_told_apart_and_five() {
+    let query = EvidenceQuery::new().with_keywords([" ETF", "etf", "", "BTC", "降准", "SEC", "Fed", "CPI"]);
+    assert_eq!(query.keywords(), ["etf", "btc", "降准", "sec", "fed"]);
+}

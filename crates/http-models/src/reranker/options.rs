@@ -1,0 +1,88 @@
+//! Rerank services: their dialects and the options of a model.
+
+use std::str::FromStr;
+
+use memory_engine_core::{Error, Result};
+
+pub(super) const OPERATION: &str = "rerank";
+
+/// Whose API a rerank service speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// SiliconFlow: base URL up to `/v1`.
+    SiliconFlow,
+    /// Jina: base URL up to `/v1`.
+    Jina,
+    /// Cohere, second version: base URL up to `/v2`.
+    Cohere,
+    /// Voyage: base URL up to `/v1`.
+    Voyage,
+    /// Hugging Face's text-embeddings-inference: base URL without a path.
+    Tei,
+    /// vLLM: base URL up to `/v1`.
+    Vllm,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::SiliconFlow, Self::Jina, Self::Cohere, Self::Voyage, Self::Tei, Self::Vllm];
+
+    /// The name, as configurations have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SiliconFlow => "siliconflow",
+            Self::Jina => "jina",
+            Self::Cohere => "cohere",
+            Self::Voyage => "voyage",
+            Self::Tei => "tei",
+            Self::Vllm => "vllm",
+        }
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = || Self::ALL.map(Self::as_str).join(", ");
+        let unknown = || Error::invalid(OPERATION, format!("there is no such dialect; it is one of {}", known()));
+        Self::ALL.into_iter().find(|dialect| dialect.as_str() == text).ok_or_else(unknown)
+    }
+}
+
+/// A reranking model and what it needs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RerankOptions {
+    /// How requests and answers look.
+    pub dialect: Dialect,
+    /// The model's name, as the service knows it; TEI serves one model and takes no name.
+    pub model: String,
+    /// How many candidates go into one request. 32 for TEI, else 1000.
+    pub max_batch: usize,
+    /// What the model is to look for, where it takes an instruction (Qwen3 on SiliconFlow).
+    pub instruction: Option<String>,
+}
+
+impl RerankOptions {
+    /// A model by its name.
+    pub fn new(dialect: Dialect, model: impl Into<String>) -> Self {
+        let max_batch = if dialect == Dialect::Tei { 32 } else { 1000 };
+        Self { dialect, model: model.into(), max_batch, instruction: None }
+    }
+
+    /// Sets how many candidates go into one request.
+    #[must_use]
+    pub fn with_max_batch(mut self, candidates: usize) -> Self {
+        self.max_batch = candidates;
+        self
+    }
+
+    /// Sets what the model is to look for.
+    #[must_use]
+    pub fn with_instruction(mut self, instruction: impl Into<String>) -> Self {
+        self.instruction = Some(instruction.into());
+        self
+    }
+}

@@ -1,0 +1,168 @@
+//! Errors of a source, and of one row of it.
+
+use std::{io, path::PathBuf};
+
+#[cfg(feature = "chroma")]
+mod chroma;
+
+#[cfg(feature = "chroma")]
+pub use chroma::ChromaError;
+
+/// Maximum length of a line or of a row of a table, in bytes.
+pub(crate) const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// A source that cannot be read, or cannot be read further.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// A file or directory cannot be opened.
+    #[error("{} cannot be read", .path.display())]
+    Open {
+        /// The file or directory.
+        path: PathBuf,
+        /// The error of the file system.
+        source: io::Error,
+    },
+    /// Reading failed in the middle.
+    #[error("the file cannot be read on")]
+    Read(#[from] io::Error),
+    /// An error in one file of several.
+    #[error("{}", .path.display())]
+    In {
+        /// The file.
+        path: PathBuf,
+        /// The error in it.
+        source: Box<Self>,
+    },
+    /// The file is not UTF-8.
+    #[error("byte {byte} is not UTF-8; save the file as UTF-8")]
+    NotUtf8 {
+        /// The first invalid byte, from 1.
+        byte: usize,
+    },
+    /// The file is not JSON.
+    #[error("line {line}, column {column}: it is no JSON")]
+    NotJson {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// A JSON document does not have the expected form.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// A table without a line of column names.
+    #[error("the file is empty; its first line has to name the columns")]
+    NoHeader,
+    /// The line of column names cannot be read.
+    #[error("line {line}: {problem}")]
+    Header {
+        /// The line, from 1.
+        line: u64,
+        /// The problem.
+        problem: RowError,
+    },
+    /// The columns belong to a table of another kind.
+    #[error(
+        "line 1 names the columns {0}; conversations have \"user_msg\" and \"assistant_msg\" or \"role\" and \
+         \"content\", summaries \"summary\" or \"content\""
+    )]
+    UnknownColumns(String),
+    /// A mem0 export without a memory.
+    #[error("there is no memory in it; an export of mem0 is {{\"results\": [{{\"id\", \"memory\", …}}]}}")]
+    NoMemory,
+    /// The file is not a chat of SillyTavern.
+    #[error(
+        "line 1 is no header of a SillyTavern chat; it has to hold \"user_name\", \"character_name\" or \
+         \"chat_metadata\""
+    )]
+    NoChat,
+    /// A directory without chats.
+    #[error("there is no chat (.jsonl) in {}", .0.display())]
+    NoChats(PathBuf),
+    /// A Chroma directory without collections.
+    #[error("there is no collection in {}", .0.display())]
+    NoCollections(PathBuf),
+    /// There is no collection of this name.
+    #[error("there is no collection '{name}'; there are: {known}")]
+    UnknownCollection {
+        /// The name that was asked for.
+        name: String,
+        /// The names that exist, separated by commas.
+        known: String,
+    },
+    /// The database of Chroma cannot be read.
+    #[cfg(feature = "chroma")]
+    #[error(transparent)]
+    Chroma(#[from] ChromaError),
+}
+
+/// The reason why one row is unusable. The rows after it can still be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowError {
+    /// The line is too long.
+    #[error("it has {bytes} bytes; a line may have {} MiB, split the text", MAX_LINE_BYTES >> 20)]
+    LongLine {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The row of a table is too long.
+    #[error("the row has more than {} MiB; is a quote not closed?", MAX_LINE_BYTES >> 20)]
+    LongRow,
+    /// The text is not UTF-8.
+    #[error("byte {byte} is not UTF-8; save the file as UTF-8")]
+    NotUtf8 {
+        /// The first invalid byte of the row, from 1.
+        byte: usize,
+    },
+    /// A quote is open at the end of the file.
+    #[error("a quote is opened and never closed; the file ends within it")]
+    OpenQuote,
+    /// A quote is open at the end of the row.
+    #[error("a quote is opened and never closed")]
+    OpenCell,
+    /// A quote inside a cell without quotes.
+    #[error("cell {cell} has a quote inside; put the whole cell in quotes")]
+    QuoteInCell {
+        /// The cell, from 1.
+        cell: usize,
+    },
+    /// Text after the closing quote of a cell.
+    #[error("cell {cell} goes on after its closing quote")]
+    TextAfterQuote {
+        /// The cell, from 1.
+        cell: usize,
+    },
+    /// Another number of cells than columns.
+    #[error("it has {cells} cells, the first line {columns}")]
+    CellCount {
+        /// The cells of this row.
+        cells: usize,
+        /// The columns of the table.
+        columns: usize,
+    },
+    /// The line is not JSON.
+    #[error("it is no JSON (column {column}); write one object like {{\"text\": \"…\"}} on each line")]
+    NotJson {
+        /// The column, from 1.
+        column: usize,
+    },
+    /// The line is JSON, but no object.
+    #[error("it is no JSON object; write {{\"text\": \"…\"}}")]
+    NotAnObject,
+    /// The row holds no text to remember.
+    #[error("{0}")]
+    NoText(&'static str),
+    /// A key has a value of another type.
+    #[error("\"{key}\" is no {expected}")]
+    WrongType {
+        /// The key.
+        key: &'static str,
+        /// The expected type.
+        expected: &'static str,
+    },
+    /// A whole file of several is unusable.
+    #[error(transparent)]
+    File(Box<ImportError>),
+}

@@ -1,0 +1,111 @@
+//! An import that is only tried out: what it would add, and what would be refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use memory_engine::{ContentHash, MemoryEngine, PutMode, Record, RecordId, Scope};
+
+use super::report::Report;
+use crate::output;
+
+/// How many samples of each kind are shown.
+const SAMPLES: usize = 3;
+/// How many tombstones are read at once.
+const PAGE: usize = 1000;
+
+/// What is known of the store while an import is tried out, and what it would bring.
+#[derive(Debug, Default)]
+pub(super) struct DryRun {
+    forgotten: BTreeSet<RecordId>,
+    forgotten_texts: BTreeSet<(Scope, String)>,
+    seen: BTreeMap<RecordId, ContentHash>,
+    /// How many records of each kind there are, and the first of them.
+    kinds: BTreeMap<String, (u64, Vec<String>)>,
+    users: BTreeSet<String>,
+}
+
+impl DryRun {
+    /// Reads which records have been deleted in a tenant.
+    pub(super) async fn before(engine: &MemoryEngine, scope: &Scope) -> Result<Self> {
+        let tenant = Scope::tenant_wide(scope.tenant())?;
+        let (mut dry_run, mut after) = (Self::default(), None);
+        loop {
+            let page = engine.tombstones(&tenant, after, PAGE).await?;
+            after = page.last().map(|tombstone| tombstone.id);
+            if after.is_none() {
+                return Ok(dry_run);
+            }
+            for tombstone in page {
+                dry_run.forgotten.insert(tombstone.id);
+                // What was withdrawn may be made again; what somebody deleted may not.
+                if !tombstone.withdrawn {
+                    let text = (tombstone.scope.namespace(), tombstone.content_hash.to_string());
+                    dry_run.forgotten_texts.insert(text);
+                }
+            }
+        }
+    }
+
+    /// Counts what would become of these records.
+    pub(super) async fn play(
+        &mut self,
+        engine: &MemoryEngine,
+        mode: PutMode,
+        records: Vec<Record>,
+        report: &mut Report,
+    ) -> Result<()> {
+        for record in records {
+            let hash = record.content_hash();
+            let stored = engine.get(&record.scope.namespace(), record.id).await?.map(|stored| stored.content_hash());
+            let text = (record.scope.namespace(), hash.to_string());
+            match self.seen.get(&record.id).copied().or(stored) {
+                _ if self.forgotten.contains(&record.id) => report.forgotten += 1,
+                None if self.forgotten_texts.contains(&text) => report.forgotten += 1,
+                None => {
+                    report.added += 1;
+                    self.show(&record);
+                }
+                Some(there) if mode == PutMode::Upsert && there != hash => report.updated += 1,
+                Some(there) => {
+                    report.unchanged += 1;
+                    report.different += u64::from(there != hash);
+                }
+            }
+            self.seen.insert(record.id, hash);
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, record: &Record) {
+        let (count, samples) = self.kinds.entry(record.kind.to_string()).or_default();
+        *count += 1;
+        if samples.len() < SAMPLES {
+            let time = record.occurred_at.in_zone(&output::display_zone());
+            let who = record.speaker.as_deref().or(record.role.as_ref().map(|role| role.as_str())).unwrap_or("");
+            let who = if who.is_empty() { String::new() } else { format!("{}: ", output::shorten(who, 40)) };
+            let text = output::shorten(&record.text, 100);
+            samples.push(format!("{} [{}] {who}{text}", time.strftime("%Y-%m-%d %H:%M"), record.scope));
+        }
+        self.users.extend(record.scope.user_name().map(str::to_owned));
+    }
+
+    /// What it would bring, as lines.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (kind, (count, samples)) in &self.kinds {
+            lines.push(format!("{count} of kind {kind}, such as"));
+            lines.extend(samples.iter().map(|sample| format!("  {sample}")));
+        }
+        lines
+    }
+
+    /// The same as data.
+    pub(super) fn data(&self) -> serde_json::Value {
+        let kinds: BTreeMap<&str, _> = self
+            .kinds
+            .iter()
+            .map(|(kind, (count, samples))| (kind.as_str(), serde_json::json!({ "count": count, "samples": samples })))
+            .collect();
+        serde_json::json!({ "users": self.users, "kinds": kinds })
+    }
+}

@@ -1,0 +1,321 @@
+//! The memory of a story: what it tells before a message, what it keeps after one, and that neither can stop the story.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "../../memory-engine/tests/given/mod.rs"]
+mod given;
+mod untouched;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use given::{Backend, FlakyEmbedder, lin};
+use memory_engine::{
+    Error, ErrorKind, Field, Filter, Fork, GraphExtractor, Kind, MemoryEngine, MemoryMode, RecallOptions, Record,
+    Result, Rewind, RuleExtractor, ScanQuery, Scope,
+    context::{Characters, StorySections},
+    graph::Extraction,
+};
+use memory_engine_story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
+use untouched::BrokenStore;
+
+const SOON: Wait = Wait::Until(Duration::from_secs(20));
+
+fn branch(name: &str) -> Scope {
+    lin().with_session("story").unwrap().with_branch(name).unwrap()
+}
+
+/// The first messages of a story in two languages.
+fn told() -> Vec<StoryMessage> {
+    let texts = [
+        "Captain Holt sailed the Sea Hawk into the fog off Grey Harbour.",
+        "沈砚在青石村遇见了林晓月，沈砚救了林晓月。",
+        "The harbour master closed the gates at dusk, and nobody was let in.",
+        "林晓月把金钥匙藏在了落霞山的石碑下面。",
+        "It was known that Captain Holt had once loved Anna Reed.",
+    ];
+    (1..).zip(texts).map(|(n, text)| StoryMessage::timeline(format!("m{n}"), n, text)).collect()
+}
+
+async fn tell(memory: &StoryMemory, scope: &Scope, messages: impl IntoIterator<Item = StoryMessage>) {
+    for message in messages {
+        let done = memory.index(scope, message, SOON).await;
+        assert!(done.complete && done.record.is_some(), "{done:?}");
+    }
+}
+
+async fn memory(backend: &Backend, mode: MemoryMode) -> StoryMemory {
+    // The dictionary is loaded with the first question; a busy machine takes its time.
+    let options = RecallOptions::default().with_deadline(Duration::from_secs(60));
+    let builder = backend.builder().graph(Arc::new(RuleExtractor::default())).recall_options(options);
+    let builder = builder.background(false);
+    StoryMemory::new(builder.build().await.unwrap(), mode, StoryOptions::default())
+}
+
+fn about(pending: &str) -> StoryTurn {
+    StoryTurn::after([StoryMessage::timeline("now", 90, "Night fell.")]).with_pending([pending])
+}
+
+async fn all(engine: &MemoryEngine) -> Vec<Record> {
+    engine.scan(&lin(), &ScanQuery::oldest(500)).await.unwrap().records
+}
+
+#[tokio::test]
+async fn r7_a_prompt_gets_snippets_entities_and_relations_each_with_its_message() {
+    for backend in Backend::all() {
+        let memory = memory(&backend, MemoryMode::Graph).await;
+        tell(&memory, &branch("main"), told()).await;
+        let turn = about("林晓月回到落霞山去取金钥匙。").with_pending(["Anna Reed looks for Captain Holt."]);
+        let context = memory.context(&branch("main"), &turn).await;
+        assert_eq!(context.degraded, []);
+        for line in [
+            "Treat what follows as established facts",
+            "- 林晓月把金钥匙藏在了落霞山的石碑下面。 [msg m4 / seq 4]",
+            "- It was known that Captain Holt had once loved Anna Reed. [msg m5 / seq 5]",
+            "## Key Entities",
+            "- Captain Holt (person) [msg m5 / seq 5]",
+            "## Relations",
+            "沈砚",
+            "Sea Hawk",
+        ] {
+            assert!(context.text.contains(line), "{line} is missing:\n{}", context.text);
+        }
+        let relation =
+            context.facts.relations.iter().find(|one| one.target.contains("Reed") || one.source.contains("Reed"));
+        assert_eq!(relation.unwrap().citation.message_id.as_deref(), Some("m5"));
+        assert!(!context.text.contains("harbour master"), "nobody asked about it:\n{}", context.text);
+        assert_eq!(context.snippets.iter().filter_map(|r| r.source.sequence).collect::<Vec<_>>(), [4, 5]);
+
+        let small = StorySections::default().with_limit(160);
+        let counted =
+            StoryMemory::new(memory.engine().clone(), MemoryMode::Graph, StoryOptions::default().with_sections(small));
+        let context = counted.with_counter(Arc::new(Characters)).context(&branch("main"), &turn).await;
+        assert!(context.text.chars().count() <= 160 && context.tokens == context.text.chars().count());
+    }
+}
+
+#[tokio::test]
+async fn r2_vector_has_no_graph_and_what_fits_nothing_is_not_told() {
+    for backend in Backend::all() {
+        let memory = memory(&backend, MemoryMode::Vector).await;
+        tell(&memory, &branch("main"), told()).await;
+        let engine = memory.engine();
+        assert_eq!(engine.graph().store().stats(&lin()).await.unwrap().records, 0, "nothing was read for entities");
+        assert_eq!(engine.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0, "and nothing waits to be");
+        let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
+        assert!(context.text.contains("[msg m1 / seq 1]"), "{}", context.text);
+        assert!(!context.text.contains("## Key Entities") && context.facts.entities.is_empty(), "{}", context.text);
+        let context = memory.context(&branch("main"), &about("量子计算机开始运行。")).await;
+        assert_eq!((context.text.as_str(), context.tokens, context.snippets.len()), ("", 0, 0));
+        assert_eq!(context.degraded, [], "nothing fits, and that is an answer");
+        assert_eq!(memory.context(&branch("main"), &StoryTurn::default()).await.text, "");
+    }
+}
+
+#[tokio::test]
+async fn r1_what_is_in_the_prompt_already_is_not_told_again() {
+    let memory = memory(&Backend::all()[0], MemoryMode::Graph).await;
+    tell(&memory, &branch("main"), told()).await;
+    let recent = StoryTurn::after(told().split_off(3));
+    let context = memory.context(&branch("main"), &recent.with_pending(["林晓月在青石村。金钥匙不见了。"])).await;
+    let shown: Vec<i64> = context.snippets.iter().filter_map(|record| record.source.sequence).collect();
+    assert_eq!(shown, [2], "{}", context.text);
+    assert!(!context.text.contains("msg m4") && !context.text.contains("msg m5"), "{}", context.text);
+}
+
+#[tokio::test]
+async fn r2_off_touches_no_store() {
+    let store = Arc::new(BrokenStore::default());
+    let builder = MemoryEngine::builder().stores(store.clone(), store.clone(), store.clone());
+    let builder = builder.graph(Arc::new(RuleExtractor::default())).graph_store(store.clone()).background(false);
+    let engine = builder.build().await.unwrap();
+    let off = StoryMemory::new(engine.clone(), MemoryMode::default(), StoryOptions::default());
+    let done = off.index(&branch("main"), told().remove(0), SOON).await;
+    assert_eq!((done.record, done.complete, done.degraded.len()), (None, false, 0));
+    assert_eq!(off.index(&branch("main"), told().remove(1), Wait::No).await.degraded, []);
+    let context = off.context(&branch("main"), &about("Captain Holt")).await;
+    assert_eq!((context.text.as_str(), context.degraded.len()), ("", 0));
+    assert_eq!(store.touched(), 0);
+
+    // The same stores, out of order: the story is told without them, and says why.
+    for mode in [MemoryMode::Vector, MemoryMode::Graph] {
+        let before = store.touched();
+        let on = StoryMemory::new(engine.clone(), mode, StoryOptions::default());
+        let done = on.index(&branch("main"), told().remove(0), SOON).await;
+        assert!(done.record.is_none() && done.degraded[0].reason.contains("out of order"), "{done:?}");
+        let context = on.context(&branch("main"), &about("Captain Holt")).await;
+        assert!(context.text.is_empty() && !context.degraded.is_empty(), "{context:?}");
+        assert!(store.touched() > before, "it is these stores that would have been asked");
+    }
+}
+
+#[tokio::test]
+async fn r15_an_embedder_that_fails_costs_the_vectors_and_neither_message_nor_story() {
+    for backend in Backend::all() {
+        let embedder = Arc::new(FlakyEmbedder::default());
+        let engine = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();
+        let memory = StoryMemory::new(engine, MemoryMode::Vector, StoryOptions::default());
+        embedder.fail(true);
+        let done = memory.index(&branch("main"), told().remove(0), SOON).await;
+        assert!(done.record.is_some() && !done.complete, "{done:?}");
+        assert!(done.degraded.iter().any(|one| one.reason.contains("out of order")), "{done:?}");
+        let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
+        assert!(context.text.contains("[msg m1 / seq 1]"), "found by its words: {context:?}");
+        assert!(context.degraded.iter().any(|one| one.stage == "vector"), "{:?}", context.degraded);
+        embedder.fail(false);
+        tokio::time::sleep(Duration::from_millis(600)).await; // until it is tried again
+        memory.engine().drain(&lin(), |_| ()).await.unwrap();
+        assert_eq!(memory.context(&branch("main"), &about("Captain Holt")).await.degraded, []);
+    }
+}
+
+/// A reader of messages that is out of order, or never ends.
+#[derive(Debug)]
+enum Choking {
+    Failing,
+    Hanging,
+}
+
+#[async_trait]
+impl GraphExtractor for Choking {
+    async fn extract(&self, _: &Record) -> Result<Extraction> {
+        match self {
+            Self::Failing => Err(Error::new(ErrorKind::Unavailable, "extract", "the model is out of order")),
+            Self::Hanging => std::future::pending().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn r15_a_graph_that_fails_leaves_vectors_and_words() {
+    for (extractor, reason) in [(Choking::Failing, "the model is out of order"), (Choking::Hanging, "after 300 ms")] {
+        let engine = MemoryEngine::builder().in_memory().graph(Arc::new(extractor)).background(false).build().await;
+        let memory = StoryMemory::new(engine.unwrap(), MemoryMode::Graph, StoryOptions::default());
+        let started = Instant::now();
+        let done = memory.index(&branch("main"), told().remove(0), Wait::Until(Duration::from_millis(300))).await;
+        assert!(started.elapsed() < Duration::from_secs(2), "no longer than it may: {:?}", started.elapsed());
+        assert!(done.record.is_some() && !done.complete, "{done:?}");
+        assert!(done.degraded.iter().any(|one| one.reason.contains(reason)), "{done:?}");
+        let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
+        assert!(context.text.contains("[msg m1 / seq 1]") && !context.text.contains("Key Entities"), "{context:?}");
+    }
+    let engine = MemoryEngine::builder().in_memory().graph(Arc::new(RuleExtractor::default()));
+    let engine = engine.graph_store(Arc::new(BrokenStore::default())).background(false).build().await.unwrap();
+    let memory = StoryMemory::new(engine, MemoryMode::Graph, StoryOptions::default());
+    let done = memory.index(&branch("main"), told().remove(0), SOON).await;
+    assert!(done.degraded.iter().any(|one| one.stage == "graph" && one.reason.contains("out of order")), "{done:?}");
+    let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
+    assert!(context.text.contains("[msg m1 / seq 1]"), "{context:?}");
+    assert!(context.degraded.iter().any(|one| one.stage == "graph"), "{context:?}");
+
+    let engine = MemoryEngine::builder().in_memory().background(false).build().await.unwrap();
+    let memory = StoryMemory::new(engine, MemoryMode::Graph, StoryOptions::default());
+    let done = memory.index(&branch("main"), told().remove(0), SOON).await;
+    assert!(done.degraded[0].reason.contains("Builder::graph"), "told, and not silently vector only: {done:?}");
+}
+
+#[tokio::test]
+async fn r1_without_waiting_a_message_is_found_by_its_words_at_once_and_the_rest_follows() {
+    let embedder = Arc::new(FlakyEmbedder::default());
+    let engine = MemoryEngine::builder().in_memory().embedder(embedder.clone()).build().await.unwrap();
+    let memory = StoryMemory::new(engine, MemoryMode::Vector, StoryOptions::default());
+    let held = embedder.hold();
+    let done = memory.index(&branch("main"), told().remove(1), Wait::No).await;
+    assert!(done.record.is_some() && !done.complete && done.degraded.is_empty(), "{done:?}");
+    let waited = memory.index(&branch("main"), told().remove(3), Wait::Until(Duration::from_millis(50))).await;
+    assert!(waited.record.is_some() && waited.degraded[0].reason.contains("after 50 ms"), "{waited:?}");
+    drop(held);
+    memory.engine().drain(&lin(), |_| ()).await.unwrap();
+    assert_eq!(memory.engine().stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0);
+    let context = memory.context(&branch("main"), &about("沈砚在青石村。金钥匙在石碑下面。")).await;
+    assert_eq!(context.snippets.len(), 2, "{context:?}");
+}
+
+#[tokio::test]
+async fn r5_kinds_are_kept_as_configured_and_every_few_messages_are_summarized() {
+    for backend in Backend::all() {
+        let engine = backend.builder().digest(story_digest(3)).background(false).build().await.unwrap();
+        let options = StoryOptions::default().with_kinds(["system_report", StoryMessage::INTERVENTION]);
+        let memory = StoryMemory::new(engine, MemoryMode::Vector, options);
+        let mut messages = told();
+        messages[0] = messages[0].clone().with_kind("system_report");
+        messages[1] = StoryMessage::intervention("m2", 2, "让沈砚在青石村遇见林晓月。");
+        messages[3] = messages[3].clone().with_kind("system_report");
+        for message in messages.clone() {
+            let kept = memory.index(&branch("main"), message.clone(), SOON).await;
+            assert_eq!((kept.record.is_some(), kept.degraded.len()), (message.kind != StoryMessage::TIMELINE, 0));
+        }
+        let records = all(memory.engine()).await;
+        let turns: Vec<i64> =
+            records.iter().filter(|r| r.kind == Kind::TURN).filter_map(|r| r.source.sequence).collect();
+        assert_eq!(turns, [1, 2, 4]);
+        assert_eq!(records.iter().filter(|r| r.tags == ["intervention"]).count(), 1);
+        let summaries: Vec<&Record> = records.iter().filter(|r| r.kind == Kind::SUMMARY).collect();
+        assert_eq!(summaries.iter().map(|summary| summary.derived_from.len()).collect::<Vec<_>>(), [3]);
+        let asked = |recent: Vec<StoryMessage>| StoryTurn::after(recent).with_pending([summaries[0].text.clone()]);
+        let context = memory.context(&branch("main"), &asked(Vec::new())).await;
+        let shown: Vec<&Kind> = context.snippets.iter().map(|record| &record.kind).collect();
+        assert!(shown.contains(&&Kind::TURN) && !shown.contains(&&Kind::SUMMARY), "beside its messages: {context:?}");
+        let context = memory.context(&branch("main"), &asked(messages)).await;
+        assert_eq!(context.text, "", "nor a summary of what the prompt holds");
+    }
+}
+
+#[tokio::test]
+async fn r11_what_is_not_sure_can_be_left_out() {
+    let engine = MemoryEngine::builder().in_memory().background(false).build().await.unwrap();
+    let all = StoryMemory::new(engine.clone(), MemoryMode::Vector, StoryOptions::default());
+    tell(&all, &branch("main"), [told().remove(0).with_confidence(0.4)]).await;
+    let turn = about("Captain Holt returns on the Sea Hawk.");
+    assert_eq!(all.context(&branch("main"), &turn).await.snippets.len(), 1);
+    let options = StoryOptions::default().with_min_confidence(0.5);
+    let sure = StoryMemory::new(engine, MemoryMode::Vector, options);
+    assert_eq!(sure.context(&branch("main"), &turn).await.snippets.len(), 0);
+}
+
+#[tokio::test]
+async fn r3_r9_r10_a_story_sees_its_branch_and_what_it_inherits_and_nothing_that_was_taken_back() {
+    for backend in Backend::all() {
+        let memory = memory(&backend, MemoryMode::Graph).await;
+        let (engine, main, other) = (memory.engine(), branch("main"), branch("other"));
+        tell(&memory, &main, told()).await;
+        engine.fork(&other, Fork::at(2).from_branch("main")).await.unwrap();
+        tell(&memory, &other, [StoryMessage::timeline("o3", 3, "Captain Holt burned the Sea Hawk in Grey Harbour.")])
+            .await;
+        let told = async |scope: &Scope, pending: &str| {
+            let context = memory.context(scope, &about(pending)).await;
+            assert_eq!(context.degraded, []);
+            context
+        };
+        let ship = "Captain Holt returns on the Sea Hawk.";
+        assert!(!told(&main, ship).await.text.contains("burned"));
+        let forked = told(&other, ship).await;
+        assert!(forked.text.contains("burned") && forked.text.contains("[msg m1 / seq 1]"), "{}", forked.text);
+        assert!(!told(&other, "金钥匙藏在落霞山的石碑下面。").await.text.contains("金钥匙"), "after the fork");
+        let alone = branch("alone");
+        engine.fork(&alone, Fork::at(2).from_branch("main").alone()).await.unwrap();
+        assert_eq!(told(&alone, ship).await.text, "");
+        let elsewhere = lin().with_session("another").unwrap().with_branch("main").unwrap();
+        assert_eq!(told(&elsewhere, ship).await.text, "");
+
+        engine.rewind(&main, Rewind::To(4)).await.unwrap();
+        let love = "Anna Reed loved Captain Holt.";
+        let rewound = told(&main, love).await;
+        assert!(!rewound.text.contains("loved") && !rewound.text.contains("Reed"), "{}", rewound.text);
+        let done = memory.index(&main, self::told().remove(4), SOON).await;
+        assert!(done.complete, "{done:?}");
+        assert!(!told(&main, love).await.text.contains("loved"), "sent again, it stays taken back");
+
+        for wide in [lin(), lin().with_session("story").unwrap()] {
+            let context = memory.context(&wide, &about(ship)).await;
+            assert!(context.text.is_empty() && context.degraded[0].reason.contains("a branch"), "{context:?}");
+            let done = memory.index(&wide, StoryMessage::timeline("x", 1, "lost"), SOON).await;
+            assert!(done.record.is_none() && done.degraded[0].reason.contains("a branch"), "{done:?}");
+        }
+        let lost = Filter::eq(Field::MessageId, "x");
+        assert_eq!(engine.scan(&lin(), &ScanQuery::oldest(9).with_filter(lost)).await.unwrap().records.len(), 0);
+    }
+}
