@@ -39,8 +39,7 @@ impl Companion {
     ) -> Result<(BuiltContext, Vec<Record>, Vec<Degraded>)> {
         let recent = self.recent(scope, but).await?;
         let mut degraded = Vec::new();
-        let mut material = Material::default();
-        material.related = self.related(scope, state, message, but, &recent, &mut degraded).await;
+        let related = self.related(scope, state, message, but, &recent, &mut degraded).await;
         let first = state.key_moments.len().saturating_sub(MOMENTS * 2);
         let ids: Vec<RecordId> = state.key_moments[first..].iter().copied().chain(state.profile).collect();
         let mut found: Vec<Record> = self.engine.get_all(scope, &ids).await?.into_iter().flatten().collect();
@@ -48,10 +47,8 @@ impl Companion {
         let (profiles, mut moments): (Vec<Record>, Vec<Record>) =
             found.into_iter().partition(|r| r.kind == Kind::PROFILE);
         moments.drain(..moments.len().saturating_sub(MOMENTS));
-        (material.profile, material.moments) = (profiles.into_iter().next(), moments);
-        material.state = state.clone();
-        material.possible = possible;
-        material.recent.clone_from(&recent);
+        let profile = profiles.into_iter().next();
+        let material = Material { state: state.clone(), profile, moments, recent: recent.clone(), related, possible };
         let built = self.pack.plan(&material, &self.zone).build(&self.counter)?;
         Ok((built, recent, degraded))
     }
