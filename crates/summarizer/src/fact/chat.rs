@@ -3,16 +3,22 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_engine_core::{Record, Result, Timestamp, text::normalize};
+use memory_engine_core::{Record, Result, RuleId, Timestamp, text::normalize};
 use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Cardinality, Evidence, Fact, FactExtractor, FactKind, Facts, Polarity, RuleFacts,
     echo::{features, without_injected},
-    fact::{slot::Slots, value::one_line},
+    fact::{
+        extractor::{FactExtractor, Facts},
+        rules::RuleFacts,
+        slot::Slots,
+        types::{Cardinality, Evidence, Fact, FactKind, Polarity},
+    },
+    language::Language,
     spoken,
+    text::one_line,
 };
 
 /// What the model is told.
@@ -104,13 +110,7 @@ impl FactExtractor for ChatFacts {
         match self.told(&spoken).await {
             Ok(told) => {
                 for fact in told {
-                    let same = |known: &Fact| {
-                        known.subject == fact.subject
-                            && known.slot == fact.slot
-                            && known.polarity == fact.polarity
-                            && known.value_key() == fact.value_key()
-                    };
-                    if !facts.iter().any(same) {
+                    if !facts.iter().any(|known| known.states_same(&fact)) {
                         facts.push(fact);
                     }
                 }
@@ -189,9 +189,10 @@ fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
         evidence: vec![Evidence { record: turn.id, quote: said.chars().take(MOST_TEXT).collect() }],
         text,
         confidence,
+        rule: Some(RuleId::MODEL),
     };
     if fact.text.is_empty() {
-        let language = crate::Language::of(&said);
+        let language = Language::of(&said);
         fact.text = known.map_or_else(|| format!("{}: {}", fact.slot, fact.value), |slot| slot.tell(&fact, language));
     }
     Some(fact)
