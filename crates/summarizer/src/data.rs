@@ -10,10 +10,20 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, de::DeserializeOwned};
 use toml::{Table, Value};
 
-/// Declares a static with the joined contents of data files, and the test that loads them.
+/// Declares a static with the joined contents of data files, and the test that loads them. The shape is a list of fields
+/// for each type, or a type of its own.
 macro_rules! data {
-    ($visibility:vis $name:ident: $type:ty = $($file:literal),+) => {
-        $visibility static $name: std::sync::LazyLock<$type> = std::sync::LazyLock::new(|| {
+    ($name:ident = $($file:literal),+; $($type:ty: $($field:ident),+;)+) => {
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Data {
+            $($($field: $type,)+)+
+        }
+
+        $crate::data::data!($name: Data = $($file),+);
+    };
+    ($name:ident: $type:ty = $($file:literal),+) => {
+        static $name: std::sync::LazyLock<$type> = std::sync::LazyLock::new(|| {
             $crate::data::load(&[$(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $file))),+])
         });
 

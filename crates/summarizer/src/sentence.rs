@@ -3,18 +3,13 @@
 use std::ops::Range;
 
 use memory_engine_core::text::is_han;
-use serde::Deserialize;
 
 use crate::data::{Words, data};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SentenceData {
-    /// Words whose full stop ends no sentence.
-    abbreviations: Words,
+data! {
+    DATA = "en/sentences.toml";
+    Words: abbreviations;
 }
-
-data!(DATA: SentenceData = "en/sentences.toml");
 
 const FENCE: &str = "```";
 

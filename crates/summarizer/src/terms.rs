@@ -3,19 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::text::{is_han, normalize};
-use serde::Deserialize;
 
 use crate::data::{Pattern, Words, data};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TopicData {
-    stop_words: BTreeSet<String>,
-    zh_stop_words: Pattern,
-    endings: Words,
+data! {
+    DATA = "zh/topics.toml", "en/topics.toml";
+    BTreeSet<String>: stop_words;
+    Pattern: zh_stop_words;
+    Words: endings;
 }
-
-data!(DATA: TopicData = "zh/topics.toml", "en/topics.toml");
 
 /// Maximum length of a phrase in words; in Chinese characters; and where there is nothing shorter.
 const TOPIC_MAX_WORDS: usize = 3;

@@ -3,27 +3,18 @@
 use std::collections::BTreeMap;
 
 use regex::Captures;
-use serde::Deserialize;
 
 use crate::{
     data::{Pattern, Words, data},
     sentence::sentences,
 };
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConfirmationData {
-    yes: Pattern,
-    but: Pattern,
-    tail: Pattern,
-    lead: Pattern,
-    you: Pattern,
-    first_person: BTreeMap<String, String>,
-    zh_tails: Words,
-    zh_leads: Words,
+data! {
+    DATA = "en/confirmation.toml", "zh/confirmation.toml";
+    Pattern: yes, but, tail, lead, you;
+    BTreeMap<String, String>: first_person;
+    Words: zh_tails, zh_leads;
 }
-
-data!(DATA: ConfirmationData = "en/confirmation.toml", "zh/confirmation.toml");
 
 /// Returns true if the first sentence of an answer is a plain yes.
 pub(super) fn is_yes(text: &str) -> bool {

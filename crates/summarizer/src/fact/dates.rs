@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, ops::Range};
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use memory_engine_core::Timestamp;
 use memory_engine_temporal::{Exactness, Window, windows};
-use serde::Deserialize;
 
 use crate::data::{Pattern, Words, data};
 
@@ -17,17 +16,12 @@ pub(super) struct When {
     pub(super) label: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WeekdayData {
-    weekday: Pattern,
-    zh_weekday: Pattern,
-    days: BTreeMap<String, i64>,
-    others: Words,
-    leads: Words,
+data! {
+    DATA = "zh/weekdays.toml", "en/weekdays.toml";
+    Pattern: weekday, zh_weekday;
+    BTreeMap<String, i64>: days;
+    Words: others, leads;
 }
-
-data!(DATA: WeekdayData = "zh/weekdays.toml", "en/weekdays.toml");
 
 /// Returns the dates to come that a sentence names, each with its place, in their order.
 pub(super) fn dates_ahead(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<(Range<usize>, When)> {

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use memory_engine_core::text::{is_han, normalize};
-use serde::Deserialize;
 
 use crate::{
     data::{Pattern, data},
@@ -22,26 +21,11 @@ const CLAUSE_ENDS: &str = ",，;；:：—–(（)）、~～!！.。\u{1}…/\n"
 /// Characters behind a statement that begin another clause.
 const CLAUSE_STARTS: [char; 6] = ['，', ',', '、', '-', '—', ';'];
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GuardData {
-    quoted: Pattern,
-    first_person: Pattern,
-    staged: Pattern,
-    order: Pattern,
-    unreal: Pattern,
-    reported: Pattern,
-    tail: Pattern,
-    asked: Pattern,
-    question_follows: Pattern,
-    label: Pattern,
-    own_label: Pattern,
-    lead: Pattern,
-    zh_lead: Pattern,
-    factive: Pattern,
+data! {
+    DATA = "en/guard.toml", "zh/guard.toml";
+    Pattern: quoted, first_person, staged, order, unreal, reported, tail, asked, question_follows, label;
+    Pattern: own_label, lead, zh_lead, factive;
 }
-
-data!(DATA: GuardData = "en/guard.toml", "zh/guard.toml");
 
 /// Returns the text with everything masked, byte for byte, that the speaker does not say of themselves: longer quotations,
 /// stage directions between stars or in Chinese brackets, quoted lines, code, and text to be rewritten or played.

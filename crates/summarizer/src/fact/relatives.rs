@@ -2,23 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use crate::data::{Pattern, Words, data};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RelativesData {
-    statement: Pattern,
-    not_theirs: Pattern,
-    verbs: BTreeMap<String, String>,
-    zh_statement: Pattern,
-    zh_not_theirs: Pattern,
-    one_name: BTreeMap<String, String>,
-    only_one: Words,
+data! {
+    DATA = "zh/relatives.toml", "en/relatives.toml";
+    Pattern: statement, not_theirs, zh_statement, zh_not_theirs;
+    BTreeMap<String, String>: verbs, one_name;
+    Words: only_one;
 }
-
-data!(DATA: RelativesData = "zh/relatives.toml", "en/relatives.toml");
 
 /// Returns the relative of a sentence about a relative of the speaker, and the sentence as that relative would say it of
 /// themselves. Returns `None` if it is about nobody's relative, or about somebody else as well.

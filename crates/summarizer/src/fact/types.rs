@@ -5,38 +5,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::fact::value_key::value_key;
 
-/// One thing that is known of somebody: of a `subject`, in a `slot`, a `value`.
+/// A statement about a person: the `value` of a `slot` of a `subject`.
 ///
-/// A slot is the question that the value answers: `home`, `allergy`, `like`. Some slots have a part behind a dot that says
-/// which one of its kind is meant: `family.sister`, `favorite.food`, `plan.interview`.
+/// A slot names an attribute: `home`, `allergy`, `like`. The name of some slots has a second part after a dot:
+/// `family.sister`, `favorite.food`, `plan.interview`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Fact {
-    /// Whom it is about: [`Fact::USER`], or a name; a relative of theirs behind a dot, as in `user.sister`.
+    /// The person: [`Fact::USER`] or a name, with a relative after a dot, as in `user.sister`.
     pub subject: String,
-    /// Which question it answers.
+    /// The attribute.
     pub slot: String,
-    /// The answer; [`Fact::ANY`] in a negative fact that no value of the slot holds any more.
+    /// The value; [`Fact::ANY`] in a negative fact that ends every value of the slot.
     pub value: String,
-    /// Whether it is so, or is not.
+    /// Whether the value holds or does not hold.
     pub polarity: Polarity,
-    /// How many values the slot holds at a time.
+    /// Whether the slot holds one value at a time or many.
     pub cardinality: Cardinality,
-    /// What sort of thing is known.
+    /// The kind of fact.
     pub kind: FactKind,
-    /// From when on it is so, if that was said.
+    /// The time from which it holds, if that was said.
     pub valid_from: Option<Timestamp>,
-    /// Until when it is so, if that was said.
+    /// The time until which it holds, if that was said.
     pub valid_until: Option<Timestamp>,
-    /// When it was said.
+    /// The time at which it was said.
     pub said_at: Timestamp,
-    /// The number of the message in which it was said, if there is one: it orders what was said at the same time.
+    /// The number of its message, which orders facts that were said at the same time.
     pub sequence: Option<i64>,
-    /// Where it was said: never empty when it comes from an extractor.
+    /// The places where it was said; an extractor gives at least one.
     pub evidence: Vec<Evidence>,
     /// The fact as a sentence, in the language that it was said in.
     pub text: String,
-    /// How sure it is: 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: f64,
     /// The rule that made it, [`RuleId::MODEL`] for a model; `None` for a fact stored before rules had ids.
     #[serde(default)]
@@ -44,12 +44,12 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// The subject of what a user says of themselves.
+    /// The subject of what users say about themselves.
     pub const USER: &'static str = "user";
-    /// Every value of a slot.
+    /// The value that stands for every value of a slot.
     pub const ANY: &'static str = "*";
 
-    /// The value, folded so that what means the same is the same: without case, marks, articles and a plural's `s`.
+    /// Returns the value without case, marks, articles and the `s` of a plural, so that equal values compare as equal.
     pub fn value_key(&self) -> String {
         if self.value == Self::ANY { self.value.clone() } else { value_key(&self.value) }
     }
@@ -73,34 +73,34 @@ pub struct Evidence {
     pub quote: String,
 }
 
-/// Whether something is so.
+/// Whether a value holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Polarity {
-    /// It is.
+    /// It holds.
     Positive,
-    /// It is not, or no longer.
+    /// It does not hold, or no longer.
     Negative,
 }
 
-/// How many values a slot holds at a time.
+/// The number of values that a slot holds at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cardinality {
-    /// One: a newer value takes the place of the older.
+    /// One: a newer value supersedes the older.
     Single,
     /// Any number.
     Many,
 }
 
-/// What sort of thing is known.
+/// The kind of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FactKind {
-    /// What somebody likes, wants or avoids.
+    /// What a person likes, wants or avoids.
     Preference,
-    /// What is so.
+    /// A lasting fact.
     Fact,
-    /// What is so for a while: a plan, an occupation of these weeks.
+    /// A fact for a limited time: a plan, an activity of these weeks.
     State,
 }

@@ -21,82 +21,68 @@ use self::{
     work::{employer, job, zh_employer, zh_job, zh_school},
 };
 
-/// How a value is read, by the name in the field `read` of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum ValueReader {
-    /// The words as they stand, cut where the phrase ends.
-    #[default]
-    Plain,
-    Name,
-    FullName,
-    Number,
-    Date,
-    Job,
-    ZhJob,
-    Org,
-    ZhOrg,
-    School,
-    ZhSchool,
-    Subject,
-    Place,
-    ZhPlace,
-    ZhFrom,
-    Person,
-    Animal,
-    List,
-    Illness,
-    Diet,
-    Habit,
-    Liked,
-    ZhLiked,
-    Favorite,
-    Language,
-    Skill,
-    Owned,
-    Doing,
-}
+/// Reads the values in the text that a pattern found; there are none if it is no such value.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct ValueReader(fn(&str) -> Vec<String>);
 
 impl ValueReader {
-    /// Returns the values in the text that a pattern found; none if it is no such value.
     pub(super) fn values(self, found: &str) -> Vec<String> {
-        let found = found.trim();
-        match self {
-            Self::List => foods(found),
-            Self::Liked => liked(found),
-            Self::ZhLiked => zh_liked(found),
-            Self::Language => languages(found),
-            single => single.value(found).into_iter().collect(),
-        }
+        self.0(found.trim())
     }
+}
 
-    fn value(self, found: &str) -> Option<String> {
-        match self {
-            Self::Name => name(found),
-            Self::FullName => full_name(found),
-            Self::Person => person(found),
-            Self::Number => number(found),
-            Self::Date => date(found),
-            Self::Job => job(found),
-            Self::ZhJob => zh_job(found),
-            Self::Org => employer(found),
-            Self::ZhOrg => zh_employer(found),
-            Self::School => capitalised(cut(found), 5).filter(|name| name.len() > 2),
-            Self::ZhSchool => zh_school(found),
-            Self::Subject => phrase(before_preposition(cut(found)), 4, 8),
-            Self::Place => place(found),
-            Self::ZhPlace => zh_place(found),
-            Self::ZhFrom => zh_native_place(found),
-            Self::Animal => animal(found),
-            Self::Illness => illness(found),
-            Self::Habit => Some(habit(found)),
-            Self::Favorite => phrase(found, 6, 14).filter(|value| !is_vague(value)),
-            Self::Diet | Self::Skill => Some(found.to_lowercase()),
-            Self::Owned => possession(found),
-            Self::Doing => activity(found),
-            Self::Plain | Self::List | Self::Liked | Self::ZhLiked | Self::Language => phrase(found, 8, 20),
-        }
+impl Default for ValueReader {
+    fn default() -> Self {
+        Self(|text| one(phrase(text, 8, 20)))
     }
+}
+
+impl TryFrom<String> for ValueReader {
+    type Error = String;
+
+    /// Returns the reader of a name in the field `read` of a rule.
+    fn try_from(name: String) -> Result<Self, String> {
+        reader(&name).map(Self).ok_or_else(|| format!("there is no reader of values with the name '{name}'"))
+    }
+}
+
+fn reader(reader: &str) -> Option<fn(&str) -> Vec<String>> {
+    let read: fn(&str) -> Vec<String> = match reader {
+        "plain" => return Some(ValueReader::default().0),
+        "name" => |text| one(name(text)),
+        "full-name" => |text| one(full_name(text)),
+        "person" => |text| one(person(text)),
+        "number" => |text| one(number(text)),
+        "date" => |text| one(date(text)),
+        "job" => |text| one(job(text)),
+        "zh-job" => |text| one(zh_job(text)),
+        "org" => |text| one(employer(text)),
+        "zh-org" => |text| one(zh_employer(text)),
+        "school" => |text| one(capitalised(cut(text), 5).filter(|name| name.len() > 2)),
+        "zh-school" => |text| one(zh_school(text)),
+        "subject" => |text| one(phrase(before_preposition(cut(text)), 4, 8)),
+        "place" => |text| one(place(text)),
+        "zh-place" => |text| one(zh_place(text)),
+        "zh-from" => |text| one(zh_native_place(text)),
+        "animal" => |text| one(animal(text)),
+        "illness" => |text| one(illness(text)),
+        "habit" => |text| vec![habit(text)],
+        "favorite" => |text| one(phrase(text, 6, 14).filter(|value| !is_vague(value))),
+        "diet" | "skill" => |text| vec![text.to_lowercase()],
+        "owned" => |text| one(possession(text)),
+        "doing" => |text| one(activity(text)),
+        "list" => foods,
+        "liked" => liked,
+        "zh-liked" => zh_liked,
+        "language" => languages,
+        _ => return None,
+    };
+    Some(read)
+}
+
+fn one(value: Option<String>) -> Vec<String> {
+    value.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -1,18 +1,13 @@
 //! The folded form of a value.
 
 use memory_engine_core::text::normalize;
-use serde::Deserialize;
 
 use crate::data::{Words, data};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ValueKeyData {
-    fillers: Words,
-    zh_quantifiers: Words,
+data! {
+    DATA = "zh/value-keys.toml", "en/value-keys.toml";
+    Words: fillers, zh_quantifiers;
 }
-
-data!(DATA: ValueKeyData = "zh/value-keys.toml", "en/value-keys.toml");
 
 /// Returns a value without case, marks, articles and the `s` of a plural.
 pub(super) fn value_key(value: &str) -> String {

@@ -21,27 +21,16 @@ const SAD: &str = "难过";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EmotionData {
-    feelings: Vec<Feeling>,
-    denials: Words,
-    intensifiers: Words,
-    orders: Words,
-    wishes: Words,
-    me: Words,
-    others: Words,
-    you: Words,
-    missing: Words,
-    questions: Words,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Feeling {
     name: String,
     words: Words,
 }
 
-data!(DATA: EmotionData = "zh/emotions.toml", "en/emotions.toml");
+data! {
+    DATA = "zh/emotions.toml", "en/emotions.toml";
+    Vec<Feeling>: feelings;
+    Words: denials, intensifiers, orders, wishes, me, others, you, missing, questions;
+}
 
 impl Default for Emotions {
     fn default() -> Self {

@@ -6,7 +6,6 @@ use memory_engine_core::{
     phrases::stands_alone,
     text::{is_han, normalize},
 };
-use serde::Deserialize;
 
 use crate::{
     data::{Pattern, Words, data},
@@ -19,17 +18,12 @@ use crate::{
 /// Maximum number of characters that a Chinese institution has before its end.
 const INSTITUTION_MAX_CHARS: usize = 8;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EntityData {
-    name: Pattern,
-    institution: Pattern,
-    brands: Words,
-    outside_names: String,
-    no_names: Words,
+data! {
+    DATA = "zh/entities.toml", "en/entities.toml";
+    Pattern: name, institution;
+    Words: brands, no_names;
+    String: outside_names;
 }
-
-data!(DATA: EntityData = "zh/entities.toml", "en/entities.toml");
 
 /// A name and its place in the text.
 type Found = (usize, String);

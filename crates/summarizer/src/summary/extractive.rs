@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use jiff::civil::Date;
 use memory_engine_core::{Error, Record, Result};
-use serde::Deserialize;
 
 use crate::{
     data::{Words, data},
@@ -22,14 +21,10 @@ use crate::{
     text::one_line,
 };
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SummaryData {
-    courtesies: Words,
-    first_person: Words,
+data! {
+    DATA = "zh/summary.toml", "en/summary.toml";
+    Words: courtesies, first_person;
 }
-
-data!(DATA: SummaryData = "zh/summary.toml", "en/summary.toml");
 
 /// Picks the sentences that stand for most of the others, and tells them in their order with their dates and speakers.
 ///

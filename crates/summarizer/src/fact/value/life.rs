@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use super::phrase::{
     before_preposition, cut, is_deictic, is_vague, items, phrase, without_article, without_fillers, without_particles,
 };
@@ -12,29 +10,13 @@ use crate::{
     text::{has_han, one_line},
 };
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LifeData {
-    no_food: Words,
-    zh_no_food: Words,
-    zh_no_food_starts: Words,
-    zh_no_food_parts: Words,
-    zh_quantifiers: Words,
-    illness: Pattern,
-    zh_illness: Pattern,
-    conditions: BTreeMap<String, String>,
-    habits: BTreeMap<String, String>,
-    language: Pattern,
-    zh_language: Pattern,
-    no_possession: Words,
-    zh_possession: Pattern,
-    zh_classifiers: Words,
-    doing_deictic: Words,
-    zh_no_doing: Words,
-    no_animal: Words,
+data! {
+    DATA = "en/life.toml", "zh/life.toml";
+    Words: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
+    Words: zh_classifiers, doing_deictic, zh_no_doing, no_animal;
+    Pattern: illness, zh_illness, language, zh_language, zh_possession;
+    BTreeMap<String, String>: conditions, habits;
 }
-
-data!(DATA: LifeData = "en/life.toml", "zh/life.toml");
 
 /// Returns the foods, drinks or allergens of an enumeration.
 pub(super) fn foods(text: &str) -> Vec<String> {

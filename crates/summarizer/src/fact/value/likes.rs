@@ -1,7 +1,5 @@
 //! Likes.
 
-use serde::Deserialize;
-
 use super::phrase::{cut, is_deictic, is_vague, items, without_particles};
 use crate::data::{Words, data};
 
@@ -9,28 +7,12 @@ use crate::data::{Words, data};
 const LIKE_MAX_WORDS: usize = 6;
 const ZH_LIKE_MAX_CHARS: usize = 12;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LikesData {
-    narrowing: Words,
-    like_tails: Words,
-    like_ends: Words,
-    the_likes: Words,
-    like_hedges: Words,
-    no_like_starts: Words,
-    like_starts: Words,
-    like_deictic: Words,
-    zh_no_like_starts: Words,
-    zh_like_starts: Words,
-    zh_no_like_item_starts: Words,
-    zh_no_like_words: Words,
-    zh_no_like_parts: Words,
-    zh_no_like_ends: Words,
-    no_categories: Words,
-    zh_no_categories: Words,
+data! {
+    DATA = "en/likes.toml", "zh/likes.toml";
+    Words: narrowing, like_tails, like_ends, the_likes, like_hedges, no_like_starts, like_starts;
+    Words: like_deictic, zh_no_like_starts, zh_like_starts, zh_no_like_item_starts, zh_no_like_words;
+    Words: zh_no_like_parts, zh_no_like_ends, no_categories, zh_no_categories;
 }
-
-data!(DATA: LikesData = "en/likes.toml", "zh/likes.toml");
 
 /// Returns false if a favourite of that sort is no lasting one: "my favorite part of the day".
 pub(in crate::fact) fn is_category(sort: &str) -> bool {

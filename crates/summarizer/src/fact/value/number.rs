@@ -1,7 +1,5 @@
 //! Numbers in digits and in words.
 
-use serde::Deserialize;
-
 use crate::data::{Words, data};
 
 /// The ages that are believed.
@@ -9,14 +7,10 @@ const AGES: std::ops::RangeInclusive<u32> = 1..=120;
 
 const ZH_DIGITS: &str = "零一二三四五六七八九";
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NumberData {
-    ones: Words,
-    tens: Words,
+data! {
+    DATA = "en/numbers.toml";
+    Words: ones, tens;
 }
-
-data!(DATA: NumberData = "en/numbers.toml");
 
 pub(super) fn number(text: &str) -> Option<String> {
     let value = text.parse().ok().or_else(|| spelled(text))?;

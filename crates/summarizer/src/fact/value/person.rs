@@ -3,7 +3,6 @@
 use std::ops::RangeInclusive;
 
 use memory_engine_core::text::is_han;
-use serde::Deserialize;
 
 use super::phrase::{cut, is_deictic, without_particles};
 use crate::{
@@ -17,16 +16,11 @@ const NAME_MAX_WORDS: usize = 3;
 /// The years in which persons are born.
 const BIRTH_YEARS: std::ops::Range<u32> = 1900..2100;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PersonData {
-    name_stop: Pattern,
-    zh_name_stop: Pattern,
-    zh_name_tails: Words,
-    months: Words,
+data! {
+    DATA = "en/people.toml", "zh/people.toml";
+    Pattern: name_stop, zh_name_stop;
+    Words: zh_name_tails, months;
 }
-
-data!(DATA: PersonData = "en/people.toml", "zh/people.toml");
 
 /// Returns true if a word begins no English name.
 pub(super) fn begins_no_name(word: &str) -> bool {

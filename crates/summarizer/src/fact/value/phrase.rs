@@ -1,28 +1,15 @@
 //! Where a phrase ends, and what is no value.
 
-use serde::Deserialize;
-
 use crate::{
     data::{Pattern, Words, data},
     text::{has_han, one_line},
 };
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PhraseData {
-    cut: Pattern,
-    preposition: Pattern,
-    filler: Pattern,
-    vague: Pattern,
-    hedges: Words,
-    separators: Words,
-    ambiguous_separators: Words,
-    joined_words: Words,
-    zh_particles: Words,
-    zh_deictic: Words,
+data! {
+    DATA = "en/phrases.toml", "zh/phrases.toml";
+    Pattern: cut, preposition, filler, vague;
+    Words: hedges, separators, ambiguous_separators, joined_words, zh_particles, zh_deictic;
 }
-
-data!(DATA: PhraseData = "en/phrases.toml", "zh/phrases.toml");
 
 /// Returns the text before the next clause, without the words that trail behind.
 pub(super) fn cut(text: &str) -> &str {

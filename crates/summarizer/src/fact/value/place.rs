@@ -1,7 +1,5 @@
 //! Places.
 
-use serde::Deserialize;
-
 use super::{
     person::begins_no_name,
     phrase::{is_deictic, without_particles},
@@ -14,21 +12,11 @@ use crate::{
 /// Maximum number of words of a place.
 const PLACE_MAX_WORDS: usize = 5;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlaceData {
-    name_particles: Words,
-    the_countries: Words,
-    region: Pattern,
-    lower_place: Pattern,
-    zh_places: Words,
-    zh_place_stops: Words,
-    zh_place_ends: Words,
-    zh_region_ends: Words,
-    zh_no_place: Pattern,
+data! {
+    DATA = "en/places.toml", "zh/places.toml";
+    Words: name_particles, the_countries, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
+    Pattern: region, lower_place, zh_no_place;
 }
-
-data!(DATA: PlaceData = "en/places.toml", "zh/places.toml");
 
 /// Returns the capitalised words that a text begins with, including small ones between them.
 pub(super) fn capitalised(text: &str, max_words: usize) -> Option<String> {

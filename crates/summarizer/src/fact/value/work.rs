@@ -1,7 +1,5 @@
 //! Jobs, employers and schools.
 
-use serde::Deserialize;
-
 use super::{
     person::begins_no_name,
     phrase::{before_preposition, cut, is_deictic, without_article, without_particles},
@@ -11,23 +9,11 @@ use crate::{
     text::{is_capitalised, one_line},
 };
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkData {
-    jobs: Words,
-    job_doubts: Words,
-    workplaces: Words,
-    employer_ends: Words,
-    zh_jobs: Words,
-    zh_job_marks: Words,
-    zh_job_articles: Words,
-    zh_employer_doubts: Words,
-    zh_no_employers: Words,
-    zh_schools: Words,
-    zh_no_schools: Words,
+data! {
+    DATA = "en/work.toml", "zh/work.toml";
+    Words: jobs, job_doubts, workplaces, employer_ends, zh_jobs, zh_job_marks, zh_job_articles;
+    Words: zh_employer_doubts, zh_no_employers, zh_schools, zh_no_schools;
 }
-
-data!(DATA: WorkData = "en/work.toml", "zh/work.toml");
 
 pub(super) fn job(text: &str) -> Option<String> {
     let bare = before_preposition(cut(text));
