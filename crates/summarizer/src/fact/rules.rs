@@ -112,7 +112,9 @@ impl RuleFacts {
 
     fn of_turn(&self, turn: &Record) -> Vec<Fact> {
         let mut own = without_injected(&turn.text);
-        own.truncate(own.floor_char_boundary(TEXT_MAX_BYTES));
+        if own.len() > TEXT_MAX_BYTES {
+            own.truncate((0..=TEXT_MAX_BYTES).rev().find(|at| own.is_char_boundary(*at)).unwrap_or(0));
+        }
         let masked = guard::masked(&own);
         let mut reader = self.reader(turn, vec![turn], STATED_CONFIDENCE);
         for range in sentences(&masked).into_iter().filter(|range| range.len() <= SENTENCE_MAX_BYTES) {
