@@ -50,6 +50,15 @@ fn shown(desk: &Desk, arguments: &[&str]) -> Vec<String> {
 }
 
 /// What is stored, line by line in the order of the alphabet.
+/// The rules that made the facts of a user, as `memory show` prints them.
+fn rules_of_facts(desk: &Desk, user: &str) -> Vec<String> {
+    let records = desk.run(&["export", "--user", user]).ok();
+    let records = records.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let facts = records.filter(|record| record["kind"] == "fact");
+    let shown = facts.map(|fact| desk.run(&["show", fact["id"].as_str().unwrap(), "--user", user]).json());
+    shown.map(|fact| fact["metadata"]["rule"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
 fn exported(desk: &Desk) -> BTreeSet<String> {
     desk.run(&["export"]).ok().lines().map(str::to_owned).collect()
 }
@@ -76,6 +85,7 @@ fn facts_are_found_on_the_way_in_or_afterwards_and_show_until_when_they_held() {
     assert!(shown(&desk, &[]).join("\n").contains("上海"));
     desk.run_with(&[("MEMORY_DIGEST", "rules")], &["add", "I'm allergic to walnuts.", "--user", "mo"]).ok();
     assert!(desk.run(&["facts", "--user", "mo"]).ok().contains("walnuts"));
+    assert_eq!(rules_of_facts(&desk, "mo"), ["en.allergy.to"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::window::Seen;
+use crate::turn::WindowTurn;
 
 /// Tells that the topic has changed: when several turns in a row are far from what was talked of before.
 ///
@@ -58,7 +58,7 @@ impl TopicDrift {
     }
 
     /// Whether the next turn is away from the topic of the window.
-    pub(crate) fn drifts(&self, window: &[Seen], next: &Seen) -> bool {
+    pub(crate) fn drifts(&self, window: &[WindowTurn], next: &WindowTurn) -> bool {
         let settled = || window.iter().filter(|seen| !seen.drifting);
         let drifting = window.last().is_some_and(|last| last.drifting);
         if settled().count() < self.least_turns {
@@ -81,7 +81,7 @@ impl TopicDrift {
     }
 
     /// The place of the first turn of a new topic, once that is clear.
-    pub(crate) fn changed(&self, window: &[Seen]) -> Option<usize> {
+    pub(crate) fn changed(&self, window: &[WindowTurn]) -> Option<usize> {
         let run = window.iter().rev().take_while(|seen| seen.drifting).count();
         let first = (run >= self.patience.max(1)).then(|| window.len() - run).filter(|first| *first > 0)?;
         let of_words = window[first..].iter().all(|seen| seen.embedding.is_none());
@@ -94,7 +94,7 @@ const LEAST_WORDS: usize = 5;
 const LEAST_KNOWN: usize = 25;
 
 /// Whether turns talk of one thing, in that some of their words come again: chat that wanders has no new topic.
-fn hangs_together(turns: &[Seen]) -> bool {
+fn hangs_together(turns: &[WindowTurn]) -> bool {
     let sets: Vec<BTreeSet<&String>> = turns.iter().map(|seen| seen.terms.iter().collect()).collect();
     let again = |word: &&&String| sets.iter().filter(|set| set.contains(**word)).count() > 1;
     let all: BTreeSet<&String> = sets.iter().flatten().copied().collect();

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod chunk;
+mod data;
 mod drift;
 mod echo;
 mod fact;
@@ -12,6 +13,8 @@ mod spoken;
 mod summary;
 mod supersede;
 mod terms;
+mod text;
+mod turn;
 mod window;
 
 pub use chunk::{CHUNKER, Chunker};

@@ -6,7 +6,7 @@ use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Fact, Polarity, fact_keys as keys};
+use crate::fact::{Fact, Polarity, fact_keys as keys};
 
 /// A change to the records of facts, with both sides, so that it can be taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memory_engine_core::{Record, RecordId};
 use serde::{Deserialize, Serialize};
 
-use crate::{TopicDrift, spoken, terms::terms};
+use crate::{drift::TopicDrift, spoken, turn::WindowTurn};
 
 /// When a summary is due. What is `None` never makes one due.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,21 +114,7 @@ pub struct Window {
 #[derive(Debug, Clone)]
 pub struct RollingWindow {
     trigger: SummaryTrigger,
-    open: Vec<Seen>,
-}
-
-/// A turn that waits for its summary.
-#[derive(Debug, Clone)]
-pub(crate) struct Seen {
-    id: RecordId,
-    speaker: String,
-    assistant: bool,
-    /// The number of its round, where the record tells.
-    round: Option<u32>,
-    scene: Option<String>,
-    pub(crate) embedding: Option<Vec<f32>>,
-    pub(crate) terms: Vec<String>,
-    pub(crate) drifting: bool,
+    open: Vec<WindowTurn>,
 }
 
 impl RollingWindow {
@@ -149,16 +135,7 @@ impl RollingWindow {
         if !spoken::is_said(turn) || self.open.iter().any(|seen| seen.id == turn.id) {
             return Vec::new();
         }
-        let mut seen = Seen {
-            id: turn.id,
-            speaker: spoken::speaker(turn).to_owned(),
-            assistant: spoken::is_assistant(turn),
-            round: turn.source.round,
-            scene: turn.scene.clone(),
-            embedding: embedding.map(<[f32]>::to_vec),
-            terms: terms(&turn.text),
-            drifting: false,
-        };
+        let mut seen = WindowTurn::new(turn, embedding);
         let mut closed = Vec::new();
         if self.trigger.scene_switch && self.switches(&seen) {
             closed.extend(self.close(self.open.len(), Reason::SceneSwitch));
@@ -193,11 +170,11 @@ impl RollingWindow {
     }
 
     /// How many rounds there are with the next turn.
-    fn rounds_with(&self, next: &Seen) -> usize {
+    fn rounds_with(&self, next: &WindowTurn) -> usize {
         rounds(self.open.iter().chain([next]))
     }
 
-    fn switches(&self, next: &Seen) -> bool {
+    fn switches(&self, next: &WindowTurn) -> bool {
         let is_label = |scene: &Option<String>| scene.as_ref().is_some_and(|scene| self.trigger.labels.contains(scene));
         let before = self.open.iter().rev().find(|seen| !is_label(&seen.scene));
         !is_label(&next.scene) && before.is_some_and(|before| before.scene != next.scene)
@@ -217,8 +194,8 @@ impl RollingWindow {
 }
 
 /// How many rounds there are in turns: as their records tell, or by who speaks.
-fn rounds<'s>(turns: impl IntoIterator<Item = &'s Seen>) -> usize {
-    let mut first: Option<&Seen> = None;
+fn rounds<'s>(turns: impl IntoIterator<Item = &'s WindowTurn>) -> usize {
+    let mut first: Option<&WindowTurn> = None;
     let (mut count, mut others) = (0, false);
     let mut before: Option<u32> = None;
     for turn in turns {

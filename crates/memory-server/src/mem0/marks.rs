@@ -43,6 +43,7 @@ const ENGINE: &[&str] = &[
     fact_keys::MERGED_INTO,
     fact_keys::SUPERSEDED_BY,
     fact_keys::CONFIRMED_BY,
+    fact_keys::RULE,
     "retraction",
 ];
 

@@ -3,16 +3,22 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_engine_core::{Record, Result, Timestamp, text::normalize};
+use memory_engine_core::{Record, Result, Role, RuleId, Timestamp, text::normalize};
 use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Cardinality, Evidence, Fact, FactExtractor, FactKind, Facts, Polarity, RuleFacts,
     echo::{features, without_injected},
-    fact::{slot::Slots, value::one_line},
+    fact::{
+        extractor::{FactExtractor, Facts},
+        rules::RuleFacts,
+        slot::{Slot, Slots},
+        types::{Cardinality, Evidence, Fact, FactKind, Polarity},
+    },
+    language::Language,
     spoken,
+    text::one_line,
 };
 
 /// What the model is told.
@@ -28,9 +34,11 @@ hold at a time, else many), type (preference, fact, state), text (one plain sent
 the message), and valid_from and valid_until (dates such as 2024-05-08, relative ones resolved by the message's time) where they are said.
 Give no fact twice. Without any fact give an empty list.";
 
-const MOST_FACTS: usize = 40;
-const MOST_VALUE: usize = 120;
-const MOST_TEXT: usize = 300;
+/// Limits of an answer of the model.
+const MAX_FACTS: usize = 40;
+const MAX_NAME_CHARS: usize = 60;
+const MAX_VALUE_CHARS: usize = 120;
+const MAX_TEXT_CHARS: usize = 300;
 /// How sure a fact is whose value stands in its message, and one of which only a part does.
 const SURE: f64 = 0.9;
 const UNSURE: f64 = 0.4;
@@ -88,7 +96,7 @@ impl ChatFacts {
             .with_temperature(0.0)
             .with_output(OutputSchema::new("facts", schema()));
         let answer = structured::ask::<Answer>(&*self.model, request).await?.value;
-        Ok(answer.facts.into_iter().take(MOST_FACTS).filter_map(|told| checked(told, turns)).collect())
+        Ok(answer.facts.into_iter().take(MAX_FACTS).filter_map(|told| checked(told, turns)).collect())
     }
 }
 
@@ -104,13 +112,7 @@ impl FactExtractor for ChatFacts {
         match self.told(&spoken).await {
             Ok(told) => {
                 for fact in told {
-                    let same = |known: &Fact| {
-                        known.subject == fact.subject
-                            && known.slot == fact.slot
-                            && known.polarity == fact.polarity
-                            && known.value_key() == fact.value_key()
-                    };
-                    if !facts.iter().any(same) {
+                    if !facts.iter().any(|known| known.states_same(&fact)) {
                         facts.push(fact);
                     }
                 }
@@ -126,11 +128,11 @@ fn schema() -> serde_json::Value {
     let text = |most: usize| json!({"type": "string", "maxLength": most});
     json!({
         "type": "object",
-        "properties": {"facts": {"type": "array", "maxItems": MOST_FACTS, "items": {
+        "properties": {"facts": {"type": "array", "maxItems": MAX_FACTS, "items": {
             "type": "object",
             "properties": {
                 "n": {"type": "integer", "minimum": 1},
-                "subject": text(60), "slot": text(60), "value": text(MOST_VALUE), "text": text(MOST_TEXT),
+                "subject": text(MAX_NAME_CHARS), "slot": text(MAX_NAME_CHARS), "value": text(MAX_VALUE_CHARS), "text": text(MAX_TEXT_CHARS),
                 "polarity": {"enum": ["positive", "negative"]},
                 "cardinality": {"enum": ["single", "many"]},
                 "type": {"enum": ["preference", "fact", "state"]},
@@ -144,57 +146,73 @@ fn schema() -> serde_json::Value {
     })
 }
 
-/// The fact, if its message bears it out.
+/// Returns the fact if its message bears it out.
 fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
     let turn = turns.get(told.n.checked_sub(1)?).filter(|turn| !spoken::is_assistant(turn))?;
     let (slot, value, text) = (told.slot.trim().to_lowercase(), one_line(&told.value), one_line(&told.text));
-    let plain =
-        !slot.is_empty() && slot.chars().count() <= 60 && !slot.chars().any(|c| c.is_whitespace() || c.is_control());
-    let fits = plain && !value.is_empty() && value.chars().count() <= MOST_VALUE && text.chars().count() <= MOST_TEXT;
-    if !fits || value == Fact::ANY {
+    if !is_slot_name(&slot) || !is_value(&value) || text.chars().count() > MAX_TEXT_CHARS {
         return None;
     }
     let said = without_injected(&turn.text);
     let confidence = borne_out(&value, &said)?;
+    // The slot decides how many values it holds; the model is asked only about slots of its own.
     let known = Slots::built_in(&slot);
-    let subject = match told.subject.trim() {
-        "" | "user" | "User" | "用户" => Fact::USER.to_owned(),
-        name if turn.role.as_ref() == Some(&memory_engine_core::Role::USER) && Some(name) == turn.named_speaker() => {
-            Fact::USER.to_owned()
-        }
-        name => one_line(name).chars().take(60).collect(),
-    };
-    let date = |date: &Option<String>| date.as_ref().and_then(|date| date.parse::<Timestamp>().ok());
-    let (valid_from, valid_until) = (date(&told.valid_from), date(&told.valid_until));
+    let valid_from = date(&told.valid_from);
     let mut fact = Fact {
-        subject,
-        // What the slot is decides how many values it holds; the model is asked only about slots of its own.
-        cardinality: known.map(|slot| slot.cardinality()).unwrap_or(if told.cardinality.as_deref() == Some("single") {
-            Cardinality::Single
-        } else {
-            Cardinality::Many
-        }),
-        kind: known.map(|slot| slot.kind).unwrap_or(match told.kind.as_deref() {
-            Some("preference") => FactKind::Preference,
-            Some("state") => FactKind::State,
-            _ => FactKind::Fact,
-        }),
+        subject: subject(told.subject.trim(), turn),
+        cardinality: known.map_or_else(|| cardinality(told.cardinality.as_deref()), Slot::cardinality),
+        kind: known.map_or_else(|| kind(told.kind.as_deref()), |slot| slot.kind),
         slot,
         value,
         polarity: if told.polarity.as_deref() == Some("negative") { Polarity::Negative } else { Polarity::Positive },
         valid_from,
-        valid_until: valid_until.filter(|until| valid_from.is_none_or(|from| from <= *until)),
+        valid_until: date(&told.valid_until).filter(|until| valid_from.is_none_or(|from| from <= *until)),
         said_at: turn.occurred_at,
         sequence: turn.source.sequence,
-        evidence: vec![Evidence { record: turn.id, quote: said.chars().take(MOST_TEXT).collect() }],
+        evidence: vec![Evidence { record: turn.id, quote: said.chars().take(MAX_TEXT_CHARS).collect() }],
         text,
         confidence,
+        rule: Some(RuleId::MODEL),
     };
     if fact.text.is_empty() {
-        let language = crate::Language::of(&said);
+        let language = Language::of(&said);
         fact.text = known.map_or_else(|| format!("{}: {}", fact.slot, fact.value), |slot| slot.tell(&fact, language));
     }
     Some(fact)
+}
+
+fn is_slot_name(slot: &str) -> bool {
+    let plain = !slot.chars().any(|c| c.is_whitespace() || c.is_control());
+    plain && (1..=MAX_NAME_CHARS).contains(&slot.chars().count())
+}
+
+fn is_value(value: &str) -> bool {
+    value != Fact::ANY && (1..=MAX_VALUE_CHARS).contains(&value.chars().count())
+}
+
+fn subject(name: &str, turn: &Record) -> String {
+    let is_user = turn.role.as_ref() == Some(&Role::USER) && Some(name) == turn.named_speaker();
+    match name {
+        "" | "user" | "User" | "用户" => Fact::USER.to_owned(),
+        _ if is_user => Fact::USER.to_owned(),
+        name => one_line(name).chars().take(MAX_NAME_CHARS).collect(),
+    }
+}
+
+fn cardinality(name: Option<&str>) -> Cardinality {
+    if name == Some("single") { Cardinality::Single } else { Cardinality::Many }
+}
+
+fn kind(name: Option<&str>) -> FactKind {
+    match name {
+        Some("preference") => FactKind::Preference,
+        Some("state") => FactKind::State,
+        _ => FactKind::Fact,
+    }
+}
+
+fn date(date: &Option<String>) -> Option<Timestamp> {
+    date.as_ref()?.parse().ok()
 }
 
 /// How sure a value is by its words in the message: nothing when hardly any stands there.

@@ -5,7 +5,7 @@ use std::{fmt::Debug, sync::Arc};
 use async_trait::async_trait;
 use memory_engine_core::{Error, Record, Result};
 
-use crate::Fact;
+use crate::fact::types::Fact;
 
 /// What was found, and what went wrong beside it.
 #[derive(Debug, Default)]

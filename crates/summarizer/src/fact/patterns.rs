@@ -1,25 +1,33 @@
-//! The sentences that tell a fact, as data.
+//! The rules by which facts are found, as data.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use memory_engine_core::{Error, Result};
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use memory_engine_core::{Error, Result, RuleId};
+use regex::{Regex, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
 use crate::{
-    Language, Polarity,
+    data::compiled,
     fact::{
         slot::{Slot, Slots},
-        value::Read,
+        template::{Macros, language_of},
+        types::Polarity,
+        value::ValueReader,
     },
+    language::Language,
 };
 
-const PATTERNS: &str = include_str!("patterns.toml");
+const ENGLISH: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", "en/rules.toml"));
+const CHINESE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", "zh/rules.toml"));
 
-/// The patterns by which [`RuleFacts`](crate::RuleFacts) finds facts: those of the crate, and the caller's own.
+/// Memory limit of the automaton of all patterns together, in bytes.
+const PATTERN_SET_MAX_BYTES: usize = 256 << 20;
+
+/// The rules by which [`RuleFacts`](crate::RuleFacts) finds facts: those of the crate, and the caller's own.
 ///
-/// A file has `[macros]`, `[[slots]]` with the sentences that tell a fact, and `[[patterns]]` with regular expressions; see
-/// `patterns.toml` and `slots.toml` of this crate for all there is. A pattern needs the group `v` or a fixed `value`.
+/// A file has `[macros]`, `[[slots]]` with the sentences that tell a fact, and `[[rules]]` (or `[[patterns]]`) with regular
+/// expressions; see `data/en/rules.toml` and `data/slots.toml` of this crate for all there is. A rule needs the group `v` or
+/// a fixed `value`. A rule without an `id` gets `custom.` and a number.
 ///
 /// ```
 /// use memory_engine_summarizer::FactPatterns;
@@ -32,7 +40,8 @@ const PATTERNS: &str = include_str!("patterns.toml");
 ///     en = { is = "{s} supports {v}", not = "{s} does not support {v}", was = "{s} supported {v}" }
 ///     zh = { is = "{s}支持{v}", not = "{s}不支持{v}", was = "{s}曾支持{v}" }
 ///
-///     [[patterns]]
+///     [[rules]]
+///     id = "team.supports"
 ///     slot = "team"
 ///     read = "favorite"
 ///     match = ['\bi support %v', '%wo是%zv的?球迷']
@@ -42,32 +51,47 @@ const PATTERNS: &str = include_str!("patterns.toml");
 #[derive(Debug, Clone)]
 pub struct FactPatterns {
     set: RegexSet,
-    list: Vec<Pattern>,
+    list: Vec<FactPattern>,
     slots: Slots,
 }
 
-/// One regular expression, and what it tells.
+/// One regular expression of a rule.
 #[derive(Debug, Clone)]
-pub(crate) struct Pattern {
-    pub(crate) find: Regex,
-    pub(crate) slot: String,
-    pub(crate) polarity: Polarity,
-    pub(crate) value: Option<Fixed>,
-    pub(crate) read: Read,
-    pub(crate) bounded: bool,
-    pub(crate) language: Language,
+pub(super) struct FactPattern {
+    pub(super) id: RuleId,
+    pub(super) find: Regex,
+    pub(super) language: Language,
+    pub(super) rule: Arc<FactRule>,
 }
 
-/// A value that the pattern itself names.
+/// A rule of a file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FactRule {
+    id: Option<RuleId>,
+    pub(super) slot: String,
+    #[serde(default = "positive")]
+    pub(super) polarity: Polarity,
+    pub(super) value: Option<FixedValue>,
+    #[serde(default)]
+    pub(super) read: ValueReader,
+    /// The fact holds until the end of the time that the sentence names.
+    #[serde(default)]
+    pub(super) bounded: bool,
+    #[serde(rename = "match")]
+    forms: Vec<String>,
+}
+
+/// A value that the rule itself names.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Fixed {
+pub(super) enum FixedValue {
     Same(String),
     Each { en: String, zh: String },
 }
 
-impl Fixed {
-    pub(crate) fn value(&self, language: Language) -> &str {
+impl FixedValue {
+    pub(super) fn in_language(&self, language: Language) -> &str {
         match self {
             Self::Same(value) => value,
             Self::Each { en, zh } => language.pick(zh, en),
@@ -75,30 +99,13 @@ impl Fixed {
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    macros: BTreeMap<String, String>,
-    #[serde(default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RuleFile {
+    macros: Macros,
     slots: Vec<Slot>,
-    #[serde(default)]
-    patterns: Vec<Entry>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    slot: String,
-    #[serde(default = "positive")]
-    polarity: Polarity,
-    value: Option<Fixed>,
-    #[serde(default)]
-    read: Read,
-    #[serde(default)]
-    bounded: bool,
-    #[serde(rename = "match")]
-    forms: Vec<String>,
+    #[serde(alias = "patterns")]
+    rules: Vec<FactRule>,
 }
 
 fn positive() -> Polarity {
@@ -106,99 +113,76 @@ fn positive() -> Polarity {
 }
 
 impl FactPatterns {
-    /// The crate's own patterns.
+    /// The crate's own rules.
     ///
     /// # Errors
     /// `InvalidInput` when they cannot be read, which the crate's tests rule out.
     pub fn built_in() -> Result<Self> {
-        Self::of(Vec::new())
+        Self::of(&[ENGLISH, CHINESE])
     }
 
-    /// The crate's own patterns and those of a TOML file. A slot or a macro of a name that is there takes its place.
+    /// The crate's own rules and those of a TOML file. A slot or a macro of a name that is there takes its place.
     ///
     /// # Errors
     /// `InvalidInput` with the place for what is no TOML or no field of ours, no regular expression, or without a value,
     /// and for a slot without sentences.
     pub fn from_toml(text: &str) -> Result<Self> {
-        Self::of(vec![text])
+        Self::of(&[ENGLISH, CHINESE, text])
     }
 
-    fn of(more: Vec<&str>) -> Result<Self> {
-        let (mut macros, mut slots, mut entries) = (BTreeMap::new(), Vec::new(), Vec::new());
-        for text in [PATTERNS].into_iter().chain(more) {
-            let file: File = toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end()))?;
-            macros.extend(file.macros);
-            slots.extend(file.slots);
-            entries.extend(file.patterns);
+    fn of(files: &[&str]) -> Result<Self> {
+        let mut all = RuleFile::default();
+        for text in files {
+            let file: RuleFile = toml::from_str(text).map_err(|error| invalid(error.to_string().trim_end()))?;
+            all.macros.extend(file.macros);
+            all.slots.extend(file.slots);
+            all.rules.extend(file.rules);
         }
-        let slots = Slots::with(slots)?;
+        let slots = Slots::with(all.slots);
         let mut list = Vec::new();
-        for entry in entries {
-            if slots.of(&entry.slot).is_none() {
-                return Err(wrong(&format!("the slot '{}' has no sentences; add it to [[slots]]", entry.slot)));
-            }
-            for form in &entry.forms {
-                let find = compiled(&expanded(form, &macros))?;
-                if entry.value.is_none() && !find.capture_names().any(|name| name == Some("v")) {
-                    return Err(wrong(&format!("a pattern of '{}' has neither a group 'v' nor a value", entry.slot)));
-                }
-                let language = if form.chars().any(memory_engine_core::text::is_han)
-                    || form.contains("%zv")
-                    || form.contains("%wo")
-                {
-                    Language::Chinese
-                } else {
-                    Language::English
-                };
-                let Entry { slot, polarity, value, read, bounded, .. } = &entry;
-                let (slot, value) = (slot.clone(), value.clone());
-                list.push(Pattern { find, slot, polarity: *polarity, value, read: *read, bounded: *bounded, language });
-            }
+        for (n, rule) in all.rules.into_iter().enumerate() {
+            let id = rule.id.clone().map_or_else(|| RuleId::new(format!("custom.{n}")), Ok)?;
+            list.extend(patterns(&id, &Arc::new(rule), &all.macros, &slots)?);
         }
         let set = RegexSetBuilder::new(list.iter().map(|pattern| pattern.find.as_str()))
             .case_insensitive(true)
-            .size_limit(SIZE)
-            .dfa_size_limit(SIZE)
+            .size_limit(PATTERN_SET_MAX_BYTES)
+            .dfa_size_limit(PATTERN_SET_MAX_BYTES)
             .build()
-            .map_err(|e| wrong(&e.to_string()))?;
+            .map_err(|error| invalid(&error.to_string()))?;
         Ok(Self { set, list, slots })
     }
 
-    /// The patterns that a text fits.
-    pub(crate) fn fitting<'p>(&'p self, text: &'p str) -> impl Iterator<Item = &'p Pattern> {
+    /// Returns the ids of the rules, each once, in the order of their files.
+    pub(super) fn rule_ids(&self) -> impl Iterator<Item = &RuleId> {
+        let mut before = None;
+        self.list.iter().map(|pattern| &pattern.id).filter(move |id| before.replace(*id) != Some(*id))
+    }
+
+    /// Returns the patterns that match a text.
+    pub(super) fn matching<'p>(&'p self, text: &'p str) -> impl Iterator<Item = &'p FactPattern> {
         self.set.matches(text).into_iter().map(|n| &self.list[n])
     }
 
-    pub(crate) fn slot(&self, name: &str) -> Option<&Slot> {
+    pub(super) fn slot(&self, name: &str) -> Option<&Slot> {
         self.slots.of(name)
     }
 }
 
-/// Enough for all patterns together.
-const SIZE: usize = 256 << 20;
-
-fn compiled(form: &str) -> Result<Regex> {
-    RegexBuilder::new(form).case_insensitive(true).build().map_err(|e| wrong(&e.to_string()))
-}
-
-fn wrong(message: &str) -> Error {
-    Error::invalid("fact patterns", message)
-}
-
-/// The regular expression with its macros written out. A capital is a capital, whatever the case of the rest.
-fn expanded(form: &str, macros: &BTreeMap<String, String>) -> String {
-    let mut text = form.to_owned();
-    // Longest names first: %zv is not %z and a v. Macros may hold others.
-    let mut names: Vec<&String> = macros.keys().collect();
-    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    for _ in 0..3 {
-        for name in &names {
-            text = text.replace(&format!("%{name}"), &macros[*name]);
-        }
+fn patterns(id: &RuleId, rule: &Arc<FactRule>, macros: &Macros, slots: &Slots) -> Result<Vec<FactPattern>> {
+    if slots.of(&rule.slot).is_none() {
+        return Err(invalid(&format!("the slot '{}' has no sentences; add it to [[slots]]", rule.slot)));
     }
-    // The boundary of a word of letters: that of Unicode would have every Chinese text take the slow road.
-    text = text.replace('’', "'").replace("\\b", "(?-u:\\b)");
-    text.replace("(?-i:[A-Z])", "[A-Z]")
-        .replace("[A-Z][a-z]+", "(?-i:[\\p{Lu}]\\p{Ll}+)")
-        .replace("[A-Z]", "(?-i:\\p{Lu})")
+    let pattern = |form: &String| {
+        let find = compiled(&macros.expanded(form)).map_err(|error| invalid(&error.to_string()))?;
+        if rule.value.is_none() && !find.capture_names().any(|name| name == Some("v")) {
+            return Err(invalid(&format!("a pattern of '{}' has neither a group 'v' nor a value", rule.slot)));
+        }
+        Ok(FactPattern { id: id.clone(), find, language: language_of(form), rule: Arc::clone(rule) })
+    };
+    rule.forms.iter().map(pattern).collect()
+}
+
+fn invalid(message: &str) -> Error {
+    Error::invalid("fact patterns", message)
 }

@@ -5,11 +5,12 @@ use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp, Trust}
 use serde_json::{Value, json};
 
 use crate::{
-    Cardinality, Evidence, Fact, FactKind, Language, Polarity,
     fact::{
         slot::{Slots, family},
-        value::one_line,
+        types::{Cardinality, Evidence, Fact, FactKind, Polarity},
     },
+    language::Language,
+    text::one_line,
 };
 
 /// The keys of a fact's record within its metadata.
@@ -36,6 +37,8 @@ pub mod fact_keys {
     pub const SUPERSEDED_BY: &str = "superseded_by";
     /// The facts that say the same, a list of ids.
     pub const CONFIRMED_BY: &str = "confirmed_by";
+    /// The id of the rule that made it; `model` for a model.
+    pub const RULE: &str = "rule";
 }
 
 use fact_keys as keys;
@@ -71,9 +74,9 @@ impl Fact {
             (keys::QUOTES, json!(quotes)),
         ];
         record.metadata.extend(entries.map(|(key, value)| (key.to_owned(), value)));
-        if let Some(until) = self.valid_until {
-            record.metadata.insert(keys::STATED_UNTIL.into(), json!(until));
-        }
+        let until = self.valid_until.map(|until| (keys::STATED_UNTIL.to_owned(), json!(until)));
+        let rule = self.rule.as_ref().map(|rule| (keys::RULE.to_owned(), json!(rule)));
+        record.metadata.extend(until.into_iter().chain(rule));
         record
     }
 
@@ -109,6 +112,7 @@ impl Fact {
             evidence: evidence.map(|(n, id)| Evidence { record: *id, quote: quote(n) }).collect(),
             text: record.text.clone(),
             confidence: record.confidence,
+            rule: read(record, keys::RULE),
         })
     }
 

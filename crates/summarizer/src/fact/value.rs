@@ -1,130 +1,89 @@
-//! How the value of a pattern is read: where it ends, what it may be, and into how many values it falls.
+//! How the value of a rule is read: where it ends, what it may be, and into how many values it falls.
 
-mod lists;
+mod life;
+mod likes;
+mod number;
 mod person;
 mod phrase;
 mod place;
-mod taste;
+mod work;
 
 use serde::Deserialize;
 
+pub(super) use self::likes::is_category;
 use self::{
-    person::{date, job, name, number, org, person, zh_job, zh_org, zh_school},
+    life::{activity, animal, foods, habit, illness, languages, possession},
+    likes::{liked, zh_liked},
+    number::number,
+    person::{date, full_name, name, person},
     phrase::{before_preposition, cut, is_vague, phrase},
-    place::{capitalised, place, zh_from, zh_place},
-    taste::{doing, habit, illness, languages, liked, list, owned, zh_liked},
+    place::{capitalised, place, zh_native_place, zh_place},
+    work::{employer, job, zh_employer, zh_job, zh_school},
 };
 
-/// What a value is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Read {
-    /// The words as they stand, cut where the phrase ends.
-    #[default]
-    Plain,
-    Name,
-    FullName,
-    Number,
-    Date,
-    Job,
-    ZhJob,
-    Org,
-    ZhOrg,
-    School,
-    ZhSchool,
-    Subject,
-    Place,
-    ZhPlace,
-    ZhFrom,
-    Person,
-    Animal,
-    List,
-    Illness,
-    Diet,
-    Habit,
-    Liked,
-    ZhLiked,
-    Favorite,
-    Language,
-    Skill,
-    Owned,
-    Doing,
-}
+/// Reads the values in the text that a pattern found; there are none if it is no such value.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct ValueReader(fn(&str) -> Vec<String>);
 
-impl Read {
-    /// The values in what a pattern found; none when it is not what it should be.
-    pub(crate) fn values(self, found: &str) -> Vec<String> {
-        let found = found.trim();
-        let one = |value: Option<String>| value.into_iter().collect();
-        match self {
-            Self::Plain => one(phrase(found, 8, 20)),
-            Self::Name => one(name(found, false)),
-            Self::FullName => one(name(found, true)),
-            Self::Person => one(person(found)),
-            Self::Number => one(number(found)),
-            Self::Date => one(date(found)),
-            Self::Job => one(job(found)),
-            Self::ZhJob => one(zh_job(found)),
-            Self::Org => one(org(found)),
-            Self::ZhOrg => one(zh_org(found)),
-            Self::School => one(capitalised(cut(found), 5).filter(|name| name.len() > 2)),
-            Self::ZhSchool => one(zh_school(found)),
-            Self::Subject => one(phrase(before_preposition(cut(found)), 4, 8)),
-            Self::Place => one(place(found)),
-            Self::ZhPlace => one(zh_place(found)),
-            Self::ZhFrom => one(zh_from(found)),
-            Self::Animal => one(phrase(found, 6, 12).filter(|value| {
-                ![" about ", " of ", " for ", "question", "friend"].iter().any(|word| value.contains(word))
-            })),
-            Self::List => list(found),
-            Self::Illness => one(illness(found)),
-            Self::Diet => one(Some(found.to_lowercase())),
-            Self::Habit => one(Some(habit(found))),
-            Self::Liked => liked(found),
-            Self::ZhLiked => zh_liked(found),
-            Self::Favorite => one(phrase(found, 6, 14).filter(|value| !is_vague(value))),
-            Self::Language => languages(found),
-            Self::Skill => one(Some(found.to_lowercase())),
-            Self::Owned => one(owned(found)),
-            Self::Doing => one(doing(found)),
-        }
+impl ValueReader {
+    pub(super) fn values(self, found: &str) -> Vec<String> {
+        self.0(found.trim())
     }
 }
 
-/// A text on one line.
-pub(crate) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+impl Default for ValueReader {
+    fn default() -> Self {
+        Self(|text| one(phrase(text, 8, 20)))
+    }
+}
+
+impl TryFrom<String> for ValueReader {
+    type Error = String;
+
+    /// Returns the reader of a name in the field `read` of a rule.
+    fn try_from(name: String) -> Result<Self, String> {
+        reader(&name).map(Self).ok_or_else(|| format!("there is no reader of values with the name '{name}'"))
+    }
+}
+
+fn reader(reader: &str) -> Option<fn(&str) -> Vec<String>> {
+    let read: fn(&str) -> Vec<String> = match reader {
+        "plain" => return Some(ValueReader::default().0),
+        "name" => |text| one(name(text)),
+        "full-name" => |text| one(full_name(text)),
+        "person" => |text| one(person(text)),
+        "number" => |text| one(number(text)),
+        "date" => |text| one(date(text)),
+        "job" => |text| one(job(text)),
+        "zh-job" => |text| one(zh_job(text)),
+        "org" => |text| one(employer(text)),
+        "zh-org" => |text| one(zh_employer(text)),
+        "school" => |text| one(capitalised(cut(text), 5).filter(|name| name.len() > 2)),
+        "zh-school" => |text| one(zh_school(text)),
+        "subject" => |text| one(phrase(before_preposition(cut(text)), 4, 8)),
+        "place" => |text| one(place(text)),
+        "zh-place" => |text| one(zh_place(text)),
+        "zh-from" => |text| one(zh_native_place(text)),
+        "animal" => |text| one(animal(text)),
+        "illness" => |text| one(illness(text)),
+        "habit" => |text| vec![habit(text)],
+        "favorite" => |text| one(phrase(text, 6, 14).filter(|value| !is_vague(value))),
+        "diet" | "skill" => |text| vec![text.to_lowercase()],
+        "owned" => |text| one(possession(text)),
+        "doing" => |text| one(activity(text)),
+        "list" => foods,
+        "liked" => liked,
+        "zh-liked" => zh_liked,
+        "language" => languages,
+        _ => return None,
+    };
+    Some(read)
+}
+
+fn one(value: Option<String>) -> Vec<String> {
+    value.into_iter().collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_expression_compiles() {
-        assert!(phrase::compiled().into_iter().all(|compiled| compiled));
-    }
-
-    #[test]
-    fn enumerations_fall_into_their_items() {
-        assert_eq!(
-            Read::List.values("peanuts, shellfish and cats, so please be careful"),
-            ["peanuts", "shellfish", "cats"]
-        );
-        assert_eq!(Read::List.values("海鲜、花生和芒果"), ["海鲜", "花生", "芒果"]);
-        assert_eq!(Read::Liked.values("hiking and camping in the mountains"), ["hiking", "camping in the mountains"]);
-        assert!(Read::Liked.values("your new painting").is_empty());
-    }
-
-    #[test]
-    fn names_places_and_jobs_end_where_they_end() {
-        assert_eq!(Read::Name.values("Sam and I live here"), ["Sam"]);
-        assert_eq!(Read::Name.values("小雨就好"), ["小雨"]);
-        assert_eq!(Read::Place.values("Austin, Texas with my dog"), ["Austin, Texas"]);
-        assert_eq!(Read::ZhPlace.values("上海浦东工作"), ["上海浦东"]);
-        assert_eq!(Read::Job.values("a senior software engineer at Acme"), ["senior software engineer"]);
-        assert!(Read::Job.values("a night owl").is_empty());
-        assert_eq!(Read::Number.values("twenty-seven"), ["27"]);
-        assert_eq!(Read::Number.values("二十七"), ["27"]);
-    }
-}
+mod tests;

@@ -8,8 +8,14 @@ use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structure
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Described, MOST_ENTITIES, MetadataExtractor, RuleMetadata, TurnMetadata};
-use crate::{echo::without_injected, fact::one_line};
+use crate::{
+    echo::without_injected,
+    metadata::{
+        rules::RuleMetadata,
+        types::{Described, MAX_ENTITIES, MetadataExtractor, TurnMetadata},
+    },
+    text::one_line,
+};
 
 const MOST_TOPIC: usize = 40;
 const MOST_ENTITY: usize = 60;
@@ -74,7 +80,7 @@ impl ChatMetadata {
         };
         let mut entities: Vec<String> = Vec::new();
         for name in told.entities.iter().filter_map(|name| short(name, MOST_ENTITY)) {
-            if said.contains(&normalize(&name)) && !entities.contains(&name) && entities.len() < MOST_ENTITIES {
+            if said.contains(&normalize(&name)) && !entities.contains(&name) && entities.len() < MAX_ENTITIES {
                 entities.push(name);
             }
         }
@@ -102,7 +108,7 @@ impl ChatMetadata {
                 "properties": {
                     "n": {"type": "integer", "minimum": 1},
                     "topic": {"type": ["string", "null"], "maxLength": MOST_TOPIC},
-                    "entities": {"type": "array", "maxItems": MOST_ENTITIES, "items": {"type": "string", "maxLength": MOST_ENTITY}},
+                    "entities": {"type": "array", "maxItems": MAX_ENTITIES, "items": {"type": "string", "maxLength": MOST_ENTITY}},
                     "emotion": {"enum": names},
                 },
                 "required": ["n", "topic", "entities", "emotion"],

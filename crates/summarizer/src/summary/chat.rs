@@ -6,8 +6,17 @@ use async_trait::async_trait;
 use memory_engine_core::{Error, Record, Result};
 use memory_engine_llm::{ChatModel, ChatRequest, FinishReason, Message};
 
-use super::{ExtractiveSummarizer, Summarizer, Summary, SummaryRequest};
-use crate::{Language, echo::without_injected, sentences, spoken};
+use crate::{
+    echo::without_injected,
+    language::Language,
+    sentence::sentences,
+    spoken,
+    summary::{
+        extractive::ExtractiveSummarizer,
+        types::{Summarizer, Summary, SummaryRequest},
+    },
+    text::one_line,
+};
 
 /// What the model is told; the length, the language and the date are put behind it.
 pub const SUMMARY_PROMPT: &str = "\
@@ -86,7 +95,7 @@ fn transcript(turns: &[Record], request: &SummaryRequest) -> String {
     // Where there is too much the beginning goes: what came last is what the next summary follows.
     for turn in turns.iter().filter(|turn| spoken::is_said(turn)).rev() {
         let said = without_injected(&turn.text);
-        let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MOST_OF_TURN).collect();
+        let said: String = one_line(&said).chars().take(MOST_OF_TURN).collect();
         let time = turn.occurred_at.in_zone(&request.zone).strftime("%Y-%m-%d %H:%M");
         let line = format!("[{time}] {}: {said}", spoken::speaker(turn));
         let length = line.chars().count();
@@ -106,7 +115,7 @@ fn tidied(text: &str, max_chars: usize) -> String {
     let labels =
         ["Summary:", "summary:", "**Summary:**", "摘要：", "摘要:", "总结：", "总结:", "**摘要**：", "**Summary**:"];
     let bare = labels.iter().find_map(|label| bare.strip_prefix(label)).unwrap_or(bare).trim();
-    let line = bare.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(bare);
     let fits = |end: &usize| line[..*end].chars().count() <= max_chars;
     let whole = sentences(&line).into_iter().map(|range| range.end).take_while(fits).last();
     match whole {

@@ -6,8 +6,25 @@ use async_trait::async_trait;
 use jiff::civil::Date;
 use memory_engine_core::{Error, Record, Result};
 
-use super::{Summarizer, Summary, SummaryRequest};
-use crate::{Language, RuleMetadata, echo::without_injected, fact::one_line, sentences, spoken, terms::terms};
+use crate::{
+    data::{Words, data},
+    echo::without_injected,
+    language::Language,
+    metadata::RuleMetadata,
+    sentence::sentences,
+    spoken,
+    summary::{
+        graph_rank::{overlap, ranks},
+        types::{Summarizer, Summary, SummaryRequest},
+    },
+    terms::terms,
+    text::one_line,
+};
+
+data! {
+    DATA = "zh/summary.toml", "en/summary.toml";
+    Words: courtesies, first_person;
+}
 
 /// Picks the sentences that stand for most of the others, and tells them in their order with their dates and speakers.
 ///
@@ -18,13 +35,17 @@ use crate::{Language, RuleMetadata, echo::without_injected, fact::one_line, sent
 #[non_exhaustive]
 pub struct ExtractiveSummarizer {}
 
-/// How many sentences are ranked: those beyond are left out, the earliest first.
-const MOST_SENTENCES: usize = 240;
-/// The longest sentence that is worth telling, in characters, and the shortest answer that needs its question.
-const LONGEST: usize = 220;
-const SHORT_ANSWER: usize = 14;
-/// How much two sentences may share before one repeats the other.
-const REPEATED: f64 = 0.5;
+/// Maximum number of sentences that are ranked; the earliest are left out.
+const MAX_SENTENCES: usize = 240;
+/// A longer sentence is not told. In characters.
+const SENTENCE_MAX_CHARS: usize = 220;
+/// A sentence of fewer terms is not told.
+const SENTENCE_MIN_TERMS: usize = 2;
+/// A longer answer is told without its question, and a longer question is not told with its answer. In characters.
+const SHORT_ANSWER_MAX_CHARS: usize = 14;
+const QUESTION_MAX_CHARS: usize = 60;
+/// A sentence that shares more of its terms with another repeats it.
+const MAX_OVERLAP: f64 = 0.5;
 
 /// A sentence that may be told.
 struct Candidate {
@@ -76,61 +97,66 @@ impl Summarizer for ExtractiveSummarizer {
 }
 
 fn candidates(turns: &[&Record], said: &[String], request: &SummaryRequest, language: Language) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = Vec::new();
-    // Who is spoken to is in every other sentence, and makes none of them central.
+    // The names of the speakers are in every other sentence, and make none of them central.
     let names: BTreeSet<String> = turns.iter().filter_map(|turn| turn.named_speaker()).flat_map(terms).collect();
+    let mut found: Vec<Candidate> = Vec::new();
     let mut asked: Option<String> = None;
     for (turn, text) in turns.iter().zip(said) {
-        let assistant = spoken::is_assistant(turn);
-        let speaker = match turn.named_speaker() {
-            Some(name) => one_line(name),
-            None if assistant => language.pick("助手", "Assistant").to_owned(),
-            None => language.pick("用户", "User").to_owned(),
-        };
-        let ranges = sentences(text);
-        let last = ranges.len().saturating_sub(1);
-        let mut question = None;
-        for (n, range) in ranges.into_iter().enumerate() {
-            let sentence = plain(&text[range]);
-            let length = sentence.chars().count();
-            let asks = sentence.ends_with(['?', '？']) || sentence.ends_with('吗');
-            if n == last && asks && length <= 60 {
-                question = Some(sentence.clone());
-            }
-            let answers = n == 0 && length <= SHORT_ANSWER && !asks;
-            let told = match asked.take().filter(|_| answers) {
+        let speaker = speaker(turn, language);
+        let day = turn.occurred_at.in_zone(&request.zone).date();
+        let sentences: Vec<String> = sentences(text).into_iter().map(|range| plain(&text[range])).collect();
+        for (n, sentence) in sentences.iter().enumerate() {
+            let asks = is_question(sentence);
+            let answers = n == 0 && !asks && sentence.chars().count() <= SHORT_ANSWER_MAX_CHARS;
+            let text = match asked.take().filter(|_| answers) {
                 Some(question) => format!("{question} {sentence}"),
-                None => sentence,
+                None => sentence.clone(),
             };
-            let mut terms: BTreeSet<String> = terms(&told).into_iter().collect();
+            let mut terms: BTreeSet<String> = terms(&text).into_iter().collect();
             terms.retain(|term| !names.contains(term));
-            let tellable = !told.starts_with("```")
-                && !told.starts_with('[')
-                && !told.contains("://")
-                && told.chars().count() <= LONGEST;
-            if terms.len() < 2 || !tellable {
-                continue;
+            if terms.len() >= SENTENCE_MIN_TERMS && is_tellable(&text) {
+                let weight = weight(&text, asks, spoken::is_assistant(turn), n == 0);
+                found.push(Candidate { speaker: speaker.clone(), day, text, terms, weight });
             }
-            let mut weight = if assistant { 0.6 } else { 1.0 };
-            weight *= if asks { 0.5 } else { 1.0 };
-            // A number or a date is what one looks for later; the first sentence of a turn says what it is about.
-            weight *= if told.chars().any(|c| c.is_ascii_digit()) { 1.15 } else { 1.0 };
-            weight *= if n == 0 { 1.1 } else { 1.0 };
-            // What is said to please the other tells little.
-            weight *= if is_courtesy(&told) { 0.4 } else { 1.0 };
-            weight *= if told.contains('我') || told.contains("I ") || told.contains("I'") || told.contains("my ") {
-                1.25
-            } else {
-                1.0
-            };
-            let day = turn.occurred_at.in_zone(&request.zone).date();
-            found.push(Candidate { speaker: speaker.clone(), day, text: told, terms, weight });
         }
-        asked = question;
+        asked =
+            sentences.into_iter().last().filter(|last| is_question(last) && last.chars().count() <= QUESTION_MAX_CHARS);
     }
-    let over = found.len().saturating_sub(MOST_SENTENCES);
+    let over = found.len().saturating_sub(MAX_SENTENCES);
     found.drain(..over);
     found
+}
+
+fn speaker(turn: &Record, language: Language) -> String {
+    match turn.named_speaker() {
+        Some(name) => one_line(name),
+        None if spoken::is_assistant(turn) => language.pick("助手", "Assistant").to_owned(),
+        None => language.pick("用户", "User").to_owned(),
+    }
+}
+
+fn is_question(sentence: &str) -> bool {
+    sentence.ends_with(['?', '？', '吗'])
+}
+
+fn is_tellable(sentence: &str) -> bool {
+    let is_data = sentence.starts_with("```") || sentence.starts_with('[') || sentence.contains("://");
+    !is_data && sentence.chars().count() <= SENTENCE_MAX_CHARS
+}
+
+/// Returns by how much a sentence weighs more or less than one that a person states.
+fn weight(sentence: &str, asks: bool, of_assistant: bool, first: bool) -> f64 {
+    let factors = [
+        (of_assistant, 0.6),
+        (asks, 0.5),
+        // A number or a date is what one looks for later; the first sentence of a turn says what it is about.
+        (sentence.chars().any(|c| c.is_ascii_digit()), 1.15),
+        (first, 1.1),
+        // A sentence that is to please the other tells little.
+        (is_courtesy(sentence), 0.4),
+        (DATA.first_person.any_in(sentence), 1.25),
+    ];
+    factors.iter().filter(|(applies, _)| *applies).fold(1.0, |weight, (_, factor)| weight * factor)
 }
 
 /// A sentence on one line, without the marks and the numbers of lists.
@@ -143,93 +169,21 @@ fn plain(sentence: &str) -> String {
     one_line(if numbered { rest.trim_start_matches(['.', ')', '、', ' ']) } else { &bare })
 }
 
-/// Whether a sentence thanks, wishes, praises or greets.
+/// Returns true if a sentence thanks, wishes, praises or greets.
 fn is_courtesy(sentence: &str) -> bool {
-    const OPENINGS: &[&str] = &[
-        "wow",
-        "thanks",
-        "thank you",
-        "congrat",
-        "glad ",
-        "great to hear",
-        "hey",
-        "hi ",
-        "hi,",
-        "hello",
-        "good luck",
-        "that's great",
-        "that's awesome",
-        "sounds",
-        "awesome",
-        "you're ",
-        "you've ",
-        "bye",
-        "aww",
-        "cool",
-        "nice",
-        "absolutely",
-        "i'd be happy to",
-        "feel free",
-        "let me know",
-        "if you have any",
-        "remember,",
-        "谢谢",
-        "恭喜",
-        "加油",
-        "祝",
-        "不客气",
-        "你好",
-        "再见",
-        "晚安",
-        "太棒了",
-        "好的",
-        "没问题",
-        "如果你",
-        "希望你",
-        "哈哈",
-    ];
-    let folded = sentence.to_lowercase();
-    OPENINGS.iter().any(|opening| folded.starts_with(opening))
-}
-
-/// How central each sentence is, by a walk over those it shares words with.
-fn ranks(candidates: &[Candidate]) -> Vec<f64> {
-    let count = candidates.len();
-    let mut links = vec![vec![0.0_f64; count]; count];
-    for a in 0..count {
-        for b in 0..a {
-            let (one, other) = (&candidates[a].terms, &candidates[b].terms);
-            let shared = one.intersection(other).count() as f64;
-            let size = ((one.len() + 1) as f64).ln() + ((other.len() + 1) as f64).ln();
-            (links[a][b], links[b][a]) = (shared / size, shared / size);
-        }
-    }
-    let sums: Vec<f64> = links.iter().map(|row| row.iter().sum()).collect();
-    let mut ranks = vec![1.0; count];
-    for _ in 0..30 {
-        let flow = |to: usize| -> f64 {
-            (0..count).filter(|from| sums[*from] > 0.0).map(|from| links[from][to] / sums[from] * ranks[from]).sum()
-        };
-        ranks = (0..count).map(|to| 0.15 + 0.85 * flow(to)).collect();
-    }
-    ranks
-}
-
-fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
-    let shared = one.intersection(other).count() as f64;
-    shared / one.len().min(other.len()).max(1) as f64
+    DATA.courtesies.any_starts(&sentence.to_lowercase())
 }
 
 /// The best sentences that fit, laid out.
 fn told(candidates: &[Candidate], max_chars: usize, language: Language) -> String {
-    let ranks = ranks(candidates);
+    let ranks = ranks(&candidates.iter().map(|candidate| &candidate.terms).collect::<Vec<_>>());
     // A very long sentence has many links, and little room beside it.
     let score = |n: usize| ranks[n] * candidates[n].weight / (1.0 + candidates[n].text.chars().count() as f64 / 160.0);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then(a.cmp(b)));
     let mut kept: Vec<usize> = Vec::new();
     for n in order {
-        let repeats = kept.iter().any(|known| overlap(&candidates[*known].terms, &candidates[n].terms) > REPEATED);
+        let repeats = kept.iter().any(|known| overlap(&candidates[*known].terms, &candidates[n].terms) > MAX_OVERLAP);
         if repeats {
             continue;
         }

@@ -2,7 +2,7 @@
 
 use memory_engine_core::{Error, Kind, ManualClock, Record, RecordId, Result, Scope, Timestamp, Trust};
 
-use crate::{Summary, window::majority};
+use crate::{summary::types::Summary, window::majority};
 
 impl Summary {
     /// The summary as a record: derived from exactly the turns that it covers, of the scene that most of them have, as old as

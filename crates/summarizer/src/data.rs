@@ -1,0 +1,200 @@
+//! Loads word lists and patterns from the data files of the crate.
+//!
+//! A module declares the shape of its data as a struct and loads it with [`data!`]: the lists, patterns and tables of the
+//! Chinese and the English file are joined under their names. The declaration brings a test that loads the files, so that
+//! a pattern that does not compile fails a test.
+
+use std::ops::Deref;
+
+use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, de::DeserializeOwned};
+use toml::{Table, Value};
+
+/// Declares a static with the joined contents of data files, and the test that loads them. The shape is a list of fields
+/// for each type, or a type of its own.
+macro_rules! data {
+    ($name:ident = $($file:literal),+; $($type:ty: $($field:ident),+;)+) => {
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Data {
+            $($($field: $type,)+)+
+        }
+
+        $crate::data::data!($name: Data = $($file),+);
+    };
+    ($name:ident: $type:ty = $($file:literal),+) => {
+        static $name: std::sync::LazyLock<$type> = std::sync::LazyLock::new(|| {
+            $crate::data::load(&[$(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $file))),+])
+        });
+
+        #[test]
+        fn data_files_load() {
+            std::sync::LazyLock::force(&$name);
+        }
+    };
+}
+
+pub(crate) use data;
+
+/// Reads data files of one shape and joins them.
+///
+/// # Panics
+/// When a file does not have that shape or a pattern does not compile. The files are part of the crate, and the test of
+/// each [`data!`] declaration loads them.
+pub(crate) fn load<T: DeserializeOwned>(files: &[&str]) -> T {
+    match joined(files) {
+        Ok(data) => data,
+        #[expect(clippy::panic, reason = "the files are part of the crate, and a test loads each of them")]
+        Err(error) => panic!("a data file of the crate cannot be read: {error}"),
+    }
+}
+
+fn joined<T: DeserializeOwned>(files: &[&str]) -> Result<T, toml::de::Error> {
+    let mut all = Table::new();
+    for file in files {
+        join(&mut all, toml::from_str(file)?);
+    }
+    Value::Table(all).try_into()
+}
+
+fn join(into: &mut Table, from: Table) {
+    for (key, value) in from {
+        let value = match (into.remove(&key), value) {
+            (Some(Value::Array(mut list)), Value::Array(more)) => {
+                list.extend(more);
+                Value::Array(list)
+            }
+            (Some(Value::Table(mut table)), Value::Table(more)) => {
+                join(&mut table, more);
+                Value::Table(table)
+            }
+            (_, value) => value,
+        };
+        into.insert(key, value);
+    }
+}
+
+/// A regular expression of a data file. It matches in both cases.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Vec<Alternative>")]
+pub(crate) struct Pattern(Regex);
+
+/// An alternative of a pattern: a regular expression, or any of some between two others.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Alternative {
+    Whole(String),
+    Any {
+        #[serde(default)]
+        before: String,
+        any: Vec<String>,
+        #[serde(default)]
+        after: String,
+    },
+}
+
+impl TryFrom<Vec<Alternative>> for Pattern {
+    type Error = regex::Error;
+
+    fn try_from(alternatives: Vec<Alternative>) -> Result<Self, Self::Error> {
+        let texts: Vec<String> = alternatives.iter().map(Alternative::regex).collect();
+        compiled(&texts.join("|")).map(Self)
+    }
+}
+
+impl Alternative {
+    fn regex(&self) -> String {
+        match self {
+            Self::Whole(text) => on_one_line(text),
+            Self::Any { before, any, after } => {
+                let any: Vec<String> = any.iter().map(|text| on_one_line(text)).collect();
+                format!("{}(?:{}){}", on_one_line(before), any.join("|"), on_one_line(after))
+            }
+        }
+    }
+}
+
+impl Deref for Pattern {
+    type Target = Regex;
+
+    fn deref(&self) -> &Regex {
+        &self.0
+    }
+}
+
+impl Pattern {
+    /// Returns the first match in a text.
+    pub(crate) fn first<'t>(&self, text: &'t str) -> Option<&'t str> {
+        self.0.find(text).map(|found| found.as_str())
+    }
+
+    /// Returns the text before the first match.
+    pub(crate) fn before<'t>(&self, text: &'t str) -> &'t str {
+        &text[..self.0.find(text).map_or(text.len(), |found| found.start())]
+    }
+}
+
+/// Compiles a regular expression that matches in both cases. `\b` is the boundary of an ASCII word, because that of Unicode
+/// makes the search in Chinese text slow; `(?u:\b)` asks for the latter.
+pub(crate) fn compiled(text: &str) -> Result<Regex, regex::Error> {
+    let text = text.replace("(?u:\\b)", "\0").replace("\\b", "(?-u:\\b)").replace('\0', "\\b");
+    RegexBuilder::new(&text).case_insensitive(true).build()
+}
+
+/// Takes the line breaks out of a pattern, each with the indentation after it.
+pub(crate) fn on_one_line(text: &str) -> String {
+    if text.contains('\n') { text.lines().map(str::trim_start).collect() } else { text.to_owned() }
+}
+
+/// Words in the order of their file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Words(Vec<String>);
+
+impl Words {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Returns the place of a word in the list.
+    pub(crate) fn position(&self, word: &str) -> Option<usize> {
+        self.iter().position(|known| known == word)
+    }
+
+    pub(crate) fn contains(&self, word: &str) -> bool {
+        self.position(word).is_some()
+    }
+
+    /// Returns true if a text contains one of the words.
+    pub(crate) fn any_in(&self, text: &str) -> bool {
+        self.iter().any(|word| text.contains(word))
+    }
+
+    /// Returns true if a text begins with one of the words.
+    pub(crate) fn any_starts(&self, text: &str) -> bool {
+        self.strip_start(text).is_some()
+    }
+
+    /// Returns true if a text ends with one of the words.
+    pub(crate) fn any_ends(&self, text: &str) -> bool {
+        self.strip_end(text).is_some()
+    }
+
+    /// Returns the text behind the first word of the list that the text begins with.
+    pub(crate) fn strip_start<'t>(&self, text: &'t str) -> Option<&'t str> {
+        self.iter().find_map(|word| text.strip_prefix(word))
+    }
+
+    /// Returns the text before the first word of the list that the text ends with.
+    pub(crate) fn strip_end<'t>(&self, text: &'t str) -> Option<&'t str> {
+        self.iter().find_map(|word| text.strip_suffix(word))
+    }
+
+    /// Returns the text before the leftmost of the words in it.
+    pub(crate) fn text_before<'t>(&self, text: &'t str) -> &'t str {
+        &text[..self.iter().filter_map(|word| text.find(word)).min().unwrap_or(text.len())]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! What one rule reads in one sentence.
+
+use memory_engine_core::{RuleId, Timestamp};
+
+use crate::{fact::types::Polarity, language::Language};
+
+/// A value for a slot that a rule read in a sentence.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Claim {
+    pub(super) rule: RuleId,
+    pub(super) slot: String,
+    pub(super) value: String,
+    pub(super) polarity: Polarity,
+    pub(super) language: Language,
+    pub(super) valid_from: Option<Timestamp>,
+    pub(super) valid_until: Option<Timestamp>,
+}

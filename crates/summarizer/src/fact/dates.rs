@@ -1,0 +1,81 @@
+//! Dates to come, as a plan means them.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use jiff::{ToSpan, civil::Date, tz::TimeZone};
+use memory_engine_core::Timestamp;
+use memory_engine_temporal::{Exactness, Window, windows};
+
+use crate::data::{Pattern, Words, data};
+
+/// The days of an appointment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct When {
+    pub(super) from: Timestamp,
+    pub(super) until: Timestamp,
+    pub(super) label: String,
+}
+
+data! {
+    DATA = "zh/weekdays.toml", "en/weekdays.toml";
+    Pattern: weekday, zh_weekday;
+    BTreeMap<String, i64>: days;
+    Words: others, leads;
+}
+
+/// Returns the dates to come that a sentence names, each with its place, in their order.
+pub(super) fn dates_ahead(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<(Range<usize>, When)> {
+    let today = said.in_zone(zone).date();
+    let mut found: Vec<(Range<usize>, When)> = Vec::new();
+    for window in windows(sentence, said, zone).into_iter().filter(|window| window.exactness != Exactness::Rough) {
+        let days = days(&window, &sentence[window.range.clone()], today, zone);
+        let when = days.filter(|(_, next)| *next > today).and_then(|(first, next)| when(first, next, zone));
+        found.extend(when.map(|when| (window.range, when)));
+    }
+    for (range, weekday) in weekdays(sentence) {
+        let taken = found.iter().any(|(known, _)| known.start < range.end && range.start < known.end);
+        let when =
+            next_weekday(weekday, today).filter(|_| !taken).and_then(|day| when(day, day.tomorrow().ok()?, zone));
+        found.extend(when.map(|when| (range, when)));
+    }
+    found.sort_by_key(|(range, _)| range.start);
+    found
+}
+
+/// Returns the first day of a window and the day after its last.
+fn days(window: &Window, words: &str, today: Date, zone: &TimeZone) -> Option<(Date, Date)> {
+    let first = window.from.in_zone(zone).date();
+    let next = window.until.in_zone(zone).date();
+    let year_later = first.checked_add(1.year());
+    // A day without its year is read as the latest that has been; a plan is for the next.
+    let without_year = window.relative
+        && next <= today
+        && year_later.as_ref().is_ok_and(|later| *later >= today)
+        && words.contains(|c: char| c.is_ascii_digit() || "月号日".contains(c));
+    if without_year { year_later.ok().zip(next.checked_add(1.year()).ok()) } else { Some((first, next)) }
+}
+
+/// Returns the next day of that weekday, today included. Monday is 0.
+fn next_weekday(weekday: i64, today: Date) -> Option<Date> {
+    let ahead = (weekday - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7);
+    today.checked_add(ahead.days()).ok()
+}
+
+/// Returns the weekdays that stand by themselves, of which a plan means the next. Monday is 0.
+fn weekdays(sentence: &str) -> impl Iterator<Item = (Range<usize>, i64)> {
+    let all = DATA.zh_weekday.captures_iter(sentence).chain(DATA.weekday.captures_iter(sentence));
+    all.filter_map(|found| {
+        let lead = found.name("lead").map_or("", |lead| lead.as_str()).trim().to_lowercase();
+        let day = *DATA.days.get(&found["day"].to_lowercase())?;
+        let (whole, named) = (found.get(0)?, found.name("named")?);
+        let start = if DATA.leads.contains(&lead) { whole.start() } else { named.start() };
+        (!DATA.others.contains(&lead)).then_some((start..whole.end(), day))
+    })
+}
+
+fn when(first: Date, next: Date, zone: &TimeZone) -> Option<When> {
+    let moment = |date: Date| Timestamp::parse_in(&date.to_string(), zone).ok();
+    let last = next.yesterday().ok()?;
+    let label = if last <= first { first.to_string() } else { format!("{first}/{last}") };
+    Some(When { from: moment(first)?, until: moment(next.max(first.tomorrow().ok()?))?, label })
+}

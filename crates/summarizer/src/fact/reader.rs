@@ -1,0 +1,158 @@
+//! Reads the facts of one sentence.
+
+use jiff::tz::TimeZone;
+use memory_engine_core::{Record, Timestamp};
+use memory_engine_temporal::{Exactness, windows};
+use regex::Captures;
+
+use crate::{
+    fact::{
+        claim::Claim,
+        guard,
+        patterns::{FactPattern, FactPatterns},
+        plan::plans,
+        relatives,
+        slot::{Slot, family},
+        types::{Cardinality, Evidence, Fact, FactKind},
+        value::is_category,
+    },
+    language::Language,
+    text::has_han,
+};
+
+/// Slots that a statement about a relative does not fill: what they are called is a fact of the speaker.
+const NOT_OF_RELATIVES: [&str; 3] = ["name", "nickname", "family"];
+
+/// The subject and the source of what is said.
+#[derive(Debug, Clone)]
+pub(super) struct Utterance<'r> {
+    pub(super) subject: String,
+    pub(super) at: Timestamp,
+    pub(super) sequence: Option<i64>,
+    pub(super) evidence: Vec<&'r Record>,
+    pub(super) confidence: f64,
+}
+
+/// Collects the facts of the sentences of one utterance.
+#[derive(Debug)]
+pub(super) struct SentenceReader<'r> {
+    pub(super) patterns: &'r FactPatterns,
+    pub(super) zone: &'r TimeZone,
+    pub(super) utterance: Utterance<'r>,
+    pub(super) facts: Vec<Fact>,
+}
+
+impl SentenceReader<'_> {
+    /// Reads a readied sentence; `quote` is the sentence as it was said.
+    pub(super) fn read(&mut self, sentence: &str, quote: &str) {
+        self.read_statement(sentence, quote);
+        if let Some((relative, statement)) = relatives::turned(sentence) {
+            self.read_of_relative(&relative, &statement, quote);
+        }
+    }
+
+    fn read_of_relative(&mut self, relative: &str, statement: &str, quote: &str) {
+        let subject = format!("{}.{relative}", self.utterance.subject);
+        let utterance = Utterance { subject, ..self.utterance.clone() };
+        let mut theirs = SentenceReader { utterance, facts: Vec::new(), ..*self };
+        theirs.read_statement(statement, quote);
+        theirs.facts.retain(|fact| !NOT_OF_RELATIVES.contains(&family(&fact.slot)));
+        // Which of several sisters is meant is not clear: a fact of one must not end a fact of another.
+        if !relatives::is_only_one(relative) {
+            theirs.facts.iter_mut().for_each(|fact| fact.cardinality = Cardinality::Many);
+        }
+        self.facts.extend(theirs.facts);
+    }
+
+    fn read_statement(&mut self, sentence: &str, quote: &str) {
+        if !guard::is_serious(sentence) {
+            return;
+        }
+        let mut claims: Vec<Claim> = Vec::new();
+        for pattern in self.patterns.matching(sentence) {
+            claims.extend(self.claims(pattern, sentence));
+        }
+        claims.extend(plans(sentence, self.utterance.at, self.zone).into_iter().flat_map(|plan| plan.claims()));
+        for claim in claims {
+            let fact = self.fact(claim, quote);
+            if !self.facts.iter().any(|known| known.states_same(&fact)) {
+                self.facts.push(fact);
+            }
+        }
+    }
+
+    /// Returns the claims of a pattern in a sentence.
+    fn claims(&self, pattern: &FactPattern, sentence: &str) -> Vec<Claim> {
+        let found = pattern.find.captures_iter(sentence).filter_map(|found| read_match(pattern, sentence, &found));
+        let values = found.flat_map(|(slot, values)| values.into_iter().map(move |value| (slot.clone(), value)));
+        let claim = |(slot, value): (String, String)| Claim {
+            rule: pattern.id.clone(),
+            slot,
+            polarity: pattern.rule.polarity,
+            // Patterns of letters only, such as of languages, serve both.
+            language: if has_han(&value) { Language::Chinese } else { pattern.language },
+            value,
+            valid_from: None,
+            valid_until: if pattern.rule.bounded { self.stated_end(sentence) } else { None },
+        };
+        values.map(claim).collect()
+    }
+
+    /// Returns the end of the time that a sentence names, if it is to come.
+    fn stated_end(&self, sentence: &str) -> Option<Timestamp> {
+        let said = self.utterance.at;
+        let exact =
+            windows(sentence, said, self.zone).into_iter().filter(|window| window.exactness != Exactness::Rough);
+        exact.map(|window| window.until).filter(|until| *until > said).max()
+    }
+
+    fn fact(&self, claim: Claim, quote: &str) -> Fact {
+        let slot = self.patterns.slot(&claim.slot);
+        let evidence = |record: &&Record| Evidence { record: record.id, quote: quote.trim().to_owned() };
+        let mut fact = Fact {
+            subject: self.utterance.subject.clone(),
+            slot: claim.slot,
+            value: claim.value,
+            polarity: claim.polarity,
+            cardinality: slot.map_or(Cardinality::Many, Slot::cardinality),
+            kind: slot.map_or(FactKind::Fact, |slot| slot.kind),
+            valid_from: claim.valid_from,
+            valid_until: claim.valid_until,
+            said_at: self.utterance.at,
+            sequence: self.utterance.sequence,
+            evidence: self.utterance.evidence.iter().map(evidence).collect(),
+            text: String::new(),
+            confidence: self.utterance.confidence,
+            rule: Some(claim.rule),
+        };
+        fact.text = slot.map(|slot| slot.tell(&fact, claim.language)).unwrap_or_default();
+        fact
+    }
+}
+
+/// Returns the slot and the values of a match, or `None` if it states nothing.
+fn read_match(pattern: &FactPattern, sentence: &str, found: &Captures<'_>) -> Option<(String, Vec<String>)> {
+    let whole = found.get(0)?;
+    let (mut end, mut value) = (whole.end(), found.name("v").map(|value| value.as_str()));
+    let asked = sentence.trim_end().ends_with(['?', '？']);
+    // Before a question only the part before its comma is stated.
+    if let Some(named) = found.name("v").filter(|_| asked)
+        && let Some(comma) = named.as_str().find([',', '，'])
+    {
+        end = named.start() + comma;
+        value = Some(&named.as_str()[..comma]);
+    }
+    if !guard::is_stated(sentence, whole.start()..end) {
+        return None;
+    }
+    let slot = match found.name("r").map(|part| relatives::one_name(&part.as_str().to_lowercase()).to_owned()) {
+        Some(part) if !is_category(&part) => return None,
+        Some(part) => format!("{}.{part}", pattern.rule.slot),
+        None => pattern.rule.slot.clone(),
+    };
+    let values = match &pattern.rule.value {
+        Some(fixed) => vec![fixed.in_language(pattern.language).to_owned()],
+        None => value.map(|value| pattern.rule.read.values(value)).unwrap_or_default(),
+    };
+    Some((slot, values))
+}

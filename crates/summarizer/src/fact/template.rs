@@ -1,0 +1,64 @@
+//! Regular expressions with macros, and the files of rules.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use memory_engine_core::text::is_han;
+use serde::Deserialize;
+
+use crate::{data::on_one_line, language::Language};
+
+/// The macros of a file of rules, by name.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Macros(BTreeMap<String, Macro>);
+
+/// A part of a regular expression, or words of which any may stand there.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Macro {
+    Part(String),
+    Words(Vec<String>),
+}
+
+/// Macros contain others up to this depth.
+const MACRO_DEPTH: usize = 4;
+
+impl Macros {
+    /// Adds the macros of another file; one of the same name replaces that of this file.
+    pub(super) fn extend(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
+    /// Returns a regular expression with its macros written out. `[A-Z]` is an upper-case letter of any script, although
+    /// the rest of the expression matches in both cases.
+    pub(super) fn expanded(&self, form: &str) -> String {
+        let mut text = on_one_line(form);
+        // Longest names first: %zv is not %z and a v.
+        let mut macros: Vec<(&String, String)> = self.0.iter().map(|(name, part)| (name, part.regex())).collect();
+        macros.sort_by_key(|(name, _)| Reverse(name.len()));
+        for _ in 0..MACRO_DEPTH {
+            for (name, part) in &macros {
+                text = text.replace(&format!("%{name}"), part);
+            }
+        }
+        text.replace('’', "'")
+            .replace("(?-i:[A-Z])", "[A-Z]")
+            .replace("[A-Z][a-z]+", "(?-i:[\\p{Lu}]\\p{Ll}+)")
+            .replace("[A-Z]", "(?-i:\\p{Lu})")
+    }
+}
+
+impl Macro {
+    fn regex(&self) -> String {
+        match self {
+            Self::Part(text) => on_one_line(text),
+            Self::Words(words) => format!("(?:{})", words.join("|")),
+        }
+    }
+}
+
+/// Returns the language that a regular expression is written for.
+pub(super) fn language_of(form: &str) -> Language {
+    let chinese = form.chars().any(is_han) || form.contains("%zv") || form.contains("%wo");
+    if chinese { Language::Chinese } else { Language::English }
+}

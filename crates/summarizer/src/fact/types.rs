@@ -1,0 +1,106 @@
+//! A fact and its parts.
+
+use memory_engine_core::{RecordId, RuleId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::fact::value_key::value_key;
+
+/// A statement about a person: the `value` of a `slot` of a `subject`.
+///
+/// A slot names an attribute: `home`, `allergy`, `like`. The name of some slots has a second part after a dot:
+/// `family.sister`, `favorite.food`, `plan.interview`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Fact {
+    /// The person: [`Fact::USER`] or a name, with a relative after a dot, as in `user.sister`.
+    pub subject: String,
+    /// The attribute.
+    pub slot: String,
+    /// The value; [`Fact::ANY`] in a negative fact that ends every value of the slot.
+    pub value: String,
+    /// Whether the value holds or does not hold.
+    pub polarity: Polarity,
+    /// Whether the slot holds one value at a time or many.
+    pub cardinality: Cardinality,
+    /// The kind of fact.
+    pub kind: FactKind,
+    /// The time from which it holds, if that was said.
+    pub valid_from: Option<Timestamp>,
+    /// The time until which it holds, if that was said.
+    pub valid_until: Option<Timestamp>,
+    /// The time at which it was said.
+    pub said_at: Timestamp,
+    /// The number of its message, which orders facts that were said at the same time.
+    pub sequence: Option<i64>,
+    /// The places where it was said; an extractor gives at least one.
+    pub evidence: Vec<Evidence>,
+    /// The fact as a sentence, in the language that it was said in.
+    pub text: String,
+    /// Confidence, 0 to 1.
+    pub confidence: f64,
+    /// The rule that made it, [`RuleId::MODEL`] for a model; `None` for a fact stored before rules had ids.
+    #[serde(default)]
+    pub rule: Option<RuleId>,
+}
+
+impl Fact {
+    /// The subject of what users say about themselves.
+    pub const USER: &'static str = "user";
+    /// The value that stands for every value of a slot.
+    pub const ANY: &'static str = "*";
+
+    /// Returns the value without case, marks, articles and the `s` of a plural, so that equal values compare as equal.
+    pub fn value_key(&self) -> String {
+        if self.value == Self::ANY { self.value.clone() } else { value_key(&self.value) }
+    }
+
+    /// Returns true if another fact states the same, whatever its evidence.
+    pub(crate) fn states_same(&self, other: &Self) -> bool {
+        self.subject == other.subject
+            && self.slot == other.slot
+            && self.polarity == other.polarity
+            && self.value_key() == other.value_key()
+    }
+}
+
+/// A place where a fact was said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// The record.
+    pub record: RecordId,
+    /// The words of it that say so.
+    pub quote: String,
+}
+
+/// Whether a value holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Polarity {
+    /// It holds.
+    Positive,
+    /// It does not hold, or no longer.
+    Negative,
+}
+
+/// The number of values that a slot holds at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cardinality {
+    /// One: a newer value supersedes the older.
+    Single,
+    /// Any number.
+    Many,
+}
+
+/// The kind of a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FactKind {
+    /// What a person likes, wants or avoids.
+    Preference,
+    /// A lasting fact.
+    Fact,
+    /// A fact for a limited time: a plan, an activity of these weeks.
+    State,
+}

@@ -1,0 +1,120 @@
+//! Food, illnesses, languages, habits, possessions and activities.
+
+use std::collections::BTreeMap;
+
+use super::phrase::{
+    before_preposition, cut, is_deictic, is_vague, items, phrase, without_article, without_fillers, without_particles,
+};
+use crate::{
+    data::{Pattern, Words, data},
+    text::{has_han, one_line},
+};
+
+data! {
+    DATA = "en/life.toml", "zh/life.toml";
+    Words: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
+    Words: zh_classifiers, doing_deictic, zh_no_doing, no_animal;
+    Pattern: illness, zh_illness, language, zh_language, zh_possession;
+    BTreeMap<String, String>: conditions, habits;
+}
+
+/// Returns the foods, drinks or allergens of an enumeration.
+pub(super) fn foods(text: &str) -> Vec<String> {
+    if has_han(text) { zh_foods(text) } else { en_foods(text) }
+}
+
+fn zh_foods(text: &str) -> Vec<String> {
+    let bare = |item: &String| {
+        let item = without_particles(item);
+        DATA.zh_quantifiers.strip_start(item).unwrap_or(item).to_owned()
+    };
+    let is_food = |item: &String| {
+        (1..=8).contains(&item.chars().count())
+            && !DATA.zh_no_food.contains(item)
+            && !DATA.zh_no_food_starts.any_starts(item)
+            && !DATA.zh_no_food_parts.any_in(item)
+            && !is_deictic(item)
+    };
+    items(without_particles(text)).iter().map(bare).filter(is_food).collect()
+}
+
+fn en_foods(text: &str) -> Vec<String> {
+    let is_food = |item: &String| {
+        let lower = item.to_lowercase();
+        let short = (1..=4).contains(&item.split_whitespace().count());
+        short && !is_vague(&lower) && !DATA.no_food.contains(&lower)
+    };
+    // An item that is no food ends the enumeration.
+    let bare = items(cut(text)).into_iter().map(|item| without_fillers(before_preposition(&item)).to_owned());
+    bare.take_while(is_food).collect()
+}
+
+pub(super) fn illness(text: &str) -> Option<String> {
+    if has_han(text) {
+        return zh_illness(without_particles(text));
+    }
+    let condition = DATA.conditions.get(&text.to_lowercase()).cloned();
+    condition.or_else(|| DATA.illness.first(text).map(|known| without_fillers(known).to_owned()))
+}
+
+fn zh_illness(text: &str) -> Option<String> {
+    let known = DATA.zh_illness.first(text)?;
+    let length = known.chars().count();
+    let of_another = known.trim_end_matches("不耐受").trim_end_matches("不耐").contains(['不', '没', '人', '的', '家']);
+    let fits = length >= 2 && !of_another && text.chars().count() <= length + 4;
+    fits.then(|| known.trim_start_matches(['点', '一']).to_owned())
+}
+
+pub(super) fn habit(text: &str) -> String {
+    let lower = text.to_lowercase();
+    DATA.habits.get(&lower).cloned().unwrap_or(lower)
+}
+
+pub(super) fn languages(text: &str) -> Vec<String> {
+    // Only languages that the text begins with: "know the English teacher" speaks none.
+    if has_han(text) {
+        let parts = items(text);
+        return parts.iter().map_while(|part| language(&DATA.zh_language, part)).collect();
+    }
+    items(cut(text)).iter().map_while(|part| language(&DATA.language, part)).collect()
+}
+
+fn language(pattern: &Pattern, part: &str) -> Option<String> {
+    let known = pattern.first(part)?;
+    let other_chars = part.chars().count() - known.chars().count();
+    let most = if has_han(part) { 4 } else { 10 };
+    (other_chars <= most && !part.to_lowercase().contains("teacher")).then(|| known.to_owned())
+}
+
+pub(super) fn possession(text: &str) -> Option<String> {
+    if has_han(text) {
+        let bare = without_particles(text);
+        return DATA.zh_possession.is_match(bare).then(|| zh_counted(bare));
+    }
+    let bare = without_article(before_preposition(cut(text)));
+    let lower = bare.to_lowercase();
+    let doubtful = lower.split(' ').any(|word| DATA.no_possession.contains(word));
+    (!doubtful && (1..=5).contains(&bare.split_whitespace().count())).then(|| one_line(bare))
+}
+
+/// Returns a possession with the numeral before its classifier.
+fn zh_counted(bare: &str) -> String {
+    let lacks_numeral = bare.chars().count() > 1 && DATA.zh_classifiers.any_starts(bare);
+    if lacks_numeral { format!("一{bare}") } else { bare.to_owned() }
+}
+
+pub(super) fn activity(text: &str) -> Option<String> {
+    if has_han(text) {
+        let bare = without_particles(text);
+        let fits = (2..=14).contains(&bare.chars().count()) && !is_deictic(bare) && !DATA.zh_no_doing.contains(bare);
+        return fits.then(|| bare.to_owned());
+    }
+    let bare = cut(text);
+    let deictic = bare.split_whitespace().any(|word| DATA.doing_deictic.contains(&word.to_lowercase()));
+    let fits = (2..=9).contains(&bare.split_whitespace().count()) && !deictic;
+    fits.then(|| one_line(&bare.replace(" my ", " their ")))
+}
+
+pub(super) fn animal(text: &str) -> Option<String> {
+    phrase(text, 6, 12).filter(|value| !DATA.no_animal.any_in(value))
+}

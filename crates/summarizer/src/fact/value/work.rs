@@ -1,0 +1,59 @@
+//! Jobs, employers and schools.
+
+use super::{
+    person::begins_no_name,
+    phrase::{before_preposition, cut, is_deictic, without_article, without_particles},
+};
+use crate::{
+    data::{Words, data},
+    text::{is_capitalised, one_line},
+};
+
+data! {
+    DATA = "en/work.toml", "zh/work.toml";
+    Words: jobs, job_doubts, workplaces, employer_ends, zh_jobs, zh_job_marks, zh_job_articles;
+    Words: zh_employer_doubts, zh_no_employers, zh_schools, zh_no_schools;
+}
+
+pub(super) fn job(text: &str) -> Option<String> {
+    let bare = before_preposition(cut(text));
+    let bare = without_article(bare.strip_prefix("the ").unwrap_or(bare));
+    let lower = bare.to_lowercase();
+    let head = lower.rsplit([' ', '-']).next()?;
+    let known = DATA.jobs.contains(head) || DATA.jobs.iter().any(|job| job.contains(' ') && lower.ends_with(job));
+    let fits = known && !DATA.job_doubts.any_starts(&lower) && bare.split_whitespace().count() <= 5;
+    fits.then(|| one_line(bare))
+}
+
+pub(super) fn zh_job(text: &str) -> Option<String> {
+    let bare = without_particles(text);
+    // "在医院做护士": the job comes last.
+    let last = DATA.zh_job_marks.iter().filter_map(|mark| bare.rsplit_once(mark)).map(|(_, job)| job);
+    let bare = last.min_by_key(|job| job.len()).unwrap_or(bare);
+    let bare = DATA.zh_job_articles.strip_start(bare).unwrap_or(bare);
+    let fits = DATA.zh_jobs.any_ends(bare) && bare.chars().count() <= 10;
+    (fits && !is_deictic(bare) && !bare.contains(['不', '想', '没', '像'])).then(|| bare.to_owned())
+}
+
+pub(super) fn employer(text: &str) -> Option<String> {
+    let bare = DATA.employer_ends.text_before(cut(text)).trim_end_matches([',', ' ']);
+    let lower = bare.to_lowercase();
+    let first = bare.split_whitespace().next()?;
+    let words = bare.split_whitespace().count();
+    let named = is_capitalised(bare) && words <= 5 && !begins_no_name(first);
+    let has_article = ["a", "an", "the", "our"].contains(&&*first.to_lowercase());
+    let described = has_article && words <= 6 && lower.split(' ').any(|word| DATA.workplaces.contains(word));
+    ((named || described) && !lower.contains("hour") && !lower.contains("while")).then(|| one_line(bare))
+}
+
+pub(super) fn zh_employer(text: &str) -> Option<String> {
+    let bare = without_particles(text);
+    let fits = (2..=18).contains(&bare.chars().count());
+    (fits && !DATA.zh_no_employers.contains(bare) && !DATA.zh_employer_doubts.any_in(bare)).then(|| bare.to_owned())
+}
+
+pub(super) fn zh_school(text: &str) -> Option<String> {
+    let bare = without_particles(text);
+    let school = DATA.zh_schools.any_in(bare) && !DATA.zh_no_schools.contains(bare) && bare.chars().count() <= 15;
+    (school && !is_deictic(bare) && !bare.contains(['不', '没', '在'])).then(|| bare.to_owned())
+}

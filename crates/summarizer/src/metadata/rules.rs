@@ -1,0 +1,76 @@
+//! Topic, entities and emotion by rules.
+
+use async_trait::async_trait;
+use memory_engine_core::{Record, Result, text::normalize};
+
+use crate::{
+    echo::without_injected,
+    language::Language,
+    metadata::{
+        emotion::Emotions,
+        entities::entities,
+        types::{Described, MetadataExtractor, TurnMetadata},
+    },
+    terms::key_phrases,
+};
+
+/// Finds topic, entities and emotion by rules and word lists, in Chinese and English.
+///
+/// ```
+/// use memory_engine_summarizer::RuleMetadata;
+///
+/// let found = RuleMetadata::default().describe("今天不太开心，在虹桥火车站送走了小王");
+/// assert_eq!(found.emotion.as_deref(), Some("难过"));
+/// assert_eq!(found.entities, ["虹桥火车站", "小王"]);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct RuleMetadata {
+    pub(super) emotions: Emotions,
+    known: Vec<String>,
+}
+
+/// The rest of a longer text is not read. In characters.
+const TEXT_MAX_CHARS: usize = 8000;
+
+impl RuleMetadata {
+    /// Other words for feelings.
+    #[must_use]
+    pub fn with_emotions(mut self, emotions: Emotions) -> Self {
+        self.emotions = emotions;
+        self
+    }
+
+    /// Names that are entities wherever they stand, such as the members of synonym groups.
+    #[must_use]
+    pub fn with_known(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.known = names.into_iter().map(Into::into).filter(|name: &String| !name.trim().is_empty()).collect();
+        self
+    }
+
+    /// What a text is about.
+    pub fn describe(&self, text: &str) -> TurnMetadata {
+        let own = without_injected(text);
+        let own: String = own.chars().take(TEXT_MAX_CHARS).collect();
+        let separator = Language::of(&own).pick("、", ", ");
+        let entities = entities(&own, &self.known);
+        // Who is addressed is not what is talked of; where nothing else is said, it is.
+        let named = |phrase: &String| entities.iter().any(|name| normalize(name) == *phrase);
+        let phrases = key_phrases(&own, 4);
+        let (names, mut about): (Vec<String>, Vec<String>) = phrases.into_iter().partition(named);
+        about.extend(names);
+        about.truncate(2);
+        let topic = about.join(separator);
+        TurnMetadata {
+            topic: (!topic.is_empty()).then_some(topic),
+            entities,
+            emotion: self.emotions.of(&own).map(str::to_owned),
+        }
+    }
+}
+
+#[async_trait]
+impl MetadataExtractor for RuleMetadata {
+    async fn extract(&self, turns: &[Record]) -> Result<Described> {
+        Ok(Described { turns: turns.iter().map(|turn| self.describe(&turn.text)).collect(), degraded: None })
+    }
+}

@@ -1,0 +1,74 @@
+//! The metadata of a turn, and the contract of finding them.
+
+use std::{fmt::Debug, sync::Arc};
+
+use async_trait::async_trait;
+use memory_engine_core::{Error, Record, Result};
+use serde::{Deserialize, Serialize};
+
+/// Maximum number of entities of a turn.
+pub(super) const MAX_ENTITIES: usize = 12;
+
+/// What a turn is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct TurnMetadata {
+    /// What it is about, in a few words.
+    pub topic: Option<String>,
+    /// The people, places and things it names.
+    pub entities: Vec<String>,
+    /// The feeling it shows, by the name that rules of injection know: `想念`, `难过`, `生气`, `开心` …
+    pub emotion: Option<String>,
+}
+
+impl TurnMetadata {
+    /// Writes it into a record, where the record says nothing itself; tells whether that changed anything.
+    pub fn fill(&self, record: &mut Record) -> bool {
+        let before = (record.topic.clone(), record.entities.clone(), record.emotion.clone());
+        record.topic = record.topic.take().or_else(|| self.topic.clone());
+        record.emotion = record.emotion.take().or_else(|| self.emotion.clone());
+        if record.entities.is_empty() {
+            record.entities.clone_from(&self.entities);
+        }
+        before != (record.topic.clone(), record.entities.clone(), record.emotion.clone())
+    }
+}
+
+/// What was found of some turns.
+#[derive(Debug, Default)]
+pub struct Described {
+    /// One for each turn, in their order.
+    pub turns: Vec<TurnMetadata>,
+    /// Why a model had no part in it, where one should have had: the rules have answered then.
+    pub degraded: Option<Error>,
+}
+
+/// Finds out what turns are about.
+///
+/// # Cancel safety
+/// Dropping the future loses nothing.
+#[async_trait]
+pub trait MetadataExtractor: Debug + Send + Sync + 'static {
+    /// What each of some turns is about, aligned with them. A turn that says nothing gets empty metadata.
+    ///
+    /// # Errors
+    /// None that turns could cause. An extractor that needs a service falls back and says so in [`Described::degraded`].
+    async fn extract(&self, turns: &[Record]) -> Result<Described>;
+}
+
+const _: fn(&dyn MetadataExtractor) = |_| {};
+
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: MetadataExtractor + ?Sized> MetadataExtractor for $pointer<T> {
+            async fn extract(&self, turns: &[Record]) -> Result<Described> {
+                (**self).extract(turns).await
+            }
+        }
+    )*};
+}
+
+forward!(Arc, Box);

@@ -1,0 +1,34 @@
+//! A turn that waits for its summary.
+
+use memory_engine_core::{Record, RecordId};
+
+use crate::{spoken, terms::terms};
+
+/// A turn that waits for its summary.
+#[derive(Debug, Clone)]
+pub(crate) struct WindowTurn {
+    pub(crate) id: RecordId,
+    pub(crate) speaker: String,
+    pub(crate) assistant: bool,
+    /// The number of its round, where the record tells.
+    pub(crate) round: Option<u32>,
+    pub(crate) scene: Option<String>,
+    pub(crate) embedding: Option<Vec<f32>>,
+    pub(crate) terms: Vec<String>,
+    pub(crate) drifting: bool,
+}
+
+impl WindowTurn {
+    pub(crate) fn new(turn: &Record, embedding: Option<&[f32]>) -> Self {
+        Self {
+            id: turn.id,
+            speaker: spoken::speaker(turn).to_owned(),
+            assistant: spoken::is_assistant(turn),
+            round: turn.source.round,
+            scene: turn.scene.clone(),
+            embedding: embedding.map(<[f32]>::to_vec),
+            terms: terms(&turn.text),
+            drifting: false,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What each rule reads, and what it must leave alone: one table for each rule, in `rules/en.toml` and `rules/zh.toml`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_engine_core::{Kind, ManualClock, Record, Role, Scope, Timestamp};
+use memory_engine_summarizer::{Polarity, RuleFacts};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    #[serde(default)]
+    tells: BTreeMap<String, String>,
+    #[serde(default)]
+    regression: BTreeMap<String, String>,
+    near_misses: Vec<String>,
+}
+
+fn tables() -> BTreeMap<String, Table> {
+    let mut tables: BTreeMap<String, Table> = toml::from_str(include_str!("rules/en.toml")).unwrap();
+    tables.extend(toml::from_str::<BTreeMap<String, Table>>(include_str!("rules/zh.toml")).unwrap());
+    tables
+}
+
+/// The facts that one rule reads in a sentence, sorted.
+fn read_by(rules: &RuleFacts, rule: &str, sentence: &str) -> String {
+    // A Wednesday.
+    let said: Timestamp = "2024-05-01T10:00:00Z".parse().unwrap();
+    let mut turn = Record::new(Scope::user("lin").unwrap(), Kind::TURN, sentence, &ManualClock::new(said));
+    turn.role = Some(Role::USER);
+    let facts = rules.facts(&[turn]);
+    let of_rule = facts.iter().filter(|fact| fact.rule.as_ref().is_some_and(|id| id.as_str() == rule));
+    let mut read: Vec<String> = of_rule
+        .map(|fact| {
+            let sign = if fact.polarity == Polarity::Positive { '+' } else { '-' };
+            format!("{sign}{}={}", fact.slot, fact.value)
+        })
+        .collect();
+    read.sort();
+    read.join(" | ")
+}
+
+#[test]
+fn every_rule_has_a_table_with_sentences_and_near_misses() {
+    let rules = RuleFacts::built_in().unwrap();
+    let tables = tables();
+    let ids: Vec<&str> = rules.rule_ids().iter().map(|id| id.as_str()).collect();
+    let unique: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), unique.len(), "every id names one rule");
+    assert_eq!(unique, tables.keys().map(String::as_str).collect());
+    for (rule, table) in &tables {
+        assert!(!table.tells.is_empty() && !table.near_misses.is_empty(), "{rule}");
+    }
+}
+
+#[test]
+fn rules_read_their_sentences() {
+    let rules = RuleFacts::built_in().unwrap();
+    for (rule, table) in tables() {
+        for (sentence, expected) in table.tells.iter().chain(&table.regression) {
+            assert_eq!(read_by(&rules, &rule, sentence), *expected, "{rule}: {sentence}");
+        }
+    }
+}
+
+#[test]
+fn rules_leave_near_misses_alone() {
+    let rules = RuleFacts::built_in().unwrap();
+    for (rule, table) in tables() {
+        for sentence in &table.near_misses {
+            assert_eq!(read_by(&rules, &rule, sentence), "", "{rule}: {sentence}");
+        }
+    }
+}
