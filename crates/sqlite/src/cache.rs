@@ -6,3 +6,6 @@ pub(crate) mod keyword_index;
 pub(crate) mod side_file;
 pub(crate) mod timeline;
 pub(crate) mod vector_index;
+
+#[cfg(test)]
+mod golden_tests;
