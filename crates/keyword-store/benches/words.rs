@@ -45,11 +45,11 @@ fn postings(criterion: &mut Criterion) {
     let mut postings = SegmentedPostings::default();
     let documents = documents();
     for (n, terms) in (0_u32..).zip(&documents) {
-        postings.insert(n.into(), id(n), n % 100, terms.length(), terms.iter());
+        postings.insert(n.into(), id(n), (n % 100).into(), terms.length(), terms.iter());
     }
     let rare = TextAnalyzer.query("word399 word311 word250");
     let mixed = TextAnalyzer.query("word0 word1 word2 word120 word399");
-    let few: &[u32] = &[0, 1, 2];
+    let few: &[i64] = &[0, 1, 2];
     type Admit = fn(i64) -> Result<bool, Infallible>;
     for (name, clauses, groups) in [
         ("postings: rare words of 20 000 documents", &rare, None),

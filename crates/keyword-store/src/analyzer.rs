@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use memory_engine_core::{Terms, text};
 use rustc_hash::FxHashMap;
 
-use crate::Clause;
+use crate::store::Clause;
 pub use words::{Word, words};
 
 /// Makes terms of text. Every backend is given the same terms, so that all find the same.

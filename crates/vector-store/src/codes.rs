@@ -6,9 +6,12 @@ use std::{
     ops::Range,
 };
 
-use memory_engine_core::snapshot::{SnapshotReader, SnapshotWriter};
+use memory_engine_core::{
+    Kernel,
+    snapshot::{SnapshotReader, SnapshotWriter},
+};
 
-use crate::kernel::{self, Kernel, Rows};
+use crate::kernel::{self, rows::Rows};
 
 /// The largest code.
 const TOP: f32 = 127.0;

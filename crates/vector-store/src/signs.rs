@@ -1,8 +1,10 @@
 //! Vectors as the signs of their numbers, one bit each: what is far away is told from what may be near.
 
+use memory_engine_core::Kernel;
+
 use crate::{
     codes::Codes,
-    kernel::{self, Kernel, LANES},
+    kernel::{self, rows::LANES},
 };
 
 /// How many rows are passed over at once.
