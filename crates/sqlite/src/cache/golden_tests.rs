@@ -15,7 +15,7 @@ use memory_engine_vector_store::{VectorQuery, VectorStore};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
-use super::{changes, keyword_index::KeywordIndex, side_file::SideFile, vector_index::VectorIndex};
+use super::{change_log, file::IndexCacheFile, keywords::KeywordIndex, vectors::VectorIndex};
 use crate::{options::SqliteOptions, store::SqliteStore, vectors::generations::Table};
 
 const DIMENSIONS: usize = 16;
@@ -76,6 +76,11 @@ fn put_vector(connection: &Connection, record: i64, embedding: &Embedding) {
     connection.execute(sql, params![record, id(record).as_bytes(), scope(record), bytes]).unwrap();
 }
 
+fn execute(connection: &Connection, sql: &str) {
+    connection.execute(sql, []).unwrap();
+}
+
+/// Two addresses, one for two thirds of the records.
 fn scope(record: i64) -> i64 {
     1 + record % 3 / 2
 }
@@ -91,7 +96,7 @@ fn put(connection: &Connection, record: i64) {
     if record < ALL {
         put_vector(connection, record, &vector(record));
     }
-    changes::note(connection, record).unwrap();
+    change_log::note(connection, record).unwrap();
 }
 
 /// A database with the first records.
@@ -112,7 +117,7 @@ async fn database() -> (TempDir, PathBuf, Connection) {
 fn go_on(connection: &Connection) {
     put_terms(connection, 10, &terms(10, "revised"));
     put_vector(connection, 10, &vector(1010));
-    changes::note(connection, 10).unwrap();
+    change_log::note(connection, 10).unwrap();
     (FIRST + 1..=ALL).for_each(|record| put(connection, record));
 }
 
@@ -182,17 +187,13 @@ async fn golden_caches_are_read_instead_of_the_database() {
 
 #[tokio::test]
 async fn damaged_or_stale_golden_caches_are_ignored() {
-    let stale: [&dyn Fn(&Connection); 3] = [
+    let stale: [fn(&Connection); 3] = [
         // Another epoch: something was deleted since.
-        &|connection| {
-            drop(connection.execute("UPDATE origins SET made_by = '1' WHERE part = 'side files'", []).unwrap())
-        },
+        |connection| execute(connection, "UPDATE origins SET made_by = '1' WHERE part = 'side files'"),
         // Another fingerprint: the database was restored to an earlier state and went on from there.
-        &|connection| {
-            drop(connection.execute("UPDATE records SET id = randomblob(16) WHERE record = 100", []).unwrap())
-        },
+        |connection| execute(connection, "UPDATE records SET id = randomblob(16) WHERE record = 100"),
         // A gap in the change log.
-        &|connection| changes::note_all(connection).unwrap(),
+        |connection| change_log::note_all(connection).unwrap(),
     ];
     for make_stale in stale {
         let (_directory, path, connection) = database_with_caches().await;
@@ -217,17 +218,17 @@ async fn damaged_or_stale_golden_caches_are_ignored() {
 #[tokio::test]
 async fn the_same_content_gives_the_golden_bytes() {
     let (_directory, path, connection) = database().await;
-    let vectors = VectorIndex::new(space(), Some(SideFile::of(&path, "vectors")));
+    let vectors = VectorIndex::new(space(), Some(IndexCacheFile::new(&path, "vectors")));
     let keywords = KeywordIndex::new(path.clone());
-    let newest = changes::last(&connection).unwrap();
-    vectors.begin(&connection, Table::First, newest).unwrap();
-    keywords.begin(&connection, TENANT, newest).unwrap();
+    let newest = change_log::newest(&connection).unwrap();
+    vectors.rebuild(&connection, Table::First, newest).unwrap();
+    keywords.rebuild(&connection, TENANT, newest).unwrap();
 
     go_on(&connection);
-    let newest = changes::last(&connection).unwrap();
-    let manifest = vectors.file().unwrap().chain(&connection).unwrap().unwrap();
+    let newest = change_log::newest(&connection).unwrap();
+    let manifest = vectors.file().unwrap().manifest(&connection).unwrap().unwrap();
     vectors.append(&connection, Table::First, &manifest, newest).unwrap();
-    let manifest = keywords.file(TENANT).chain(&connection).unwrap().unwrap();
+    let manifest = keywords.file(TENANT).manifest(&connection).unwrap().unwrap();
     keywords.append(&connection, TENANT, &manifest, newest).unwrap();
     for file in FILES {
         assert!(fs::read(cache_file(&path, file)).unwrap() == fs::read(golden(file)).unwrap(), "{file}");
