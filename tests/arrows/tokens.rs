@@ -208,8 +208,9 @@ pub(crate) fn without_tests(tokens: &[Token]) -> Vec<Token> {
 }
 
 fn after_attribute(tokens: &[Token], index: usize) -> Option<usize> {
-    let is_attribute = tokens.get(index)?.is("#") && tokens.get(index + 1)?.is("[");
-    is_attribute.then(|| after_bracket(tokens, index + 1))
+    let bracket = if tokens.get(index + 1)?.is("!") { index + 2 } else { index + 1 };
+    let is_attribute = tokens[index].is("#") && tokens.get(bracket)?.is("[");
+    is_attribute.then(|| after_bracket(tokens, bracket))
 }
 
 /// Returns the index after the item, statement, field or match arm that begins at `start`.
