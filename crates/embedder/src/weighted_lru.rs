@@ -1,65 +1,53 @@
-//! What was computed lately.
+//! A least-recently-used cache with a budget.
 
-use std::hash::Hash;
+use std::{borrow::Borrow, hash::Hash};
 
-use rustc_hash::FxHashMap;
+use lru::LruCache;
+use rustc_hash::FxBuildHasher;
 
-/// Keeps the values of the keys that were used last, up to what they may cost together.
+/// Keeps the most recently used values whose costs fit into a budget together.
 #[derive(Debug)]
-pub struct Recent<K, V> {
-    most: usize,
+pub struct WeightedLru<K: Hash + Eq, V> {
+    budget: usize,
     cost: usize,
-    clock: u64,
-    values: FxHashMap<K, Kept<V>>,
+    entries: LruCache<K, Entry<V>, FxBuildHasher>,
 }
 
 #[derive(Debug)]
-struct Kept<V> {
-    used: u64,
-    cost: usize,
+struct Entry<V> {
     value: V,
+    cost: usize,
 }
 
-impl<K: Hash + Eq, V: Clone> Recent<K, V> {
-    /// Room for values that cost `most` together.
-    pub fn new(most: usize) -> Self {
-        Self { most, cost: 0, clock: 0, values: FxHashMap::default() }
+impl<K: Hash + Eq, V: Clone> WeightedLru<K, V> {
+    /// Makes an empty cache for values with a total cost of at most `budget`.
+    pub fn new(budget: usize) -> Self {
+        Self { budget, cost: 0, entries: LruCache::unbounded_with_hasher(FxBuildHasher) }
     }
 
-    /// The value of a key, if it is still there.
+    /// Returns the value of a key and marks it as used.
     pub fn get<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
-        K: std::borrow::Borrow<Q>,
+        K: Borrow<Q>,
     {
-        self.clock += 1;
-        let kept = self.values.get_mut(key)?;
-        kept.used = self.clock;
-        Some(kept.value.clone())
+        self.entries.get(key).map(|entry| entry.value.clone())
     }
 
-    /// Keeps a value, in place of an earlier one. When there is no room for it, the half of the others that was not used
-    /// for longest goes, and again, until there is. One that costs more than there is room for is not kept.
+    /// Stores a value, in place of an earlier one, and evicts the least recently used values until the budget is kept. A
+    /// value that costs more than the budget is not stored.
     pub fn put(&mut self, key: K, value: V, cost: usize) {
-        if cost > self.most {
+        if cost > self.budget {
             return;
         }
-        self.clock += 1;
-        let kept = Kept { used: self.clock, cost, value };
-        if let Some(old) = self.values.insert(key, kept) {
-            self.cost -= old.cost;
+        if let Some(replaced) = self.entries.put(key, Entry { value, cost }) {
+            self.cost -= replaced.cost;
         }
         self.cost += cost;
-        while self.cost > self.most {
-            self.drop_older_half();
+        while self.cost > self.budget
+            && let Some((_, evicted)) = self.entries.pop_lru()
+        {
+            self.cost -= evicted.cost;
         }
-    }
-
-    fn drop_older_half(&mut self) {
-        let mut used: Vec<u64> = self.values.values().map(|kept| kept.used).collect();
-        let middle = (used.len() - 1) / 2;
-        let newest_dropped = *used.select_nth_unstable(middle).1;
-        self.values.retain(|_, kept| kept.used > newest_dropped);
-        self.cost = self.values.values().map(|kept| kept.cost).sum();
     }
 }
 
@@ -68,25 +56,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_last_stays() {
-        let mut recent = Recent::new(4);
+    fn the_least_recently_used_value_is_evicted() {
+        let mut cache = WeightedLru::new(4);
         for n in 0..4 {
-            recent.put(n, n * 10, 1);
+            cache.put(n, n * 10, 1);
         }
-        assert_eq!(recent.get(&0), Some(0));
-        recent.put(4, 40, 1);
-        assert_eq!((recent.get(&0), recent.get(&1), recent.get(&4)), (Some(0), None, Some(40)));
+        assert_eq!(cache.get(&0), Some(0));
+        cache.put(4, 40, 1);
+        assert_eq!((cache.get(&0), cache.get(&1), cache.get(&2), cache.get(&4)), (Some(0), None, Some(20), Some(40)));
     }
 
     #[test]
-    fn what_is_kept_never_costs_more_than_there_is_room_for() {
-        let mut recent = Recent::new(100);
+    fn the_total_cost_never_exceeds_the_budget() {
+        let mut cache = WeightedLru::new(100);
         for n in 0..1000_usize {
-            recent.put(n % 70, n, n * 7 % 120);
-            let cost: usize = recent.values.values().map(|kept| kept.cost).sum();
-            assert!(cost <= 100 && cost == recent.cost);
+            cache.put(n % 70, n, n * 7 % 120);
+            let cost: usize = cache.entries.iter().map(|(_, entry)| entry.cost).sum();
+            assert!(cost <= 100 && cost == cache.cost);
         }
-        recent.put(1, 1, 101);
-        assert_ne!(recent.get(&1), Some(1));
+        cache.put(1, 1, 101);
+        assert_ne!(cache.get(&1), Some(1));
     }
 }
