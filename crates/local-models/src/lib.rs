@@ -1,11 +1,9 @@
-//! Text embedding models that run in the process: on the CPU, with no service, no key and no
-//! download.
+//! Text embedding models that run in the process, on the CPU, without a service, a key or a download.
 //!
-//! The model to use is multilingual-e5-small (Wang et al. 2024) in a 72 MB file of 4-bit weights:
-//! 384 dimensions, about a hundred languages, good at Chinese and English. Everything between the
-//! text and the vector is here, in Rust: tokenizer, forward pass, pooling, and the token-by-token
-//! comparison that serves as a reranker. With the feature `hf`, ordinary Hugging Face directories
-//! of BERT and XLM-R encoders (e5, MiniLM, bge) open as well.
+//! The recommended model is multilingual-e5-small (Wang et al. 2024) in a 72 MB file of 4-bit weights: 384 dimensions,
+//! about a hundred languages, good at Chinese and English. The crate contains the tokenizer, the forward pass, pooling,
+//! and the token-by-token comparison of the reranker. With the feature `hf`, Hugging Face directories of BERT and XLM-R
+//! encoders (e5, MiniLM, bge) can be opened as well.
 //!
 //! ```no_run
 //! use memory_engine_local_models::{Model, maxsim};
@@ -40,6 +38,9 @@ mod model;
 #[cfg(feature = "onnx")]
 mod onnx;
 mod options;
+mod parts;
+mod pooling;
+mod prefixes;
 mod source;
 mod tokenizer;
 mod weights;

@@ -3,13 +3,17 @@
 use std::io::Cursor;
 
 use super::sample;
-use crate::error::{ModelError, ModelErrorKind};
-use crate::kernel::Kernel;
-use crate::model::{Model, Parts, Pooling};
+use crate::{
+    error::{ModelError, ModelErrorKind},
+    kernel::Kernel,
+    model::Model,
+    parts::ModelParts,
+    pooling::Pooling,
+};
 
 fn open(bytes: Vec<u8>, kernel: Kernel, integer: bool) -> Result<Model, ModelError> {
     let (encoder, tokenizer) = super::open(Cursor::new(bytes), kernel, integer)?;
-    let parts = Parts { encoder, tokenizer, pooling: Pooling::Mean, max_tokens: None };
+    let parts = ModelParts { encoder, tokenizer, pooling: Pooling::Mean, max_tokens: None };
     Model::assemble("tiny".to_owned(), parts, &["query: ".to_owned()])
 }
 

@@ -1,10 +1,12 @@
 //! BERT's tokenizer: basic splitting, then greedy longest-match pieces (Devlin et al. 2018).
 
-use super::bert_tables::{ACCENTED, BARE, IDEOGRAPHS, MARKS, PUNCTUATION, REMOVED, SEVERAL};
+use super::{
+    bert_tables::{ACCENTED, BARE, IDEOGRAPHS, MARKS, PUNCTUATION, REMOVED, SEVERAL},
+    pieces::PieceTable,
+};
 use crate::error::ModelError;
-use crate::tokenizer::PieceTable;
 
-/// What differs from model to model.
+/// Parameters that differ between models.
 #[derive(Debug, Clone)]
 pub(crate) struct WordPieceOptions {
     /// The id that opens a sequence.
@@ -13,7 +15,7 @@ pub(crate) struct WordPieceOptions {
     pub(crate) end: u32,
     /// The id of a word that no pieces cover.
     pub(crate) unknown: u32,
-    /// What pieces inside a word begin with.
+    /// Prefix of pieces inside a word.
     pub(crate) continuation: String,
     /// Words with more characters are unknown.
     pub(crate) max_word_chars: usize,

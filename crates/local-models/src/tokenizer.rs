@@ -1,28 +1,34 @@
-//! Text to token ids.
+//! Converts text to token ids.
 
+#[cfg(feature = "hf")]
+mod bert_tables;
+#[cfg(feature = "hf")]
+pub(crate) mod charsmap;
 mod compositions;
-mod pieces;
-mod replacements;
+pub(crate) mod pieces;
+pub(crate) mod replacements;
 #[cfg(test)]
 mod tests;
-mod unigram;
+pub(crate) mod unigram;
+#[cfg(feature = "hf")]
+pub(crate) mod word_piece;
 
-pub(crate) use pieces::PieceTable;
-pub(crate) use replacements::CharReplacements;
-pub(crate) use unigram::{Normalizer, Unigram, UnigramOptions};
+use unigram::Unigram;
+#[cfg(feature = "hf")]
+use word_piece::WordPiece;
 
-/// The constant a of the token weight a / (a + p): the smooth inverse frequency of Arora, Liang
-/// and Ma 2017, with the value they recommend.
+/// The constant a of the token weight a / (a + p): the smooth inverse frequency of Arora, Liang and Ma 2017, with the value
+/// that they recommend.
 const WEIGHT_CONSTANT: f64 = 1e-4;
 
-/// A tokenizer of one of the kinds that encoders use.
+/// A tokenizer of one of the supported kinds.
 #[derive(Debug)]
 pub(crate) enum Tokenizer {
-    /// SentencePiece unigram, as XLM-R and multilingual e5 have it.
+    /// SentencePiece unigram, used by XLM-R and multilingual e5.
     Unigram(Unigram),
     /// BERT's greedy longest-match pieces.
     #[cfg(feature = "hf")]
-    WordPiece(crate::hf::WordPiece),
+    WordPiece(WordPiece),
 }
 
 impl Tokenizer {
@@ -53,8 +59,8 @@ impl Tokenizer {
         }
     }
 
-    /// How much a token says: a / (a + p), near 1 for rare tokens and near 0 for frequent ones.
-    /// 1 where the tokenizer knows no frequencies.
+    /// Returns the weight of a token: a / (a + p), near 1 for rare tokens and near 0 for frequent ones. It is 1 if the
+    /// tokenizer has no frequencies.
     pub(crate) fn weight(&self, id: u32) -> f32 {
         match self {
             Self::Unigram(unigram) => {

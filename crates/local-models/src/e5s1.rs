@@ -21,12 +21,20 @@ mod tests;
 
 use std::io::{Read, Seek};
 
-use crate::encoder::{Encoder, Shape};
-use crate::error::ModelError;
-use crate::kernel::{BLOCK, Kernel};
-use crate::source::Source;
-use crate::tokenizer::{CharReplacements, Normalizer, PieceTable, Tokenizer, Unigram, UnigramOptions};
 use tensors::Tensors;
+
+use crate::{
+    encoder::{Encoder, Shape},
+    error::ModelError,
+    kernel::{BLOCK, Kernel},
+    source::Source,
+    tokenizer::{
+        Tokenizer,
+        pieces::PieceTable,
+        replacements::CharReplacements,
+        unigram::{Normalizer, Unigram, UnigramOptions},
+    },
+};
 
 /// The first four bytes of a file.
 pub(crate) const MAGIC: [u8; 4] = *b"E5S1";
