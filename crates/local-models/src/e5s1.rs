@@ -26,7 +26,7 @@ use tensors::Tensors;
 use crate::{
     encoder::{Encoder, Shape},
     error::ModelError,
-    kernel::{BLOCK, Kernel},
+    kernel::rows::BLOCK,
     source::Source,
     tokenizer::{
         Tokenizer,

@@ -11,7 +11,9 @@ mod tokenizer_json;
 
 use std::path::Path;
 
-use crate::{encoder::Encoder, error::ModelError, kernel::Kernel, parts::ModelParts, tokenizer::Tokenizer};
+use memory_engine_core::Kernel;
+
+use crate::{encoder::Encoder, error::ModelError, parts::ModelParts, tokenizer::Tokenizer};
 use json::require_json;
 use safetensors::SafetensorsFile;
 

@@ -12,7 +12,7 @@
 //! let model = Model::open("models/e5-small-q4/e5-small-q4.bin")?;
 //! let texts = ["query: 我对什么食物过敏？", "passage: 小王吃虾会起疹子。"];
 //! let vectors = model.embed(&texts, 1);
-//! let cosine: f32 = vectors[0].iter().zip(&vectors[1]).map(|(a, b)| a * b).sum();
+//! let cosine: f32 = vectors.row(0).dot(&vectors.row(1));
 //!
 //! let query = model.embed_tokens(texts[0]).centred(None)?;
 //! let passage = model.embed_tokens(texts[1]).centred(None)?;
@@ -34,6 +34,7 @@ mod hf;
 mod kernel;
 mod late;
 mod local;
+mod matrix;
 mod model;
 #[cfg(feature = "onnx")]
 mod onnx;
@@ -47,8 +48,9 @@ mod weights;
 mod window;
 mod worker;
 
+pub use memory_engine_core::Kernel;
+
 pub use error::{ModelError, ModelErrorKind};
-pub use kernel::Kernel;
 pub use late::{TokenMean, TokenVectors, maxsim, weighted_maxsim};
 pub use local::{LateInteractionReranker, LocalEmbedder, LocalModel};
 pub use model::Model;

@@ -160,7 +160,7 @@ impl Embedder for LocalEmbedder {
         let prefixed: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
         let (model, threads) = (Arc::clone(&self.model.0.model), self.model.0.threads);
         let vectors = worker.run(move || model.embed(&prefixed, threads)).await?;
-        vectors.into_iter().map(Embedding::new).collect()
+        vectors.rows().into_iter().map(|row| Embedding::new(row.to_vec())).collect()
     }
 }
 

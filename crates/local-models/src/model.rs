@@ -2,13 +2,16 @@
 
 use std::{fs::File, path::Path};
 
+use memory_engine_core::Kernel;
+use ndarray::{Array2, ArrayView2, s};
+
 #[cfg(feature = "hf")]
 use crate::hf;
 use crate::{
     batch, e5s1,
     error::ModelError,
-    kernel::Kernel,
     late::TokenVectors,
+    matrix,
     options::ModelOptions,
     parts::ModelParts,
     pooling::{Pooling, join_windows},
@@ -127,16 +130,17 @@ impl Model {
         ids
     }
 
-    /// One vector of length 1 for each text; any prefix must be there already.
+    /// Returns a row of length 1 for each text. The texts must have their prefixes already.
     ///
     /// A text longer than a window gets the mean of its windows' vectors, scaled to length 1
-    /// again. An empty text gets the vector of the special tokens alone. The texts are shared out
-    /// among at most `threads` threads (0 counts as 1); the result does not depend on that.
-    pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], threads: usize) -> Vec<Vec<f32>> {
-        self.encode(texts, threads, |_, hidden| self.parts.pooling.pool(hidden, self.dimensions()))
-            .into_iter()
-            .map(|(_, pooled)| join_windows(pooled))
-            .collect()
+    /// again. An empty text gets the vector of the special tokens alone. At most `threads` threads
+    /// share the work (0 counts as 1); the result does not depend on that.
+    pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], threads: usize) -> Array2<f32> {
+        let mut rows = Vec::with_capacity(texts.len() * self.dimensions());
+        for (_, pooled) in self.encode(texts, threads, |_, hidden| self.parts.pooling.pool(hidden)) {
+            rows.extend(join_windows(pooled));
+        }
+        matrix::from_rows(rows, self.dimensions())
     }
 
     /// The token vectors of a text, for [`maxsim`](crate::maxsim).
@@ -159,10 +163,10 @@ impl Model {
         texts: &[S],
         threads: usize,
     ) -> Vec<(Vec<f32>, TokenVectors)> {
-        let width = self.dimensions();
-        let finish = |skip: usize, hidden: &[f32]| {
-            let own = hidden.get(skip * width..hidden.len() - width).unwrap_or(&[]);
-            (self.parts.pooling.pool(hidden, width), own.to_vec())
+        let finish = |skip: usize, hidden: ArrayView2<'_, f32>| {
+            let end = hidden.nrows() - 1;
+            let own = hidden.slice(s![skip.min(end)..end, ..]);
+            (self.parts.pooling.pool(hidden), own.iter().copied().collect::<Vec<f32>>())
         };
         self.encode(texts, threads, finish)
             .into_iter()
@@ -180,12 +184,12 @@ impl Model {
         &self,
         texts: &[S],
         threads: usize,
-        finish: impl Fn(usize, &[f32]) -> T + Sync,
+        finish: impl Fn(usize, ArrayView2<'_, f32>) -> T + Sync,
     ) -> Vec<(Windows, Vec<T>)> {
         let windows: Vec<Windows> = texts.iter().map(|text| self.cut(text.as_ref())).collect();
         let skips: Vec<usize> = windows.iter().flat_map(|text| text.sequences.iter().map(|_| text.skip)).collect();
         let sequences: Vec<&[u32]> = windows.iter().flat_map(|text| text.sequences.iter().map(Vec::as_slice)).collect();
-        let finish = |index: usize, hidden: &[f32]| finish(skips[index], hidden);
+        let finish = |index: usize, hidden: ArrayView2<'_, f32>| finish(skips[index], hidden);
         let mut results = batch::run(&self.parts.encoder, &sequences, threads, finish).into_iter();
         let counts: Vec<usize> = windows.iter().map(|text| text.sequences.len()).collect();
         windows
@@ -205,7 +209,7 @@ impl Model {
     fn token_vectors(&self, sequences: &[Vec<u32>], values: Vec<f32>, skip: usize) -> TokenVectors {
         let own = sequences.iter().flat_map(|ids| ids.get(skip..ids.len() - 1).unwrap_or(&[]));
         let weights = own.map(|&id| self.parts.tokenizer.weight(id)).collect();
-        TokenVectors::from_parts(self.dimensions(), values, weights)
+        TokenVectors::from_parts(matrix::from_rows(values, self.dimensions()), weights)
     }
 }
 

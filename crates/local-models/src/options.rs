@@ -1,6 +1,8 @@
 //! Options for opening a model.
 
-use crate::{error::ModelError, kernel::Kernel};
+use memory_engine_core::Kernel;
+
+use crate::error::ModelError;
 
 /// How the linear layers are computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

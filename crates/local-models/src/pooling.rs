@@ -1,6 +1,8 @@
 //! Reduces the token vectors of a text to one vector.
 
-use crate::late::scale_to_unit;
+use ndarray::{ArrayView2, Axis};
+
+use crate::kernel::rows::scale_to_unit;
 
 /// How the token vectors of a window become one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,11 +15,12 @@ pub(crate) enum Pooling {
 }
 
 impl Pooling {
-    /// Returns one vector of length 1 from token vectors of `width` numbers, stored row after row.
-    pub(crate) fn pool(self, tokens: &[f32], width: usize) -> Vec<f32> {
-        let mut pooled = tokens[..width].to_vec();
+    /// Returns one vector of length 1 from token vectors, one in each row. There must be at least one.
+    pub(crate) fn pool(self, tokens: ArrayView2<'_, f32>) -> Vec<f32> {
+        let (first, others) = tokens.split_at(Axis(0), 1);
+        let mut pooled: Vec<f32> = first.iter().copied().collect();
         if self == Self::Mean {
-            tokens[width..].chunks_exact(width).for_each(|token| add(&mut pooled, token));
+            others.rows().into_iter().filter_map(|token| token.to_slice()).for_each(|token| add(&mut pooled, token));
         }
         scale_to_unit(&mut pooled);
         pooled

@@ -38,13 +38,13 @@ fn floats_give_the_golden_vectors() {
     let model = open(&ModelOptions::default().with_precision(Precision::F32));
     let goldens = goldens(GOLDENS);
     let texts: Vec<&str> = goldens.iter().map(|golden| golden.text.as_str()).collect();
-    for (found, golden) in model.embed(&texts, 2).iter().zip(&goldens) {
+    for (found, golden) in model.embed(&texts, 2).rows().into_iter().zip(&goldens) {
         assert!(cosine(found, &golden.vector) > 0.999_99, "{}", golden.text);
         for (found, expected) in found.iter().zip(&golden.vector) {
             assert!((found - expected).abs() < 2e-5, "{found} is not {expected}: {}", golden.text);
         }
     }
-    assert!((cosine(&model.embed(&texts, 1)[0], &model.embed(&texts, 1)[2]) - 0.8604).abs() < 1e-3);
+    assert!((cosine(&model.embed(&texts, 1).row(0).to_vec(), &model.embed(&texts, 1).row(2).to_vec()) - 0.8604).abs() < 1e-3);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn integers_give_nearly_the_golden_vectors_on_every_kernel() {
         let options = ModelOptions::default().with_precision(Precision::Int8).with_kernel(kernel);
         let model = open(&options);
         for golden in goldens(GOLDENS) {
-            let found = &model.embed(&[&golden.text], 1)[0];
+            let found = &model.embed(&[&golden.text], 1).row(0).to_vec();
             let cosine = cosine(found, &golden.vector);
             assert!(cosine > 0.9995, "{kernel:?}: {cosine} for {}", golden.text);
         }
@@ -69,7 +69,7 @@ fn a_batch_gives_what_single_texts_give_on_any_number_of_threads() {
     let together = model.embed(&texts, 1);
     assert_eq!(model.embed(&texts, 2), together);
     for (text, vector) in texts.iter().zip(&together) {
-        assert_eq!(&model.embed(&[text], 1)[0], vector);
+        assert_eq!(&model.embed(&[text], 1).row(0).to_vec(), vector);
         assert!((cosine(vector, vector) - 1.0).abs() < 1e-5);
     }
 }
@@ -104,7 +104,7 @@ fn late_interaction_puts_the_answer_first() {
     let centre = |tokens: memory_engine_local_models::TokenVectors| tokens.centred(Some(&mean)).expect("one width");
     for question in ["query: What food am I allergic to?", "query: 我吃什么会过敏？"] {
         let (vector, query) = model.embed_with_tokens(question);
-        assert_eq!(vector, model.embed(&[question], 1)[0]);
+        assert_eq!(vector, model.embed(&[question], 1).row(0).to_vec());
         assert_eq!(query.len(), model.tokenize(question).len() - 5);
         let query = centre(query);
         for score in [maxsim, weighted_maxsim] {

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     encoder::TensorSource,
     error::ModelError,
-    kernel::BLOCK,
+    kernel::rows::BLOCK,
     source::Source,
     weights::{Q4_BLOCK, Stored},
 };

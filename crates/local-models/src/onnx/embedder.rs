@@ -7,6 +7,7 @@ use memory_engine_embedder::{Embedder, Purpose};
 use super::{batch::Batch, handle::ModelHandle, loaded::LoadedModel, runtime::Output};
 use crate::{
     error::ModelError,
+    matrix,
     pooling::{Pooling, join_windows},
     window::Windows,
 };
@@ -100,11 +101,11 @@ fn pool(output: &Output, batch: &Batch, pooling: Pooling) -> Result<Vec<Vec<f32>
     if output.shape.len() == 2 {
         // The model has pooled its tokens already.
         let rows = output.values.chunks_exact(width);
-        return Ok(rows.map(|row| Pooling::First.pool(row, width)).collect());
+        return Ok(rows.map(|row| Pooling::First.pool(matrix::rows(row, width))).collect());
     }
     if output.shape[1] != batch.width {
         return Err(not_vectors());
     }
     let rows = output.values.chunks_exact(batch.width * width).enumerate();
-    Ok(rows.map(|(row, tokens)| pooling.pool(&tokens[..batch.length(row) * width], width)).collect())
+    Ok(rows.map(|(row, tokens)| pooling.pool(matrix::rows(&tokens[..batch.length(row) * width], width))).collect())
 }
