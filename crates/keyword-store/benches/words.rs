@@ -62,6 +62,26 @@ fn postings(criterion: &mut Criterion) {
     }
 }
 
+/// The postings of one user, who has a few hundred or thousand records.
+fn small_users(criterion: &mut Criterion) {
+    let documents = documents();
+    let clauses = TextAnalyzer.query("word0 word1 word2 word120 word399");
+    type Admit = fn(i64) -> Result<bool, Infallible>;
+    for count in [200, 2_000, 6_000] {
+        let mut postings = SegmentedPostings::default();
+        for (n, terms) in (0_u32..).zip(documents.iter().take(count)) {
+            postings.insert(n.into(), id(n), 0, terms.length(), terms.iter());
+        }
+        criterion.bench_function(&format!("postings: a user with {count} documents"), |bencher| {
+            bencher.iter(|| postings.find(None, black_box(&clauses), 50, None::<Admit>).unwrap());
+        });
+        let admit = |number: i64| Ok::<_, Infallible>(number % 2 == 0);
+        criterion.bench_function(&format!("postings: a user with {count} documents, filtered"), |bencher| {
+            bencher.iter(|| postings.find(None, black_box(&clauses), 50, Some(admit)).unwrap());
+        });
+    }
+}
+
 /// What an adapter over a database does: count the terms of candidates and rank those.
 fn bm25(criterion: &mut Criterion) {
     let documents: Vec<_> = documents().iter().take(2000).map(|terms| (packed::pack(terms), terms.length())).collect();
@@ -94,6 +114,6 @@ fn short() -> Criterion {
 criterion_group! {
     name = benches;
     config = short();
-    targets = analyzer, postings, bm25
+    targets = analyzer, postings, small_users, bm25
 }
 criterion_main!(benches);

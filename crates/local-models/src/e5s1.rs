@@ -21,6 +21,8 @@ mod tests;
 
 use std::io::{Read, Seek};
 
+use memory_engine_core::Kernel;
+
 use tensors::Tensors;
 
 use crate::{

@@ -23,7 +23,8 @@ pub(crate) fn rows_mut(values: &mut [f32], columns: usize) -> ArrayViewMut2<'_, 
     let rows = values.len().checked_div(columns).unwrap_or(0);
     let values = &mut values[..rows * columns];
     // The shape fits by construction.
-    ArrayViewMut2::from_shape((rows, columns), values).unwrap_or_else(|_| ArrayViewMut2::from(&mut [] as &mut [[f32; 0]]))
+    ArrayViewMut2::from_shape((rows, columns), values)
+        .unwrap_or_else(|_| ArrayViewMut2::from(&mut [] as &mut [[f32; 0]]))
 }
 
 #[cfg(test)]

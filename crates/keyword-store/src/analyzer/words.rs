@@ -2,7 +2,7 @@
 
 use memory_engine_core::text;
 
-use super::{han, is_syllabic, stop_words, word};
+use super::{han, stop_words, syllabic::is_syllabic, word};
 
 /// A word in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -117,6 +117,7 @@ pub(crate) struct QuantisedRows {
 impl QuantisedRows {
     /// Quantises rows of `weights.inner` contiguous values, for a product with `weights`.
     pub(crate) fn fill(&mut self, kernel: Kernel, values: ArrayView2<'_, f32>, weights: &PackedWeights) {
+        debug_assert_eq!(values.ncols(), weights.inner);
         let blocks = weights.blocks;
         self.rows = values.nrows();
         self.blocks = blocks;
