@@ -17,4 +17,4 @@ pub(crate) mod vectors;
 pub(crate) mod writer;
 
 #[cfg(test)]
-mod golden_tests;
+mod tests;
