@@ -84,15 +84,18 @@ impl Bm25 {
     }
 
     /// Length normalisation: the term frequency at which a term reaches half of its possible score.
+    #[inline]
     fn norm(&self, length: u32) -> f64 {
         self.k1 * (1.0 - self.b + self.b * f64::from(length) / self.pivot)
     }
 
     /// Returns the score that a term adds to a document of this length; 0 if the document does not hold the term.
+    #[inline]
     pub(crate) fn term_score(&self, idf: f64, frequency: f64, length: u32) -> f64 {
         if frequency > 0.0 { self.contribution(idf, frequency, self.norm(length)) } else { 0.0 }
     }
 
+    #[inline]
     fn contribution(&self, idf: f64, frequency: f64, norm: f64) -> f64 {
         idf * frequency * (self.k1 + 1.0) / (frequency + norm)
     }
@@ -130,6 +133,7 @@ impl IdfTable {
     }
 
     /// Returns the weighted inverse document frequency of a clause.
+    #[inline]
     pub(crate) fn of(&self, clause: usize) -> f64 {
         self.idf[clause]
     }

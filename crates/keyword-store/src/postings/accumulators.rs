@@ -24,6 +24,7 @@ impl Accumulators {
     }
 
     /// Adds a value to the sum of a slot.
+    #[inline]
     pub(super) fn add(&mut self, slot: u32, value: f64) {
         let sum = &mut self.sums[slot as usize];
         if *sum == UNTOUCHED {

@@ -91,6 +91,7 @@ impl OpenSegment {
     }
 
     /// Returns the document in a slot.
+    #[inline]
     pub(super) fn document(&self, slot: u32) -> &Document {
         &self.documents[slot as usize]
     }

@@ -135,6 +135,7 @@ impl Segment {
     }
 
     /// Returns the frequency of a posting.
+    #[inline]
     pub(super) fn frequency(&self, posting: u32) -> u32 {
         match self.frequencies[posting as usize] {
             u8::MAX => self.large_frequencies.get(&posting).copied().unwrap_or(u32::from(u8::MAX)),

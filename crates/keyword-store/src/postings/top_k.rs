@@ -13,23 +13,19 @@ const ROUNDING_TOLERANCE: f64 = 1e-9;
 #[derive(Debug)]
 pub(super) struct TopK {
     limit: usize,
-    candidates: Vec<Candidate>,
+    candidates: Vec<ScoredDocument>,
     /// Sum of term scores of the worst of the best, once there are `limit` of them.
     threshold: f64,
 }
 
-#[derive(Debug)]
-struct Candidate {
-    sum: f64,
-    document: ScoredDocument,
-}
-
 /// A document with its score. The better one is greater; of equal scores, the one with the smaller id.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct ScoredDocument {
     pub(super) score: Score,
     pub(super) id: RecordId,
     pub(super) number: i64,
+    /// Sum of the term scores.
+    sum: f64,
 }
 
 impl Ord for ScoredDocument {
@@ -44,6 +40,14 @@ impl PartialOrd for ScoredDocument {
     }
 }
 
+impl PartialEq for ScoredDocument {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for ScoredDocument {}
+
 impl TopK {
     /// Returns an empty collection for the best `limit` documents.
     pub(super) fn new(limit: usize) -> Self {
@@ -56,6 +60,7 @@ impl TopK {
     }
 
     /// Returns true if a document whose sum is at most `upper_bound` cannot be among the best.
+    #[inline]
     pub(super) fn cannot_enter(&self, upper_bound: f64) -> bool {
         upper_bound + ROUNDING_TOLERANCE * (1.0 + upper_bound.abs()) < self.threshold
     }
@@ -66,12 +71,12 @@ impl TopK {
     }
 
     /// Adds a document by the sum of its term scores, unless it cannot be among the best.
+    #[inline]
     pub(super) fn offer(&mut self, sum: f64, document: &Document, score: impl FnOnce() -> Score) {
         if self.limit == 0 || self.cannot_enter(sum) {
             return;
         }
-        let document = ScoredDocument { score: score(), id: document.id, number: document.number };
-        self.candidates.push(Candidate { sum, document });
+        self.candidates.push(ScoredDocument { score: score(), id: document.id, number: document.number, sum });
         if self.candidates.len() >= self.limit.saturating_mul(4).max(64) {
             self.drop_worst();
         }
@@ -81,7 +86,7 @@ impl TopK {
         if self.candidates.len() <= self.limit {
             return;
         }
-        self.candidates.select_nth_unstable_by(self.limit - 1, |a, b| b.document.cmp(&a.document));
+        self.candidates.select_nth_unstable_by(self.limit - 1, |a, b| b.cmp(a));
         self.candidates.truncate(self.limit);
         let worst = self.candidates.iter().map(|candidate| candidate.sum).fold(f64::INFINITY, f64::min);
         self.raise_threshold(worst);
@@ -89,6 +94,6 @@ impl TopK {
 
     /// Returns the documents as a heap, best first.
     pub(super) fn into_heap(self) -> BinaryHeap<ScoredDocument> {
-        self.candidates.into_iter().map(|candidate| candidate.document).collect::<Vec<_>>().into()
+        self.candidates.into()
     }
 }
