@@ -2,6 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "arrows/modules.rs"]
+mod modules;
+#[path = "arrows/tokens.rs"]
+mod tokens;
+
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 use serde_json::Value;

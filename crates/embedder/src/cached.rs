@@ -1,4 +1,4 @@
-//! An embedder that remembers.
+//! An embedder with a cache.
 
 use std::{fmt, sync::Arc};
 
@@ -6,10 +6,13 @@ use async_trait::async_trait;
 use memory_engine_core::{Embedding, EmbeddingSpace, Result};
 use parking_lot::Mutex;
 
-use crate::{Embedder, Purpose, Recent};
+use crate::{
+    embedder::{Embedder, Purpose},
+    weighted_lru::WeightedLru,
+};
 
-/// An [`Embedder`] that remembers what it was asked last: the same text, for the same purpose, is not embedded
-/// again. Texts are compared letter by letter, so that what a text gets never depends on what was asked before.
+/// An [`Embedder`] that caches vectors: the same text is not embedded twice for the same purpose. The cache key is a 128-bit
+/// hash of the exact text, so the vector of a text never depends on earlier texts.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -25,7 +28,7 @@ use crate::{Embedder, Purpose, Recent};
 /// ```
 pub struct CachedEmbedder {
     inner: Arc<dyn Embedder>,
-    known: Mutex<Recent<(Purpose, u128), Embedding>>,
+    cache: Mutex<WeightedLru<(Purpose, u128), Embedding>>,
 }
 
 impl fmt::Debug for CachedEmbedder {
@@ -35,9 +38,9 @@ impl fmt::Debug for CachedEmbedder {
 }
 
 impl CachedEmbedder {
-    /// Remembers vectors of so many bytes together, those that were asked for last.
+    /// Caches the most recently used vectors, at most `max_bytes` in total.
     pub fn new(inner: Arc<dyn Embedder>, max_bytes: usize) -> Self {
-        Self { inner, known: Mutex::new(Recent::new(max_bytes)) }
+        Self { inner, cache: Mutex::new(WeightedLru::new(max_bytes)) }
     }
 }
 
@@ -62,10 +65,10 @@ impl Embedder for CachedEmbedder {
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
         let keys: Vec<_> = texts.iter().map(|text| (purpose, xxhash_rust::xxh3::xxh3_128(text.as_bytes()))).collect();
         let mut found: Vec<Option<Embedding>> = {
-            let mut known = self.known.lock();
-            keys.iter().map(|key| known.get(key)).collect()
+            let mut cache = self.cache.lock();
+            keys.iter().map(|key| cache.get(key)).collect()
         };
-        // Each text that is not known, once.
+        // Each text without a vector, once.
         let mut asked: Vec<usize> = Vec::new();
         for n in (0..texts.len()).filter(|n| found[*n].is_none()) {
             if !asked.iter().any(|other| keys[*other] == keys[n]) {
@@ -75,9 +78,9 @@ impl Embedder for CachedEmbedder {
         if !asked.is_empty() || texts.is_empty() {
             let new: Vec<&str> = asked.iter().map(|n| texts[*n]).collect();
             let vectors = self.inner.embed(&new, purpose).await?;
-            let mut known = self.known.lock();
+            let mut cache = self.cache.lock();
             for (n, vector) in asked.into_iter().zip(vectors) {
-                known.put(keys[n], vector.clone(), size_of_val(vector.values()) + size_of_val(&keys[n]));
+                cache.put(keys[n], vector.clone(), size_of_val(vector.values()) + size_of_val(&keys[n]));
                 for other in (n..keys.len()).filter(|other| keys[*other] == keys[n]) {
                     found[other] = Some(vector.clone());
                 }
@@ -101,7 +104,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::HashEmbedder;
+    use crate::hash::HashEmbedder;
 
     #[derive(Debug, Default)]
     struct Counting(HashEmbedder, AtomicUsize);

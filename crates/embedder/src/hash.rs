@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result, text};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{Embedder, Purpose};
+use crate::embedder::{Embedder, Purpose};
 
 /// A deterministic embedder: same text, same vector, on every machine and in every version of the same name.
 ///

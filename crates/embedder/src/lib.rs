@@ -3,9 +3,9 @@
 mod cached;
 mod embedder;
 mod hash;
-mod recent;
+mod weighted_lru;
 
 pub use cached::CachedEmbedder;
 pub use embedder::{Embedder, Purpose};
 pub use hash::HashEmbedder;
-pub use recent::Recent;
+pub use weighted_lru::WeightedLru;

@@ -45,11 +45,11 @@ fn postings(criterion: &mut Criterion) {
     let mut postings = SegmentedPostings::default();
     let documents = documents();
     for (n, terms) in (0_u32..).zip(&documents) {
-        postings.insert(n.into(), id(n), n % 100, terms.length(), terms.iter());
+        postings.insert(n.into(), id(n), (n % 100).into(), terms.length(), terms.iter());
     }
     let rare = TextAnalyzer.query("word399 word311 word250");
     let mixed = TextAnalyzer.query("word0 word1 word2 word120 word399");
-    let few: &[u32] = &[0, 1, 2];
+    let few: &[i64] = &[0, 1, 2];
     type Admit = fn(i64) -> Result<bool, Infallible>;
     for (name, clauses, groups) in [
         ("postings: rare words of 20 000 documents", &rare, None),
@@ -58,6 +58,26 @@ fn postings(criterion: &mut Criterion) {
     ] {
         criterion.bench_function(name, |bencher| {
             bencher.iter(|| postings.find(groups, black_box(clauses), 50, None::<Admit>).unwrap());
+        });
+    }
+}
+
+/// The postings of one user, who has a few hundred or thousand records.
+fn small_users(criterion: &mut Criterion) {
+    let documents = documents();
+    let clauses = TextAnalyzer.query("word0 word1 word2 word120 word399");
+    type Admit = fn(i64) -> Result<bool, Infallible>;
+    for count in [200, 2_000, 6_000] {
+        let mut postings = SegmentedPostings::default();
+        for (n, terms) in (0_u32..).zip(documents.iter().take(count)) {
+            postings.insert(n.into(), id(n), 0, terms.length(), terms.iter());
+        }
+        criterion.bench_function(&format!("postings: a user with {count} documents"), |bencher| {
+            bencher.iter(|| postings.find(None, black_box(&clauses), 50, None::<Admit>).unwrap());
+        });
+        let admit = |number: i64| Ok::<_, Infallible>(number % 2 == 0);
+        criterion.bench_function(&format!("postings: a user with {count} documents, filtered"), |bencher| {
+            bencher.iter(|| postings.find(None, black_box(&clauses), 50, Some(admit)).unwrap());
         });
     }
 }
@@ -94,6 +114,6 @@ fn short() -> Criterion {
 criterion_group! {
     name = benches;
     config = short();
-    targets = analyzer, postings, bm25
+    targets = analyzer, postings, small_users, bm25
 }
 criterion_main!(benches);

@@ -2,6 +2,7 @@
 
 mod han;
 mod stop_words;
+mod syllabic;
 mod word;
 mod words;
 
@@ -10,8 +11,10 @@ use std::fmt::Debug;
 use memory_engine_core::{Terms, text};
 use rustc_hash::FxHashMap;
 
-use crate::Clause;
+use crate::store::Clause;
 pub use words::{Word, words};
+
+use self::syllabic::is_syllabic;
 
 /// Makes terms of text. Every backend is given the same terms, so that all find the same.
 pub trait Analyzer: Debug + Send + Sync + 'static {
@@ -95,11 +98,6 @@ fn analyze(text: &str, mut emit: impl FnMut(String, f64)) {
             at + 1
         };
     }
-}
-
-/// Japanese kana and Korean syllables: written without spaces or with endings grown on, so they go by pairs.
-fn is_syllabic(c: char) -> bool {
-    matches!(u32::from(c), 0x3041..=0x30ff | 0x31f0..=0x31ff | 0xac00..=0xd7af | 0x1100..=0x11ff)
 }
 
 fn pairs(run: &[char], emit: &mut impl FnMut(String, f64)) {

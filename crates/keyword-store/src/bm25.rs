@@ -2,7 +2,7 @@
 
 use memory_engine_core::Score;
 
-use crate::Clause;
+use crate::store::Clause;
 
 /// BM25 with Lucene's never-negative inverse document frequency: a record gains by each clause
 /// `weight · ln(1 + (N − n + 0.5) / (n + 0.5)) · f · (k1 + 1) / (f + k1 · (1 − b + b · length / pivot))`
@@ -64,14 +64,14 @@ impl Bm25 {
                 *n += u64::from(*f > 0.0);
             }
         }
-        let rarity = Rarity::of(documents, clauses, &holders);
+        let idf = IdfTable::new(documents, clauses, &holders);
         let mut ranked: Vec<(K, Score)> = candidates
             .iter()
             .filter(|candidate| candidate.admitted)
             .map(|candidate| {
                 let norm = self.norm(candidate.length);
-                let gains = candidate.frequencies.iter().zip(&rarity.each).filter(|(f, _)| **f > 0.0);
-                (candidate.key, rarity.score(gains.map(|(f, idf)| self.gain(*idf, *f, norm)).sum()))
+                let held = candidate.frequencies.iter().zip(idf.values()).filter(|(f, _)| **f > 0.0);
+                (candidate.key, idf.normalise(held.map(|(f, idf)| self.contribution(*idf, *f, norm)).sum()))
             })
             .collect();
         let better = |a: &(K, Score), b: &(K, Score)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
@@ -83,95 +83,76 @@ impl Bm25 {
         ranked
     }
 
-    /// What the length of a record does to its gains.
+    /// Length normalisation: the term frequency at which a term reaches half of its possible score.
+    #[inline]
     fn norm(&self, length: u32) -> f64 {
         self.k1 * (1.0 - self.b + self.b * f64::from(length) / self.pivot)
     }
 
-    /// What a record of this length gains by a clause of this rarity that it holds so often; nothing, when it does not.
-    pub(crate) fn gain_of(&self, rarity: f64, frequency: f64, length: u32) -> f64 {
-        if frequency > 0.0 { self.gain(rarity, frequency, self.norm(length)) } else { 0.0 }
+    /// Returns the score that a term adds to a document of this length; 0 if the document does not hold the term.
+    #[inline]
+    pub(crate) fn term_score(&self, idf: f64, frequency: f64, length: u32) -> f64 {
+        if frequency > 0.0 { self.contribution(idf, frequency, self.norm(length)) } else { 0.0 }
     }
 
-    fn gain(&self, rarity: f64, frequency: f64, norm: f64) -> f64 {
-        rarity * frequency * (self.k1 + 1.0) / (frequency + norm)
+    #[inline]
+    fn contribution(&self, idf: f64, frequency: f64, norm: f64) -> f64 {
+        idf * frequency * (self.k1 + 1.0) / (frequency + norm)
+    }
+
+    /// Returns an upper bound of the term score, for any frequency and length.
+    pub(crate) fn max_term_score(&self, idf: f64) -> f64 {
+        (idf * (self.k1 + 1.0)).max(0.0)
     }
 }
 
-/// How much each clause of a query counts within a scope.
+/// The weighted inverse document frequency of each clause of a query, within the searched scope.
 #[derive(Debug)]
-pub(crate) struct Rarity {
-    /// The clauses' weights, each by how rare it is.
-    pub(crate) each: Vec<f64>,
-    whole: f64,
+pub(crate) struct IdfTable {
+    idf: Vec<f64>,
+    /// Score that counts as 1: the sum over the clauses that a document could hold.
+    full_score: f64,
 }
 
-impl Rarity {
-    /// For clauses that so many of all the documents hold.
-    pub(crate) fn of(documents: u64, clauses: &[Clause], holders: &[u64]) -> Self {
+impl IdfTable {
+    /// Computes the table from the number of documents in all and of those that hold each clause.
+    pub(crate) fn new(documents: u64, clauses: &[Clause], document_frequencies: &[u64]) -> Self {
         let documents = documents.max(1) as f64;
-        let each: Vec<f64> = holders
-            .iter()
-            .zip(clauses)
-            .map(|(n, clause)| clause.weight * (1.0 + (documents - *n as f64 + 0.5).max(0.0) / (*n as f64 + 0.5)).ln())
-            .collect();
-        let asked = each.iter().zip(holders).zip(clauses).filter(|((_, n), clause)| **n > 0 || clause.weight >= 1.0);
-        let whole = asked.map(|((rarity, _), _)| rarity).sum::<f64>().max(f64::MIN_POSITIVE);
-        Self { each, whole }
+        let mut idf = Vec::with_capacity(clauses.len());
+        let mut full_score = 0.0;
+        for (clause, frequency) in clauses.iter().zip(document_frequencies) {
+            let holders = *frequency as f64;
+            let value = clause.weight * (1.0 + (documents - holders + 0.5).max(0.0) / (holders + 0.5)).ln();
+            // A clause of a weight below 1 is a guess, and counts only if some document holds it.
+            if *frequency > 0 || clause.weight >= 1.0 {
+                full_score += value;
+            }
+            idf.push(value);
+        }
+        Self { idf, full_score: full_score.max(f64::MIN_POSITIVE) }
     }
 
-    /// A record's gains as a part of what there was to gain.
-    pub(crate) fn score(&self, gains: f64) -> Score {
-        Score::new(gains / self.whole)
+    /// Returns the weighted inverse document frequency of a clause.
+    #[inline]
+    pub(crate) fn of(&self, clause: usize) -> f64 {
+        self.idf[clause]
+    }
+
+    /// Returns the values of all clauses, in the order of the query.
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.idf
+    }
+
+    /// Returns true if no clause lowers the score of a document that holds it.
+    pub(crate) fn is_non_negative(&self) -> bool {
+        self.idf.iter().all(|idf| *idf >= 0.0)
+    }
+
+    /// Converts the sum of a document's term scores to a score.
+    pub(crate) fn normalise(&self, sum: f64) -> Score {
+        Score::new(sum / self.full_score)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn candidate(key: u32, frequency: f64, length: u32) -> Candidate<u32> {
-        Candidate { key, frequencies: vec![frequency], length, admitted: true }
-    }
-
-    #[test]
-    fn agrees_with_the_formula_worked_by_hand() {
-        // f = 2, twice as long as the pivot, against f = 1, as long as it. Then the same with a second clause that none of
-        // N = 4 records holds: the rarity is ln(1 + 2.5 / 2.5) of one and ln(1 + 4.5 / 0.5) of the other.
-        let candidates = [candidate(1, 2.0, 80), candidate(2, 1.0, 40)];
-        let ranked = Bm25::default().rank(4, &[Clause::term("x")], &candidates, 9);
-        let both = Bm25::default().rank(
-            4,
-            &[Clause::term("x"), Clause::term("y")],
-            &candidates.map(|c| Candidate { frequencies: vec![c.frequencies[0], 0.0], ..c }),
-            9,
-        );
-        let part = 2.0_f64.ln() / (2.0_f64.ln() + 10.0_f64.ln());
-        let expected = [(1, 2.0 * 2.2 / (2.0 + 1.2 * 1.6)), (2, 1.0)];
-        for (n, (wanted, value)) in expected.into_iter().enumerate() {
-            assert_eq!((ranked[n].0, both[n].0), (wanted, wanted));
-            assert!((ranked[n].1.value() - value).abs() < 1e-6, "{ranked:?}");
-            assert!((both[n].1.value() - value * part).abs() < 1e-6, "{both:?}");
-        }
-    }
-
-    #[test]
-    fn a_filtered_candidate_counts_but_is_not_given() {
-        let mut hidden = candidate(1, 1.0, 3);
-        hidden.admitted = false;
-        let both = |c: Candidate<u32>| Candidate { frequencies: vec![c.frequencies[0], 0.0], ..c };
-        let clauses = [Clause::term("x"), Clause::term("y")];
-        let with = Bm25::default().rank(3, &clauses, &[both(hidden), both(candidate(2, 1.0, 3))], 9);
-        let without = Bm25::default().rank(3, &clauses, &[both(candidate(2, 1.0, 3))], 9);
-        assert_eq!(with.len(), 1);
-        assert!(with[0].1 < without[0].1, "a term that two records hold is less rare");
-    }
-
-    #[test]
-    fn ties_go_by_key_and_the_limit_holds() {
-        let all: Vec<_> = (0..10).rev().map(|key| candidate(key, 1.0, 3)).collect();
-        let ranked = Bm25::default().rank(10, &[Clause::term("x")], &all, 3);
-        assert_eq!(ranked.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [0, 1, 2]);
-        assert!(Bm25::default().rank(0, &[Clause::term("x")], &all, 0).is_empty());
-    }
-}
+mod tests;

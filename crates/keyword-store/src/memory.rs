@@ -7,7 +7,10 @@ use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
-use crate::{Bm25, Candidate, KeywordEntry, KeywordQuery, KeywordStore};
+use crate::{
+    bm25::{Bm25, Candidate},
+    store::{KeywordEntry, KeywordQuery, KeywordStore},
+};
 
 /// A [`KeywordStore`] in memory: an inverted index, gone with the process.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::Clause;
+use crate::store::Clause;
 
 /// The terms of a query, each once and sorted, and for each clause which of them it takes with what weight.
 #[derive(Debug)]

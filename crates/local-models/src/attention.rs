@@ -1,6 +1,9 @@
 //! Scaled dot-product self-attention (Vaswani et al. 2017), text by text and head by head.
 
-use crate::kernel::{Kernel, Matrix, MatrixMut, multiply_exact, softmax};
+use memory_engine_core::Kernel;
+use ndarray::{ArrayView2, linalg::general_mat_mul, s};
+
+use crate::{kernel::row_functions::softmax, matrix};
 
 /// The attention weights of one head.
 #[derive(Debug, Default)]
@@ -15,32 +18,30 @@ impl Scratch {
         kernel: Kernel,
         sequences: &[&[u32]],
         heads: usize,
-        attended: &[f32],
+        attended: ArrayView2<'_, f32>,
         context: &mut Vec<f32>,
     ) {
-        let tokens: usize = sequences.iter().map(|sequence| sequence.len()).sum();
-        let stride = attended.len().checked_div(tokens).unwrap_or(0);
-        let hidden = stride / 3;
+        let hidden = attended.ncols() / 3;
         let width = hidden / heads;
-        context.resize(tokens * hidden, 0.0);
+        context.resize(attended.nrows() * hidden, 0.0);
+        let mut context = matrix::rows_mut(context, hidden);
         let scale = 1.0 / (width as f32).sqrt();
         let mut first = 0;
-        for count in sequences.iter().map(|sequence| sequence.len()) {
-            let rows = &attended[first * stride..(first + count) * stride];
-            let out = &mut context[first * hidden..(first + count) * hidden];
+        for count in sequences.iter().map(|sequence| sequence.len()).filter(|count| *count > 0) {
+            let tokens = attended.slice(s![first..first + count, ..]);
+            let mut out = context.slice_mut(s![first..first + count, ..]);
             first += count;
             self.weights.resize(count * count, 0.0);
-            for at in (0..heads).map(|head| head * width).filter(|_| count > 0) {
-                let query = Matrix::new(&rows[at..], count, width, stride);
-                let key = Matrix::new(&rows[hidden + at..], count, width, stride);
-                let value = Matrix::new(&rows[2 * hidden + at..], count, width, stride);
-                let weights = MatrixMut::new(&mut self.weights, count);
-                multiply_exact(query, key.transposed(), 0.0, weights);
+            for at in (0..heads).map(|head| head * width) {
+                let query = tokens.slice(s![.., at..at + width]);
+                let key = tokens.slice(s![.., hidden + at..hidden + at + width]);
+                let value = tokens.slice(s![.., 2 * hidden + at..2 * hidden + at + width]);
+                general_mat_mul(1.0, &query, &key.t(), 0.0, &mut matrix::rows_mut(&mut self.weights, count));
                 for row in self.weights.chunks_exact_mut(count) {
                     softmax(kernel, row, scale);
                 }
-                let weights = Matrix::new(&self.weights, count, count, count);
-                multiply_exact(weights, value, 0.0, MatrixMut::new(&mut out[at..], hidden));
+                let weights = matrix::rows(&self.weights, count);
+                general_mat_mul(1.0, &weights, &value, 0.0, &mut out.slice_mut(s![.., at..at + width]));
             }
         }
     }

@@ -2,19 +2,21 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ndarray::{ArrayView2, Axis};
+
 use crate::encoder::{Encoder, Scratch};
 
 /// Tokens of one forward pass: enough to use every weight several times while it is in the cache,
 /// few enough that the activations stay there, too.
 const GROUP_TOKENS: usize = 320;
 
-/// Runs all sequences and hands each one's last hidden state to `finish`; results are in the
-/// order of the sequences and do not depend on `threads`.
+/// Runs all sequences and calls `finish` with the index and the last hidden state of each: a row for each token. Results are in
+/// the order of the sequences and do not depend on `threads`.
 pub(crate) fn run<T: Send>(
     encoder: &Encoder,
     sequences: &[&[u32]],
     threads: usize,
-    finish: impl Fn(usize, &[f32]) -> T + Sync,
+    finish: impl Fn(usize, ArrayView2<'_, f32>) -> T + Sync,
 ) -> Vec<T> {
     let groups = group(sequences, threads);
     let run_group = |group: &(usize, usize), scratch: &mut Scratch| {
@@ -22,7 +24,7 @@ pub(crate) fn run<T: Send>(
         let mut hidden = encoder.run(sequences, scratch);
         let mut results = Vec::with_capacity(sequences.len());
         for (index, sequence) in sequences.iter().enumerate() {
-            let (own, rest) = hidden.split_at(sequence.len() * encoder.hidden());
+            let (own, rest) = hidden.split_at(Axis(0), sequence.len());
             results.push(finish(group.0 + index, own));
             hidden = rest;
         }
@@ -77,25 +79,4 @@ fn group(sequences: &[&[u32]], threads: usize) -> Vec<(usize, usize)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_cover_all_sequences_in_order() {
-        let texts: Vec<Vec<u32>> = (0..50).map(|n| vec![0; n * 13 % 400]).collect();
-        let sequences: Vec<&[u32]> = texts.iter().map(Vec::as_slice).collect();
-        for threads in 0..5 {
-            let groups = group(&sequences, threads);
-            let all: Vec<usize> = groups.iter().flat_map(|&(from, to)| from..to).collect();
-            assert_eq!(all, (0..50).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn a_small_batch_is_shared_by_the_threads() {
-        let texts = vec![vec![0u32; 10]; 4];
-        let sequences: Vec<&[u32]> = texts.iter().map(Vec::as_slice).collect();
-        assert_eq!(group(&sequences, 2), vec![(0, 2), (2, 4)]);
-        assert_eq!(group(&[], 2), vec![]);
-    }
-}
+mod tests;

@@ -5,10 +5,19 @@
 //! tokens of a batch stand one after the other for the linear layers, and each text attends to
 //! itself alone.
 
-use crate::attention;
-use crate::error::ModelError;
-use crate::kernel::{Kernel, QuantisedRows, gelu, layer_norm};
-use crate::weights::{Linear, Stored};
+use memory_engine_core::Kernel;
+use ndarray::ArrayView2;
+
+use crate::{
+    attention,
+    error::ModelError,
+    kernel::{
+        packed::QuantisedRows,
+        row_functions::{gelu, layer_norm},
+    },
+    matrix,
+    weights::{Linear, Stored},
+};
 
 /// The shape of an encoder, checked by [`Shape::check`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -187,17 +196,17 @@ impl Encoder {
         self.shape.positions - self.shape.first_position
     }
 
-    /// The last hidden state of every token, sequence after sequence.
+    /// Returns the last hidden state: a row for each token, sequence after sequence.
     ///
     /// The caller keeps each sequence within [`Self::max_tokens`] and each id within
     /// [`Self::vocabulary`].
-    pub(crate) fn run<'s>(&self, sequences: &[&[u32]], scratch: &'s mut Scratch) -> &'s [f32] {
+    pub(crate) fn run<'s>(&self, sequences: &[&[u32]], scratch: &'s mut Scratch) -> ArrayView2<'s, f32> {
         let (kernel, epsilon) = (self.kernel, self.shape.epsilon);
         self.embed(sequences, &mut scratch.hidden);
         self.norm.apply(kernel, &mut scratch.hidden, &[], epsilon);
         for layer in &self.layers {
             let Scratch { hidden, attended, context, change, wide, quantised, attention } = &mut *scratch;
-            layer.attend.apply(kernel, hidden, quantised, attended);
+            let attended = layer.attend.apply(kernel, hidden, quantised, attended);
             attention.run(kernel, sequences, self.shape.heads, attended, context);
             layer.merge.apply(kernel, context, quantised, change);
             layer.merge_norm.apply(kernel, hidden, change, epsilon);
@@ -206,7 +215,7 @@ impl Encoder {
             layer.narrow.apply(kernel, wide, quantised, change);
             layer.narrow_norm.apply(kernel, hidden, change, epsilon);
         }
-        &scratch.hidden
+        matrix::rows(&scratch.hidden, self.shape.hidden)
     }
 
     /// Sums of word, position and type vectors.

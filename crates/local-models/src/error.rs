@@ -1,19 +1,21 @@
-//! What can go wrong with a model: one type, four kinds.
+//! The error of this crate.
 
-use std::fmt;
+use std::{fmt, io};
 
-/// Why a model could not be opened or asked.
+use memory_engine_core::{Error, ErrorKind};
+
+/// Why a model could not be opened or used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ModelErrorKind {
-    /// The file or directory is not there, or cannot be read.
+    /// The file or directory does not exist, or cannot be read.
     NotFound,
-    /// The file is damaged: a length, an offset or a value in it cannot be right.
+    /// The file is damaged: a length, an offset or a value in it is impossible.
     Corrupt,
-    /// The file is sound as far as looked at, but holds something this crate does not run, or the
-    /// machine lacks what was asked for.
+    /// The file is valid as far as it was read, but contains something this crate does not run; or the machine lacks a
+    /// required instruction set.
     Unsupported,
-    /// The caller's argument makes no sense for this model.
+    /// The caller's argument is not valid for this model.
     InvalidInput,
 }
 
@@ -25,7 +27,8 @@ pub enum ModelErrorKind {
 /// let error = Model::open("no/such/file.bin").err().map(|error| error.kind());
 /// assert_eq!(error, Some(ModelErrorKind::NotFound));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct ModelError {
     kind: ModelErrorKind,
     message: String,
@@ -59,25 +62,30 @@ impl ModelError {
         Self::new(ModelErrorKind::Unsupported, message)
     }
 
-    /// Puts the file's name in front of the message.
+    /// Puts the name of the file or the place in it in front of the message.
     pub(crate) fn within(mut self, place: impl fmt::Display) -> Self {
         self.message = format!("{place}: {}", self.message);
         self
     }
+}
 
-    /// An error of the operating system: the end of a file that should go on is damage, the rest
-    /// means that the file cannot be had.
-    pub(crate) fn from_io(error: &std::io::Error) -> Self {
-        let cut = error.kind() == std::io::ErrorKind::UnexpectedEof;
-        let kind = if cut { ModelErrorKind::Corrupt } else { ModelErrorKind::NotFound };
+/// An unexpected end of the file is damage. Any other error means that the file cannot be read.
+impl From<io::Error> for ModelError {
+    fn from(error: io::Error) -> Self {
+        let is_cut = error.kind() == io::ErrorKind::UnexpectedEof;
+        let kind = if is_cut { ModelErrorKind::Corrupt } else { ModelErrorKind::NotFound };
         Self::new(kind, error.to_string())
     }
 }
 
-impl fmt::Display for ModelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+impl From<ModelError> for Error {
+    fn from(error: ModelError) -> Self {
+        let kind = match error.kind {
+            ModelErrorKind::NotFound => ErrorKind::NotFound,
+            ModelErrorKind::Corrupt => ErrorKind::Corrupt,
+            ModelErrorKind::Unsupported => ErrorKind::Unsupported,
+            ModelErrorKind::InvalidInput => ErrorKind::InvalidInput,
+        };
+        Self::new(kind, "local model", error.message)
     }
 }
-
-impl std::error::Error for ModelError {}

@@ -3,14 +3,19 @@
 //! An encoder's token vectors share a strong common direction, which hides the differences.
 //! Subtracting the mean over a corpus takes it out (after Mu and Viswanath 2018).
 
-use crate::error::{ModelError, ModelErrorKind};
-use crate::kernel::{Matrix, MatrixMut, dot, multiply_exact};
+use ndarray::{Array2, ArrayView2};
+
+use crate::{
+    error::{ModelError, ModelErrorKind},
+    kernel::rows::{dot, scale_to_unit},
+    matrix,
+};
 
 /// The vectors of a text's own tokens: no special tokens, no prefix. A text may have none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenVectors {
-    dimensions: usize,
-    values: Vec<f32>,
+    /// A row for each token.
+    values: Array2<f32>,
     weights: Vec<f32>,
 }
 
@@ -25,18 +30,18 @@ impl TokenVectors {
             let message = format!("{values} values for {count} vectors of {dimensions}");
             return Err(ModelError::new(ModelErrorKind::InvalidInput, message));
         }
-        Ok(Self { dimensions, values, weights })
+        Ok(Self { values: matrix::from_rows(values, dimensions), weights })
     }
 
     /// [`Self::new`] for lengths that are known to fit.
-    pub(crate) fn from_parts(dimensions: usize, values: Vec<f32>, weights: Vec<f32>) -> Self {
-        debug_assert_eq!(values.len(), dimensions * weights.len());
-        Self { dimensions, values, weights }
+    pub(crate) fn from_parts(values: Array2<f32>, weights: Vec<f32>) -> Self {
+        debug_assert_eq!(values.nrows(), weights.len());
+        Self { values, weights }
     }
 
     /// Length of a vector.
     pub fn dimensions(&self) -> usize {
-        self.dimensions
+        self.values.ncols()
     }
 
     /// Number of tokens.
@@ -50,13 +55,13 @@ impl TokenVectors {
     }
 
     /// The vectors, in the order of the text.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f32]> {
-        self.values.chunks_exact(self.dimensions)
+    pub fn iter(&self) -> impl Iterator<Item = &[f32]> {
+        self.values.as_slice().unwrap_or(&[]).chunks_exact(self.dimensions())
     }
 
-    /// All vectors, row after row.
-    pub fn values(&self) -> &[f32] {
-        &self.values
+    /// All vectors, in contiguous rows.
+    pub fn values(&self) -> ArrayView2<'_, f32> {
+        self.values.view()
     }
 
     /// How much each token says, in 0..=1: a / (a + p), a = 10⁻⁴, where p is the token's
@@ -72,28 +77,19 @@ impl TokenVectors {
     /// # Errors
     /// `InvalidInput` when the mean has another length.
     pub fn centred(mut self, mean: Option<&[f32]>) -> Result<Self, ModelError> {
-        if let Some(mean) = mean.filter(|mean| mean.len() != self.dimensions) {
-            let (found, wanted) = (mean.len(), self.dimensions);
+        if let Some(mean) = mean.filter(|mean| mean.len() != self.dimensions()) {
+            let (found, wanted) = (mean.len(), self.dimensions());
             let message = format!("a mean of {found} dimensions for vectors of {wanted}");
             return Err(ModelError::new(ModelErrorKind::InvalidInput, message));
         }
-        for row in self.values.chunks_exact_mut(self.dimensions) {
+        for mut row in self.values.rows_mut() {
+            let Some(row) = row.as_slice_mut() else { continue };
             for (value, &mean) in row.iter_mut().zip(mean.unwrap_or(&[])) {
                 *value -= mean;
             }
             scale_to_unit(row);
         }
         Ok(self)
-    }
-}
-
-/// Scales a vector to length 1; a vector without a finite, positive length becomes zero.
-pub(crate) fn scale_to_unit(row: &mut [f32]) {
-    let length = dot(row, row).sqrt();
-    if length.is_finite() && length > 0.0 {
-        row.iter_mut().for_each(|value| *value /= length);
-    } else {
-        row.fill(0.0);
     }
 }
 
@@ -116,10 +112,10 @@ impl TokenMean {
     /// `InvalidInput` when their length differs from that of earlier ones.
     pub fn add(&mut self, tokens: &TokenVectors) -> Result<(), ModelError> {
         if self.sums.is_empty() {
-            self.sums.resize(tokens.dimensions, 0.0);
+            self.sums.resize(tokens.dimensions(), 0.0);
         }
-        if self.sums.len() != tokens.dimensions {
-            let (found, wanted) = (tokens.dimensions, self.sums.len());
+        if self.sums.len() != tokens.dimensions() {
+            let (found, wanted) = (tokens.dimensions(), self.sums.len());
             let message = format!("token vectors of {found} dimensions after some of {wanted}");
             return Err(ModelError::new(ModelErrorKind::InvalidInput, message));
         }
@@ -174,24 +170,17 @@ pub fn weighted_maxsim(query: &TokenVectors, passage: &TokenVectors) -> f32 {
 
 fn mean_of_best(query: &TokenVectors, passage: &TokenVectors, weigh: impl Fn(f32) -> f32) -> f32 {
     let (short, long) = if query.len() <= passage.len() { (query, passage) } else { (passage, query) };
-    let width = short.dimensions;
-    if short.is_empty() || width != long.dimensions {
+    if short.is_empty() || short.dimensions() != long.dimensions() {
         return 0.0;
     }
-    let mut products = vec![0.0; short.len() * long.len()];
-    multiply_exact(
-        Matrix::new(&short.values, short.len(), width, width),
-        Matrix::new(&long.values, long.len(), width, width).transposed(),
-        0.0,
-        MatrixMut::new(&mut products, long.len()),
-    );
+    let products = short.values.dot(&long.values.t());
     let inverse_length = |row: &[f32]| {
         let length = dot(row, row).sqrt();
         if length > 0.0 { 1.0 / length } else { 0.0 }
     };
     let long_lengths: Vec<f32> = long.iter().map(inverse_length).collect();
     let (mut total, mut weights) = (0.0, 0.0);
-    for ((products, row), &weight) in products.chunks_exact(long.len()).zip(short.iter()).zip(&short.weights) {
+    for ((products, row), &weight) in products.rows().into_iter().zip(short.iter()).zip(&short.weights) {
         let cosines = products.iter().zip(&long_lengths).map(|(product, length)| product * length);
         let best = cosines.fold(f32::NEG_INFINITY, f32::max) * inverse_length(row);
         total += best * weigh(weight);
@@ -201,57 +190,4 @@ fn mean_of_best(query: &TokenVectors, passage: &TokenVectors, weigh: impl Fn(f32
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tokens(rows: &[[f32; 2]]) -> TokenVectors {
-        TokenVectors::new(2, rows.concat(), vec![1.0; rows.len()]).expect("lengths that fit")
-    }
-
-    #[test]
-    fn the_shorter_side_asks_whichever_it_is() {
-        let short = tokens(&[[1.0, 0.0]]);
-        let long = tokens(&[[2.0, 0.0], [0.0, 5.0]]);
-        assert_eq!(maxsim(&short, &long), 1.0);
-        assert_eq!(maxsim(&long, &short), 1.0);
-        assert_eq!(maxsim(&long, &tokens(&[[1.0, 0.0], [1.0, 0.0]])), 0.5);
-    }
-
-    #[test]
-    fn nothing_to_compare_scores_zero() {
-        assert_eq!(maxsim(&tokens(&[]), &tokens(&[[1.0, 0.0]])), 0.0);
-        assert_eq!(maxsim(&tokens(&[[0.0, 0.0]]), &tokens(&[[1.0, 0.0]])), 0.0);
-        let wide = TokenVectors::new(3, vec![1.0; 3], vec![1.0]).expect("lengths that fit");
-        assert_eq!(maxsim(&wide, &tokens(&[[1.0, 0.0]])), 0.0);
-    }
-
-    #[test]
-    fn weights_count_tokens_of_the_shorter_side() {
-        let query = TokenVectors::new(2, vec![1.0, 0.0, 0.0, 1.0], vec![3.0, 1.0]).expect("fits");
-        let passage = tokens(&[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]);
-        assert_eq!(maxsim(&query, &passage), 0.5);
-        assert_eq!(weighted_maxsim(&query, &passage), 0.75);
-    }
-
-    #[test]
-    fn centring_takes_out_what_all_share() {
-        let mut mean = TokenMean::new();
-        assert_eq!(mean.mean(), None);
-        mean.add(&tokens(&[[10.0, 1.0], [10.0, -1.0]])).expect("one width");
-        let mean = mean.mean().expect("two vectors");
-        assert_eq!(mean, [10.0, 0.0]);
-        let centre = |rows: &[[f32; 2]]| tokens(rows).centred(Some(&mean)).expect("one width");
-        assert!(maxsim(&tokens(&[[10.0, 1.0]]), &tokens(&[[10.0, -1.0]])) > 0.9);
-        assert_eq!(maxsim(&centre(&[[10.0, 1.0]]), &centre(&[[10.0, -1.0]])), -1.0);
-        assert_eq!(centre(&[[10.0, 0.0]]).values(), [0.0, 0.0]);
-    }
-
-    #[test]
-    fn lengths_that_do_not_fit_are_refused() {
-        let kind = |result: Result<_, ModelError>| result.map(|_: TokenVectors| ()).err().map(|e| e.kind());
-        let wrong = Some(ModelErrorKind::InvalidInput);
-        assert_eq!(kind(TokenVectors::new(2, vec![1.0; 3], vec![1.0])), wrong);
-        assert_eq!(kind(TokenVectors::new(0, vec![], vec![])), wrong);
-        assert_eq!(kind(tokens(&[[1.0, 0.0]]).centred(Some(&[1.0]))), wrong);
-    }
-}
+mod tests;

@@ -1,11 +1,9 @@
-//! Text embedding models that run in the process: on the CPU, with no service, no key and no
-//! download.
+//! Text embedding models that run in the process, on the CPU, without a service, a key or a download.
 //!
-//! The model to use is multilingual-e5-small (Wang et al. 2024) in a 72 MB file of 4-bit weights:
-//! 384 dimensions, about a hundred languages, good at Chinese and English. Everything between the
-//! text and the vector is here, in Rust: tokenizer, forward pass, pooling, and the token-by-token
-//! comparison that serves as a reranker. With the feature `hf`, ordinary Hugging Face directories
-//! of BERT and XLM-R encoders (e5, MiniLM, bge) open as well.
+//! The recommended model is multilingual-e5-small (Wang et al. 2024) in a 72 MB file of 4-bit weights: 384 dimensions,
+//! about a hundred languages, good at Chinese and English. The crate contains the tokenizer, the forward pass, pooling,
+//! and the token-by-token comparison of the reranker. With the feature `hf`, Hugging Face directories of BERT and XLM-R
+//! encoders (e5, MiniLM, bge) can be opened as well.
 //!
 //! ```no_run
 //! use memory_engine_local_models::{Model, maxsim};
@@ -14,7 +12,7 @@
 //! let model = Model::open("models/e5-small-q4/e5-small-q4.bin")?;
 //! let texts = ["query: 我对什么食物过敏？", "passage: 小王吃虾会起疹子。"];
 //! let vectors = model.embed(&texts, 1);
-//! let cosine: f32 = vectors[0].iter().zip(&vectors[1]).map(|(a, b)| a * b).sum();
+//! let cosine: f32 = vectors.row(0).dot(&vectors.row(1));
 //!
 //! let query = model.embed_tokens(texts[0]).centred(None)?;
 //! let passage = model.embed_tokens(texts[1]).centred(None)?;
@@ -36,18 +34,23 @@ mod hf;
 mod kernel;
 mod late;
 mod local;
+mod matrix;
 mod model;
 #[cfg(feature = "onnx")]
 mod onnx;
 mod options;
+mod parts;
+mod pooling;
+mod prefixes;
 mod source;
 mod tokenizer;
 mod weights;
 mod window;
 mod worker;
 
+pub use memory_engine_core::Kernel;
+
 pub use error::{ModelError, ModelErrorKind};
-pub use kernel::Kernel;
 pub use late::{TokenMean, TokenVectors, maxsim, weighted_maxsim};
 pub use local::{LateInteractionReranker, LocalEmbedder, LocalModel};
 pub use model::Model;

@@ -1,41 +1,45 @@
-//! A model as the engine's embedder and reranker.
+//! A local model as embedder and reranker.
 
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result, Score, text::is_han};
-use memory_engine_embedder::{Embedder, Purpose, Recent};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result, Score, text::is_han};
+use memory_engine_embedder::{Embedder, Purpose, WeightedLru};
 use memory_engine_reranker::Reranker;
 use parking_lot::Mutex;
 
-use crate::{Model, ModelError, ModelErrorKind, TokenVectors, weighted_maxsim, worker::Worker};
+use crate::{
+    late::{TokenVectors, weighted_maxsim},
+    model::Model,
+    worker::Worker,
+};
 
-/// How many tokens of questions are kept: 1.5 kB each at 384 numbers.
-const QUESTION_TOKENS: usize = 4_000;
-/// How many tokens of candidates are kept.
-const CANDIDATE_TOKENS: usize = 32_000;
-/// Small enough that whoever comes next does not wait long.
+/// Capacity of the query cache in tokens: 1.5 kB each at 384 dimensions.
+const QUERY_CACHE_TOKENS: usize = 4_000;
+/// Capacity of the candidate cache in tokens.
+const CANDIDATE_CACHE_TOKENS: usize = 32_000;
+/// Maximum number of texts of one call. Small, so that the next call does not wait long.
 const BATCH: usize = 32;
-/// How much of a candidate is judged: its beginning. Twenty long messages read whole would take seconds.
-const JUDGED_CHARS: usize = 480;
+/// Number of characters at the start of a candidate that are compared. Twenty long messages would take seconds.
+const RERANKED_CHARS: usize = 480;
 
-/// A model in memory with its inference threads: one for questions and candidates, one for what is to be found, so that
-/// a question never waits for an import. Cloning gives another handle on the same model.
+/// A model in memory with its inference threads: one for queries and candidates, one for documents, so that a query never
+/// waits for an import. Clones share the model.
 #[derive(Debug, Clone)]
 pub struct LocalModel(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     model: Arc<Model>,
-    asking: Worker,
-    indexing: Worker,
+    query_worker: Worker,
+    document_worker: Worker,
     threads: usize,
-    questions: Mutex<Recent<String, Asked>>,
+    queries: Mutex<WeightedLru<String, QueryEncoding>>,
 }
 
-/// A question's vector and its tokens, which come out of one pass.
+/// The vector and the token vectors of a query, computed in one pass.
 #[derive(Debug, Clone)]
-struct Asked {
+struct QueryEncoding {
     embedding: Embedding,
     tokens: Arc<TokenVectors>,
 }
@@ -44,62 +48,55 @@ impl LocalModel {
     /// Opens a model as [`Model::open`] does, off the calling thread.
     ///
     /// # Errors
-    /// `NotFound`, `Corrupt`, `Unsupported` or `InvalidInput` as the model's file deserves.
+    /// `NotFound`, `Corrupt`, `Unsupported` or `InvalidInput`, depending on the model's file.
     pub async fn open(path: impl Into<PathBuf>) -> Result<Self> {
-        let (asking, indexing) = (Worker::start("memory-ask")?, Worker::start("memory-embed")?);
+        let query_worker = Worker::start("memory-ask")?;
+        let document_worker = Worker::start("memory-embed")?;
         let path = path.into();
-        let model = asking.run(move || Model::open(path)).await?.map_err(error)?;
+        let model = query_worker.run(move || Model::open(path)).await??;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let questions = Mutex::new(Recent::new(QUESTION_TOKENS));
-        Ok(Self(Arc::new(Inner { model: Arc::new(model), asking, indexing, threads, questions })))
+        let queries = Mutex::new(WeightedLru::new(QUERY_CACHE_TOKENS));
+        Ok(Self(Arc::new(Inner { model: Arc::new(model), query_worker, document_worker, threads, queries })))
     }
 
-    async fn ask(&self, question: &str) -> Result<Asked> {
-        let known = self.0.questions.lock().get(question);
-        if let Some(asked) = known {
-            return Ok(asked);
+    async fn encode_query(&self, query: &str) -> Result<QueryEncoding> {
+        let cached = self.0.queries.lock().get(query);
+        if let Some(encoding) = cached {
+            return Ok(encoding);
         }
         let model = Arc::clone(&self.0.model);
-        let prefixed = format!("{}{question}", model.own_prefixes()[0]);
-        let (vector, tokens) = self.0.asking.run(move || model.embed_with_tokens(&prefixed)).await?;
-        let tokens = Arc::new(tokens.centred(None).map_err(error)?);
-        let asked = Asked { embedding: Embedding::new(vector)?, tokens };
-        self.0.questions.lock().put(question.to_owned(), asked.clone(), asked.tokens.len().max(1));
-        Ok(asked)
+        let prefixed = format!("{}{query}", model.own_prefixes()[0]);
+        let (vector, tokens) = self.0.query_worker.run(move || model.embed_with_tokens(&prefixed)).await?;
+        let tokens = Arc::new(tokens.centred(None)?);
+        let encoding = QueryEncoding { embedding: Embedding::new(vector)?, tokens };
+        self.0.queries.lock().put(query.to_owned(), encoding.clone(), encoding.tokens.len().max(1));
+        Ok(encoding)
     }
 
-    /// The model as an embedder.
+    /// Returns the model as an embedder.
     pub fn embedder(&self) -> LocalEmbedder {
         let space = EmbeddingSpace::cosine(self.0.model.id(), self.0.model.dimensions());
         LocalEmbedder { model: self.clone(), space }
     }
 
-    /// The model as a late-interaction reranker.
+    /// Returns the model as a late-interaction reranker.
     pub fn reranker(&self) -> LateInteractionReranker {
-        LateInteractionReranker { model: self.clone(), candidates: Mutex::new(Recent::new(CANDIDATE_TOKENS)) }
+        LateInteractionReranker {
+            model: self.clone(),
+            candidates: Mutex::new(WeightedLru::new(CANDIDATE_CACHE_TOKENS)),
+        }
     }
 }
 
-pub(crate) fn error(e: ModelError) -> Error {
-    let kind = match e.kind() {
-        ModelErrorKind::NotFound => ErrorKind::NotFound,
-        ModelErrorKind::Corrupt => ErrorKind::Corrupt,
-        ModelErrorKind::Unsupported => ErrorKind::Unsupported,
-        ModelErrorKind::InvalidInput => ErrorKind::InvalidInput,
-    };
-    Error::new(kind, "local model", e.message())
-}
-
-/// Vectors by a local model, with what its family has before a question and before what is to be found: `query: ` and
-/// `passage: ` for e5.
+/// Vectors by a local model. Each text gets the prefix of the model's family: for e5 `query: ` or `passage: `.
 #[derive(Debug)]
 pub struct LocalEmbedder {
     model: LocalModel,
     space: EmbeddingSpace,
 }
 
-/// What a question and a text without anything in common score in e5-small, by whether each is Chinese: higher within
-/// Chinese than within English, and lower from one to the other. `docs/RETRIEVAL.md` says what it was measured on.
+/// Returns the typical e5-small score of an unrelated query and text, by whether each is Chinese: higher within Chinese than
+/// within English, and lower across languages. `docs/RETRIEVAL.md` names the data on which it was measured.
 fn unrelated_e5(question: bool, text: bool) -> f64 {
     match (question, text) {
         (true, true) => 0.83,
@@ -108,8 +105,8 @@ fn unrelated_e5(question: bool, text: bool) -> f64 {
     }
 }
 
-/// Whether most of a text is Chinese. A character of it says about as much as a short English word, and counts as three
-/// letters: names and words in between make no other language of a sentence.
+/// Returns true if most of a text is Chinese. A Chinese character carries about as much as a short English word and counts
+/// as three letters, so that a few foreign names do not change the language of a sentence.
 fn is_chinese(text: &str) -> bool {
     const LETTERS: usize = 3;
     let all = text.chars().filter(|c| c.is_alphanumeric());
@@ -132,8 +129,8 @@ impl Embedder for LocalEmbedder {
     }
 
     fn score_floor(&self) -> f64 {
-        // Cosines of the e5 family lie in a narrow band, so that only what is far below it is no evidence. Those of others
-        // begin near zero.
+        // Cosines of the e5 family lie in a narrow band, so that only a score far below it is no evidence. Those of other
+        // models begin near zero.
         if self.model.0.model.is_e5() { 0.7 } else { 0.1 }
     }
 
@@ -153,27 +150,27 @@ impl Embedder for LocalEmbedder {
             return Err(Error::invalid("embed", "a text is empty; leave it out"));
         }
         if let (Purpose::Query, [question]) = (purpose, texts) {
-            return Ok(vec![self.model.ask(question).await?.embedding]);
+            return Ok(vec![self.model.encode_query(question).await?.embedding]);
         }
-        let [before_questions, before_others] = self.model.0.model.own_prefixes();
+        let [query_prefix, document_prefix] = self.model.0.model.own_prefixes();
         let (prefix, worker) = match purpose {
-            Purpose::Query => (before_questions, &self.model.0.asking),
-            Purpose::Document => (before_others, &self.model.0.indexing),
+            Purpose::Query => (query_prefix, &self.model.0.query_worker),
+            Purpose::Document => (document_prefix, &self.model.0.document_worker),
         };
         let prefixed: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
         let (model, threads) = (Arc::clone(&self.model.0.model), self.model.0.threads);
         let vectors = worker.run(move || model.embed(&prefixed, threads)).await?;
-        vectors.into_iter().map(Embedding::new).collect()
+        vectors.rows().into_iter().map(|row| Embedding::new(row.to_vec())).collect()
     }
 }
 
-/// Judges candidates by late interaction: the mean, over the tokens of the shorter side, of the best cosine on the other
+/// Scores candidates by late interaction: the mean, over the tokens of the shorter side, of the best cosine on the other
 /// side, each token counted by how rare it is (Khattab & Zaharia, "ColBERT", 2020, over the embedder's own tokens). The
-/// scores lie between −1 and 1. Of a long candidate the first 480 characters are judged.
+/// scores lie between −1 and 1. Only the first 480 characters of a candidate are compared.
 #[derive(Debug)]
 pub struct LateInteractionReranker {
     model: LocalModel,
-    candidates: Mutex<Recent<String, Arc<TokenVectors>>>,
+    candidates: Mutex<WeightedLru<String, Arc<TokenVectors>>>,
 }
 
 impl LateInteractionReranker {
@@ -182,13 +179,13 @@ impl LateInteractionReranker {
             return Ok(Vec::new());
         }
         let (model, threads) = (Arc::clone(&self.model.0.model), self.model.0.threads);
-        let all = self.model.0.asking.run(move || model.embed_all_with_tokens(&texts, threads)).await?;
-        all.into_iter().map(|(_, tokens)| tokens.centred(None).map_err(error)).collect()
+        let all = self.model.0.query_worker.run(move || model.embed_all_with_tokens(&texts, threads)).await?;
+        all.into_iter().map(|(_, tokens)| Ok(tokens.centred(None)?)).collect()
     }
 }
 
 fn beginning(text: &str) -> &str {
-    text.char_indices().nth(JUDGED_CHARS).map_or(text, |(end, _)| &text[..end])
+    text.char_indices().nth(RERANKED_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 #[async_trait]
@@ -198,26 +195,26 @@ impl Reranker for LateInteractionReranker {
             return Ok(Vec::new());
         }
         let candidates: Vec<&str> = candidates.iter().map(|text| beginning(text)).collect();
-        let asked = self.model.ask(question).await?.tokens;
-        let mut known: Vec<Option<Arc<TokenVectors>>> = {
-            let mut kept = self.candidates.lock();
-            candidates.iter().map(|text| kept.get(*text)).collect()
+        let query = self.model.encode_query(question).await?.tokens;
+        let mut tokens_of: Vec<Option<Arc<TokenVectors>>> = {
+            let mut cache = self.candidates.lock();
+            candidates.iter().map(|text| cache.get(*text)).collect()
         };
-        let missing: Vec<usize> = (0..candidates.len()).filter(|i| known[*i].is_none()).collect();
+        let missing: Vec<usize> = (0..candidates.len()).filter(|i| tokens_of[*i].is_none()).collect();
         let prefix = self.model.0.model.own_prefixes()[1];
         let texts = missing.iter().map(|i| format!("{prefix}{}", candidates[*i])).collect();
         for (i, tokens) in missing.into_iter().zip(self.tokens(texts).await?) {
             let tokens = Arc::new(tokens);
             self.candidates.lock().put(candidates[i].to_owned(), Arc::clone(&tokens), tokens.len().max(1));
-            known[i] = Some(tokens);
+            tokens_of[i] = Some(tokens);
         }
-        let judge = move || {
+        let score_all = move || {
             let score = |tokens: &Option<Arc<TokenVectors>>| {
-                Score::new(tokens.as_ref().map_or(0.0, |tokens| f64::from(weighted_maxsim(&asked, tokens))))
+                Score::new(tokens.as_ref().map_or(0.0, |tokens| f64::from(weighted_maxsim(&query, tokens))))
             };
-            known.iter().map(score).collect()
+            tokens_of.iter().map(score).collect()
         };
-        self.model.0.asking.run(judge).await
+        self.model.0.query_worker.run(score_all).await
     }
 }
 

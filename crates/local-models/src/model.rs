@@ -1,60 +1,26 @@
 //! The model: a tokenizer, an encoder, and a way to pool.
 
-use std::fs::File;
-use std::path::Path;
+use std::{fs::File, path::Path};
 
-use crate::batch;
-use crate::e5s1;
-use crate::encoder::Encoder;
-use crate::error::ModelError;
-use crate::late::{TokenVectors, scale_to_unit};
-use crate::options::ModelOptions;
-use crate::tokenizer::Tokenizer;
-use crate::window::Windows;
+use memory_engine_core::Kernel;
+use ndarray::{Array2, ArrayView2, s};
+
+#[cfg(feature = "hf")]
+use crate::hf;
+use crate::{
+    batch, e5s1,
+    error::ModelError,
+    late::TokenVectors,
+    matrix,
+    options::ModelOptions,
+    parts::ModelParts,
+    pooling::{Pooling, join_windows},
+    prefixes::{E5_PREFIXES, Prefixes, prefixes_of},
+    window::Windows,
+};
 
 /// The file that a model directory of our own holds.
 const E5S1_FILE: &str = "e5-small-q4.bin";
-
-/// What a model was trained to have before a question and before what is to be found.
-pub(crate) type Prefixes = [&'static str; 2];
-
-/// The prefixes of the e5 family (Wang et al. 2022).
-const E5_PREFIXES: Prefixes = ["query: ", "passage: "];
-
-/// The instruction of the Chinese bge family (Xiao et al. 2023), for short questions.
-const BGE_ZH_PREFIXES: Prefixes = ["为这个句子生成表示以用于检索相关文章：", ""];
-
-/// The prefixes of a model by the name of its directory, which says nothing else about them.
-pub(crate) fn prefixes_of(name: &str) -> Prefixes {
-    let name = name.to_ascii_lowercase();
-    if name.split(['-', '_']).any(|part| part == "e5") {
-        E5_PREFIXES
-    } else if name.starts_with("bge-") && name.contains("-zh") {
-        BGE_ZH_PREFIXES
-    } else {
-        ["", ""]
-    }
-}
-
-/// How token vectors become one vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pooling {
-    /// The mean over all tokens, special ones included.
-    Mean,
-    /// The first token's vector.
-    #[cfg_attr(not(feature = "hf"), allow(dead_code))]
-    First,
-}
-
-/// What a file format yields.
-#[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) encoder: Encoder,
-    pub(crate) tokenizer: Tokenizer,
-    pub(crate) pooling: Pooling,
-    /// The longest window to use, when that is less than the encoder can take.
-    pub(crate) max_tokens: Option<usize>,
-}
 
 /// A text embedding model in memory.
 ///
@@ -63,7 +29,7 @@ pub(crate) struct Parts {
 #[derive(Debug)]
 pub struct Model {
     id: String,
-    parts: Parts,
+    parts: ModelParts,
     /// What goes before questions and before what is to be found.
     own_prefixes: Prefixes,
     /// The ids of each known prefix, longest first.
@@ -101,9 +67,9 @@ impl Model {
             let own_prefixes = id.as_deref().map_or(["", ""], prefixes_of);
             (open_directory(path, kernel, integer)?, id, own_prefixes)
         } else {
-            let file = File::open(&file).map_err(|error| ModelError::from_io(&error))?;
+            let file = File::open(&file)?;
             let (encoder, tokenizer) = e5s1::open(file, kernel, integer)?;
-            let parts = Parts { encoder, tokenizer, pooling: Pooling::Mean, max_tokens: None };
+            let parts = ModelParts { encoder, tokenizer, pooling: Pooling::Mean, max_tokens: None };
             (parts, name, E5_PREFIXES)
         };
         let prefixes = match &options.prefixes {
@@ -115,7 +81,7 @@ impl Model {
     }
 
     /// Puts the parts together after a last look at what concerns more than one.
-    pub(crate) fn assemble(id: String, parts: Parts, prefixes: &[String]) -> Result<Self, ModelError> {
+    pub(crate) fn assemble(id: String, parts: ModelParts, prefixes: &[String]) -> Result<Self, ModelError> {
         let (size, rows) = (parts.tokenizer.size(), parts.encoder.vocabulary());
         if size > rows {
             let message = format!("the tokenizer has {size} tokens, the encoder {rows} vectors");
@@ -134,7 +100,7 @@ impl Model {
         self.own_prefixes
     }
 
-    /// Whether it is one of the e5 family.
+    /// Returns true for a model of the e5 family.
     pub(crate) fn is_e5(&self) -> bool {
         self.own_prefixes == E5_PREFIXES
     }
@@ -164,16 +130,17 @@ impl Model {
         ids
     }
 
-    /// One vector of length 1 for each text; any prefix must be there already.
+    /// Returns a row of length 1 for each text. The texts must have their prefixes already.
     ///
     /// A text longer than a window gets the mean of its windows' vectors, scaled to length 1
-    /// again. An empty text gets the vector of the special tokens alone. The texts are shared out
-    /// among at most `threads` threads (0 counts as 1); the result does not depend on that.
-    pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], threads: usize) -> Vec<Vec<f32>> {
-        self.encode(texts, threads, |_, hidden| self.pool(hidden))
-            .into_iter()
-            .map(|(_, pooled)| self.join(pooled))
-            .collect()
+    /// again. An empty text gets the vector of the special tokens alone. At most `threads` threads
+    /// share the work (0 counts as 1); the result does not depend on that.
+    pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], threads: usize) -> Array2<f32> {
+        let mut rows = Vec::with_capacity(texts.len() * self.dimensions());
+        for (_, pooled) in self.encode(texts, threads, |_, hidden| self.parts.pooling.pool(hidden)) {
+            rows.extend(join_windows(pooled));
+        }
+        matrix::from_rows(rows, self.dimensions())
     }
 
     /// The token vectors of a text, for [`maxsim`](crate::maxsim).
@@ -196,17 +163,17 @@ impl Model {
         texts: &[S],
         threads: usize,
     ) -> Vec<(Vec<f32>, TokenVectors)> {
-        let width = self.dimensions();
-        let finish = |skip: usize, hidden: &[f32]| {
-            let own = hidden.get(skip * width..hidden.len() - width).unwrap_or(&[]);
-            (self.pool(hidden), own.to_vec())
+        let finish = |skip: usize, hidden: ArrayView2<'_, f32>| {
+            let end = hidden.nrows() - 1;
+            let own = hidden.slice(s![skip.min(end)..end, ..]);
+            (self.parts.pooling.pool(hidden), own.iter().copied().collect::<Vec<f32>>())
         };
         self.encode(texts, threads, finish)
             .into_iter()
             .map(|(windows, results)| {
                 let (pooled, own): (Vec<_>, Vec<_>) = results.into_iter().unzip();
                 let tokens = self.token_vectors(&windows.sequences, own.concat(), windows.skip);
-                (self.join(pooled), tokens)
+                (join_windows(pooled), tokens)
             })
             .collect()
     }
@@ -217,12 +184,12 @@ impl Model {
         &self,
         texts: &[S],
         threads: usize,
-        finish: impl Fn(usize, &[f32]) -> T + Sync,
+        finish: impl Fn(usize, ArrayView2<'_, f32>) -> T + Sync,
     ) -> Vec<(Windows, Vec<T>)> {
         let windows: Vec<Windows> = texts.iter().map(|text| self.cut(text.as_ref())).collect();
         let skips: Vec<usize> = windows.iter().flat_map(|text| text.sequences.iter().map(|_| text.skip)).collect();
         let sequences: Vec<&[u32]> = windows.iter().flat_map(|text| text.sequences.iter().map(Vec::as_slice)).collect();
-        let finish = |index: usize, hidden: &[f32]| finish(skips[index], hidden);
+        let finish = |index: usize, hidden: ArrayView2<'_, f32>| finish(skips[index], hidden);
         let mut results = batch::run(&self.parts.encoder, &sequences, threads, finish).into_iter();
         let counts: Vec<usize> = windows.iter().map(|text| text.sequences.len()).collect();
         windows
@@ -239,68 +206,23 @@ impl Model {
         Windows::cut(&ids, prefix, self.parts.tokenizer.ends(), self.max_tokens())
     }
 
-    /// One vector of length 1 from a window's hidden state.
-    fn pool(&self, hidden: &[f32]) -> Vec<f32> {
-        let width = self.dimensions();
-        let mut pooled = hidden[..width].to_vec();
-        if self.parts.pooling == Pooling::Mean {
-            for row in hidden[width..].chunks_exact(width) {
-                for (sum, &value) in pooled.iter_mut().zip(row) {
-                    *sum += value;
-                }
-            }
-        }
-        scale_to_unit(&mut pooled);
-        pooled
-    }
-
-    /// One vector of length 1 from those of a text's windows.
-    fn join(&self, windows: Vec<Vec<f32>>) -> Vec<f32> {
-        let several = windows.len() > 1;
-        let mut windows = windows.into_iter();
-        let mut joined = windows.next().unwrap_or_default();
-        for window in windows {
-            for (sum, &value) in joined.iter_mut().zip(&window) {
-                *sum += value;
-            }
-        }
-        if several {
-            scale_to_unit(&mut joined);
-        }
-        joined
-    }
-
     fn token_vectors(&self, sequences: &[Vec<u32>], values: Vec<f32>, skip: usize) -> TokenVectors {
         let own = sequences.iter().flat_map(|ids| ids.get(skip..ids.len() - 1).unwrap_or(&[]));
         let weights = own.map(|&id| self.parts.tokenizer.weight(id)).collect();
-        TokenVectors::from_parts(self.dimensions(), values, weights)
+        TokenVectors::from_parts(matrix::from_rows(values, self.dimensions()), weights)
     }
 }
 
 #[cfg(feature = "hf")]
-fn open_directory(path: &Path, kernel: crate::Kernel, integer: bool) -> Result<Parts, ModelError> {
-    crate::hf::open(path, kernel, integer)
+fn open_directory(path: &Path, kernel: Kernel, integer: bool) -> Result<ModelParts, ModelError> {
+    hf::open(path, kernel, integer)
 }
 
 #[cfg(not(feature = "hf"))]
-fn open_directory(path: &Path, _: crate::Kernel, _: bool) -> Result<Parts, ModelError> {
+fn open_directory(path: &Path, _: Kernel, _: bool) -> Result<ModelParts, ModelError> {
     if path.join("config.json").exists() {
         let message = "a Hugging Face directory, which needs the cargo feature `hf`";
         return Err(ModelError::unsupported(message));
     }
     Err(ModelError::not_found(format!("there is no {E5S1_FILE} in it")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_says_what_goes_before_a_text() {
-        for name in ["multilingual-e5-small", "e5-base-v2", "E5-large"] {
-            assert_eq!(prefixes_of(name), E5_PREFIXES, "{name}");
-        }
-        assert_eq!(prefixes_of("bge-small-zh-v1.5"), BGE_ZH_PREFIXES);
-        assert_eq!([prefixes_of("all-MiniLM-L6-v2"), prefixes_of("bge-m3"), prefixes_of("size5-x")], [["", ""]; 3]);
-    }
 }

@@ -1,7 +1,8 @@
-//! What a caller can choose when opening a model.
+//! Options for opening a model.
+
+use memory_engine_core::Kernel;
 
 use crate::error::ModelError;
-use crate::kernel::Kernel;
 
 /// How the linear layers are computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -9,26 +10,24 @@ pub enum Precision {
     /// Integers where the machine has instructions for them, else floats.
     #[default]
     Auto,
-    /// Eight-bit activations and four- or eight-bit weights, on any machine. Vectors agree with
-    /// those of `F32` at a cosine above 0.999, so both can be kept in one collection.
+    /// Eight-bit activations and four- or eight-bit weights, on any machine. The cosine with vectors of `F32` is above
+    /// 0.999, so both can be kept in one collection.
     Int8,
     /// Floats; slower and larger, and exact.
     F32,
 }
 
-/// Choices for [`Model::open_with`](crate::Model::open_with). The default suits everyone but
-/// tests.
+/// Options for [`Model::open_with`](crate::Model::open_with).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelOptions {
-    /// How the linear layers are computed.
+    /// How the linear layers are computed. Default: integers where the machine supports them.
     pub precision: Precision,
-    /// The instructions to use; the best that the machine has when `None`.
+    /// The instruction set to use. Default: the best one that the machine has.
     pub kernel: Option<Kernel>,
-    /// Prefixes that a text may begin with, such as `"query: "`. They are part of what is
-    /// encoded; they are repeated in every window of a long text and left out of
-    /// [token vectors](crate::TokenVectors). `None` takes those of the e5 family for an E5S1 file
-    /// and none for others.
+    /// Prefixes that a text may begin with, such as `"query: "`. They are encoded with the text, repeated in every window
+    /// of a long text, and left out of [token vectors](crate::TokenVectors). Default: those of the e5 family for an E5S1
+    /// file, none for others.
     pub prefixes: Option<Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! A reader that knows how long its file is.
+//! A reader that checks lengths against the size of its file.
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
@@ -13,8 +13,8 @@ pub(crate) struct Source<R> {
 
 impl<R: Read + Seek> Source<R> {
     pub(crate) fn new(mut file: R) -> Result<Self, ModelError> {
-        let length = file.seek(SeekFrom::End(0)).map_err(|e| ModelError::from_io(&e))?;
-        file.seek(SeekFrom::Start(0)).map_err(|e| ModelError::from_io(&e))?;
+        let length = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(0))?;
         Ok(Self { reader: BufReader::with_capacity(1 << 16, file), length, position: 0 })
     }
 
@@ -26,9 +26,9 @@ impl<R: Read + Seek> Source<R> {
         self.position
     }
 
-    /// Goes to a place, which may lie past the end; reading there then fails.
+    /// Moves to a position. A position past the end makes the next read fail.
     pub(crate) fn seek(&mut self, position: u64) -> Result<(), ModelError> {
-        self.reader.seek(SeekFrom::Start(position)).map_err(|e| ModelError::from_io(&e))?;
+        self.reader.seek(SeekFrom::Start(position))?;
         self.position = position;
         Ok(())
     }
@@ -41,7 +41,7 @@ impl<R: Read + Seek> Source<R> {
             .filter(|_| count <= left)
             .ok_or_else(|| ModelError::corrupt(format!("{what} should take {count} bytes, but {left} are left")))?;
         let mut bytes = vec![0; size];
-        self.reader.read_exact(&mut bytes).map_err(|e| ModelError::from_io(&e))?;
+        self.reader.read_exact(&mut bytes)?;
         self.position += count;
         Ok(bytes)
     }
@@ -50,7 +50,7 @@ impl<R: Read + Seek> Source<R> {
         let mut bytes = [0; N];
         self.reader
             .read_exact(&mut bytes)
-            .map_err(|error| ModelError::from_io(&error).within(format_args!("at byte {}", self.position)))?;
+            .map_err(|error| ModelError::from(error).within(format_args!("at byte {}", self.position)))?;
         self.position += N as u64;
         Ok(bytes)
     }

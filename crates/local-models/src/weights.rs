@@ -1,7 +1,15 @@
 //! Weight matrices as they come out of a file, and the linear layers made of them.
 
-use crate::kernel::{
-    BLOCK, Kernel, Matrix, MatrixMut, PackedWeights, QuantisedRows, multiply_exact, multiply_quantised,
+use memory_engine_core::Kernel;
+use ndarray::{Array2, ArrayView2, aview1, linalg::general_mat_mul};
+
+use crate::{
+    kernel::{
+        multiply_quantised,
+        packed::{PackedWeights, QuantisedRows},
+        rows::BLOCK,
+    },
+    matrix,
 };
 
 /// Bytes of one Q4_0 block: an f16 scale and 32 nibbles.
@@ -115,7 +123,8 @@ pub(crate) struct Linear {
 
 #[derive(Debug)]
 enum Weights {
-    Exact(Vec<f32>),
+    /// Shape \[outer, inner\].
+    Exact(Array2<f32>),
     Packed(PackedWeights),
 }
 
@@ -130,28 +139,32 @@ impl Linear {
                 Weights::Packed(PackedWeights::from_nibbles(outer, inner, blocks))
             }
             Stored::Full(values) if integer => Weights::Packed(PackedWeights::from_rows(outer, inner, values)),
-            Stored::Q4(_) | Stored::Full(_) => Weights::Exact(stored.to_floats().into_owned()),
+            Stored::Q4(_) | Stored::Full(_) => Weights::Exact(matrix::rows(&stored.to_floats(), inner).to_owned()),
         };
         Self { inner, outer, bias, weights }
     }
 
-    /// Applies the layer to rows of `inner` floats; `out` is resized to as many rows of `outer`.
-    pub(crate) fn apply(&self, kernel: Kernel, x: &[f32], quantised: &mut QuantisedRows, out: &mut Vec<f32>) {
-        let rows = x.len() / self.inner;
-        out.resize(rows * self.outer, 0.0);
+    /// Applies the layer to rows of `inner` contiguous floats; `out` is resized to as many rows of `outer`.
+    pub(crate) fn apply<'o>(
+        &self,
+        kernel: Kernel,
+        x: &[f32],
+        quantised: &mut QuantisedRows,
+        out: &'o mut Vec<f32>,
+    ) -> ArrayView2<'o, f32> {
+        let x = matrix::rows(x, self.inner);
+        out.resize(x.nrows() * self.outer, 0.0);
         match &self.weights {
             Weights::Exact(weights) => {
-                for out in out.chunks_exact_mut(self.outer) {
-                    out.copy_from_slice(&self.bias);
-                }
-                let x = Matrix::new(x, rows, self.inner, self.inner);
-                let w = Matrix::new(weights, self.outer, self.inner, self.inner).transposed();
-                multiply_exact(x, w, 1.0, MatrixMut::new(out, self.outer));
+                let mut out = matrix::rows_mut(out, self.outer);
+                out.assign(&aview1(&self.bias));
+                general_mat_mul(1.0, &x, &weights.t(), 1.0, &mut out);
             }
             Weights::Packed(weights) => {
                 quantised.fill(kernel, x, weights);
                 multiply_quantised(kernel, quantised, weights, &self.bias, out);
             }
         }
+        matrix::rows(out, self.outer)
     }
 }

@@ -1,4 +1,4 @@
-//! A thread of its own for inference: whoever awaits an answer keeps their thread.
+//! A thread for inference, so that async callers do not block theirs.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -10,18 +10,18 @@ use memory_engine_core::{Error, ErrorKind, Result};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread that does one job after the other, and ends when the worker is dropped.
+/// A thread that runs jobs in order and ends when the worker is dropped.
 #[derive(Debug)]
 pub(crate) struct Worker(mpsc::Sender<Job>);
 
 impl Worker {
-    /// Starts the thread. It sleeps while there is nothing to do.
+    /// Starts the thread. It sleeps while the queue is empty.
     ///
     /// # Errors
     /// `Unavailable` when the system gives no further thread.
     pub(crate) fn start(name: &str) -> Result<Self> {
         let (queue, jobs) = mpsc::channel::<Job>();
-        // A bug in one job must not take the thread from all others; its caller hears that there is no answer.
+        // A panic in one job must not end the thread; the caller of that job gets an error.
         let work = move || {
             for job in jobs {
                 let _ = catch_unwind(AssertUnwindSafe(job));
@@ -33,12 +33,12 @@ impl Worker {
         started.map(|_| Self(queue)).map_err(failed)
     }
 
-    /// Does a job on the thread. Dropping the future lets a job that has begun finish unseen.
+    /// Runs a job on the thread. If the future is dropped, a started job still runs to its end.
     pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let job = move || {
             if !reply.is_canceled() {
-                // Whoever asked may have gone away meanwhile.
+                // The caller may have dropped the future meanwhile.
                 let _ = reply.send(work());
             }
         };

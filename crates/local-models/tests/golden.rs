@@ -38,13 +38,14 @@ fn floats_give_the_golden_vectors() {
     let model = open(&ModelOptions::default().with_precision(Precision::F32));
     let goldens = goldens(GOLDENS);
     let texts: Vec<&str> = goldens.iter().map(|golden| golden.text.as_str()).collect();
-    for (found, golden) in model.embed(&texts, 2).iter().zip(&goldens) {
-        assert!(cosine(found, &golden.vector) > 0.999_99, "{}", golden.text);
+    for (found, golden) in model.embed(&texts, 2).rows().into_iter().zip(&goldens) {
+        assert!(cosine(&found.to_vec(), &golden.vector) > 0.999_99, "{}", golden.text);
         for (found, expected) in found.iter().zip(&golden.vector) {
             assert!((found - expected).abs() < 2e-5, "{found} is not {expected}: {}", golden.text);
         }
     }
-    assert!((cosine(&model.embed(&texts, 1)[0], &model.embed(&texts, 1)[2]) - 0.8604).abs() < 1e-3);
+    let vectors = model.embed(&texts, 1);
+    assert!((vectors.row(0).dot(&vectors.row(2)) - 0.8604).abs() < 1e-3);
 }
 
 #[test]
@@ -54,7 +55,7 @@ fn integers_give_nearly_the_golden_vectors_on_every_kernel() {
         let options = ModelOptions::default().with_precision(Precision::Int8).with_kernel(kernel);
         let model = open(&options);
         for golden in goldens(GOLDENS) {
-            let found = &model.embed(&[&golden.text], 1)[0];
+            let found = &model.embed(&[&golden.text], 1).row(0).to_vec();
             let cosine = cosine(found, &golden.vector);
             assert!(cosine > 0.9995, "{kernel:?}: {cosine} for {}", golden.text);
         }
@@ -68,9 +69,9 @@ fn a_batch_gives_what_single_texts_give_on_any_number_of_threads() {
     let texts: Vec<String> = goldens(GOLDENS).into_iter().map(|golden| golden.text).collect();
     let together = model.embed(&texts, 1);
     assert_eq!(model.embed(&texts, 2), together);
-    for (text, vector) in texts.iter().zip(&together) {
-        assert_eq!(&model.embed(&[text], 1)[0], vector);
-        assert!((cosine(vector, vector) - 1.0).abs() < 1e-5);
+    for (text, vector) in texts.iter().zip(together.rows()) {
+        assert_eq!(model.embed(&[text], 1).row(0), vector);
+        assert!((vector.dot(&vector) - 1.0).abs() < 1e-5);
     }
 }
 
@@ -82,8 +83,8 @@ fn a_text_of_many_windows_stays_near_its_subject() {
     assert!(model.tokenize(&long).len() > 2 * model.max_tokens());
     let texts = [long.as_str(), "query: 我对什么食物过敏？", "query: 下周的会议是几点？"];
     let vectors = model.embed(&texts, 1);
-    assert!((cosine(&vectors[0], &vectors[0]) - 1.0).abs() < 1e-5);
-    assert!(cosine(&vectors[0], &vectors[1]) > cosine(&vectors[0], &vectors[2]) + 0.02);
+    assert!((vectors.row(0).dot(&vectors.row(0)) - 1.0).abs() < 1e-5);
+    assert!(vectors.row(0).dot(&vectors.row(1)) > vectors.row(0).dot(&vectors.row(2)) + 0.02);
     assert_eq!(model.embed_tokens(&long).len(), model.tokenize(&long).len() - 4);
 }
 
@@ -104,7 +105,7 @@ fn late_interaction_puts_the_answer_first() {
     let centre = |tokens: memory_engine_local_models::TokenVectors| tokens.centred(Some(&mean)).expect("one width");
     for question in ["query: What food am I allergic to?", "query: 我吃什么会过敏？"] {
         let (vector, query) = model.embed_with_tokens(question);
-        assert_eq!(vector, model.embed(&[question], 1)[0]);
+        assert_eq!(vector, model.embed(&[question], 1).row(0).to_vec());
         assert_eq!(query.len(), model.tokenize(question).len() - 5);
         let query = centre(query);
         for score in [maxsim, weighted_maxsim] {

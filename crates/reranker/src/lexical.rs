@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Result, Score, text};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::Reranker;
+use crate::reranker::Reranker;
 
 /// Judges by shared letters: the part of the question's character pairs that a candidate holds, each weighed by how few
 /// of the candidates hold it. 0 to 1.

@@ -1,8 +1,20 @@
-pub(crate) mod caches;
-pub(crate) mod changes;
-pub(crate) mod directory;
-pub(crate) mod keeper;
-pub(crate) mod keyword_index;
-pub(crate) mod side_file;
-pub(crate) mod timeline;
-pub(crate) mod vector_index;
+//! Indexes in memory and their caches on disk.
+//!
+//! `docs/design/index-cache.md` describes the file format, when a cache is valid, and the life of a cache.
+
+pub(crate) mod addresses;
+pub(crate) mod change_log;
+pub(crate) mod epoch;
+mod file;
+mod format;
+pub(crate) mod index_caches;
+mod keywords;
+mod manifest;
+mod policy;
+mod tenant_sizes;
+mod timeline;
+pub(crate) mod vectors;
+pub(crate) mod writer;
+
+#[cfg(test)]
+mod tests;

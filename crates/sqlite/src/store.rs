@@ -16,9 +16,9 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    cache::caches::Caches,
-    cache::keeper::Keeper,
-    cache::vector_index::VectorIndex,
+    cache::index_caches::IndexCaches,
+    cache::vectors::VectorIndex,
+    cache::writer::CacheWriter,
     database::connection,
     database::failure::Failure,
     database::migration,
@@ -41,7 +41,7 @@ use crate::{
 pub struct SqliteStore {
     space: EmbeddingSpace,
     origin: Origin,
-    caches: Caches,
+    caches: IndexCaches,
     file: Arc<File>,
 }
 
@@ -49,8 +49,8 @@ pub struct SqliteStore {
 struct File {
     path: PathBuf,
     clock: Arc<dyn Clock>,
-    /// Whether the side files are about to be written.
-    keeping: Arc<AtomicBool>,
+    /// True while a requested cache flush is pending.
+    flush_pending: Arc<AtomicBool>,
     queues: Mutex<Option<Queues>>,
     threads: Mutex<Threads>,
 }
@@ -89,15 +89,15 @@ impl SqliteStore {
         let (writing, ended) = mpsc::channel(1);
         let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
         let (ready, mut readiness) = mpsc::channel(1);
-        let caches = Caches::new(&path, options.space.clone());
+        let caches = IndexCaches::new(&path, options.space.clone());
         let opening = (path.clone(), options.clone(), origin.clone(), caches.clone());
         threads.handles.push(readers::spawn("memory-write".into(), move || {
             let (path, options, origin, caches) = opening;
             match open_writer(&path, &options, &origin) {
                 Ok(connection) => {
                     readers::tell(ready, Ok(()));
-                    let keeper = Keeper::new(caches, origin);
-                    writer::work(connection, &path, writes, readers_ended, options.busy_timeout, keeper);
+                    let cache_writer = CacheWriter::new(caches, origin);
+                    writer::work(connection, &path, writes, readers_ended, options.busy_timeout, cache_writer);
                 }
                 Err(error) => readers::tell(ready, Err(error)),
             }
@@ -111,7 +111,7 @@ impl SqliteStore {
         let file = File {
             path,
             clock: options.clock,
-            keeping: Arc::default(),
+            flush_pending: Arc::default(),
             queues: Mutex::new(Some(Queues { write, read })),
             threads: Mutex::new(threads),
         };
@@ -121,7 +121,7 @@ impl SqliteStore {
     /// Another handle on the same file, in another space.
     pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
         let vectors = Arc::new(VectorIndex::new(space.clone(), None));
-        let caches = Caches { vectors, ..self.caches.clone() };
+        let caches = IndexCaches { vectors, ..self.caches.clone() };
         Self { origin: self.origin.in_space(&space), space, caches, file: Arc::clone(&self.file) }
     }
 
@@ -156,24 +156,24 @@ impl SqliteStore {
         self.origin.clone()
     }
 
-    pub(crate) fn caches(&self) -> Caches {
+    pub(crate) fn caches(&self) -> IndexCaches {
         self.caches.clone()
     }
 
-    /// Has the side files written that are to be, after those who wait to write. Nobody waits for it.
-    pub(crate) fn keep_caches(&self) {
-        if !self.caches.are_to_be_kept() || self.file.keeping.swap(true, Ordering::AcqRel) {
+    /// Asks the writer thread to flush index caches that lag, after pending writes. Does not block.
+    pub(crate) fn request_cache_flush(&self) {
+        if !self.caches.needs_flush() || self.file.flush_pending.swap(true, Ordering::AcqRel) {
             return;
         }
-        let keeping = Arc::clone(&self.file.keeping);
-        // The writer looks after the side files when it has written something, be it nothing.
+        let flush_pending = Arc::clone(&self.file.flush_pending);
+        // An empty write: the writer thread flushes caches after every batch.
         let job: Writing = Box::new(move |_| {
-            keeping.store(false, Ordering::Release);
+            flush_pending.store(false, Ordering::Release);
             Answer { failed: false, residue: Residue::None, tell: Box::new(|_| {}) }
         });
-        let queued = self.queues("keep caches").is_ok_and(|queues| queues.write.try_send(job).is_ok());
+        let queued = self.queues("flush caches").is_ok_and(|queues| queues.write.try_send(job).is_ok());
         if !queued {
-            self.file.keeping.store(false, Ordering::Release);
+            self.file.flush_pending.store(false, Ordering::Release);
         }
     }
 

@@ -6,9 +6,12 @@ use std::{
     ops::Range,
 };
 
-use memory_engine_core::snapshot::{SnapshotReader, SnapshotWriter};
+use memory_engine_core::{
+    Kernel,
+    snapshot::{SnapshotReader, SnapshotWriter},
+};
 
-use crate::kernel::{self, Kernel, Rows};
+use crate::kernel::{self, rows::Rows};
 
 /// The largest code.
 const TOP: f32 = 127.0;
@@ -171,31 +174,4 @@ fn encode(values: &[f32], codes: &mut Vec<i8>) -> About {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        /// The true product lies within the slack, for vectors of any length and of numbers of any size.
-        #[test]
-        fn an_estimate_is_off_by_no_more_than_it_says(
-            (query, rows) in (1..80_usize).prop_flat_map(|width| {
-                let vector = move || (proptest::collection::vec(-1.0_f32..1.0, width), -8..9_i32)
-                    .prop_map(|(v, e)| v.into_iter().map(|x| x * 10_f32.powi(e)).collect::<Vec<f32>>());
-                (vector(), proptest::collection::vec(vector(), 1..6))
-            }),
-        ) {
-            let mut codes = Codes::default();
-            rows.iter().for_each(|row| codes.push(row));
-            let estimates = codes.estimates(&query, Rows::First(rows.len()));
-            let length = query.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt() as f32 * 1.000_001;
-            for (n, (row, first)) in rows.iter().zip(estimates).enumerate() {
-                let exact: f64 = query.iter().zip(row).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
-                for Estimate { product, slack } in [first, codes.closer(&query, length, n as u32)] {
-                    prop_assert!((f64::from(product) - exact).abs() <= f64::from(slack) + 1e-30, "{product} {exact} {slack}");
-                }
-            }
-        }
-    }
-}
+mod tests;

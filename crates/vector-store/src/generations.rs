@@ -1,56 +1,6 @@
 //! Changing the embedder while a store is in use.
 
-use std::{fmt::Debug, sync::Arc};
-
-use async_trait::async_trait;
-use memory_engine_core::{EmbeddingSpace, Result};
 use serde::Serialize;
-
-use crate::VectorStore;
-
-/// A vector store that can hold vectors of a second space beside those that it is searched by.
-///
-/// Only a backend that keeps vectors, records and queue in one database can be one. While there is a second generation, whatever
-/// is queued for an `Embedding` is queued for a `Reembedding` too, and a record that goes is taken out of both. Each handle works
-/// in its own [`space`](VectorStore::space): it writes into the generation of that space, and searches only while that one
-/// serves.
-///
-/// # Cancel safety
-/// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
-#[async_trait]
-pub trait GenerationStore: Debug + Send + Sync + 'static {
-    /// The same database, seen in another space. It need not have vectors of that space.
-    fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore>;
-
-    /// What the generation of this space is to the database.
-    ///
-    /// # Errors
-    /// `SchemaMismatch` when there is none.
-    async fn role(&self) -> Result<Role>;
-
-    /// Which generations there are, and how full each is.
-    async fn generations(&self) -> Result<Generations>;
-
-    /// Begins a second generation of this space, or goes on with one: queues every record that has no vector in it, those that
-    /// were given up among them. Gives how many wait; 0 when this space serves.
-    ///
-    /// # Errors
-    /// `SchemaMismatch` when there is a second generation of a third space: it has to be dropped first.
-    async fn begin(&self) -> Result<u64>;
-
-    /// Has the generation of this space serve from now on, in one transaction, if nothing waits for it and no more than
-    /// `lacking` records were given up for it. The other one is the second from then on, and is kept up until it is
-    /// [dropped](Self::drop_second). Whether this space serves now.
-    ///
-    /// # Errors
-    /// As [`role`](Self::role).
-    async fn switch(&self, lacking: u64) -> Result<bool>;
-
-    /// Removes the generation that does not serve, full or not, and gives its space; `None` when there was none.
-    async fn drop_second(&self) -> Result<Option<String>>;
-}
-
-const _: fn(&dyn GenerationStore) = |_| {};
 
 /// What a generation of vectors is to its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ mod signs;
 mod store;
 mod vectors;
 
-pub use generations::{Generation, GenerationStore, Generations, Role};
+pub use generations::{Generation, Generations, Role};
 pub use index::{Among, FlatIndex};
 pub use memory::MemoryVectorStore;
-pub use store::{VectorEntry, VectorQuery, VectorStore};
+pub use store::{GenerationStore, VectorEntry, VectorQuery, VectorStore};

@@ -7,7 +7,10 @@ use memory_engine_core::{EmbeddingSpace, Filter, Hit, Record, RecordId, Result, 
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
-use crate::{Among, FlatIndex, VectorEntry, VectorQuery, VectorStore};
+use crate::{
+    index::{Among, FlatIndex},
+    store::{VectorEntry, VectorQuery, VectorStore},
+};
 
 /// A [`VectorStore`] in memory: exact, and gone with the process.
 #[derive(Debug)]

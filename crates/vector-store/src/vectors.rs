@@ -5,34 +5,38 @@ use std::{
     ops::Range,
 };
 
-use memory_engine_core::snapshot::{SnapshotReader, SnapshotWriter};
+use memory_engine_core::{
+    Kernel,
+    snapshot::{SnapshotReader, SnapshotWriter},
+};
 
 use crate::{
     codes::{Codes, Estimate},
-    kernel::{self, Kernel, Rows},
+    kernel::{self, rows::Rows},
     signs::Signs,
 };
 
-/// Up to how many rows all are compared number by number.
-const FEW: usize = 256;
-/// From how many rows on signs say first which are worth looking at. Below it nothing is ever missed.
-const MANY: usize = 8_000;
-/// Up to how many rows those that are lean keep as they are.
-const KEPT: usize = 20_000;
-/// One of so many rows is worth looking at.
-const PART: usize = 64;
-/// So many are looked at, at the least, and so many for each that is wanted.
-const LEAST: usize = 1500;
-const FOR_EACH: usize = 20;
-/// How many of the best are looked up when no numbers are kept. What a search gives beyond them has the products of its codes,
-/// off by some 0.0004 as a rule (384 numbers, length one): a long list is there to be fused with another one, and each look is
-/// a page of a file.
-const LOOKED_UP: usize = 20;
+/// Maximum number of rows that are compared exactly, without a look at their codes first.
+const EXACT_MAX_ROWS: usize = 256;
+/// Maximum number of rows that are searched without signs. Such a search is exact.
+const UNSIGNED_MAX_ROWS: usize = 8_000;
+/// Maximum number of rows of which a lean index keeps the full vectors.
+const LEAN_MAX_FULL_ROWS: usize = 20_000;
+/// One in this many rows is a candidate after the comparison of signs.
+const ROWS_PER_CANDIDATE: usize = 64;
+/// Minimum number of candidates after the comparison of signs.
+const MIN_CANDIDATES: usize = 1500;
+/// Minimum number of candidates for each wanted hit.
+const CANDIDATES_PER_HIT: usize = 20;
+/// Maximum number of full vectors that a search looks up in a lean index. The products of further hits come from their codes,
+/// with a typical error of 0.0004 (384 dimensions, length one). A long list is only fused with another one, and each lookup
+/// reads a page of a file.
+const MAX_LOOKUPS: usize = 20;
 
-/// Rows of numbers, in three forms: as they are, in [codes](Codes) of one byte, and, when there are [`MANY`], as
+/// Rows of numbers, in three forms: as they are, in [codes](Codes) of one byte, and, when there are [`UNSIGNED_MAX_ROWS`], as
 /// [signs](Signs). A search goes through the smaller forms first, and gives the products of the numbers as they are.
 ///
-/// Those that are lean keep no numbers as they are when there are more than [`KEPT`]: a search names the rows to look up.
+/// Those that are lean keep no numbers as they are when there are more than [`LEAN_MAX_FULL_ROWS`]: a search names the rows to look up.
 #[derive(Debug, Clone)]
 pub(crate) struct Vectors {
     width: usize,
@@ -45,13 +49,13 @@ pub(crate) struct Vectors {
     rows: usize,
 }
 
-/// What a search is left with: at least the rows whose product with the query is among the greatest.
+/// The result of a search: at least the rows whose inner products with the query are the greatest.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Nearest {
-    /// With their products.
-    Known(Vec<(u32, f32)>),
-    /// To be looked up, and others behind them with what their products are about.
-    Rows(Vec<u32>, Vec<(u32, f32)>),
+    /// Rows with exact products.
+    Exact(Vec<(u32, f32)>),
+    /// The caller looks up the full vectors of `rows`; `others` rank behind them, with approximate products.
+    Lookup { rows: Vec<u32>, others: Vec<(u32, f32)> },
 }
 
 impl Vectors {
@@ -63,14 +67,14 @@ impl Vectors {
         self.codes.push(values);
         self.rows += 1;
         match &mut self.values {
-            Some(_) if self.lean && self.rows > KEPT => self.values = None,
+            Some(_) if self.lean && self.rows > LEAN_MAX_FULL_ROWS => self.values = None,
             Some(all) => all.extend_from_slice(values),
             None => {}
         }
         match &mut self.signs {
             Some(signs) if !signs.is_outgrown() => signs.push(values),
-            Some(_) => self.take_signs(),
-            None if self.unit && self.rows > MANY => self.take_signs(),
+            Some(_) => self.build_signs(),
+            None if self.unit && self.rows > UNSIGNED_MAX_ROWS => self.build_signs(),
             None => {}
         }
     }
@@ -84,24 +88,25 @@ impl Vectors {
     /// then on.
     pub(crate) fn extend<R: Read>(&mut self, input: &mut SnapshotReader<R>) -> io::Result<usize> {
         let rows = self.codes.extend(input, self.width)?;
-        (self.values, self.signs) = (None, None);
+        self.values = None;
+        self.signs = None;
         self.rows += rows;
         Ok(rows)
     }
 
-    /// Makes room for so many rows more.
+    /// Reserves memory for this many more rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.codes.reserve(rows, self.width);
     }
 
-    /// Takes the signs, if searches are to go by them and there are none.
-    pub(crate) fn settle(&mut self) {
-        if self.unit && self.signs.is_none() && self.rows > MANY {
-            self.take_signs();
+    /// Builds the signs if searches need them and they do not exist.
+    pub(crate) fn ensure_signs(&mut self) {
+        if self.unit && self.signs.is_none() && self.rows > UNSIGNED_MAX_ROWS {
+            self.build_signs();
         }
     }
 
-    fn take_signs(&mut self) {
+    fn build_signs(&mut self) {
         self.signs = Some(Signs::of(&self.codes, self.rows, self.width));
     }
 
@@ -119,52 +124,54 @@ impl Vectors {
         self.rows = last;
     }
 
-    /// The rows among these whose product with the query may be among the `limit` greatest, at least those that are.
+    /// Returns the rows whose products with the query may be among the `limit` greatest.
     ///
-    /// All are considered as far as there are not [`MANY`], and when they are a list. Of more, those whose signs are nearest.
+    /// A list of rows, and at most [`UNSIGNED_MAX_ROWS`] rows, are all considered; of more rows, those with the nearest signs.
     pub(crate) fn nearest(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Nearest {
-        let pool = (self.rows / PART).max(LEAST).max(limit.saturating_mul(FOR_EACH));
+        let candidates =
+            (self.rows / ROWS_PER_CANDIDATE).max(MIN_CANDIDATES).max(limit.saturating_mul(CANDIDATES_PER_HIT));
         let rows = match (among, &self.signs) {
-            (Rows::First(count), Some(signs)) if count > MANY && pool < count => {
-                self.contenders(query, Rows::Of(&signs.nearest(query, pool)), limit)
+            (Rows::First(count), Some(signs)) if count > UNSIGNED_MAX_ROWS && candidates < count => {
+                self.possible_rows(query, Rows::Of(&signs.nearest(query, candidates)), limit)
             }
-            _ => self.contenders(query, among, limit),
+            _ => self.possible_rows(query, among, limit),
         };
-        let Some(values) = &self.values else { return self.to_look_up(query, rows, limit) };
+        let Some(values) = &self.values else { return self.plan_lookups(query, rows, limit) };
         let mut products = Vec::with_capacity(rows.len());
         kernel::products(Kernel::detect(), query, values, Rows::Of(&rows), &mut products);
-        Nearest::Known(rows.into_iter().zip(products).collect())
+        Nearest::Exact(rows.into_iter().zip(products).collect())
     }
 
-    /// Those of the rows that are among the best, however wrong their estimates are.
-    fn contenders(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<u32> {
+    /// Returns the rows that may be among the best, given the error bounds of their estimates.
+    fn possible_rows(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<u32> {
         let count = among.len();
-        // To look at numbers in memory costs less than to find out which to look at.
-        let few = if self.values.is_some() { FEW.max(limit) } else { limit.min(LOOKED_UP) };
+        // Exact products of few vectors in memory cost less than estimates.
+        let few = if self.values.is_some() { EXACT_MAX_ROWS.max(limit) } else { limit.min(MAX_LOOKUPS) };
         if count <= few {
             return (0..count).map(|place| among.at(place) as u32).collect();
         }
         let estimates = self.codes.estimates(query, among);
         let first = (0..count).map(|place| among.at(place) as u32);
-        worth_looking_at(&first.zip(estimates).collect::<Vec<_>>(), limit).collect()
+        possible_best(&first.zip(estimates).collect::<Vec<_>>(), limit).collect()
     }
 
-    /// The rows in two parts by a closer look at their codes.
-    fn to_look_up(&self, query: &[f32], rows: Vec<u32>, limit: usize) -> Nearest {
-        if rows.len() <= limit.min(LOOKED_UP) {
-            return Nearest::Rows(rows, Vec::new());
+    /// Chooses the rows to look up, by better estimates.
+    fn plan_lookups(&self, query: &[f32], rows: Vec<u32>, limit: usize) -> Nearest {
+        if rows.len() <= limit.min(MAX_LOOKUPS) {
+            return Nearest::Lookup { rows, others: Vec::new() };
         }
         let length = query.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt() as f32 * (1.0 + 1e-6);
         let closer = rows.into_iter().map(|row| (row, self.codes.closer(query, length, row)));
         let mut closer: Vec<(u32, Estimate)> = closer.collect();
-        let first: Vec<u32> = worth_looking_at(&closer, limit.min(LOOKED_UP)).collect();
-        closer.retain(|(row, _)| limit > LOOKED_UP && !first.contains(row));
-        Nearest::Rows(first, closer.into_iter().map(|(row, estimate)| (row, estimate.product)).collect())
+        let first: Vec<u32> = possible_best(&closer, limit.min(MAX_LOOKUPS)).collect();
+        closer.retain(|(row, _)| limit > MAX_LOOKUPS && !first.contains(row));
+        let others = closer.into_iter().map(|(row, estimate)| (row, estimate.product)).collect();
+        Nearest::Lookup { rows: first, others }
     }
 }
 
-/// The rows that may be among the `limit` best: no others have to be looked at.
-fn worth_looking_at(estimates: &[(u32, Estimate)], limit: usize) -> impl Iterator<Item = u32> {
+/// Returns the rows that may be among the `limit` best, given the error bounds of their estimates.
+fn possible_best(estimates: &[(u32, Estimate)], limit: usize) -> impl Iterator<Item = u32> {
     let mut sure: Vec<f32> = estimates.iter().map(|(_, estimate)| estimate.product - estimate.slack).collect();
     let bound = match sure.len() > limit {
         true => *sure.select_nth_unstable_by(limit.saturating_sub(1), |a, b| b.total_cmp(a)).1,
@@ -172,7 +179,7 @@ fn worth_looking_at(estimates: &[(u32, Estimate)], limit: usize) -> impl Iterato
     };
     estimates.iter().filter_map(move |(row, estimate)| {
         let most = estimate.product + estimate.slack;
-        // Numbers too large for an estimate are looked at.
+        // Numbers too large for an estimate count as possible.
         (most >= bound || (most - bound).is_nan()).then_some(*row)
     })
 }

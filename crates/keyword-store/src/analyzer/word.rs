@@ -2,7 +2,7 @@
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::{is_syllabic, stop_words};
+use super::{stop_words, syllabic::is_syllabic};
 use memory_engine_core::text::is_han;
 
 /// How many characters the word at the beginning of `characters` has.

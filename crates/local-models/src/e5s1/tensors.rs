@@ -1,13 +1,17 @@
 //! The tensor directory and the tensors behind it.
 
-use std::collections::BTreeMap;
-use std::io::{Read, Seek};
+use std::{
+    collections::BTreeMap,
+    io::{Read, Seek},
+};
 
-use crate::encoder::TensorSource;
-use crate::error::ModelError;
-use crate::kernel::BLOCK;
-use crate::source::Source;
-use crate::weights::{Q4_BLOCK, Stored};
+use crate::{
+    encoder::TensorSource,
+    error::ModelError,
+    kernel::rows::BLOCK,
+    source::Source,
+    weights::{Q4_BLOCK, Stored},
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Encoding {

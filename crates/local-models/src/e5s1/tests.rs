@@ -2,19 +2,20 @@
 
 use std::io::Cursor;
 
+use memory_engine_core::Kernel;
+
 use super::sample;
-use crate::error::{ModelError, ModelErrorKind};
-use crate::kernel::Kernel;
-use crate::model::{Model, Parts, Pooling};
+use crate::{
+    error::{ModelError, ModelErrorKind},
+    model::Model,
+    parts::ModelParts,
+    pooling::Pooling,
+};
 
 fn open(bytes: Vec<u8>, kernel: Kernel, integer: bool) -> Result<Model, ModelError> {
     let (encoder, tokenizer) = super::open(Cursor::new(bytes), kernel, integer)?;
-    let parts = Parts { encoder, tokenizer, pooling: Pooling::Mean, max_tokens: None };
+    let parts = ModelParts { encoder, tokenizer, pooling: Pooling::Mean, max_tokens: None };
     Model::assemble("tiny".to_owned(), parts, &["query: ".to_owned()])
-}
-
-fn cosine(left: &[f32], right: &[f32]) -> f32 {
-    left.iter().zip(right).map(|(l, r)| l * r).sum()
 }
 
 #[test]
@@ -30,7 +31,7 @@ fn the_forward_pass_is_the_one_written_out_in_double_precision() {
     let model = open(sample::file(), Kernel::detect(), false).expect("a sound file");
     let ids = model.tokenize("a b中 ab");
     let expected = reference::embed(&sample::file(), &ids);
-    let found = &model.embed(&["a b中 ab"], 1)[0];
+    let found = &model.embed(&["a b中 ab"], 1).row(0).to_vec();
     for (found, expected) in found.iter().zip(&expected) {
         assert!((f64::from(*found) - expected).abs() < 1e-5, "{found} is not {expected}");
     }
@@ -43,8 +44,8 @@ fn integer_products_give_nearly_the_same_vector_on_every_kernel() {
     let exact = exact.embed(&texts, 1);
     for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
         let model = open(sample::file(), kernel, true).expect("a sound file");
-        for (left, right) in model.embed(&texts, 1).iter().zip(&exact) {
-            assert!(cosine(left, right) > 0.999, "{kernel:?}: {}", cosine(left, right));
+        for (left, right) in model.embed(&texts, 1).rows().into_iter().zip(exact.rows()) {
+            assert!(left.dot(&right) > 0.999, "{kernel:?}: {}", left.dot(&right));
         }
     }
 }
@@ -56,9 +57,9 @@ fn vectors_do_not_depend_on_neighbours_or_threads() {
     let together = model.embed(&texts, 1);
     assert_eq!(model.embed(&texts, 3), together);
     assert_eq!(model.embed(&texts, 0), together);
-    for (text, vector) in texts.iter().zip(&together) {
-        assert_eq!(&model.embed(&[text], 1)[0], vector);
-        assert!((cosine(vector, vector) - 1.0).abs() < 1e-5);
+    for (text, vector) in texts.iter().zip(together.rows()) {
+        assert_eq!(model.embed(&[text], 1).row(0), vector);
+        assert!((vector.dot(&vector) - 1.0).abs() < 1e-5);
     }
     assert!(model.embed::<&str>(&[], 2).is_empty());
 }
@@ -79,7 +80,7 @@ fn a_long_text_is_the_mean_of_its_windows() {
         mean.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
     }
     let length = mean.iter().map(|value| value * value).sum::<f64>().sqrt();
-    for (found, mean) in model.embed(&[&text], 1)[0].iter().zip(&mean) {
+    for (found, mean) in model.embed(&[&text], 1).row(0).to_vec().iter().zip(&mean) {
         assert!((f64::from(*found) - mean / length).abs() < 1e-5);
     }
     assert_eq!(model.embed_tokens(&text).len(), body.len());
@@ -90,7 +91,7 @@ fn token_vectors_leave_out_prefix_and_special_tokens() {
     let model = open(sample::file(), Kernel::Plain, false).expect("a sound file");
     let (vector, tokens) = model.embed_with_tokens("query: ab");
     assert_eq!((tokens.len(), tokens.dimensions()), (2, 32));
-    assert_eq!(vector, model.embed(&["query: ab"], 1)[0]);
+    assert_eq!(vector, model.embed(&["query: ab"], 1).row(0).to_vec());
     assert!(tokens.weights().iter().all(|&weight| (0.0..=1.0).contains(&weight)));
     assert_eq!(model.embed_tokens("ab").len(), 2);
     assert!(model.embed_tokens("query: ").is_empty() || model.embed_tokens("query:").is_empty());
@@ -134,7 +135,7 @@ fn damaged_bytes_never_panic_and_never_ask_for_much_memory() {
             let mut bytes = whole.clone();
             bytes[place] ^= damage;
             if let Ok(model) = open(bytes, Kernel::detect(), place % 2 == 0) {
-                let vector = &model.embed(&["query: ab 中 x"], 1)[0];
+                let vector = &model.embed(&["query: ab 中 x"], 1).row(0).to_vec();
                 assert_eq!(vector.len(), model.dimensions());
             }
         }

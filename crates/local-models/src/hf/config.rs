@@ -1,16 +1,32 @@
-//! `config.json`, and how sentence-transformers says to pool.
+//! Reads `config.json` and the pooling configuration of sentence-transformers.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::{MAX_CONFIG, read_json};
-use crate::encoder::Shape;
-use crate::error::ModelError;
-use crate::model::Pooling;
+use super::json::{read_json, require_json};
+use crate::{encoder::Shape, error::ModelError, pooling::Pooling};
 
-/// The encoder's shape; refuses what the forward pass does not do.
-pub(super) fn read_shape(json: &Value) -> Result<Shape, ModelError> {
+const CONFIG: &str = "config.json";
+
+/// Maximum size of a configuration file.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// How a model pools and how long its windows are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PoolingConfig {
+    pub(crate) pooling: Pooling,
+    /// Maximum window length that the model was tuned for, in tokens, if a file sets one.
+    pub(crate) max_tokens: Option<usize>,
+}
+
+/// Reads the encoder's shape. Refuses a model type or an option that the forward pass does not implement.
+pub(super) fn read_shape(directory: &Path) -> Result<Shape, ModelError> {
+    let json = require_json(directory, CONFIG, MAX_CONFIG_BYTES)?;
+    shape_of(&json).map_err(|error| error.within(CONFIG))
+}
+
+fn shape_of(json: &Value) -> Result<Shape, ModelError> {
     let number = |name: &str| {
         json[name]
             .as_u64()
@@ -19,7 +35,7 @@ pub(super) fn read_shape(json: &Value) -> Result<Shape, ModelError> {
     };
     let first_position = match json["model_type"].as_str() {
         Some("bert") => 0,
-        // These count positions from behind the padding id.
+        // These models number positions from the id after the padding id.
         Some("xlm-roberta" | "roberta") => {
             if json["pad_token_id"].is_null() {
                 2
@@ -56,11 +72,9 @@ pub(super) fn read_shape(json: &Value) -> Result<Shape, ModelError> {
     Ok(shape)
 }
 
-/// How to pool, and the longest window that the model was tuned for, where that is said.
-///
-/// Without `1_Pooling/config.json` it is the mean.
-pub(super) fn read_pooling(directory: &Path) -> Result<(Pooling, Option<usize>), ModelError> {
-    if let Some(Value::Array(modules)) = read_json(directory, "modules.json", MAX_CONFIG)? {
+/// Reads the pooling configuration. Without `1_Pooling/config.json` the method is the mean.
+pub(crate) fn read_pooling(directory: &Path) -> Result<PoolingConfig, ModelError> {
+    if let Some(Value::Array(modules)) = read_json(directory, "modules.json", MAX_CONFIG_BYTES)? {
         let known = ["Transformer", "Pooling", "Normalize"];
         let unknown = |module: &&Value| {
             let name = module["type"].as_str().unwrap_or_default();
@@ -71,12 +85,12 @@ pub(super) fn read_pooling(directory: &Path) -> Result<(Pooling, Option<usize>),
             return Err(ModelError::unsupported(message));
         }
     }
-    let max_tokens = read_json(directory, "sentence_bert_config.json", MAX_CONFIG)?
+    let max_tokens = read_json(directory, "sentence_bert_config.json", MAX_CONFIG_BYTES)?
         .and_then(|json| json["max_seq_length"].as_u64())
         .and_then(|count| usize::try_from(count).ok())
         .filter(|&count| count >= 16);
-    let Some(json) = read_json(directory, "1_Pooling/config.json", MAX_CONFIG)? else {
-        return Ok((Pooling::Mean, max_tokens));
+    let Some(json) = read_json(directory, "1_Pooling/config.json", MAX_CONFIG_BYTES)? else {
+        return Ok(PoolingConfig { pooling: Pooling::Mean, max_tokens });
     };
     let modes: Vec<&str> = json
         .as_object()
@@ -86,8 +100,8 @@ pub(super) fn read_pooling(directory: &Path) -> Result<(Pooling, Option<usize>),
         .map(|(name, _)| name.as_str())
         .collect();
     match modes[..] {
-        ["pooling_mode_mean_tokens"] => Ok((Pooling::Mean, max_tokens)),
-        ["pooling_mode_cls_token"] => Ok((Pooling::First, max_tokens)),
+        ["pooling_mode_mean_tokens"] => Ok(PoolingConfig { pooling: Pooling::Mean, max_tokens }),
+        ["pooling_mode_cls_token"] => Ok(PoolingConfig { pooling: Pooling::First, max_tokens }),
         _ => {
             let message = format!("1_Pooling/config.json: the modes {modes:?} are not known here");
             Err(ModelError::unsupported(message))

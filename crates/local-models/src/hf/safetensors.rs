@@ -1,94 +1,77 @@
-//! The safetensors format: u64 length of a JSON header, the header, then the data.
+//! Reads tensors from a safetensors file.
 //!
-//! The header maps names to `{"dtype", "shape", "data_offsets": [begin, end]}`, with offsets from
-//! the end of the header. All of it is input from outside: each entry is checked when it is used.
+//! The crate `safetensors` parses and validates the header. Tensors are read one by one, because the crate's own reader
+//! needs the whole file in memory.
 
-use std::fs::File;
-use std::path::Path;
+use std::{fs::File, path::Path};
 
-use serde_json::{Map, Value};
+use safetensors::{Dtype, tensor::Metadata};
 
-use crate::encoder::TensorSource;
-use crate::error::ModelError;
-use crate::source::Source;
-use crate::weights::{Stored, f16_to_f32};
+use crate::{
+    encoder::TensorSource,
+    error::ModelError,
+    source::Source,
+    weights::{Stored, f16_to_f32},
+};
 
-/// What the format itself allows.
-const MAX_HEADER: u64 = 100_000_000;
+/// Maximum header size that the format allows, in bytes.
+const MAX_HEADER_BYTES: u64 = 100_000_000;
 
-/// An open file whose tensors go by Hugging Face's names for BERT.
-pub(super) struct Safetensors {
+/// The tensor that shows how the names in a file begin.
+const WORD_EMBEDDINGS: &str = "embeddings.word_embeddings.weight";
+
+/// An open file whose tensors have Hugging Face's names for BERT.
+pub(super) struct SafetensorsFile {
     source: Source<File>,
-    header: Map<String, Value>,
-    data: u64,
-    /// `"bert."` and the like, where the encoder is a part of something larger.
+    header: Metadata,
+    /// Position of the first tensor.
+    data_start: u64,
+    /// `"bert."` or similar if the encoder is part of a larger model.
     prefix: &'static str,
 }
 
-impl Safetensors {
+impl SafetensorsFile {
     pub(super) fn open(path: &Path) -> Result<Self, ModelError> {
-        let file = File::open(path).map_err(|error| ModelError::from_io(&error))?;
-        let mut source = Source::new(file)?;
+        let mut source = Source::new(File::open(path)?)?;
         let length = source.u64()?;
-        if length > MAX_HEADER {
+        if length > MAX_HEADER_BYTES {
             return Err(ModelError::corrupt(format!("a header of {length} bytes")));
         }
         let header = source.bytes(length, "the header")?;
-        let header = serde_json::from_slice(&header)
-            .map_err(|error| ModelError::corrupt(format!("the header is not JSON: {error}")))?;
-        let Value::Object(header) = header else {
-            return Err(ModelError::corrupt("the header is not a JSON object"));
-        };
+        let header: Metadata = serde_json::from_slice(&header)
+            .map_err(|error| ModelError::corrupt(format!("the header is invalid: {error}")))?;
+        let data_start = source.position();
+        if header.data_len() as u64 > source.length() - data_start {
+            return Err(ModelError::corrupt("the tensors go past the end of the file"));
+        }
         let prefix = ["", "bert.", "roberta.", "model."]
             .into_iter()
-            .find(|prefix| header.contains_key(&format!("{prefix}{WORDS}")))
-            .ok_or_else(|| ModelError::unsupported(format!("there is no tensor {WORDS}")))?;
-        Ok(Self { data: source.position(), source, header, prefix })
+            .find(|prefix| header.info(&format!("{prefix}{WORD_EMBEDDINGS}")).is_some())
+            .ok_or_else(|| ModelError::unsupported(format!("there is no tensor {WORD_EMBEDDINGS}")))?;
+        Ok(Self { source, header, data_start, prefix })
     }
 
     fn read(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
         let name = format!("{}{}", self.prefix, hub_name(name));
-        let entry = self.header.get(&name).ok_or_else(|| ModelError::corrupt(format!("tensor {name} is missing")))?;
-        let numbers = |value: &Value| -> Option<Vec<u64>> { value.as_array()?.iter().map(Value::as_u64).collect() };
-        let found = numbers(&entry["shape"]).unwrap_or_default();
-        let wanted: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
-        // The encoder asks for its small tables as lists.
-        let flat = shape.len() == 1
-            && found.len() == 2
-            && found.iter().try_fold(1u64, |a, &b| a.checked_mul(b)) == Some(wanted[0]);
-        if found != wanted && !flat {
-            let message = format!("tensor {name} has shape {found:?}, not {wanted:?}");
+        let tensor = self.header.info(&name).ok_or_else(|| ModelError::corrupt(format!("tensor {name} is missing")))?;
+        // The encoder asks for its small tables as vectors.
+        let is_flattened = shape.len() == 1 && tensor.shape.len() == 2 && tensor.shape[0] * tensor.shape[1] == shape[0];
+        if tensor.shape != shape && !is_flattened {
+            let message = format!("tensor {name} has shape {:?}, not {shape:?}", tensor.shape);
             return Err(ModelError::corrupt(message));
         }
-        let width = match entry["dtype"].as_str() {
-            Some("F32") => 4,
-            Some("F16" | "BF16") => 2,
-            _ => {
-                let message = format!("tensor {name} has the type {}", entry["dtype"]);
-                return Err(ModelError::unsupported(message));
-            }
-        };
-        let count: u64 = wanted.iter().product();
-        let (begin, end) = match numbers(&entry["data_offsets"]).as_deref() {
-            Some(&[begin, end]) if end.checked_sub(begin) == Some(count * width) => (begin, end),
-            _ => {
-                return Err(ModelError::corrupt(format!("tensor {name} has wrong offsets")));
-            }
-        };
-        let start = self.data.checked_add(begin).filter(|_| end <= self.source.length());
-        let start = start.ok_or_else(|| ModelError::corrupt(format!("tensor {name} goes past the end of the file")))?;
-        let half = entry["dtype"] == "F16";
-        self.source.seek(start)?;
-        let values: Vec<f32> = if width == 4 {
-            self.source.f32s(count as usize, &name)?
+        let (dtype, (begin, end)) = (tensor.dtype, tensor.data_offsets);
+        self.source.seek(self.data_start + begin as u64)?;
+        let bytes = self.source.bytes((end - begin) as u64, &name)?;
+        let halves = || bytes.as_chunks().0.iter().map(|&bytes| u16::from_le_bytes(bytes));
+        let values: Vec<f32> = if dtype == Dtype::F32 {
+            bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+        } else if dtype == Dtype::F16 {
+            halves().map(f16_to_f32).collect()
+        } else if dtype == Dtype::BF16 {
+            halves().map(|bits| f32::from_bits(u32::from(bits) << 16)).collect()
         } else {
-            let bytes = self.source.bytes(count * 2, &name)?;
-            let bits = bytes.as_chunks().0.iter().map(|&bytes| u16::from_le_bytes(bytes));
-            if half {
-                bits.map(f16_to_f32).collect()
-            } else {
-                bits.map(|bits| f32::from_bits(u32::from(bits) << 16)).collect()
-            }
+            return Err(ModelError::unsupported(format!("tensor {name} has the type {dtype:?}")));
         };
         if values.iter().any(|value| !value.is_finite()) {
             return Err(ModelError::corrupt(format!("tensor {name} has values that are not finite")));
@@ -97,7 +80,7 @@ impl Safetensors {
     }
 }
 
-impl TensorSource for Safetensors {
+impl TensorSource for SafetensorsFile {
     fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<Stored, ModelError> {
         self.read(name, &[rows, columns]).map(Stored::Full)
     }
@@ -107,9 +90,7 @@ impl TensorSource for Safetensors {
     }
 }
 
-const WORDS: &str = "embeddings.word_embeddings.weight";
-
-/// Hugging Face's name for what E5S1 calls `l0.q.w` and so on.
+/// Returns Hugging Face's name for a tensor that E5S1 names `l0.q.w` or similar.
 fn hub_name(name: &str) -> String {
     let (body, kind) = name.rsplit_once('.').unwrap_or((name, ""));
     let kind = if kind == "b" { "bias" } else { "weight" };

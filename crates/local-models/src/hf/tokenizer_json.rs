@@ -2,10 +2,16 @@
 
 use serde_json::Value;
 
-use super::charsmap::{Charsmap, decode_base64};
-use super::word_piece::{WordPiece, WordPieceOptions};
-use crate::error::ModelError;
-use crate::tokenizer::{Normalizer, PieceTable, Tokenizer, Unigram, UnigramOptions};
+use crate::{
+    error::ModelError,
+    tokenizer::{
+        Tokenizer,
+        charsmap::{Charsmap, decode_base64},
+        pieces::PieceTable,
+        unigram::{Normalizer, Unigram, UnigramOptions},
+        word_piece::{WordPiece, WordPieceOptions},
+    },
+};
 
 /// Reads a tokenizer.
 pub(super) fn read(json: &Value) -> Result<Tokenizer, ModelError> {

@@ -5,7 +5,10 @@
 
 use core::arch::aarch64::*;
 
-use super::packed::{BLOCK, PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows};
+use super::{
+    packed::{PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows},
+    rows::BLOCK,
+};
 
 /// The product of all rows with all panels; the same as the plain loops.
 pub(super) fn multiply(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) {

@@ -9,10 +9,13 @@
 //! instructions multiply exactly that pair. `Σ (w + offset)·x = Σ w·x + offset·Σ x`, so each
 //! block's sum starts at `−offset·Σ x` instead of zero and nothing is left to correct.
 
-use super::{Kernel, quantise_row};
+use memory_engine_core::Kernel;
+use ndarray::ArrayView2;
 
-/// Values along the inner dimension that share a scale.
-pub(crate) const BLOCK: usize = 32;
+use super::{
+    row_functions::quantise_row,
+    rows::{BLOCK, quantise_block},
+};
 
 /// Rows of the weight matrix that are stored together.
 pub(crate) const PANEL: usize = 16;
@@ -91,7 +94,7 @@ impl PackedWeights {
             for (block, values) in values.chunks(BLOCK).enumerate() {
                 let (mut padded, mut signed) = ([0.0; BLOCK], [0i8; BLOCK]);
                 padded[..values.len()].copy_from_slice(values);
-                let (scale, _) = super::rows::quantise_block(&padded, &mut signed);
+                let (scale, _) = quantise_block(&padded, &mut signed);
                 let unsigned = signed.map(|value| (i32::from(value) + 128) as u8);
                 packed.put(row, block, scale, &unsigned[..values.len()]);
             }
@@ -112,16 +115,18 @@ pub(crate) struct QuantisedRows {
 }
 
 impl QuantisedRows {
-    /// Takes over the rows of `values`, each `weights.inner` long, for a product with `weights`.
-    pub(crate) fn fill(&mut self, kernel: Kernel, values: &[f32], weights: &PackedWeights) {
-        let (inner, blocks) = (weights.inner.max(1), weights.blocks);
-        self.rows = values.len() / inner;
+    /// Quantises rows of `weights.inner` contiguous values, for a product with `weights`.
+    pub(crate) fn fill(&mut self, kernel: Kernel, values: ArrayView2<'_, f32>, weights: &PackedWeights) {
+        debug_assert_eq!(values.ncols(), weights.inner);
+        let blocks = weights.blocks;
+        self.rows = values.nrows();
         self.blocks = blocks;
         self.bytes.resize(self.rows * blocks * BLOCK, 0);
         self.scales.resize(self.rows * blocks, 0.0);
         self.starts.resize(self.rows * blocks, 0);
         let offset = weights.range.offset();
-        for (row, values) in values.chunks_exact(inner).enumerate() {
+        for (row, values) in values.rows().into_iter().enumerate() {
+            let Some(values) = values.to_slice() else { continue };
             let bytes = &mut self.bytes[row * blocks * BLOCK..][..blocks * BLOCK];
             let scales = &mut self.scales[row * blocks..][..blocks];
             let starts = &mut self.starts[row * blocks..][..blocks];

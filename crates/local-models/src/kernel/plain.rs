@@ -1,6 +1,9 @@
 //! The integer matrix product as plain loops: what the other kernels must agree with.
 
-use super::packed::{BLOCK, PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows};
+use super::{
+    packed::{PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows},
+    rows::BLOCK,
+};
 
 /// `out[row][o] = bias[o] + Σ_blocks scale_x · scale_w · Σ x·w`, for every row and output.
 pub(super) fn multiply(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) {

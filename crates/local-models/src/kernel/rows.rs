@@ -4,7 +4,8 @@
 //! function that may use AVX2, which makes the same source four times as fast without intrinsics.
 //! Sums run over sixteen independent lanes, because the compiler may not reorder a single sum.
 
-use super::packed::BLOCK;
+/// Values along the inner dimension that share a scale.
+pub(crate) const BLOCK: usize = 32;
 
 const LANES: usize = 16;
 
@@ -176,4 +177,14 @@ pub(crate) fn dot(left: &[f32], right: &[f32]) -> f32 {
     }
     let rest: f32 = ls.remainder().iter().zip(rs.remainder()).map(|(a, b)| a * b).sum();
     lanes.iter().sum::<f32>() + rest
+}
+
+/// Scales a vector to length 1; a vector without a finite, positive length becomes zero.
+pub(crate) fn scale_to_unit(row: &mut [f32]) {
+    let length = dot(row, row).sqrt();
+    if length.is_finite() && length > 0.0 {
+        row.iter_mut().for_each(|value| *value /= length);
+    } else {
+        row.fill(0.0);
+    }
 }

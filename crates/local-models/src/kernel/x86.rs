@@ -1,4 +1,4 @@
-//! AVX2 and AVX-512 VNNI kernels, and the row functions compiled for AVX2.
+//! The integer matrix product with AVX2 and with AVX-512 VNNI.
 //!
 //! A tile of a few rows by 16 or 32 outputs is kept in registers while the inner dimension passes
 //! by. Within a block of 32 the sums are exact integers; after each block they are scaled and
@@ -10,8 +10,10 @@
 
 use core::arch::x86_64::*;
 
-use super::packed::{BLOCK, PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows, WeightRange};
-use super::rows;
+use super::{
+    packed::{PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows, WeightRange},
+    rows::BLOCK,
+};
 
 /// Raw views of one product, made only by [`Job::new`], which checks every length.
 struct Job {
@@ -242,28 +244,4 @@ unsafe fn avx2_tile<const R: usize, const WIDE: bool>(job: &Job, row: usize, hal
             }
         }
     }
-}
-
-/// [`rows::gelu`] for AVX2.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn gelu(values: &mut [f32]) {
-    rows::gelu(values);
-}
-
-/// [`rows::softmax`] for AVX2.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn softmax(row: &mut [f32], scale: f32) {
-    rows::softmax(row, scale);
-}
-
-/// [`rows::layer_norm`] for AVX2.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn layer_norm(row: &mut [f32], residual: &[f32], weight: &[f32], bias: &[f32], epsilon: f32) {
-    rows::layer_norm(row, residual, weight, bias, epsilon);
-}
-
-/// [`rows::quantise_row`] for AVX2.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn quantise_row(values: &[f32], bytes: &mut [i8], scales: &mut [f32], starts: &mut [i32], factor: i32) {
-    rows::quantise_row(values, bytes, scales, starts, factor);
 }

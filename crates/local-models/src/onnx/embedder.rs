@@ -1,27 +1,33 @@
-//! Vectors by an ONNX model.
+//! Embedding with an ONNX model.
 
 use async_trait::async_trait;
 use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result};
 use memory_engine_embedder::{Embedder, Purpose};
 
-use super::{Inner, OnnxModel, batch::Batch, runtime::Output};
-use crate::{ModelError, late::scale_to_unit, local::error, model::Pooling, window::Windows};
+use super::{batch::Batch, handle::ModelHandle, loaded::LoadedModel, runtime::Output};
+use crate::{
+    error::ModelError,
+    matrix,
+    pooling::{Pooling, join_windows},
+    window::Windows,
+};
 
+/// Maximum number of sequences of one run.
 const BATCH: usize = 32;
 
 /// Vectors of length one by an ONNX model. A text longer than a window gets the mean of its windows' vectors.
 #[derive(Debug)]
 pub struct OnnxEmbedder {
-    model: OnnxModel,
+    handle: ModelHandle,
     space: EmbeddingSpace,
 }
 
 impl OnnxEmbedder {
-    pub(super) async fn of(model: OnnxModel) -> Result<Self> {
-        let mut probe = vectors(&model, vec!["memory".to_owned()], String::new()).await?;
-        let dimensions = probe.pop().map_or(0, |vector| vector.len());
-        let space = EmbeddingSpace::cosine(model.0.id.as_str(), dimensions);
-        Ok(Self { model, space })
+    pub(super) async fn open(handle: ModelHandle) -> Result<Self> {
+        let probe = handle.run(|model| embed(model, &["memory".to_owned()], "")).await?;
+        let dimensions = probe.first().map_or(0, Vec::len);
+        let space = EmbeddingSpace::cosine(handle.model.id.as_str(), dimensions);
+        Ok(Self { handle, space })
     }
 }
 
@@ -40,7 +46,7 @@ impl Embedder for OnnxEmbedder {
     }
 
     fn score_floor(&self) -> f64 {
-        self.model.0.options.score_floor.unwrap_or(0.0)
+        self.handle.model.options.score_floor.unwrap_or(0.0)
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
@@ -53,78 +59,53 @@ impl Embedder for OnnxEmbedder {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        let Inner { options, prefixes, .. } = &*self.model.0;
-        let (named, own) = match purpose {
+        let LoadedModel { options, prefixes, .. } = &*self.handle.model;
+        let (configured, default) = match purpose {
             Purpose::Query => (&options.query_prefix, prefixes[0]),
             Purpose::Document => (&options.document_prefix, prefixes[1]),
         };
-        let prefix = named.clone().unwrap_or_else(|| own.to_owned());
-        let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-        vectors(&self.model, texts, prefix).await?.into_iter().map(Embedding::new).collect()
+        let prefix = configured.clone().unwrap_or_else(|| default.to_owned());
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        let vectors = self.handle.run(move |model| embed(model, &texts, &prefix)).await?;
+        vectors.into_iter().map(Embedding::new).collect()
     }
 }
 
-async fn vectors(model: &OnnxModel, texts: Vec<String>, prefix: String) -> Result<Vec<Vec<f32>>> {
-    let inner = model.0.clone();
-    model.0.worker.run(move || inner.vectors(&texts, &prefix)).await?.map_err(error)
-}
-
-impl Inner {
-    fn vectors(&self, texts: &[String], prefix: &str) -> Result<Vec<Vec<f32>>, ModelError> {
-        // The space after a prefix belongs to the next word's first piece.
-        let skip = self.tokenizer.encode(prefix.trim_end()).len();
-        let cut = |text: &String| {
-            let ids = self.tokenizer.encode(&format!("{prefix}{text}"));
-            Windows::cut(&ids, skip, self.tokenizer.ends(), self.max_tokens).sequences
-        };
-        let windows: Vec<Vec<Vec<u32>>> = texts.iter().map(cut).collect();
-        let all: Vec<(Vec<u32>, usize)> = windows.iter().flatten().map(|ids| (ids.clone(), ids.len())).collect();
-        let mut pooled = Vec::with_capacity(all.len());
-        for part in all.chunks(BATCH) {
-            let batch = Batch::new(part);
-            pooled.extend(pool(&self.runtime.run(&batch)?, &batch, self.pooling)?);
-        }
-        let mut pooled = pooled.into_iter();
-        let join = |windows: &Vec<Vec<u32>>| {
-            let mut joined = pooled.next().unwrap_or_default();
-            for window in pooled.by_ref().take(windows.len() - 1) {
-                joined.iter_mut().zip(window).for_each(|(sum, value)| *sum += value);
-            }
-            scale_to_unit(&mut joined);
-            joined
-        };
-        Ok(windows.iter().map(join).collect())
+fn embed(model: &LoadedModel, texts: &[String], prefix: &str) -> Result<Vec<Vec<f32>>, ModelError> {
+    // The space after a prefix belongs to the next word's first piece.
+    let skip = model.tokenizer.encode(prefix.trim_end()).len();
+    let cut = |text: &String| {
+        let ids = model.tokenizer.encode(&format!("{prefix}{text}"));
+        Windows::cut(&ids, skip, model.tokenizer.ends(), model.max_tokens).sequences
+    };
+    let windows: Vec<Vec<Vec<u32>>> = texts.iter().map(cut).collect();
+    let all: Vec<(Vec<u32>, usize)> = windows.iter().flatten().map(|ids| (ids.clone(), ids.len())).collect();
+    let mut pooled = Vec::with_capacity(all.len());
+    for part in all.chunks(BATCH) {
+        let batch = Batch::new(part);
+        pooled.extend(pool(&model.runtime.run(&batch)?, &batch, model.pooling)?);
     }
+    let mut pooled = pooled.into_iter();
+    Ok(windows.iter().map(|windows| join_windows(pooled.by_ref().take(windows.len()))).collect())
 }
 
-/// One vector of length one for each row.
+/// Returns one vector of length one for each row.
 fn pool(output: &Output, batch: &Batch, pooling: Pooling) -> Result<Vec<Vec<f32>>, ModelError> {
-    let row = |row: usize, width: usize| match output.shape.len() {
-        // Pooled by the model itself.
-        2 => output.values[row * width..(row + 1) * width].to_vec(),
-        _ => {
-            let tokens = &output.values[row * batch.width * width..][..batch.length(row) * width];
-            let mut vector = tokens[..width].to_vec();
-            if pooling == Pooling::Mean {
-                for token in tokens[width..].chunks_exact(width) {
-                    vector.iter_mut().zip(token).for_each(|(sum, value)| *sum += value);
-                }
-            }
-            vector
-        }
+    let not_vectors = || {
+        ModelError::unsupported(format!("the model gives no vectors, but an output of the shape {:?}", output.shape))
     };
     let width = match output.shape[..] {
         [_, width] | [_, _, width] if width > 1 => width,
-        _ => return Err(not_vectors(output)),
+        _ => return Err(not_vectors()),
     };
-    if output.shape.len() == 3 && output.shape[1] != batch.width {
-        return Err(not_vectors(output));
+    if output.shape.len() == 2 {
+        // The model has pooled its tokens already.
+        let rows = output.values.chunks_exact(width);
+        return Ok(rows.map(|row| Pooling::First.pool(matrix::rows(row, width))).collect());
     }
-    let mut vectors: Vec<Vec<f32>> = (0..batch.rows).map(|n| row(n, width)).collect();
-    vectors.iter_mut().for_each(|vector| scale_to_unit(vector));
-    Ok(vectors)
-}
-
-fn not_vectors(output: &Output) -> ModelError {
-    ModelError::unsupported(format!("the model gives no vectors, but an output of the shape {:?}", output.shape))
+    if output.shape[1] != batch.width {
+        return Err(not_vectors());
+    }
+    let rows = output.values.chunks_exact(batch.width * width).enumerate();
+    Ok(rows.map(|(row, tokens)| pooling.pool(matrix::rows(&tokens[..batch.length(row) * width], width))).collect())
 }

@@ -1,4 +1,4 @@
-//! The runtime: a shared library that is not ours, held at arm's length.
+//! The ONNX Runtime: loading the shared library and running a session.
 
 use std::{
     env, fmt,
@@ -12,19 +12,19 @@ use ort::{
 };
 use parking_lot::Mutex;
 
-use super::{OnnxOptions, batch::Batch};
-use crate::ModelError;
+use super::{batch::Batch, options::OnnxOptions};
+use crate::error::ModelError;
 
-/// What a model may take; what it does not name it does not get.
+/// Inputs that a model may declare. It receives only those that it declares.
 const INPUTS: [&str; 3] = ["input_ids", "attention_mask", "token_type_ids"];
 
-/// A model that is loaded. One call at a time.
+/// A loaded session. It runs one call at a time.
 pub(super) struct Runtime {
     session: Mutex<Session>,
     inputs: Vec<&'static str>,
 }
 
-/// What comes out: numbers, and how they are laid out.
+/// Output values with their shape.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) shape: Vec<usize>,
@@ -90,7 +90,7 @@ impl Runtime {
     }
 }
 
-/// How loading the library went: once in a process.
+/// The result of loading the library, which happens once in a process.
 static LOADED: OnceLock<Result<(), String>> = OnceLock::new();
 
 /// Loads the library. `ort` must be asked for nothing before that, for it would look for one by itself, and panic where

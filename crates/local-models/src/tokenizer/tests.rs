@@ -1,7 +1,12 @@
 //! The tokenizer on a vocabulary small enough to reason about.
 
-use super::*;
-use crate::error::ModelErrorKind;
+use super::{
+    Tokenizer, compositions,
+    pieces::PieceTable,
+    replacements::CharReplacements,
+    unigram::{Normalizer, Unigram, UnigramOptions},
+};
+use crate::error::{ModelError, ModelErrorKind};
 
 const PIECES: [(&str, f32); 12] = [
     ("<s>", 0.0),
@@ -18,7 +23,7 @@ const PIECES: [(&str, f32); 12] = [
     ("中文", -6.0),
 ];
 
-fn table(pieces: &[&str]) -> Result<PieceTable, crate::ModelError> {
+fn table(pieces: &[&str]) -> Result<PieceTable, ModelError> {
     let mut offsets = vec![0];
     let text: String = pieces.concat();
     for piece in pieces {

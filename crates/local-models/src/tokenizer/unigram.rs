@@ -4,23 +4,22 @@
 //! space and in front, and no piece across a space; the rest is Viterbi's algorithm.
 
 #[cfg(feature = "hf")]
-use crate::hf::Charsmap;
-
-use super::{CharReplacements, PieceTable};
+use super::charsmap::Charsmap;
+use super::{pieces::PieceTable, replacements::CharReplacements};
 use crate::error::ModelError;
 
 /// The visible stand-in for a space.
 const SPACE: char = '\u{2581}';
 
-/// What an unknown character costs more than the least probable piece.
+/// Penalty of an unknown character relative to the least probable piece.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// How the text is rewritten first.
+/// The normalisation in front of the segmentation.
 #[derive(Debug)]
 pub(crate) enum Normalizer {
     /// Rules for single characters.
     Characters(CharReplacements),
-    /// Not at all.
+    /// No normalisation.
     #[cfg(feature = "hf")]
     Identity,
     /// SentencePiece's compiled map of strings to strings.
@@ -28,7 +27,7 @@ pub(crate) enum Normalizer {
     Charsmap(Charsmap),
 }
 
-/// What differs from model to model.
+/// Parameters that differ between models.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnigramOptions {
     /// The id that opens a sequence.
@@ -53,7 +52,7 @@ pub(crate) struct Unigram {
     options: UnigramOptions,
 }
 
-/// The best segmentation up to some place: its score, and its last piece.
+/// The best segmentation up to a position: its score and its last piece.
 #[derive(Clone, Copy)]
 struct Best {
     score: f64,
@@ -177,16 +176,16 @@ impl Unigram {
         best.resize(word.len() + 1, Best { score: f64::NEG_INFINITY, start: 0, id: unknown });
         best[0].score = 0.0;
         for (start, character) in word.char_indices() {
-            let so_far = best[start].score;
+            let prefix_score = best[start].score;
             let one = character.len_utf8();
             let mut covered = false;
             self.pieces.for_each_prefix(&word[start..], |length, id| {
                 covered |= length == one;
-                let score = so_far + f64::from(self.scores[id as usize]);
+                let score = prefix_score + f64::from(self.scores[id as usize]);
                 best[start + length].improve(Best { score, start, id });
             });
             if !covered {
-                let score = so_far + self.unknown_score;
+                let score = prefix_score + self.unknown_score;
                 best[start + one].improve(Best { score, start, id: unknown });
             }
         }

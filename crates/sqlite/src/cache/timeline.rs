@@ -1,16 +1,16 @@
-//! When what is kept in memory occurred, in the order of time.
+//! The records of an index by the time at which they occurred.
 
 use memory_engine_core::{Field, Filter, Op, Value};
 use rustc_hash::FxHashMap;
 
-/// How many additions wait to be put in their places.
-const FRESH: usize = 512;
+/// Number of unsorted entries, apart from outdated ones, with which the timeline is sorted again.
+const MAX_UNSORTED: usize = 512;
 
-/// Rows by the time at which their records occurred, so that what lies within a stretch of time is one stretch of them.
+/// Rows sorted by the time at which their records occurred, so that a time window is a range of them.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     times: FxHashMap<i64, i64>,
-    /// Sorted by time up to `sorted`. What was removed, or has another time by now, is left in it for a while, unseen.
+    /// Times and rows. The first `sorted` are ascending. Entries of removed or moved rows stay until the next sort, unused.
     order: Vec<(i64, i64)>,
     sorted: usize,
 }
@@ -22,23 +22,23 @@ impl Timeline {
         }
     }
 
-    /// Takes in many rows with their times, best in the order of time.
+    /// Adds many rows with their times, preferably ascending by time.
     pub(crate) fn extend(&mut self, all: impl Iterator<Item = (i64, i64)>) {
         all.for_each(|(row, time)| self.insert(row, time));
     }
 
-    /// Makes room for so many rows more.
+    /// Reserves memory for this many more rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.times.reserve(rows);
         self.order.reserve(rows);
     }
 
-    /// The time of a row that is there.
+    /// Returns the time of an existing row.
     pub(crate) fn time(&self, row: i64) -> i64 {
         self.times.get(&row).copied().unwrap_or_default()
     }
 
-    /// The greatest row; 0 when there is none.
+    /// Returns the greatest row; 0 if there is none.
     pub(crate) fn last_row(&self) -> i64 {
         self.times.keys().copied().max().unwrap_or_default()
     }
@@ -47,9 +47,9 @@ impl Timeline {
         self.times.remove(&row);
     }
 
-    /// Puts what was added in its place, when that is much.
-    pub(crate) fn settle(&mut self) {
-        if self.order.len() - self.sorted <= FRESH && self.order.len() <= 2 * self.times.len() + FRESH {
+    /// Sorts the entries if many are unsorted or outdated.
+    pub(crate) fn sort_if_due(&mut self) {
+        if self.order.len() - self.sorted <= MAX_UNSORTED && self.order.len() <= 2 * self.times.len() + MAX_UNSORTED {
             return;
         }
         self.sort();
@@ -57,35 +57,35 @@ impl Timeline {
 
     fn sort(&mut self) {
         self.order.retain(|(time, row)| self.times.get(row) == Some(time));
-        // Mostly sorted already, which this sort makes use of.
+        // The entries are mostly sorted already; this sort merges the runs.
         self.order.sort();
         self.order.dedup();
         self.sorted = self.order.len();
     }
 
-    /// The rows within a stretch of time, each once.
+    /// Returns the rows within a time window, each once.
     pub(crate) fn within(&self, window: Window) -> impl Iterator<Item = i64> {
-        let (sorted, fresh) = self.order.split_at(self.sorted);
+        let (sorted, unsorted) = self.order.split_at(self.sorted);
         let start = sorted.partition_point(|(time, _)| *time < window.first);
         let end = sorted.partition_point(|(time, _)| *time <= window.last).max(start);
-        let fresh = fresh.iter().filter(move |(time, _)| (window.first..=window.last).contains(time));
-        let mut twice = rustc_hash::FxHashSet::default();
-        let is_twice = move |row: i64| !self.is_settled() && !twice.insert(row);
-        let all = sorted[start..end].iter().chain(fresh);
-        // As many as there are rows, each of them sorted once: none is out of date.
-        let is_current = self.is_settled() && self.order.len() == self.times.len();
+        let unsorted = unsorted.iter().filter(move |(time, _)| (window.first..=window.last).contains(time));
+        let mut seen = rustc_hash::FxHashSet::default();
+        let is_duplicate = move |row: i64| !self.is_sorted() && !seen.insert(row);
+        let all = sorted[start..end].iter().chain(unsorted);
+        // One sorted entry for each row: none is outdated.
+        let is_current = self.is_sorted() && self.order.len() == self.times.len();
         all.filter(move |(time, row)| is_current || self.times.get(row) == Some(time))
             .map(|(_, row)| *row)
-            .scan(is_twice, |is_twice, row| Some((!is_twice(row)).then_some(row)))
+            .scan(is_duplicate, |is_duplicate, row| Some((!is_duplicate(row)).then_some(row)))
             .flatten()
     }
 
-    fn is_settled(&self) -> bool {
+    fn is_sorted(&self) -> bool {
         self.sorted == self.order.len()
     }
 }
 
-/// A stretch of time in microseconds, both ends included.
+/// A time window in microseconds, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) first: i64,
@@ -93,7 +93,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The stretch of time that a filter asks for, if it asks for nothing else.
+    /// Returns the time window of a filter that has no other condition.
     pub(crate) fn of(filter: &Filter) -> Option<Self> {
         let always = Self { first: i64::MIN, last: i64::MAX };
         let (first, last) = (always.first, always.last);
@@ -123,54 +123,4 @@ impl Window {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use memory_engine_core::Timestamp;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        /// Whatever was added, moved and removed, settled or not: a stretch of time has the rows that lie in it, each once.
-        #[test]
-        fn a_stretch_of_time_has_the_rows_that_lie_in_it(
-            steps in proptest::collection::vec((0..9_i64, proptest::option::of(0..20_i64), any::<bool>()), 0..60),
-            first in 0..20_i64, length in -1..20_i64,
-        ) {
-            let (mut timeline, mut plain) = (Timeline::default(), BTreeMap::new());
-            for (row, time, settle) in steps {
-                match time {
-                    Some(time) => {
-                        timeline.insert(row, time);
-                        plain.insert(row, time);
-                    }
-                    None => {
-                        timeline.remove(row);
-                        plain.remove(&row);
-                    }
-                }
-                if settle {
-                    timeline.sort();
-                }
-                timeline.settle();
-            }
-            let window = Window { first, last: first + length };
-            let mut found: Vec<i64> = timeline.within(window).collect();
-            found.sort_unstable();
-            let within = |time: i64| window.first <= time && time <= window.last;
-            prop_assert_eq!(found, plain.iter().filter(|(_, t)| within(**t)).map(|(row, _)| *row).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn only_a_filter_that_asks_for_nothing_but_a_time_is_a_window() {
-        let at = |op, micros| Filter::compare(Field::OccurredAt, op, Timestamp::from_micros(micros));
-        let window = |filter: &Filter| Window::of(filter).map(|window| (window.first, window.last));
-        assert_eq!(window(&at(Op::Ge, 3).and(at(Op::Lt, 9)).and(at(Op::Le, 7))), Some((3, 7)));
-        assert_eq!(window(&at(Op::Gt, 3).and(at(Op::Eq, 5))), Some((5, 5)));
-        assert_eq!(window(&at(Op::Gt, 3).and(Filter::eq(Field::Kind, "turn"))), None);
-        assert_eq!(window(&Filter::Not(Box::new(at(Op::Gt, 3)))), None);
-        assert_eq!(window(&Filter::And(Vec::new())), None);
-    }
-}
+mod tests;

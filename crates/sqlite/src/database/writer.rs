@@ -10,7 +10,7 @@ use memory_engine_core::{Error, ErrorKind};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
-use crate::{cache::keeper::Keeper, cache::side_file, database::connection, database::failure::meaning};
+use crate::{cache::epoch, cache::writer::CacheWriter, database::connection, database::failure::meaning};
 
 /// How many writes that wait are committed together: each is all or none by itself, and they share the flush to disk.
 const GROUP: usize = 64;
@@ -69,15 +69,15 @@ impl CommitError {
     }
 }
 
-/// Writes what comes through the queue, and the side files when these are to be, until the queue is closed and empty; then
-/// waits for the readers to end and closes.
+/// Executes writes from the queue and flushes index caches, until the queue is closed and empty. Then waits for the readers to end
+/// and closes the database.
 pub(crate) fn work(
     mut connection: Connection,
     path: &Path,
     mut queue: mpsc::Receiver<Writing>,
     mut readers_ended: mpsc::Receiver<()>,
     busy_timeout: Duration,
-    mut keeper: Keeper,
+    mut cache_writer: CacheWriter,
 ) {
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
@@ -89,7 +89,7 @@ pub(crate) fn work(
         }
         residue = residue.max(write(&mut connection, path, group, busy_timeout));
         // What fails is tried again after the next write: the database has everything.
-        let _ = keeper.look(&mut connection);
+        let _ = cache_writer.flush_if_due(&mut connection);
         for _ in 0..CLEARINGS {
             if residue == Residue::None || !queue.is_empty() {
                 break;
@@ -101,7 +101,7 @@ pub(crate) fn work(
     }
     // Nothing is ever sent: this returns when the last reader has let go of the other end.
     let _ = readers_ended.blocking_recv();
-    let _ = keeper.look_at_the_end(&mut connection);
+    let _ = cache_writer.flush_on_close(&mut connection);
     connection::close(connection);
 }
 
@@ -138,7 +138,7 @@ fn commit(
         let failed = answer.as_ref().is_none_or(|answer| answer.failed);
         answers.extend(answer);
         if !failed {
-            forget_side_files(&transaction, path, answers)?;
+            end_cache_epoch(&transaction, path, answers)?;
         }
         return Ok(if failed { transaction.rollback() } else { transaction.commit() }?);
     }
@@ -152,14 +152,14 @@ fn commit(
         }
         if failed { savepoint.finish()? } else { savepoint.commit()? }
     }
-    forget_side_files(&transaction, path, answers)?;
+    end_cache_epoch(&transaction, path, answers)?;
     Ok(transaction.commit()?)
 }
 
-/// Nothing that was deleted or replaced may stay in a file beside the database.
-fn forget_side_files(connection: &Connection, path: &Path, answers: &[Answer]) -> rusqlite::Result<()> {
+/// Ends the epoch of the index caches if something was deleted or replaced: it must not stay in a cache file.
+fn end_cache_epoch(connection: &Connection, path: &Path, answers: &[Answer]) -> rusqlite::Result<()> {
     if answers.iter().any(|answer| answer.residue != Residue::None) {
-        side_file::remove_all(connection, path)?;
+        epoch::end(connection, path)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use memory_engine_keyword_store::{KeywordEntry, packed};
 use rusqlite::{Connection, Rows, params};
 
 use crate::{
-    cache::changes,
+    cache::change_log,
     database::failure::Failure,
     records::row,
     records::scopes::{self, Place, Reach},
@@ -42,10 +42,10 @@ pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Resul
         if current.is(record, place) {
             remove(connection, current.row)?;
             insert(connection, current.row, record.id, place, terms)?;
-            changes::note(connection, current.row)?;
+            change_log::note(connection, current.row)?;
         }
     }
-    changes::forget_old(connection)
+    change_log::trim(connection)
 }
 
 /// Removes the terms of these records within reach, and counts those that had any.
@@ -54,12 +54,12 @@ pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -
     for id in ids {
         for stored in row::all(connection, reach, *id)? {
             if remove(connection, stored.row)? {
-                changes::note(connection, stored.row)?;
+                change_log::note(connection, stored.row)?;
                 gone += 1;
             }
         }
     }
-    changes::forget_old(connection)?;
+    change_log::trim(connection)?;
     Ok(gone)
 }
 
@@ -142,5 +142,5 @@ fn each(mut rows: Rows<'_>, mut take: impl FnMut(StoredTerms<'_>) -> Result<(), 
 /// Removes all terms of all records.
 pub(crate) fn clear(connection: &Connection) -> Result<(), Failure> {
     connection.execute("DELETE FROM keyword_documents", [])?;
-    changes::note_all(connection)
+    change_log::note_all(connection)
 }

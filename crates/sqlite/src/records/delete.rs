@@ -6,7 +6,7 @@ use memory_engine_core::{ContentHash, Deleted, RecordId, Removed, Timestamp, Tom
 use rusqlite::{Connection, params};
 
 use crate::{
-    cache::changes,
+    cache::change_log,
     database::failure::Failure,
     database::statement::Statement,
     records::derivations,
@@ -44,7 +44,7 @@ pub(crate) fn delete(
     }
     withdrawn.retain(|id| !seen.contains(id));
     removed.withdrawn = withdrawn.len() as u64;
-    changes::forget_old(connection)?;
+    change_log::trim(connection)?;
     let mut ids = named;
     ids.extend(withdrawn);
     Ok(Deleted { ids, removed })
@@ -63,7 +63,7 @@ pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone], now: Times
         derivations::withdraw(connection, place.namespace, &ids, &BTreeSet::new(), now, removed)?;
         new += u64::from(entomb(connection, tombstone, removed)?);
     }
-    changes::forget_old(connection)?;
+    change_log::trim(connection)?;
     Ok(new)
 }
 

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    cache::changes,
+    cache::change_log,
     database::failure::Failure,
     graph::graph_store,
     keywords::keyword_store,
@@ -53,7 +53,7 @@ pub(crate) fn put(
         written[i].withdrawn =
             derivations::withdraw(connection, namespace, &BTreeSet::from([id]), &batch, now, removed)?;
     }
-    changes::forget_old(connection)?;
+    change_log::trim(connection)?;
     Ok((written, replaced))
 }
 
@@ -112,7 +112,7 @@ fn put_one(
                     derived.pending
                 }
                 Some(old) if old.record.occurred_at != record.occurred_at => {
-                    changes::note(connection, old.row)?;
+                    change_log::note(connection, old.row)?;
                     Vec::new()
                 }
                 _ => Vec::new(),
@@ -181,7 +181,7 @@ fn index(
             vector_store::insert(connection, *table, row, record.id, place, embedding)?;
         }
         if derived.terms.is_some() || derived.embedding.is_some() {
-            changes::note(connection, row)?;
+            change_log::note(connection, row)?;
         }
     }
     for job in &derived.pending {
@@ -196,7 +196,7 @@ pub(crate) fn remove_derived(connection: &Connection, row: i64) -> Result<Remove
     removed.keywords = u64::from(keyword_store::remove(connection, row)?);
     removed.vectors = u64::from(vector_store::remove(connection, row)?);
     if removed.keywords + removed.vectors > 0 {
-        changes::note(connection, row)?;
+        change_log::note(connection, row)?;
     }
     removed.queued = backlog::unqueue(connection, row)?;
     Ok(removed)

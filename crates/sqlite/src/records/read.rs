@@ -4,7 +4,7 @@ use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Tim
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::{
-    cache::directory::Directory,
+    cache::addresses::AddressCache,
     database::failure::Failure,
     database::statement::Statement,
     queue::backlog,
@@ -15,11 +15,11 @@ use crate::{
 /// The records of these ids, aligned with them.
 pub(crate) fn get(
     connection: &Connection,
-    directory: &Directory,
+    addresses: &AddressCache,
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<Record>>, Failure> {
-    let Some(reach) = directory.reach(connection, scope)? else { return Ok(vec![None; ids.len()]) };
+    let Some(reach) = addresses.reach(connection, scope)? else { return Ok(vec![None; ids.len()]) };
     // Of each record one row is read: names belong to the address, and addresses are known.
     let mut prepared =
         connection.prepare_cached(concat!("SELECT r.scope, ", columns!(), " FROM records r WHERE r.id = ?1"))?;
@@ -27,7 +27,7 @@ pub(crate) fn get(
         let mut rows = prepared.query([id.as_bytes()])?;
         let mut found: Option<Record> = None;
         while let Some(row) = rows.next()? {
-            let Some(address) = directory.address(connection, &reach, row.get(0)?)? else { continue };
+            let Some(address) = addresses.scope(connection, &reach, row.get(0)?)? else { continue };
             // The first by user, when several of a tenant's users have one of this id.
             if found.as_ref().is_none_or(|first| address.user_name() < first.scope.user_name()) {
                 found = Some(row::content(row, 1, address)?);
@@ -59,11 +59,11 @@ macro_rules! beside {
 /// For each id, the active records of its kind beside it at the very same address.
 pub(crate) fn adjacent(
     connection: &Connection,
-    directory: &Directory,
+    addresses: &AddressCache,
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Adjacent>, Failure> {
-    let Some(reach) = directory.reach(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
+    let Some(reach) = addresses.reach(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
     let mut named = connection
         .prepare_cached("SELECT scope, kind, occurred_at, place, role, speaker FROM records r WHERE r.id = ?1")?;
     let mut previous = connection.prepare_cached(beside!("<", "DESC"))?;
@@ -73,7 +73,7 @@ pub(crate) fn adjacent(
         let mut first: Option<(Option<String>, Adjacent)> = None;
         while let Some(row) = rows.next()? {
             let scope: i64 = row.get(0)?;
-            let Some(address) = directory.address(connection, &reach, scope)? else { continue };
+            let Some(address) = addresses.scope(connection, &reach, scope)? else { continue };
             // The first by user, when several of a tenant's users have one of this id, as everywhere.
             if first.as_ref().is_some_and(|(user, _)| address.user_name() >= user.as_deref()) {
                 continue;

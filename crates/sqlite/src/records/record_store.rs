@@ -38,8 +38,8 @@ impl RecordStore for SqliteStore {
     }
 
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        let (scope, ids, directory) = (scope.clone(), ids.to_vec(), self.caches().directory);
-        self.read("get", move |connection| read::get(connection, &directory, &scope, &ids)).await
+        let (scope, ids, addresses) = (scope.clone(), ids.to_vec(), self.caches().addresses);
+        self.read("get", move |connection| read::get(connection, &addresses, &scope, &ids)).await
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
@@ -64,8 +64,8 @@ impl RecordStore for SqliteStore {
     }
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
-        let (scope, ids, directory) = (scope.clone(), ids.to_vec(), self.caches().directory);
-        self.read("adjacent", move |connection| read::adjacent(connection, &directory, &scope, &ids)).await
+        let (scope, ids, addresses) = (scope.clone(), ids.to_vec(), self.caches().addresses);
+        self.read("adjacent", move |connection| read::adjacent(connection, &addresses, &scope, &ids)).await
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
@@ -175,10 +175,10 @@ impl KeywordStore for SqliteStore {
         let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
         let search = self.read("keyword search", move |connection| {
             origin.check(connection, Index::Keywords, "keyword search")?;
-            caches.keywords.search(connection, &caches.directory, &scope, &query)
+            caches.keywords.search(connection, &caches.addresses, &scope, &query)
         });
         let found = search.await;
-        self.keep_caches();
+        self.request_cache_flush();
         found
     }
 }
@@ -219,10 +219,10 @@ impl VectorStore for SqliteStore {
         let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
         let search = self.read("vector search", move |connection| {
             let table = generations::serving(connection, &origin, "vector search")?;
-            caches.vectors.search(connection, table, &caches.directory, &scope, &query)
+            caches.vectors.search(connection, table, &caches.addresses, &scope, &query)
         });
         let found = search.await;
-        self.keep_caches();
+        self.request_cache_flush();
         found
     }
 

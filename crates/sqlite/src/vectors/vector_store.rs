@@ -5,7 +5,7 @@ use memory_engine_vector_store::VectorEntry;
 use rusqlite::{CachedStatement, Connection, params, types::ValueRef};
 
 use crate::{
-    cache::changes,
+    cache::change_log,
     database::failure::Failure,
     records::row,
     records::scopes::{self, Place, Reach},
@@ -19,10 +19,10 @@ pub(crate) fn upsert(connection: &Connection, table: Table, entries: &[VectorEnt
         let Some(current) = row::current(connection, place.namespace, record.id)? else { continue };
         if current.is(record, place) {
             insert(connection, table, current.row, record.id, place, embedding)?;
-            changes::note(connection, current.row)?;
+            change_log::note(connection, current.row)?;
         }
     }
-    changes::forget_old(connection)
+    change_log::trim(connection)
 }
 
 /// Keeps the vector of a record, in place of an earlier one. That it has changed is to be noted.
@@ -56,19 +56,19 @@ pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -
     for id in ids {
         for stored in row::all(connection, reach, *id)? {
             if remove(connection, stored.row)? {
-                changes::note(connection, stored.row)?;
+                change_log::note(connection, stored.row)?;
                 gone += 1;
             }
         }
     }
-    changes::forget_old(connection)?;
+    change_log::trim(connection)?;
     Ok(gone)
 }
 
 /// Removes all vectors of a generation, and has everyone who keeps them read them anew.
 pub(crate) fn clear(connection: &Connection, table: Table) -> Result<(), Failure> {
     connection.execute(&format!("DELETE FROM {}", table.name()), [])?;
-    changes::note_all(connection)
+    change_log::note_all(connection)
 }
 
 /// A vector with its numbers.

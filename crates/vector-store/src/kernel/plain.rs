@@ -1,6 +1,6 @@
 //! The plain loops, written so that the compiler makes vector instructions of them.
 
-use super::{LANES, Rows};
+use super::rows::{LANES, Rows};
 
 const SUMS: usize = 16;
 

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Rows, plain};
+use super::{plain, rows::Rows};
 
 /// Defines the functions whose plain loops the compiler makes the best of.
 macro_rules! compiled_for {

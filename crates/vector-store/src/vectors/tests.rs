@@ -28,8 +28,8 @@ fn best(mut found: Vec<(u32, f32)>, limit: usize) -> Vec<(u32, f32)> {
 
 fn known(nearest: Nearest) -> Vec<(u32, f32)> {
     match nearest {
-        Nearest::Known(known) => known,
-        Nearest::Rows(rows, _) => panic!("{rows:?} are to be looked up"),
+        Nearest::Exact(known) => known,
+        Nearest::Lookup { rows, .. } => panic!("{rows:?} are to be looked up"),
     }
 }
 
@@ -67,7 +67,7 @@ proptest! {
 /// Vectors in groups, as those of a model are: what signs leave out of the ten nearest is less than one of a hundred.
 #[test]
 fn of_many_hardly_any_of_the_best_is_missed() {
-    let (width, rows, groups) = (64, KEPT + 2000, 300);
+    let (width, rows, groups) = (64, LEAN_MAX_FULL_ROWS + 2000, 300);
     let mut vectors = Vectors::new(width, true, false);
     let common = vector(1, width);
     let at = |n: usize| -> Vec<f32> {
@@ -95,18 +95,18 @@ fn of_many_hardly_any_of_the_best_is_missed() {
         let exact = scanned(&vectors, &query, Rows::First(vectors.rows), 10);
         assert_eq!(found[0], exact[0]);
         // The lean ones name all that were found, and not many more.
-        let Nearest::Rows(named, others) = lean.nearest(&query, Rows::First(vectors.rows), 10) else {
+        let Nearest::Lookup { rows: named, others } = lean.nearest(&query, Rows::First(vectors.rows), 10) else {
             panic!("nothing is kept")
         };
         assert!(found.iter().all(|(row, _)| named.contains(row)) && named.len() < 100, "{}", named.len());
         assert!(others.is_empty());
         // Of a long list the first are named, and the others come with products that are off by little.
         let long = best(known(vectors.nearest(&query, Rows::First(vectors.rows), 60)), 60);
-        let Nearest::Rows(named, others) = lean.nearest(&query, Rows::First(vectors.rows), 60) else {
+        let Nearest::Lookup { rows: named, others } = lean.nearest(&query, Rows::First(vectors.rows), 60) else {
             panic!("nothing is kept")
         };
-        assert!(long[..LOOKED_UP].iter().all(|(row, _)| named.contains(row)) && named.len() < 100, "{}", named.len());
-        for (row, product) in &long[LOOKED_UP..] {
+        assert!(long[..MAX_LOOKUPS].iter().all(|(row, _)| named.contains(row)) && named.len() < 100, "{}", named.len());
+        for (row, product) in &long[MAX_LOOKUPS..] {
             let about = others.iter().find(|(other, _)| other == row).map(|(_, about)| *about);
             assert!(
                 named.contains(row) || about.is_some_and(|about| (about - product).abs() < 0.004),

@@ -1,0 +1,68 @@
+//! Top-k retrieval over packed segments by the MaxScore algorithm.
+//!
+//! Source: H. Turtle and J. Flood, "Query evaluation: strategies and optimizations", 1995, section 4.
+
+use super::{accumulators::Accumulators, posting_list::PostingList, segment::Segment, top_k::TopK};
+use crate::bm25::{Bm25, IdfTable};
+
+/// Relative tolerance for comparing scores that were summed in different orders.
+const ROUNDING_TOLERANCE: f64 = 1e-12;
+
+impl Segment {
+    /// Adds the best documents of this segment to `top`. The result equals that of scoring every document.
+    ///
+    /// Clauses are processed in descending order of their upper bounds. Once the remaining clauses cannot lift a new document
+    /// above the threshold, their postings are not traversed any more; they are only looked up for documents that already
+    /// have a partial score.
+    pub(super) fn collect_top(
+        &self,
+        lists: &[PostingList<'_>],
+        idf: &IdfTable,
+        bm25: &Bm25,
+        accumulators: &mut Accumulators,
+        top: &mut TopK,
+    ) {
+        let upper_bounds: Vec<f64> =
+            lists.iter().enumerate().map(|(clause, list)| list.upper_bound(clause, idf, bm25)).collect();
+        let mut by_upper_bound: Vec<usize> = (0..lists.len()).collect();
+        by_upper_bound.sort_by(|a, b| upper_bounds[*b].total_cmp(&upper_bounds[*a]));
+
+        // Phase 1: traverse whole posting lists while an unseen document could still enter the top k.
+        let mut remaining_bound: f64 = upper_bounds.iter().sum();
+        for clause in by_upper_bound {
+            if top.cannot_enter(remaining_bound) {
+                break;
+            }
+            lists[clause].for_each(self, |slot, frequency| {
+                let length = self.documents[usize::from(slot)].length;
+                accumulators.add(u32::from(slot), bm25.term_score(idf.of(clause), frequency, length));
+            });
+            remaining_bound -= upper_bounds[clause];
+            if let Some(kth_score) = accumulators.kth_best(top.limit()) {
+                top.raise_threshold(kth_score - ROUNDING_TOLERANCE * (1.0 + kth_score.abs()));
+            }
+        }
+
+        // Phase 2: score the documents that were seen exactly, unless their upper bound is below the threshold.
+        let remaining_bound = remaining_bound.max(0.0);
+        for (slot, partial_score) in accumulators.drain() {
+            if top.cannot_enter(partial_score + remaining_bound) {
+                continue;
+            }
+            let sum = self.exact_score(slot as u16, lists, idf, bm25);
+            top.offer(sum, &self.documents[slot as usize], || idf.normalise(sum));
+        }
+    }
+
+    /// Returns the sum of a document's term scores, in the order of the clauses, so that every backend gets the same bits.
+    fn exact_score(&self, slot: u16, lists: &[PostingList<'_>], idf: &IdfTable, bm25: &Bm25) -> f64 {
+        let length = self.documents[usize::from(slot)].length;
+        let mut sum = 0.0;
+        for (clause, list) in lists.iter().enumerate() {
+            if let Some(frequency) = list.frequency(self, slot) {
+                sum += bm25.term_score(idf.of(clause), frequency, length);
+            }
+        }
+        sum
+    }
+}

@@ -1,0 +1,163 @@
+//! The addresses of a database in memory. Addresses are only added, never changed or removed.
+
+use std::sync::Arc;
+
+use memory_engine_core::Scope;
+use parking_lot::RwLock;
+use rusqlite::Connection;
+use rustc_hash::FxHashMap;
+
+use crate::{
+    database::failure::Failure,
+    records::scopes::{self, Reach},
+};
+
+/// All addresses with their numbers and names, so that a search or a read need not look them up in the database.
+#[derive(Debug, Default)]
+pub(crate) struct AddressCache {
+    loaded: RwLock<LoadedAddresses>,
+}
+
+#[derive(Debug, Default)]
+struct LoadedAddresses {
+    /// Ascending by their numbers.
+    addresses: Vec<Address>,
+    tenants: FxHashMap<i64, Tenant>,
+    users: FxHashMap<i64, User>,
+    /// Numbers of the tenants, by name.
+    tenant_numbers: FxHashMap<Arc<str>, i64>,
+}
+
+#[derive(Debug)]
+struct Address {
+    scope: i64,
+    namespace: i64,
+    /// Names of agent, session and branch.
+    below: [Box<str>; 3],
+}
+
+#[derive(Debug)]
+struct Tenant {
+    name: Arc<str>,
+    /// Namespaces of its users, by name.
+    users: FxHashMap<Arc<str>, i64>,
+    /// Positions of its addresses.
+    positions: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct User {
+    tenant: i64,
+    /// Empty for records that belong to no user.
+    name: Arc<str>,
+    /// Positions of the user's addresses.
+    positions: Vec<u32>,
+}
+
+impl AddressCache {
+    /// Returns the part of the database that `scope` covers; `None` if nothing was ever written there.
+    pub(crate) fn reach(&self, connection: &Connection, scope: &Scope) -> Result<Option<Reach>, Failure> {
+        let reach = self.loaded.read().reach(scope);
+        if reach.is_some() { Ok(reach) } else { Reach::of(connection, scope) }
+    }
+
+    /// Returns the numbers of the addresses within reach, as of this transaction or later.
+    pub(crate) fn scopes_within(&self, connection: &Connection, reach: &Reach) -> Result<Vec<i64>, Failure> {
+        let last = connection
+            .prepare_cached("SELECT coalesce(max(scope), 0) FROM scopes")?
+            .query_row([], |row| row.get::<_, i64>(0))?;
+        self.read_up_to(connection, last)?;
+        let loaded = self.loaded.read();
+        let positions = match reach.namespace {
+            Some(namespace) => loaded.users.get(&namespace).map(|user| &user.positions),
+            None => loaded.tenants.get(&reach.tenant).map(|tenant| &tenant.positions),
+        };
+        let names = required_names(reach);
+        let addresses = positions.into_iter().flatten().map(|position| &loaded.addresses[*position as usize]);
+        Ok(addresses.filter(|address| address.has_names(&names)).map(|address| address.scope).collect())
+    }
+
+    /// Returns the address with this number, if it is within reach.
+    pub(crate) fn scope(&self, connection: &Connection, reach: &Reach, scope: i64) -> Result<Option<Scope>, Failure> {
+        self.read_up_to(connection, scope)?;
+        let loaded = self.loaded.read();
+        let Ok(position) = loaded.addresses.binary_search_by_key(&scope, |address| address.scope) else {
+            return Ok(None);
+        };
+        let address = &loaded.addresses[position];
+        let Some(user) = loaded.users.get(&address.namespace) else { return Ok(None) };
+        let Some(tenant) = loaded.tenants.get(&user.tenant) else { return Ok(None) };
+        let is_within = user.tenant == reach.tenant
+            && reach.namespace.is_none_or(|namespace| namespace == address.namespace)
+            && address.has_names(&required_names(reach));
+        let [agent, session, branch] = &address.below;
+        is_within.then(|| scopes::named([&tenant.name, &user.name, agent, session, branch])).transpose()
+    }
+
+    fn read_up_to(&self, connection: &Connection, scope: i64) -> Result<(), Failure> {
+        if self.loaded.read().last() < scope {
+            self.loaded.write().read(connection)?;
+        }
+        Ok(())
+    }
+}
+
+impl Tenant {
+    fn named(name: Arc<str>) -> Self {
+        Self { name, users: FxHashMap::default(), positions: Vec::new() }
+    }
+}
+
+/// Returns the names below the user that a reach requires, each with its index in an address.
+fn required_names(reach: &Reach) -> Vec<(usize, &str)> {
+    let index = |dimension: &str| match dimension {
+        "agent" => 0,
+        "session" => 1,
+        _ => 2,
+    };
+    reach.below().iter().map(|(name, value)| (index(name), value.as_str())).collect()
+}
+
+impl Address {
+    fn has_names(&self, names: &[(usize, &str)]) -> bool {
+        names.iter().all(|(index, name)| &*self.below[*index] == *name)
+    }
+}
+
+impl LoadedAddresses {
+    fn reach(&self, scope: &Scope) -> Option<Reach> {
+        let number = *self.tenant_numbers.get(scope.tenant())?;
+        let namespace = match scope.user_name() {
+            None => None,
+            Some(user) => Some(*self.tenants.get(&number)?.users.get(user)?),
+        };
+        Some(Reach::new(number, namespace, scope))
+    }
+
+    fn last(&self) -> i64 {
+        self.addresses.last().map_or(0, |address| address.scope)
+    }
+
+    fn read(&mut self, connection: &Connection) -> Result<(), Failure> {
+        let sql = "SELECT s.scope, s.namespace, s.agent, s.session, s.branch, n.tenant, n.user, t.name
+            FROM scopes s CROSS JOIN namespaces n ON n.namespace = s.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
+            WHERE s.scope > ?1 ORDER BY s.scope";
+        let mut prepared = connection.prepare_cached(sql)?;
+        let mut rows = prepared.query([self.last()])?;
+        while let Some(row) = rows.next()? {
+            let position = self.addresses.len() as u32;
+            let name = |column: usize| row.get::<_, String>(column);
+            let (scope, namespace, tenant) = (row.get(0)?, row.get(1)?, row.get(5)?);
+            let below = [name(2)?, name(3)?, name(4)?].map(String::into_boxed_str);
+            self.addresses.push(Address { scope, namespace, below });
+            let (of_user, of_tenant): (Arc<str>, Arc<str>) = (name(6)?.into(), name(7)?.into());
+            self.tenant_numbers.entry(Arc::clone(&of_tenant)).or_insert(tenant);
+            let of_number = self.tenants.entry(tenant).or_insert_with(|| Tenant::named(of_tenant));
+            of_number.positions.push(position);
+            of_number.users.entry(Arc::clone(&of_user)).or_insert(namespace);
+            let user = || User { tenant, name: of_user, positions: Vec::new() };
+            self.users.entry(namespace).or_insert_with(user).positions.push(position);
+        }
+        Ok(())
+    }
+}

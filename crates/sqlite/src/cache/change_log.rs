@@ -1,0 +1,74 @@
+//! The log of index changes, for processes that keep indexes in memory.
+
+use rusqlite::Connection;
+
+use crate::{cache::policy::CachePolicy, database::failure::Failure};
+
+/// Notes that the terms or the vector of a record have changed.
+pub(crate) fn note(connection: &Connection, row: i64) -> Result<(), Failure> {
+    connection.prepare_cached("INSERT INTO changes (record) VALUES (?1)")?.execute([row])?;
+    Ok(())
+}
+
+/// Notes that everything has changed: every process reads its indexes again.
+pub(crate) fn note_all(connection: &Connection) -> Result<(), Failure> {
+    connection.execute_batch(
+        "INSERT INTO changes (change, record) SELECT coalesce(max(change), 0) + 2, 0 FROM changes;
+         DELETE FROM changes WHERE change < (SELECT max(change) FROM changes);",
+    )?;
+    Ok(())
+}
+
+/// Deletes the oldest changes if the log is too long.
+pub(crate) fn trim(connection: &Connection) -> Result<(), Failure> {
+    let CachePolicy { log_max_changes, log_trim_slack, .. } = CachePolicy::DEFAULT;
+    let sql = "DELETE FROM changes WHERE change <= (SELECT max(change) FROM changes) - ?1
+        AND (SELECT max(change) FROM changes) - (SELECT min(change) FROM changes) > ?2";
+    connection.prepare_cached(sql)?.execute([log_max_changes, log_max_changes + log_trim_slack])?;
+    Ok(())
+}
+
+/// How far an index lags behind the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lag {
+    /// The index is up to date.
+    None,
+    /// The log holds the missing changes, up to `newest`.
+    Changes { newest: i64 },
+    /// The log does not reach back far enough: the index has to be read again, as of `newest`.
+    Unknown { newest: i64 },
+}
+
+/// Returns the lag of an index that contains changes up to `seen`; `None` if the index has not been read.
+pub(crate) fn lag(connection: &Connection, seen: Option<i64>) -> Result<Lag, Failure> {
+    let sql = "SELECT (SELECT min(change) FROM changes), (SELECT max(change) FROM changes)";
+    let (oldest, newest): (Option<i64>, Option<i64>) =
+        connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (oldest, newest) = oldest.zip(newest).unwrap_or_default();
+    Ok(match seen {
+        Some(seen) if seen >= newest => Lag::None,
+        Some(seen) if seen + 1 >= oldest => Lag::Changes { newest },
+        Some(_) | None => Lag::Unknown { newest },
+    })
+}
+
+/// Returns the rows of the records that have changed after `change`.
+pub(crate) fn changed_rows(connection: &Connection, change: i64) -> Result<Vec<i64>, Failure> {
+    let mut prepared = connection.prepare_cached("SELECT DISTINCT record FROM changes WHERE change > ?1")?;
+    let rows = prepared.query_map([change], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns those of the rows that are at most `last_row`, ascending.
+pub(crate) fn changed_rows_up_to(connection: &Connection, change: i64, last_row: i64) -> Result<Vec<i64>, Failure> {
+    let sql = "SELECT DISTINCT record FROM changes WHERE change > ?1 AND record <= ?2 ORDER BY record";
+    let mut prepared = connection.prepare_cached(sql)?;
+    let rows = prepared.query_map([change, last_row], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the last change; 0 before the first.
+pub(crate) fn newest(connection: &Connection) -> Result<i64, Failure> {
+    let sql = "SELECT coalesce(max(change), 0) FROM changes";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}

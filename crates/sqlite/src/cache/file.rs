@@ -1,0 +1,267 @@
+//! The files of one index cache, next to the database. They may be deleted at any time: an index without a cache is read from
+//! the database.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, BufReader, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use rusqlite::Connection;
+
+use crate::{
+    cache::{
+        change_log::{self, Lag},
+        epoch,
+        format::{self, SegmentHeader, SegmentReader, SegmentWriter, Stamp},
+        manifest::{Manifest, ManifestEntry},
+        policy::CachePolicy,
+    },
+    database::failure::Failure,
+};
+
+/// Suffix of a file that is being written.
+const UNFINISHED: &str = ".unfinished";
+
+/// The cache of one index: a single file, or a main file and an append file whose segments are compacted into it.
+#[derive(Debug, Clone)]
+pub(crate) struct IndexCacheFile {
+    files: Vec<PathBuf>,
+    database: PathBuf,
+}
+
+/// The open files, as far as they exist.
+type Files = Vec<Option<BufReader<File>>>;
+
+impl IndexCacheFile {
+    /// Returns the cache of an index with a single file.
+    pub(crate) fn new(database: &Path, index: &str) -> Self {
+        Self { files: vec![cache_path(database, index)], database: database.to_owned() }
+    }
+
+    /// Returns the cache of an index with a main file and an append file.
+    pub(crate) fn with_append_file(database: &Path, index: &str) -> Self {
+        let files = vec![cache_path(database, index), cache_path(database, &format!("{index}-fresh"))];
+        Self { files, database: database.to_owned() }
+    }
+
+    /// Returns the manifest if the cache is valid: from its state, the change log leads to the state of this transaction.
+    pub(crate) fn manifest(&self, connection: &Connection) -> Result<Option<Manifest>, Failure> {
+        Ok(self.open(connection)?.map(|(manifest, _)| manifest))
+    }
+
+    fn open(&self, connection: &Connection) -> Result<Option<(Manifest, Files)>, Failure> {
+        let Some(epoch) = epoch::current(connection)? else { return Ok(None) };
+        // The append file is opened first: a segment that is compacted at this moment is seen twice rather than not at all.
+        let mut files: Files = self.files.iter().rev().map(|path| open_reader(path).ok()).collect();
+        files.reverse();
+        let mut manifest = Manifest::new(epoch);
+        for (index, file) in files.iter_mut().enumerate() {
+            let Some(file) = file else { continue };
+            // A segment that cannot be read ends the manifest.
+            let _ = manifest.read(index, file);
+        }
+        let newest = manifest.newest_change();
+        let is_valid = !manifest.entries.is_empty()
+            && !matches!(change_log::lag(connection, Some(newest))?, Lag::Unknown { .. })
+            && epoch::fingerprint(connection, newest)? == Some(manifest.fingerprint);
+        Ok(is_valid.then_some((manifest, files)))
+    }
+
+    /// Reads each segment by `extend`, into what `empty` returns for this many records. Returns the result and the last change
+    /// that it contains. A damaged cache is removed, and nothing is returned.
+    pub(crate) fn read<T>(
+        &self,
+        connection: &Connection,
+        empty: impl FnOnce(usize) -> T,
+        mut extend: impl FnMut(&mut T, &mut SegmentReader<'_>) -> io::Result<()>,
+    ) -> Result<Option<(T, i64)>, Failure> {
+        let Some((manifest, mut files)) = self.open(connection)? else { return Ok(None) };
+        // A damaged number of records must not allocate more memory than the file has bytes.
+        let records = manifest.entries.iter().map(|entry| entry.header.records.min(entry.length)).sum::<u64>();
+        let mut index = empty(records as usize);
+        for entry in &manifest.entries {
+            let read = match &mut files[entry.file] {
+                Some(file) => read_segment(file, entry, manifest.epoch, |input| extend(&mut index, input)),
+                None => Err(io::ErrorKind::NotFound.into()),
+            };
+            if read.is_err() {
+                self.remove();
+                return Ok(None);
+            }
+        }
+        Ok(Some((index, manifest.newest_change())))
+    }
+
+    /// Appends a segment. The transaction must keep others from writing and must have written nothing itself. A segment that
+    /// cannot be written is left out.
+    pub(crate) fn append(
+        &self,
+        connection: &Connection,
+        manifest: &Manifest,
+        header: SegmentHeader,
+        body: impl FnOnce(&mut SegmentWriter) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        self.append_to(self.files.len() - 1, connection, manifest, header, body)
+    }
+
+    /// Moves the segments of the append file to the main file, as one segment. `extend` reads each segment into `index`, which
+    /// `body` writes.
+    pub(crate) fn compact<T>(
+        &self,
+        connection: &Connection,
+        manifest: &Manifest,
+        mut index: T,
+        mut extend: impl FnMut(&mut T, &mut SegmentReader<'_>) -> io::Result<()>,
+        body: impl FnOnce(T, &mut SegmentWriter) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut header: Option<SegmentHeader> = None;
+        let Some(append_file) = self.files.last() else { return Ok(()) };
+        for entry in manifest.appended() {
+            let read = open_reader(append_file)
+                .and_then(|mut file| read_segment(&mut file, entry, manifest.epoch, |input| extend(&mut index, input)));
+            if read.is_err() {
+                self.remove();
+                return Ok(());
+            }
+            header = Some(match header {
+                None => entry.header,
+                Some(sum) => SegmentHeader {
+                    base_change: sum.base_change,
+                    records: sum.records + entry.header.records,
+                    obsolete: sum.obsolete + entry.header.obsolete,
+                    ..entry.header
+                },
+            });
+        }
+        let Some(header) = header else { return Ok(()) };
+        self.append_to(0, connection, manifest, header, |out| body(index, out))?;
+        // If this fails, the segments are in both files, and the manifest skips the second ones.
+        let _ = fs::remove_file(append_file);
+        Ok(())
+    }
+
+    fn append_to(
+        &self,
+        file: usize,
+        connection: &Connection,
+        manifest: &Manifest,
+        header: SegmentHeader,
+        body: impl FnOnce(&mut SegmentWriter) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let Some(fingerprint) = epoch::fingerprint(connection, header.newest_change)? else { return Ok(()) };
+        let stamp = Stamp { epoch: manifest.epoch, fingerprint };
+        let path = &self.files[file];
+        let end = manifest.end(file);
+        let write = || {
+            let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+            self.copy_permissions(path)?;
+            file.set_len(end)?;
+            file.seek(SeekFrom::End(0))?;
+            format::write_segment(file, end, stamp, header, body).map(drop)
+        };
+        if write().is_err()
+            && let Ok(file) = OpenOptions::new().write(true).open(path)
+        {
+            let _ = file.set_len(end);
+        }
+        Ok(())
+    }
+
+    /// Starts a new cache as of a change, in a transaction that keeps others from writing. Returns `None` if the database is empty
+    /// or the file cannot be created.
+    pub(crate) fn builder(&self, connection: &Connection, newest: i64) -> Result<Option<CacheBuilder<'_>>, Failure> {
+        let Some(stamp) = epoch::stamp(connection, newest)? else { return Ok(None) };
+        let mut path = OsString::from(&self.files[0]);
+        path.push(UNFINISHED);
+        let path = PathBuf::from(path);
+        let create = || {
+            let file = File::create(&path)?;
+            self.copy_permissions(&path)?;
+            Ok::<_, io::Error>(file)
+        };
+        let Ok(file) = create() else { return Ok(None) };
+        let header = SegmentHeader { newest_change: newest, ..SegmentHeader::default() };
+        Ok(Some(CacheBuilder { cache: self, path, file: Some(file), stamp, header }))
+    }
+
+    /// Gives a cache file the permissions of the database: nobody may read the one who may not read the other.
+    fn copy_permissions(&self, path: &Path) -> io::Result<()> {
+        fs::set_permissions(path, fs::metadata(&self.database)?.permissions())
+    }
+
+    fn remove(&self) {
+        for file in &self.files {
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+/// Writes a new cache. No reader sees it before it is published.
+#[derive(Debug)]
+pub(crate) struct CacheBuilder<'c> {
+    cache: &'c IndexCacheFile,
+    path: PathBuf,
+    /// `None` after an error.
+    file: Option<File>,
+    stamp: Stamp,
+    /// Header of the last segment.
+    header: SegmentHeader,
+}
+
+impl CacheBuilder<'_> {
+    /// Writes the next segment: this many records, none with a greater row than `last_row`.
+    pub(crate) fn push_segment(
+        &mut self,
+        records: usize,
+        last_row: i64,
+        body: impl FnOnce(&mut SegmentWriter) -> io::Result<()>,
+    ) {
+        let Some(mut file) = self.file.take() else { return };
+        self.header.records = records as u64;
+        self.header.last_row = self.header.last_row.max(last_row);
+        let write = || {
+            let start = file.seek(SeekFrom::End(0))?;
+            format::write_segment(file.try_clone()?, start, self.stamp, self.header, body)
+        };
+        self.file = write().ok();
+        // The next segment continues this one.
+        self.header.base_change = self.header.newest_change;
+    }
+
+    /// Puts the new cache in the place of the old one. After an error the old one stays.
+    pub(crate) fn publish(self) {
+        let [main, others @ ..] = &self.cache.files[..] else { return };
+        let is_published = self.file.is_some() && fs::rename(&self.path, main).is_ok();
+        let obsolete: &[PathBuf] = if is_published { others } else { std::slice::from_ref(&self.path) };
+        for path in obsolete {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn cache_path(database: &Path, index: &str) -> PathBuf {
+    let mut path = OsString::from(database);
+    path.push("-");
+    path.push(index);
+    path.into()
+}
+
+fn open_reader(path: &Path) -> io::Result<BufReader<File>> {
+    Ok(BufReader::with_capacity(CachePolicy::DEFAULT.read_buffer_bytes, File::open(path)?))
+}
+
+fn read_segment(
+    file: &mut BufReader<File>,
+    entry: &ManifestEntry,
+    epoch: u64,
+    extend: impl FnOnce(&mut SegmentReader<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let (mut input, _, _) = format::open_segment(file, entry.start, entry.length, epoch)?;
+    extend(&mut input)?;
+    input.finish()
+}
+
+#[cfg(test)]
+mod tests;

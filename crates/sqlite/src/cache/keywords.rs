@@ -1,0 +1,210 @@
+//! The keyword index in memory, its cache, and searching it.
+
+mod admission;
+mod loaded;
+
+use std::{path::PathBuf, sync::Arc};
+
+use memory_engine_core::{Hit, Scope};
+use memory_engine_keyword_store::{KeywordQuery, SegmentedPostings};
+use parking_lot::RwLock;
+use rusqlite::Connection;
+use rustc_hash::FxHashMap;
+
+use self::{
+    admission::Admission,
+    loaded::{LoadedPostings, Owner},
+};
+use crate::{
+    cache::{
+        addresses::AddressCache,
+        change_log,
+        file::{CacheBuilder, IndexCacheFile},
+        format::SegmentHeader,
+        manifest::Manifest,
+        policy::CachePolicy,
+    },
+    database::failure::Failure,
+    keywords::keyword_store,
+};
+
+/// The postings of the users and tenants that were searched, read at the first search and kept up to date with the writes of all
+/// processes.
+///
+/// The postings of a tenant include those of its users. If they are not loaded, a search for one user reads only that user's
+/// postings. Tenants have caches; users have none.
+#[derive(Debug)]
+pub(crate) struct KeywordIndex {
+    database: PathBuf,
+    policy: CachePolicy,
+    users: PostingsByOwner,
+    tenants: PostingsByOwner,
+}
+
+type PostingsByOwner = RwLock<FxHashMap<i64, Arc<RwLock<LoadedPostings>>>>;
+
+fn postings_of(all: &PostingsByOwner, number: i64) -> Arc<RwLock<LoadedPostings>> {
+    let existing = all.read().get(&number).cloned();
+    existing.unwrap_or_else(|| Arc::clone(all.write().entry(number).or_default()))
+}
+
+impl KeywordIndex {
+    /// Returns an index that has not read anything.
+    pub(crate) fn new(database: PathBuf) -> Self {
+        let policy = CachePolicy::DEFAULT;
+        Self { database, policy, users: PostingsByOwner::default(), tenants: PostingsByOwner::default() }
+    }
+
+    /// Returns the tenants whose loaded postings are ahead of their cache by more than the flush threshold, with their numbers
+    /// of records. Postings that are being read are left out.
+    pub(crate) fn tenants_to_flush(&self) -> Vec<(i64, usize)> {
+        self.large_tenants(|loaded| loaded.cache_lags_by(self.policy.flush_min_changes))
+    }
+
+    /// Returns the tenants whose postings are loaded and large enough for a cache, with their numbers of records.
+    pub(crate) fn loaded_tenants(&self) -> Vec<(i64, usize)> {
+        self.large_tenants(LoadedPostings::is_loaded)
+    }
+
+    fn large_tenants(&self, is_match: impl Fn(&LoadedPostings) -> bool) -> Vec<(i64, usize)> {
+        let Some(tenants) = self.tenants.try_read() else { return Vec::new() };
+        let mut found = Vec::new();
+        for (tenant, shared) in tenants.iter() {
+            let Some(loaded) = shared.try_read() else { continue };
+            let records = loaded.postings.len();
+            if records > self.policy.min_records && is_match(&loaded) {
+                found.push((*tenant, records));
+            }
+        }
+        found
+    }
+
+    /// Notes the last change that a tenant's cache contains.
+    pub(crate) fn mark_cached(&self, tenant: i64, change: i64) {
+        let loaded = self.tenants.read().get(&tenant).cloned();
+        if let Some(loaded) = loaded {
+            loaded.write().cached_change = change;
+        }
+    }
+
+    /// The cache of a tenant's postings.
+    pub(crate) fn file(&self, tenant: i64) -> IndexCacheFile {
+        IndexCacheFile::with_append_file(&self.database, &format!("terms-{tenant}"))
+    }
+
+    /// Appends to a tenant's cache what has changed since its last segment. The transaction must keep others from writing and must
+    /// have written nothing itself: a cache must not contain what may be rolled back.
+    pub(crate) fn append(
+        &self,
+        connection: &Connection,
+        tenant: i64,
+        manifest: &Manifest,
+        newest: i64,
+    ) -> Result<(), Failure> {
+        let file = self.file(tenant);
+        let base_change = manifest.newest_change();
+        let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
+        let mut fresh = SegmentedPostings::default();
+        let mut last_row = manifest.last_row();
+        keyword_store::since_of_tenant(connection, tenant, base_change, |stored| {
+            last_row = last_row.max(stored.row);
+            loaded::insert(&mut fresh, &stored)
+        })?;
+        let header = SegmentHeader {
+            base_change,
+            newest_change: newest,
+            records: fresh.len() as u64,
+            obsolete: obsolete.len() as u64,
+            last_row,
+        };
+        file.append(connection, manifest, header, |out| loaded::save(&fresh, &obsolete, out))?;
+        if manifest.appended_records() + header.records < self.policy.compaction_min_records {
+            return Ok(());
+        }
+        let Some(manifest) = file.manifest(connection)? else { return Ok(()) };
+        file.compact(
+            connection,
+            &manifest,
+            (SegmentedPostings::default(), Vec::new()),
+            |(postings, obsolete), input| {
+                obsolete.extend(loaded::extend(postings, input)?);
+                Ok(())
+            },
+            |(mut postings, obsolete), out| {
+                postings.merge();
+                loaded::save(&postings, &obsolete, out)
+            },
+        )
+    }
+
+    /// Writes a tenant's cache from the beginning, in a transaction that keeps others from writing. Loaded postings are not read
+    /// again.
+    pub(crate) fn rebuild(&self, connection: &Connection, tenant: i64, newest: i64) -> Result<(), Failure> {
+        let shared = postings_of(&self.tenants, tenant);
+        let file = self.file(tenant);
+        if shared.read().is_loaded() {
+            loaded::bring_up_to_date(connection, Owner::Tenant(tenant), &shared, None)?;
+            let loaded = shared.read();
+            let newest = loaded.newest_change.unwrap_or(newest);
+            let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
+            let last_row = loaded.postings.last().unwrap_or_default();
+            builder.push_segment(loaded.postings.len(), last_row, |out| loaded::save(&loaded.postings, &[], out));
+            builder.publish();
+            return Ok(());
+        }
+        let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
+        let mut postings = SegmentedPostings::default();
+        let mut last_row = 0;
+        keyword_store::all_of_tenant(connection, tenant, |stored| {
+            last_row = last_row.max(stored.row);
+            loaded::insert(&mut postings, &stored)?;
+            if postings.len() == self.policy.keyword_segment_records {
+                push_segment(&mut builder, &mut postings, last_row);
+            }
+            Ok(())
+        })?;
+        push_segment(&mut builder, &mut postings, last_row);
+        builder.publish();
+        Ok(())
+    }
+
+    /// Returns the records within `scope` that hold a term of the query, ranked by the statistics of that scope, in the transaction
+    /// of `connection`.
+    pub(crate) fn search(
+        &self,
+        connection: &Connection,
+        addresses: &AddressCache,
+        scope: &Scope,
+        query: &KeywordQuery,
+    ) -> Result<Vec<Hit>, Failure> {
+        if query.limit == 0 || query.clauses.iter().all(|clause| clause.terms.is_empty()) {
+            return Ok(Vec::new());
+        }
+        let Some(reach) = addresses.reach(connection, scope)? else { return Ok(Vec::new()) };
+        let admission = query.filter.as_ref().map(|filter| Admission::new(connection, filter)).transpose()?;
+        let admit = admission.map(|mut admission| move |row| admission.admits(row));
+        let is_part_of_user = !reach.below().is_empty();
+        let of_tenant = postings_of(&self.tenants, reach.tenant);
+        let (shared, is_whole) = match reach.namespace {
+            Some(namespace) if !of_tenant.read().is_loaded() => {
+                let of_user = postings_of(&self.users, namespace);
+                loaded::bring_up_to_date(connection, Owner::User(namespace), &of_user, None)?;
+                (of_user, !is_part_of_user)
+            }
+            namespace => {
+                let file = self.file(reach.tenant);
+                loaded::bring_up_to_date(connection, Owner::Tenant(reach.tenant), &of_tenant, Some(&file))?;
+                (of_tenant, namespace.is_none() && !is_part_of_user)
+            }
+        };
+        let groups = if is_whole { None } else { Some(addresses.scopes_within(connection, &reach)?) };
+        let found = shared.read().postings.find(groups.as_deref(), &query.clauses, query.limit, admit)?;
+        Ok(found.into_iter().map(|(id, score)| Hit { id, score }).collect())
+    }
+}
+
+fn push_segment(builder: &mut CacheBuilder<'_>, postings: &mut SegmentedPostings, last_row: i64) {
+    let mut whole = std::mem::take(postings);
+    whole.merge();
+    builder.push_segment(whole.len(), last_row, |out| loaded::save(&whole, &[], out));
+}

@@ -1,0 +1,139 @@
+//! The postings of one user or one tenant in memory.
+
+use std::io;
+
+use memory_engine_core::Result as CoreResult;
+use memory_engine_keyword_store::{SegmentedPostings, packed};
+use parking_lot::RwLock;
+use rusqlite::Connection;
+
+use crate::{
+    cache::{
+        change_log::{self, Lag},
+        file::IndexCacheFile,
+        format::{SegmentReader, SegmentWriter},
+    },
+    database::failure::Failure,
+    keywords::keyword_store::{self, StoredTerms},
+};
+
+/// Whose postings an index holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Owner {
+    /// A user, by the number of the namespace.
+    User(i64),
+    /// A tenant, with all of its users.
+    Tenant(i64),
+}
+
+/// Postings, and how far they follow the database.
+#[derive(Debug, Default)]
+pub(super) struct LoadedPostings {
+    pub(super) postings: SegmentedPostings,
+    /// The last change that the postings contain; `None` before they were read.
+    pub(super) newest_change: Option<i64>,
+    /// The last change that the cache contains, as far as this process has noticed.
+    pub(super) cached_change: i64,
+}
+
+impl LoadedPostings {
+    /// Returns true if the postings have been read.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.newest_change.is_some()
+    }
+
+    /// Returns true if the cache lags by more than this many changes.
+    pub(super) fn cache_lags_by(&self, changes: i64) -> bool {
+        self.newest_change.is_some_and(|newest| newest - self.cached_change > changes)
+    }
+}
+
+impl Owner {
+    fn read_all(self, connection: &Connection, postings: &mut SegmentedPostings) -> Result<(), Failure> {
+        let insert = |stored: StoredTerms<'_>| insert(postings, &stored);
+        match self {
+            Self::User(namespace) => keyword_store::all(connection, namespace, insert),
+            Self::Tenant(tenant) => keyword_store::all_of_tenant(connection, tenant, insert),
+        }
+    }
+
+    fn read_changed(
+        self,
+        connection: &Connection,
+        change: i64,
+        postings: &mut SegmentedPostings,
+    ) -> Result<(), Failure> {
+        let insert = |stored: StoredTerms<'_>| insert(postings, &stored);
+        match self {
+            Self::User(namespace) => keyword_store::since(connection, namespace, change, insert),
+            Self::Tenant(tenant) => keyword_store::since_of_tenant(connection, tenant, change, insert),
+        }
+    }
+}
+
+/// Adds the terms of a record.
+pub(super) fn insert(postings: &mut SegmentedPostings, stored: &StoredTerms<'_>) -> Result<(), Failure> {
+    let terms = packed::pairs(stored.terms, stored.counts).collect::<CoreResult<Vec<_>>>()?;
+    postings.insert(stored.row, stored.id, stored.scope, stored.length, terms);
+    Ok(())
+}
+
+/// Writes the body of a segment: the rows that are obsolete in earlier segments, and the postings.
+pub(super) fn save(postings: &SegmentedPostings, obsolete: &[i64], out: &mut SegmentWriter) -> io::Result<()> {
+    out.deltas(obsolete.iter().copied())?;
+    postings.save(out)
+}
+
+/// Adds a segment. Returns the rows that it makes obsolete.
+pub(super) fn extend(postings: &mut SegmentedPostings, input: &mut SegmentReader<'_>) -> io::Result<Vec<i64>> {
+    let obsolete = input.deltas()?;
+    for row in &obsolete {
+        postings.remove(*row);
+    }
+    postings.extend(input)?;
+    Ok(obsolete)
+}
+
+/// Reads what this transaction sees and the postings lack, from the cache if there is one. Another search may have read more.
+pub(super) fn bring_up_to_date(
+    connection: &Connection,
+    owner: Owner,
+    shared: &RwLock<LoadedPostings>,
+    cache: Option<&IndexCacheFile>,
+) -> Result<(), Failure> {
+    if change_log::lag(connection, shared.read().newest_change)? == Lag::None {
+        return Ok(());
+    }
+    let mut loaded = shared.write();
+    let mut lag = change_log::lag(connection, loaded.newest_change)?;
+    if let (Lag::Unknown { .. }, Some(cache)) = (lag, cache) {
+        let cached = cache.read(
+            connection,
+            |_| SegmentedPostings::default(),
+            |postings, input| extend(postings, input).map(drop),
+        )?;
+        if let Some((postings, newest)) = cached {
+            *loaded = LoadedPostings { postings, newest_change: Some(newest), cached_change: newest };
+            lag = change_log::lag(connection, loaded.newest_change)?;
+        }
+    }
+    match lag {
+        Lag::None => {}
+        Lag::Changes { newest } => {
+            let seen = loaded.newest_change.unwrap_or_default();
+            for row in change_log::changed_rows(connection, seen)? {
+                loaded.postings.remove(row);
+            }
+            owner.read_changed(connection, seen, &mut loaded.postings)?;
+            loaded.newest_change = Some(newest);
+        }
+        Lag::Unknown { newest } => {
+            // If reading fails half-way, the postings count as not loaded.
+            loaded.newest_change = None;
+            loaded.postings = SegmentedPostings::default();
+            owner.read_all(connection, &mut loaded.postings)?;
+            loaded.newest_change = Some(newest);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! The number of records of each tenant, counted from time to time.
+
+use rusqlite::Connection;
+
+use crate::database::failure::Failure;
+
+/// Numbers of records by tenant, as of the last count.
+#[derive(Debug, Default)]
+pub(crate) struct TenantSizes {
+    sizes: Vec<(i64, u64)>,
+    /// The greatest row at the last count.
+    counted_row: i64,
+}
+
+impl TenantSizes {
+    /// The tenants with more than this many records.
+    pub(crate) fn larger_than(&self, records: usize) -> impl Iterator<Item = (i64, u64)> {
+        self.sizes.iter().copied().filter(move |(_, size)| *size > records as u64)
+    }
+
+    /// Counts again if the database has more than `min_records` rows and has grown by a quarter since the last count, or at all if
+    /// `exactly`.
+    pub(crate) fn update(&mut self, connection: &Connection, min_records: usize, exactly: bool) -> Result<(), Failure> {
+        let sql = "SELECT coalesce(max(record), 0) FROM records";
+        let last: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        let has_grown_by_quarter = last - self.counted_row >= self.counted_row / 4;
+        let has_grown = last > self.counted_row;
+        if last <= min_records as i64 || !(has_grown_by_quarter || exactly && has_grown) {
+            return Ok(());
+        }
+        let sql = "SELECT n.tenant, sum(r.records) FROM namespaces n CROSS JOIN (
+            SELECT namespace, count(*) AS records FROM records INDEXED BY records_by_namespace GROUP BY namespace
+            ) r ON r.namespace = n.namespace GROUP BY n.tenant";
+        let mut prepared = connection.prepare_cached(sql)?;
+        let sizes = prepared.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        *self = Self { sizes: sizes.collect::<rusqlite::Result<_>>()?, counted_row: last };
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! Cache files written by an earlier version of this crate are read, and the same content gives the same bytes.
+//!
+//! The golden files are in `tests/golden`. They hold one hundred records: eighty in the first segment, and in a second segment
+//! one changed and twenty new ones.
+#![allow(clippy::unwrap_used, reason = "this is test code: a failed expectation is a panic")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use memory_engine_core::{Embedding, EmbeddingSpace, RecordId, Scope, Terms};
+use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore, packed};
+use memory_engine_vector_store::{VectorQuery, VectorStore};
+use rusqlite::{Connection, params};
+use tempfile::TempDir;
+
+use super::{change_log, file::IndexCacheFile, keywords::KeywordIndex, vectors::VectorIndex};
+use crate::{options::SqliteOptions, store::SqliteStore, vectors::generations::Table};
+
+const DIMENSIONS: usize = 16;
+/// Records in the first segment.
+const FIRST: i64 = 80;
+/// Records in both segments. The last one has terms and no vector.
+const ALL: i64 = 100;
+const TENANT: i64 = 1;
+/// The cache files, each named by what follows the name of the database.
+const FILES: [&str; 3] = ["vectors", "terms-1", "terms-1-fresh"];
+
+fn space() -> EmbeddingSpace {
+    EmbeddingSpace::cosine("golden", DIMENSIONS)
+}
+
+fn golden(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("cache-2.sqlite-{file}"))
+}
+
+fn cache_file(database: &Path, file: &str) -> PathBuf {
+    database.with_file_name(format!("memory.db-{file}"))
+}
+
+/// Numbers that look random and are the same on every machine.
+fn vector(seed: i64) -> Embedding {
+    let mut state = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1 << 24) as f32 - 0.5
+    };
+    Embedding::new((0..DIMENSIONS).map(|_| next()).collect()).unwrap()
+}
+
+fn id(record: i64) -> RecordId {
+    RecordId::from_bytes([record as u8; 16])
+}
+
+fn terms(record: i64, text: &str) -> Terms {
+    // A count that needs more than a byte.
+    let repetitions = if record == 7 { 300 } else { 1 };
+    std::iter::repeat_n("common", repetitions).chain(text.split_whitespace()).collect()
+}
+
+fn put_terms(connection: &Connection, record: i64, terms: &Terms) {
+    let (words, counts) = packed::pack_short(terms);
+    let sql = "INSERT OR REPLACE INTO keyword_documents (record, id, scope, length, terms, counts)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    connection
+        .execute(sql, params![record, id(record).as_bytes(), scope(record), terms.length(), words, counts])
+        .unwrap();
+}
+
+fn put_vector(connection: &Connection, record: i64, embedding: &Embedding) {
+    let bytes: Vec<u8> = embedding.values().iter().flat_map(|value| value.to_le_bytes()).collect();
+    let sql = "INSERT OR REPLACE INTO vectors (record, id, scope, vector) VALUES (?1, ?2, ?3, ?4)";
+    connection.execute(sql, params![record, id(record).as_bytes(), scope(record), bytes]).unwrap();
+}
+
+fn execute(connection: &Connection, sql: &str) {
+    connection.execute(sql, []).unwrap();
+}
+
+/// Two addresses, one for two thirds of the records.
+fn scope(record: i64) -> i64 {
+    1 + record % 3 / 2
+}
+
+fn put(connection: &Connection, record: i64) {
+    let sql =
+        "INSERT INTO records (record, namespace, scope, id, revision, state, kind, trust, occurred_at, recorded_at,
+        confidence, importance, entities, tags, derived_from, metadata, text)
+        VALUES (?1, 1, ?2, ?3, 1, 'active', 'turn', 'user', ?4, 0, 1, 1, '[]', '[]', '[]', '{}', '')";
+    let occurred_at = record * 37 % 100 * 1_000_000;
+    connection.execute(sql, params![record, scope(record), id(record).as_bytes(), occurred_at]).unwrap();
+    put_terms(connection, record, &terms(record, &format!("every{} w{record}", record % 5)));
+    if record < ALL {
+        put_vector(connection, record, &vector(record));
+    }
+    change_log::note(connection, record).unwrap();
+}
+
+/// A database with the first records.
+async fn database() -> (TempDir, PathBuf, Connection) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    open(&path).await.close().await;
+    let connection = Connection::open(&path).unwrap();
+    let scopes = "INSERT INTO tenants VALUES (1, 'default'); INSERT INTO namespaces VALUES (1, 1, 'lin');
+        INSERT INTO scopes (scope, namespace, agent, session, branch) VALUES (1, 1, '', '', ''), (2, 1, 'kai', '', '');
+        INSERT INTO origins VALUES ('side files', '0123456789abcdef');";
+    connection.execute_batch(scopes).unwrap();
+    (1..=FIRST).for_each(|record| put(&connection, record));
+    (directory, path, connection)
+}
+
+/// Adds what the second segment holds.
+fn go_on(connection: &Connection) {
+    put_terms(connection, 10, &terms(10, "revised"));
+    put_vector(connection, 10, &vector(1010));
+    change_log::note(connection, 10).unwrap();
+    (FIRST + 1..=ALL).for_each(|record| put(connection, record));
+}
+
+/// A database with all records, and copies of the golden files next to it.
+async fn database_with_caches() -> (TempDir, PathBuf, Connection) {
+    let (directory, path, connection) = database().await;
+    go_on(&connection);
+    for file in FILES {
+        fs::copy(golden(file), cache_file(&path, file)).unwrap();
+    }
+    (directory, path, connection)
+}
+
+async fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(path, SqliteOptions::new(space(), "golden")).await.unwrap()
+}
+
+fn tenant_wide() -> Scope {
+    Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap()
+}
+
+async fn holders(store: &SqliteStore, term: &str) -> Vec<RecordId> {
+    let query = KeywordQuery::new(vec![Clause::term(term)], 1000);
+    let hits = KeywordStore::search(store, &tenant_wide(), &query).await.unwrap();
+    hits.into_iter().map(|hit| hit.id).collect()
+}
+
+async fn nearest(store: &SqliteStore, query: &Embedding) -> Vec<RecordId> {
+    let query = VectorQuery::new(query.clone(), 1000);
+    let hits = VectorStore::search(store, &tenant_wide(), &query).await.unwrap();
+    hits.into_iter().map(|hit| hit.id).collect()
+}
+
+/// Changes rows behind the change log's back: an index that is read from the database has these, one from a cache has not.
+fn change_unseen(connection: &Connection) {
+    put_terms(connection, 5, &terms(5, "unseen"));
+    put_vector(connection, ALL, &vector(ALL));
+}
+
+async fn assert_read_from_caches(path: &Path) {
+    let store = open(path).await;
+    assert_eq!(holders(&store, "common").await.len() as i64, ALL);
+    assert_eq!(holders(&store, "every0").await.len() as i64, ALL / 5 - 1);
+    assert_eq!(holders(&store, "w5").await, [id(5)]);
+    assert_eq!(holders(&store, "revised").await, [id(10)]);
+    assert_eq!(holders(&store, "w10").await, []);
+    assert_eq!(holders(&store, "unseen").await, []);
+    let found = nearest(&store, &vector(1010)).await;
+    assert_eq!((found[0], found.len() as i64), (id(10), ALL - 1));
+}
+
+async fn assert_read_from_database(path: &Path) {
+    let store = open(path).await;
+    assert_eq!(holders(&store, "unseen").await, [id(5)]);
+    assert_eq!(nearest(&store, &vector(ALL)).await[0], id(ALL));
+}
+
+#[tokio::test]
+async fn golden_caches_are_read_instead_of_the_database() {
+    let (_directory, path, connection) = database_with_caches().await;
+    change_unseen(&connection);
+    assert_read_from_caches(&path).await;
+    for file in FILES {
+        assert_eq!(fs::read(cache_file(&path, file)).unwrap(), fs::read(golden(file)).unwrap(), "{file}");
+    }
+}
+
+#[tokio::test]
+async fn damaged_or_stale_golden_caches_are_ignored() {
+    let stale: [fn(&Connection); 3] = [
+        // Another epoch: something was deleted since.
+        |connection| execute(connection, "UPDATE origins SET made_by = '1' WHERE part = 'side files'"),
+        // Another fingerprint: the database was restored to an earlier state and went on from there.
+        |connection| execute(connection, "UPDATE records SET id = randomblob(16) WHERE record = 100"),
+        // A gap in the change log.
+        |connection| change_log::note_all(connection).unwrap(),
+    ];
+    for make_stale in stale {
+        let (_directory, path, connection) = database_with_caches().await;
+        make_stale(&connection);
+        change_unseen(&connection);
+        let store = open(&path).await;
+        assert_eq!(holders(&store, "unseen").await, [id(5)]);
+        assert_eq!(nearest(&store, &vector(ALL)).await.len() as i64, ALL);
+    }
+    let (_directory, path, connection) = database_with_caches().await;
+    change_unseen(&connection);
+    for file in ["vectors", "terms-1"] {
+        let mut bytes = fs::read(golden(file)).unwrap();
+        let middle = bytes.len() / 3;
+        bytes[middle] ^= 4;
+        fs::write(cache_file(&path, file), bytes).unwrap();
+    }
+    assert_read_from_database(&path).await;
+    assert_eq!(FILES.map(|file| cache_file(&path, file).exists()), [false; 3], "damaged files are removed");
+}
+
+#[tokio::test]
+async fn the_same_content_gives_the_golden_bytes() {
+    let (_directory, path, connection) = database().await;
+    let vectors = VectorIndex::new(space(), Some(IndexCacheFile::new(&path, "vectors")));
+    let keywords = KeywordIndex::new(path.clone());
+    let newest = change_log::newest(&connection).unwrap();
+    vectors.rebuild(&connection, Table::First, newest).unwrap();
+    keywords.rebuild(&connection, TENANT, newest).unwrap();
+
+    go_on(&connection);
+    let newest = change_log::newest(&connection).unwrap();
+    let manifest = vectors.file().unwrap().manifest(&connection).unwrap().unwrap();
+    vectors.append(&connection, Table::First, &manifest, newest).unwrap();
+    let manifest = keywords.file(TENANT).manifest(&connection).unwrap().unwrap();
+    keywords.append(&connection, TENANT, &manifest, newest).unwrap();
+    for file in FILES {
+        assert!(fs::read(cache_file(&path, file)).unwrap() == fs::read(golden(file)).unwrap(), "{file}");
+    }
+}

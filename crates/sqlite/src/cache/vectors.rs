@@ -1,0 +1,229 @@
+//! The vector index in memory, its cache, and searching it.
+
+mod loaded;
+
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+use memory_engine_core::{EmbeddingSpace, Filter, Hit, RecordId, Scope};
+use memory_engine_vector_store::{Among, VectorQuery};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use rusqlite::Connection;
+
+use self::loaded::{Key, LoadedVectors};
+use crate::{
+    cache::{
+        addresses::AddressCache,
+        change_log::{self, Lag},
+        file::{CacheBuilder, IndexCacheFile},
+        format::SegmentHeader,
+        manifest::Manifest,
+        policy::CachePolicy,
+        timeline::Window,
+    },
+    database::{failure::Failure, statement::Statement},
+    filter_sql,
+    records::scopes::Reach,
+    vectors::{generations::Table, vector_store},
+};
+
+/// All vectors of an embedding version, read at the first search and kept up to date with the writes of all processes.
+#[derive(Debug)]
+pub(crate) struct VectorIndex {
+    space: EmbeddingSpace,
+    policy: CachePolicy,
+    loaded: RwLock<LoadedVectors>,
+    /// The cache. `None` for a handle in another space.
+    file: Option<IndexCacheFile>,
+    /// The last change that the cache contains, as far as this process has noticed.
+    cached_change: AtomicI64,
+}
+
+impl VectorIndex {
+    /// Returns an index that has not read anything.
+    pub(crate) fn new(space: EmbeddingSpace, file: Option<IndexCacheFile>) -> Self {
+        let loaded = RwLock::new(LoadedVectors::empty(&space, Table::First));
+        Self { space, policy: CachePolicy::DEFAULT, loaded, file, cached_change: AtomicI64::new(0) }
+    }
+
+    /// Returns true if the index is ahead of its cache by more than the flush threshold. Returns false while it is being read.
+    pub(crate) fn needs_flush(&self) -> bool {
+        let Some(loaded) = self.loaded.try_read() else { return false };
+        let cached = self.cached_change.load(Relaxed);
+        self.file.is_some()
+            && loaded.index.len() > self.policy.min_records
+            && loaded.newest_change.is_some_and(|newest| newest - cached > self.policy.flush_min_changes)
+    }
+
+    /// Returns true if the index is loaded and large enough for a cache.
+    pub(crate) fn is_loaded(&self) -> bool {
+        let Some(loaded) = self.loaded.try_read() else { return false };
+        loaded.newest_change.is_some() && loaded.index.len() > self.policy.min_records
+    }
+
+    /// Notes the last change that the cache contains.
+    pub(crate) fn mark_cached(&self, change: i64) {
+        self.cached_change.store(change, Relaxed);
+    }
+
+    /// The cache.
+    pub(crate) fn file(&self) -> Option<&IndexCacheFile> {
+        self.file.as_ref()
+    }
+
+    /// Appends to the cache what has changed since its last segment. The transaction must keep others from writing and must have
+    /// written nothing itself: a cache must not contain what may be rolled back.
+    pub(crate) fn append(
+        &self,
+        connection: &Connection,
+        table: Table,
+        manifest: &Manifest,
+        newest: i64,
+    ) -> Result<(), Failure> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let base_change = manifest.newest_change();
+        let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
+        let mut fresh = LoadedVectors::empty(&self.space, table);
+        vector_store::since(connection, table, base_change, |vector| fresh.insert(vector))?;
+        let records = fresh.index.len();
+        let header = SegmentHeader {
+            base_change,
+            newest_change: newest,
+            records: records as u64,
+            obsolete: obsolete.len() as u64,
+            last_row: manifest.last_row().max(fresh.timeline.last_row()),
+        };
+        file.append(connection, manifest, header, |out| fresh.save(&self.space, &obsolete, 0..records, out))
+    }
+
+    /// Writes the cache from the beginning, in a transaction that keeps others from writing. A loaded index is not read again.
+    pub(crate) fn rebuild(&self, connection: &Connection, table: Table, newest: i64) -> Result<(), Failure> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let segment_records = self.policy.vector_segment_records;
+        if self.is_loaded() {
+            let loaded = self.current(connection, table)?;
+            let newest = loaded.newest_change.unwrap_or(newest);
+            let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
+            let records = loaded.index.len();
+            let last_row = loaded.timeline.last_row();
+            for start in (0..records).step_by(segment_records) {
+                let rows = start..records.min(start + segment_records);
+                builder.push_segment(rows.len(), last_row, |out| loaded.save(&self.space, &[], rows, out));
+            }
+            builder.publish();
+            return Ok(());
+        }
+        let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
+        let mut segment = LoadedVectors::empty(&self.space, table);
+        vector_store::all(connection, table, |vector| {
+            segment.insert(vector);
+            if segment.index.len() == segment_records {
+                self.push_segment(&mut builder, &segment);
+                segment = LoadedVectors::empty(&self.space, table);
+            }
+        })?;
+        self.push_segment(&mut builder, &segment);
+        builder.publish();
+        Ok(())
+    }
+
+    fn push_segment(&self, builder: &mut CacheBuilder<'_>, segment: &LoadedVectors) {
+        let records = segment.index.len();
+        let last_row = segment.timeline.last_row();
+        builder.push_segment(records, last_row, |out| segment.save(&self.space, &[], 0..records, out));
+    }
+
+    /// Returns the nearest vectors within `scope`, in the transaction of `connection`. The embedding version lies in `table`.
+    pub(crate) fn search(
+        &self,
+        connection: &Connection,
+        table: Table,
+        addresses: &AddressCache,
+        scope: &Scope,
+        query: &VectorQuery,
+    ) -> Result<Vec<Hit>, Failure> {
+        let Some(reach) = addresses.reach(connection, scope)? else { return Ok(Vec::new()) };
+        if query.limit == 0 {
+            return Ok(Vec::new());
+        }
+        let groups = addresses.scopes_within(connection, &reach)?;
+        let window = query.filter.as_ref().and_then(Window::of);
+        let admitted = match &query.filter {
+            Some(filter) if window.is_none() => Some(admitted_keys(connection, &reach, filter)?),
+            _ => None,
+        };
+        let loaded = self.current(connection, table)?;
+        let admitted = admitted.or_else(|| window.map(|window| loaded.within(window, &groups)));
+        let among = admitted.as_ref().map_or(Among::Groups(&groups), |keys| Among::Keys(keys));
+        // The index allocates memory for `limit` hits.
+        let limit = query.limit.min(loaded.index.len());
+        let mut lookup = vector_store::Lookup::of(connection, table)?;
+        let found = loaded.index.search_with(&query.embedding, among, limit, |key| lookup.vector(key.row))?;
+        Ok(found.into_iter().map(|(Key { id, .. }, score)| Hit { id, score }).collect())
+    }
+
+    /// Returns the vectors as of this transaction or later; another search may have read more.
+    fn current(&self, connection: &Connection, table: Table) -> Result<RwLockReadGuard<'_, LoadedVectors>, Failure> {
+        // An embedding version that was dropped and started again may lie in the other table.
+        let seen = |loaded: &LoadedVectors| loaded.newest_change.filter(|_| loaded.table == table);
+        let loaded = self.loaded.read();
+        if change_log::lag(connection, seen(&loaded))? == Lag::None {
+            return Ok(loaded);
+        }
+        drop(loaded);
+        let mut loaded = self.loaded.write();
+        match change_log::lag(connection, seen(&loaded))? {
+            Lag::None => {}
+            Lag::Changes { newest } => {
+                let seen = loaded.newest_change.unwrap_or_default();
+                for row in change_log::changed_rows(connection, seen)? {
+                    loaded.remove(row);
+                }
+                vector_store::since(connection, table, seen, |vector| loaded.insert(vector))?;
+                loaded.newest_change = Some(newest);
+            }
+            Lag::Unknown { newest } => {
+                *loaded = match self.read_cache(connection, table)? {
+                    Some(cached) => cached,
+                    None => {
+                        let mut read = LoadedVectors::empty(&self.space, table);
+                        vector_store::all(connection, table, |vector| read.insert(vector))?;
+                        LoadedVectors { newest_change: Some(newest), ..read }
+                    }
+                };
+                drop(loaded);
+                // The cache lacks the changes since its last segment.
+                return self.current(connection, table);
+            }
+        }
+        loaded.timeline.sort_if_due();
+        Ok(RwLockWriteGuard::downgrade(loaded))
+    }
+
+    /// Reads the cache, if it is valid.
+    fn read_cache(&self, connection: &Connection, table: Table) -> Result<Option<LoadedVectors>, Failure> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let cached = file.read(
+            connection,
+            |records| LoadedVectors::with_capacity(&self.space, table, records),
+            |loaded, input| loaded.extend(&self.space, input),
+        )?;
+        let Some((mut loaded, newest)) = cached else { return Ok(None) };
+        loaded.index.finish_extending();
+        loaded.timeline.sort_if_due();
+        self.mark_cached(newest);
+        Ok(Some(LoadedVectors { newest_change: Some(newest), ..loaded }))
+    }
+}
+
+/// Returns the vectors within reach whose records pass the filter.
+fn admitted_keys(connection: &Connection, reach: &Reach, filter: &Filter) -> Result<Vec<Key>, Failure> {
+    let mut statement = Statement::new(
+        "SELECT r.id, r.record FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope
+         WHERE r.state = 'active' AND ",
+    );
+    reach.scopes(&mut statement);
+    filter_sql::write(filter, statement.push(" AND "));
+    let (mut prepared, values) = statement.prepare(connection)?;
+    let keys = prepared.query_map(values, |row| Ok(Key { id: RecordId::from_bytes(row.get(0)?), row: row.get(1)? }))?;
+    Ok(keys.collect::<rusqlite::Result<_>>()?)
+}

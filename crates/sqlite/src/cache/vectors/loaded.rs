@@ -1,0 +1,153 @@
+//! The vectors of an embedding version in memory.
+
+use std::{
+    cmp::Ordering,
+    hash::{Hash, Hasher},
+    io,
+    ops::Range,
+};
+
+use memory_engine_core::{EmbeddingSpace, RecordId};
+use memory_engine_vector_store::FlatIndex;
+use rustc_hash::FxHashSet;
+
+use crate::{
+    cache::{
+        format::{SegmentReader, SegmentWriter},
+        timeline::{Timeline, Window},
+    },
+    vectors::{generations::Table, vector_store::StoredVector},
+};
+
+/// Vectors, and how far they follow the database.
+#[derive(Debug)]
+pub(super) struct LoadedVectors {
+    pub(super) index: FlatIndex<Key, i64>,
+    pub(super) timeline: Timeline,
+    /// The table that they were read from.
+    pub(super) table: Table,
+    /// The last change that they contain; `None` before they were read.
+    pub(super) newest_change: Option<i64>,
+}
+
+/// Names a vector: the row identifies it, the id orders equal scores. Two users may have the same id.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Key {
+    pub(super) id: RecordId,
+    pub(super) row: i64,
+}
+
+impl Key {
+    /// Returns the key by which the vector of a row is looked up. The id does not matter.
+    pub(super) fn of_row(row: i64) -> Self {
+        Self { id: RecordId::from_bytes([0; 16]), row }
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.row == other.row
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.row.hash(state);
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self == other { Ordering::Equal } else { (self.id, self.row).cmp(&(other.id, other.row)) }
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl LoadedVectors {
+    /// Returns an index without vectors.
+    pub(super) fn empty(space: &EmbeddingSpace, table: Table) -> Self {
+        Self { index: FlatIndex::lean(space), timeline: Timeline::default(), table, newest_change: None }
+    }
+
+    /// Returns an index without vectors, and reserves memory for this many.
+    pub(super) fn with_capacity(space: &EmbeddingSpace, table: Table, records: usize) -> Self {
+        let mut empty = Self::empty(space, table);
+        empty.index.reserve(records);
+        empty.timeline.reserve(records);
+        empty
+    }
+
+    /// Removes the vector of a row, if there is one.
+    pub(super) fn remove(&mut self, row: i64) {
+        if self.index.remove(&Key::of_row(row)) {
+            self.timeline.remove(row);
+        }
+    }
+
+    /// Adds a vector, in place of an earlier one of the same row.
+    pub(super) fn insert(&mut self, vector: StoredVector) {
+        let key = Key { id: vector.id, row: vector.row };
+        if self.index.insert(key, vector.scope, vector.embedding) {
+            self.timeline.insert(vector.row, vector.occurred_at);
+        }
+    }
+
+    /// Returns the vectors of records that occurred within a time window, at one of these addresses.
+    pub(super) fn within(&self, window: Window, groups: &[i64]) -> Vec<Key> {
+        let all = self.timeline.within(window).map(Key::of_row);
+        if self.index.holds_only(groups) {
+            return all.collect();
+        }
+        let groups: FxHashSet<i64> = groups.iter().copied().collect();
+        let is_reached = |key: &Key| self.index.group(key).is_some_and(|group| groups.contains(&group));
+        all.filter(is_reached).collect()
+    }
+
+    /// Writes these rows as the body of a segment, with the rows that are obsolete in earlier segments.
+    pub(super) fn save(
+        &self,
+        space: &EmbeddingSpace,
+        obsolete: &[i64],
+        rows: Range<usize>,
+        out: &mut SegmentWriter,
+    ) -> io::Result<()> {
+        out.array(space.to_string().as_bytes())?;
+        out.array(self.table.name().as_bytes())?;
+        out.deltas(obsolete.iter().copied())?;
+        let numbers = |key: &Key, scope: i64| (key.id.as_u64_pair().into(), [key.row, scope]);
+        let keys = self.index.save(out, rows, numbers)?;
+        // Ascending by time, the order in which the timeline is sorted.
+        let mut times: Vec<(i64, i64)> = keys.iter().map(|key| (self.timeline.time(key.row), key.row)).collect();
+        times.sort_unstable();
+        out.deltas(times.iter().map(|(time, _)| *time))?;
+        out.deltas(times.iter().map(|(_, row)| *row))
+    }
+
+    /// Adds a segment.
+    pub(super) fn extend(&mut self, space: &EmbeddingSpace, input: &mut SegmentReader<'_>) -> io::Result<()> {
+        let segment_space = input.array::<u8>()?;
+        let segment_table = input.array::<u8>()?;
+        if segment_space != space.to_string().as_bytes() || segment_table != self.table.name().as_bytes() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        input.deltas()?.into_iter().for_each(|row| self.remove(row));
+        let name = |[high, low]: [u64; 2], [row, scope]: [i64; 2]| {
+            (Key { id: RecordId::from_u64_pair(high, low), row }, scope)
+        };
+        let keys = self.index.extend(input, name)?;
+        let times = input.deltas()?;
+        let rows = input.deltas()?;
+        if [times.len(), rows.len()] != [keys.len(); 2] {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        self.timeline.extend(rows.into_iter().zip(times));
+        Ok(())
+    }
+}
