@@ -231,11 +231,13 @@ impl SegmentedPostings {
         let longest = self.segments.iter().map(Segment::slots).max().unwrap_or_default();
         let mut accumulators = Accumulators::new(longest.max(self.open.slots()));
         for (clause, list) in open.into_iter().enumerate() {
+            let clause_idf = idf.of(clause);
             for (slot, frequency) in list {
                 let length = self.open.document(slot).length;
-                accumulators.add(slot, bm25.term_score(idf.of(clause), frequency, length));
+                accumulators.add(slot, bm25.term_score(clause_idf, frequency, length));
             }
         }
+        top.reserve(accumulators.len());
         for (slot, sum) in accumulators.drain() {
             top.offer(sum, self.open.document(slot), || idf.normalise(sum));
         }

@@ -23,6 +23,11 @@ impl Accumulators {
         }
     }
 
+    /// Number of slots that something was added to.
+    pub(super) fn len(&self) -> usize {
+        self.touched.len()
+    }
+
     /// Adds a value to the sum of a slot.
     #[inline]
     pub(super) fn add(&mut self, slot: u32, value: f64) {

@@ -33,9 +33,10 @@ impl Segment {
             if top.cannot_enter(remaining_bound) {
                 break;
             }
+            let clause_idf = idf.of(clause);
             lists[clause].for_each(self, |slot, frequency| {
                 let length = self.documents[usize::from(slot)].length;
-                accumulators.add(u32::from(slot), bm25.term_score(idf.of(clause), frequency, length));
+                accumulators.add(u32::from(slot), bm25.term_score(clause_idf, frequency, length));
             });
             remaining_bound -= upper_bounds[clause];
             if let Some(kth_score) = accumulators.kth_best(top.limit()) {
@@ -58,9 +59,9 @@ impl Segment {
     fn exact_score(&self, slot: u16, lists: &[PostingList<'_>], idf: &IdfTable, bm25: &Bm25) -> f64 {
         let length = self.documents[usize::from(slot)].length;
         let mut sum = 0.0;
-        for (clause, list) in lists.iter().enumerate() {
+        for (list, idf) in lists.iter().zip(idf.values()) {
             if let Some(frequency) = list.frequency(self, slot) {
-                sum += bm25.term_score(idf.of(clause), frequency, length);
+                sum += bm25.term_score(*idf, frequency, length);
             }
         }
         sum

@@ -47,6 +47,7 @@ impl PostingList<'_> {
     }
 
     /// Calls `visit` with each slot and its weighted frequency.
+    #[inline]
     pub(super) fn for_each(&self, segment: &Segment, mut visit: impl FnMut(u16, f64)) {
         match self {
             Self::Stored { slots, frequencies, first, weight, .. } => {
@@ -61,6 +62,7 @@ impl PostingList<'_> {
     }
 
     /// Returns the weighted frequency in one document; `None` if it does not hold the clause.
+    #[inline]
     pub(super) fn frequency(&self, segment: &Segment, slot: u16) -> Option<f64> {
         match self {
             Self::Stored { slots, first, weight, .. } => {

@@ -54,6 +54,11 @@ impl TopK {
         Self { limit, candidates: Vec::new(), threshold: f64::NEG_INFINITY }
     }
 
+    /// Reserves memory for this many documents more.
+    pub(super) fn reserve(&mut self, documents: usize) {
+        self.candidates.reserve(documents.min(self.limit));
+    }
+
     /// Maximum number of documents.
     pub(super) fn limit(&self) -> usize {
         self.limit

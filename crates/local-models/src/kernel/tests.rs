@@ -93,7 +93,7 @@ proptest! {
             let found = product(kernel, &x, &weights, &bias);
             // Each factor is off by at most 1/254 of the largest in its block.
             let tolerance = 2.5 / 254.0 * (inner as f32).sqrt() * 2.0;
-            assert_close(&found, exact.as_slice().unwrap(), tolerance);
+            assert_close(&found, &exact.iter().copied().collect::<Vec<f32>>(), tolerance);
         }
     }
 
