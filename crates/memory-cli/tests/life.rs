@@ -52,9 +52,8 @@ fn shown(desk: &Desk, arguments: &[&str]) -> Vec<String> {
 /// What is stored, line by line in the order of the alphabet.
 /// The rules that made the facts of a user, as `memory show` prints them.
 fn rules_of_facts(desk: &Desk, user: &str) -> Vec<String> {
-    let records = desk.run(&["export", "--user", user]).ok();
-    let records = records.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let facts = records.filter(|record| record["kind"] == "fact");
+    let facts = desk.run(&["facts", "--user", user, "--json"]).json();
+    let facts = facts.as_array().unwrap().iter();
     let shown = facts.map(|fact| desk.run(&["show", fact["id"].as_str().unwrap(), "--user", user]).json());
     shown.map(|fact| fact["metadata"]["rule"].as_str().unwrap_or_default().to_owned()).collect()
 }
