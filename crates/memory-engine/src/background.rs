@@ -130,7 +130,7 @@ impl MemoryEngine {
             let worked = match self.space_for(job).await {
                 Ok(None) if embeds(job) => None,
                 Ok(space) => {
-                    let pending = self.records().backlog(job, self.batch(job, space), LEASE).await?;
+                    let pending = self.jobs().claim(job, self.batch(job, space), LEASE).await?;
                     if pending.is_empty() { None } else { Some(self.hold(&pending, self.work(job, &pending)).await) }
                 }
                 Err(error) => Some(Err(error)),
@@ -163,7 +163,7 @@ impl MemoryEngine {
         let hide = async {
             loop {
                 tokio::time::sleep(LEASE / 2).await;
-                if let Err(error) = self.records().renew(claimed, LEASE).await {
+                if let Err(error) = self.jobs().extend_lease(claimed, LEASE).await {
                     tracing::warn!(kind = ?error.kind(), "another worker may do the same: {error}");
                 }
             }
@@ -213,19 +213,19 @@ impl MemoryEngine {
             failures.push(self.waiting(&one, &error));
             away += 1;
             if away == AWAY {
-                self.records().fail(&failures).await?;
+                self.jobs().fail(&failures).await?;
                 self.wait(&pending[n + 1..], &error).await?;
                 return Err(error);
             }
         }
-        self.records().fail(&failures).await?;
+        self.jobs().fail(&failures).await?;
         Ok(done)
     }
 
     /// Has items wait for a service that is away. It never makes one be given up, but each time they wait longer, so that
     /// nobody asks in vain.
     async fn wait(&self, pending: &[Pending], error: &Error) -> Result<()> {
-        self.records().fail(&pending.iter().map(|one| self.waiting(one, error)).collect::<Vec<_>>()).await
+        self.jobs().fail(&pending.iter().map(|one| self.waiting(one, error)).collect::<Vec<_>>()).await
     }
 
     /// The note that an item waits by no fault of its own.

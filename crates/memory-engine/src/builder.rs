@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use memory_engine_core::{Clock, Error, ErrorKind, MemoryRecordStore, RecordStore, Result, SystemClock};
+use memory_engine_core::{Clock, Error, ErrorKind, JobQueue, MemoryRecordStore, RecordStore, Result, SystemClock};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
 use memory_engine_graph::{GraphExtractor, GraphStore, MemoryGraphStore};
 use memory_engine_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
@@ -161,15 +161,16 @@ impl Builder {
         self
     }
 
-    /// Keeps everything in stores of the caller's own. The vector store's space has to be the embedder's. Synonyms and the
-    /// graph stay in memory, unless [`synonyms`](Self::synonyms) and [`graph_store`](Self::graph_store) name stores for them.
-    pub fn stores(
+    /// Keeps everything in stores of the caller's own. `records` is the record store and its job queue. The vector store's
+    /// space has to be the embedder's. Synonyms and the graph stay in memory, unless [`synonyms`](Self::synonyms) and
+    /// [`graph_store`](Self::graph_store) name stores for them.
+    pub fn stores<R: RecordStore + JobQueue>(
         mut self,
-        records: Arc<dyn RecordStore>,
+        records: Arc<R>,
         keywords: Arc<dyn KeywordStore>,
         vectors: Arc<dyn VectorStore>,
     ) -> Self {
-        self.backend = Backend::Stores(Stores { records, keywords, vectors });
+        self.backend = Backend::Stores(Stores { records: records.clone(), jobs: records, keywords, vectors });
         self
     }
 
@@ -301,8 +302,10 @@ impl Builder {
         let (stores, synonyms, graph) = match self.backend {
             Backend::Stores(stores) => (stores, in_memory(), graph_in_memory()),
             Backend::Memory => {
+                let records = Arc::new(MemoryRecordStore::with_clock(Arc::clone(&self.clock)));
                 let stores = Stores {
-                    records: Arc::new(MemoryRecordStore::with_clock(Arc::clone(&self.clock))),
+                    records: records.clone(),
+                    jobs: records,
                     keywords: Arc::new(MemoryKeywordStore::new()),
                     vectors: Arc::new(MemoryVectorStore::new(space.clone())),
                 };
@@ -322,7 +325,12 @@ impl Builder {
                 options.replaced = replaced.as_ref().map(|old| old.space().clone());
                 options.cache_bytes = self.page_cache.unwrap_or(options.cache_bytes);
                 let store = Arc::new(SqliteStore::open(path, options).await?);
-                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
+                let stores = Stores {
+                    records: store.clone(),
+                    jobs: store.clone(),
+                    keywords: store.clone(),
+                    vectors: store.clone(),
+                };
                 (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
             }
             #[cfg(feature = "postgres")]
@@ -338,7 +346,12 @@ impl Builder {
                     });
                 options.replaced = replaced.as_ref().map(|old| old.space().clone());
                 let store = Arc::new(PostgresStore::connect(&url, options).await?);
-                let stores = Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone() };
+                let stores = Stores {
+                    records: store.clone(),
+                    jobs: store.clone(),
+                    keywords: store.clone(),
+                    vectors: store.clone(),
+                };
                 (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
             }
             #[cfg(not(feature = "postgres"))]

@@ -11,8 +11,8 @@ use std::{
 
 use futures::future::try_join_all;
 use memory_engine_core::{
-    Clock, Embedding, Error, ErrorKind, Filter, Job, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Terms,
+    Clock, Embedding, Error, ErrorKind, Filter, Job, JobQueue, Order, Page, Record, RecordId, RecordStore, Result,
+    ScanQuery, Scope, Stats, Terms,
 };
 use memory_engine_embedder::{Embedder, Purpose};
 use memory_engine_keyword_store::{Analyzer, Clause, KeywordStore};
@@ -112,6 +112,7 @@ pub(crate) struct Parts {
 #[derive(Debug)]
 pub(crate) struct Stores {
     pub(crate) records: Arc<dyn RecordStore>,
+    pub(crate) jobs: Arc<dyn JobQueue>,
     pub(crate) keywords: Arc<dyn KeywordStore>,
     pub(crate) vectors: Arc<dyn VectorStore>,
 }
@@ -278,6 +279,10 @@ impl MemoryEngine {
 
     pub(crate) fn records(&self) -> &Arc<dyn RecordStore> {
         &self.inner.parts.stores.records
+    }
+
+    pub(crate) fn jobs(&self) -> &Arc<dyn JobQueue> {
+        &self.inner.parts.stores.jobs
     }
 
     pub(crate) fn keywords(&self) -> &Arc<dyn KeywordStore> {

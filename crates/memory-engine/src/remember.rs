@@ -248,7 +248,7 @@ impl MemoryEngine {
     /// Takes what was done off the backlog, and out of the indexes again where its record has been deleted or taken back
     /// meanwhile: what is gone does not come back by us.
     pub(crate) async fn finish(&self, done: &[Done]) -> Result<()> {
-        let current = self.records().acknowledge(done).await?;
+        let current = self.jobs().complete(done).await?;
         for (done, _) in done.iter().zip(current).filter(|(_, current)| !current) {
             self.unindex(&done.scope, &[done.id]).await?;
         }

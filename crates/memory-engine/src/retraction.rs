@@ -195,7 +195,7 @@ impl MemoryEngine {
         }
         for (job, sources) in sources.into_iter().filter(|(job, _)| self.further_jobs().contains(job)) {
             for page in sources.into_iter().collect::<Vec<_>>().chunks(PAGE) {
-                self.records().enqueue(&user, page, job).await?;
+                self.jobs().enqueue(&user, page, job).await?;
             }
         }
         retraction.records.extend(now);

@@ -70,7 +70,7 @@ impl MemoryEngine {
             Ok(facts) => Ok(Learned { turns, facts, pending: false }),
             Err(error) => {
                 tracing::warn!(kind = ?error.kind(), "facts are left to the background: {error}");
-                self.records().enqueue(address, &turns, Job::Facts).await?;
+                self.jobs().enqueue(address, &turns, Job::Facts).await?;
                 self.wake();
                 Ok(Learned { turns, facts: Vec::new(), pending: true })
             }

@@ -162,7 +162,7 @@ impl MemoryEngine {
     pub(crate) async fn renew_profiles(&self, people: &BTreeSet<Scope>) -> Result<()> {
         for person in people {
             let latest: Vec<RecordId> = self.latest_turns(person, 1).await?.iter().map(|turn| turn.id).collect();
-            self.records().enqueue(person, &latest, Job::Profile).await?;
+            self.jobs().enqueue(person, &latest, Job::Profile).await?;
         }
         self.wake();
         Ok(())

@@ -36,14 +36,14 @@ impl MemoryEngine {
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
     pub async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
-        self.records().failures(scope, limit).await
+        self.jobs().failures(scope, limit).await
     }
 
     /// Queues every active record within `scope` to be indexed anew, and counts them. [`drain`](Self::drain) waits for it.
     pub async fn reindex(&self, scope: &Scope) -> Result<u64> {
         let mut count = 0;
         for job in Job::INDEXING {
-            count = self.records().requeue(scope, job).await?;
+            count = self.jobs().requeue(scope, job).await?;
         }
         self.wake();
         Ok(count)
@@ -71,7 +71,7 @@ impl MemoryEngine {
             }
             for (address, ids) in conversations {
                 for job in &jobs {
-                    self.records().enqueue(address, &ids, *job).await?;
+                    self.jobs().enqueue(address, &ids, *job).await?;
                 }
                 count += ids.len() as u64;
             }
