@@ -36,7 +36,7 @@ pub struct Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         // The background task wakes up, sees that the worker is gone, and ends.
-        self.store.queue().wake();
+        self.store.wake();
     }
 }
 
@@ -52,7 +52,7 @@ impl Worker {
 
     /// Starts the background task. It works whenever the queue wakes it, and ends with the worker.
     pub fn spawn(self: &Arc<Self>, runtime: &Handle) {
-        let signal = Arc::clone(self.store.queue().signal());
+        let signal = Arc::clone(self.store.signal());
         runtime.spawn(work_in_background(Arc::downgrade(self), signal));
     }
 
