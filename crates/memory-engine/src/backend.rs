@@ -93,7 +93,10 @@ impl OpenStores {
         vectors: Arc<dyn VectorStore>,
     ) -> Self {
         let graph = Arc::new(MemoryGraphStore::new());
-        Self { stores: Stores { records, jobs, keywords, vectors, graph }, synonyms: Arc::new(MemorySynonymStore::new()) }
+        Self {
+            stores: Stores { records, jobs, keywords, vectors, graph },
+            synonyms: Arc::new(MemorySynonymStore::new()),
+        }
     }
 
     /// Everything in one store.
