@@ -28,8 +28,8 @@ pub use record::{ContentHash, Kind, Record, Role, Source, State, Trust};
 pub use scope::Scope;
 pub use score::{Hit, Score};
 pub use store::{
-    Adjacent, Barred, Basis, Cursor, Decision, Deleted, Done, Failure, Index, Job, Neighbor, Order, Outcome, Page,
-    Pending, PutMode, RecordStore, Removed, ScanQuery, Stats, Ticket, Tombstone, Write, Written,
+    Adjacent, Barred, Basis, Cursor, Decision, Deleted, Done, Failure, Index, Job, JobQueue, Neighbor, Order, Outcome,
+    Page, Pending, PutMode, RecordStore, Removed, ScanQuery, Stats, Ticket, Tombstone, Write, Written,
 };
 pub use terms::Terms;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};

@@ -145,7 +145,7 @@ impl MemoryEngine {
             self.indexed_store().unindex(user, ids).await?;
         }
         self.repair(affected).await?;
-        self.indexed_store().queue().wake();
+        self.indexed_store().wake();
         Ok(new)
     }
 
@@ -179,7 +179,7 @@ impl MemoryEngine {
         let derived: Vec<RecordId> = gone.iter().filter(|id| !ids.contains(id)).copied().collect();
         if !derived.is_empty() {
             removed += self.indexed_store().unindex(&scope.namespace(), &derived).await?;
-            self.indexed_store().queue().wake();
+            self.indexed_store().wake();
         }
         Ok(removed)
     }
