@@ -49,10 +49,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "vector-store",
         ],
     ),
-    (
-        "memory-engine-enrichment",
-        &["core", "embedder", "graph", "indexing", "llm", "summarizer", "vector-store"],
-    ),
+    ("memory-engine-enrichment", &["core", "embedder", "graph", "indexing", "llm", "summarizer", "vector-store"]),
     (
         "memory-engine",
         &[

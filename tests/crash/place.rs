@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Digest, Embedder, Embedding, EmbeddingSpace, HashEmbedder, ManualClock, MemoryEngine, Purpose, RecordStore, Result,
-    RuleExtractor, TextAnalyzer, Timestamp, graph::GraphStore, index_fingerprint,
+    Digest, Embedder, Embedding, EmbeddingSpace, HashEmbedder, JobQueue, ManualClock, MemoryEngine, Purpose,
+    RecordStore, Result, RuleExtractor, TextAnalyzer, Timestamp, graph::GraphStore, index_fingerprint,
 };
 use memory_engine_keyword_store::KeywordStore;
 use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
@@ -86,14 +86,17 @@ impl Place {
 
     async fn engine<S>(&self, store: Arc<S>, stop: Option<Stop>) -> MemoryEngine
     where
-        S: RecordStore + KeywordStore + VectorStore + GraphStore,
+        S: RecordStore + JobQueue + KeywordStore + VectorStore + GraphStore,
     {
-        let records: Arc<dyn RecordStore> = match stop {
-            Some(stop) => Arc::new(StoppingStore::new(store.clone(), stop)),
-            None => store.clone(),
+        let builder = MemoryEngine::builder();
+        let builder = match stop {
+            Some(stop) => {
+                let records = Arc::new(StoppingStore::new(store.clone(), stop));
+                builder.stores(records, store.clone(), store.clone())
+            }
+            None => builder.stores(store.clone(), store.clone(), store.clone()),
         };
-        MemoryEngine::builder()
-            .stores(records, store.clone(), store.clone())
+        builder
             .graph_store(store)
             .graph(Arc::new(RuleExtractor::default()))
             .embedder(Arc::new(Small(HashEmbedder::default())))

@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, Done, Failure, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
-    Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, Stats, Tombstone, Write, Written,
 };
 
 /// What is told when it has stopped.
@@ -72,20 +72,20 @@ fn pass(left: &AtomicU32) -> bool {
 
 /// It does what another one does, until it stops.
 #[derive(Debug)]
-pub(crate) struct StoppingStore {
-    inner: Arc<dyn RecordStore>,
+pub(crate) struct StoppingStore<S> {
+    inner: Arc<S>,
     stop: Stop,
 }
 
-impl StoppingStore {
-    pub(crate) fn new(inner: Arc<dyn RecordStore>, stop: Stop) -> Self {
+impl<S> StoppingStore<S> {
+    pub(crate) fn new(inner: Arc<S>, stop: Stop) -> Self {
         Self { inner, stop }
     }
 }
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl RecordStore for StoppingStore {
+impl<S: RecordStore> RecordStore for StoppingStore<S> {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
         self.inner.put(scope, writes).await
     }
@@ -113,21 +113,26 @@ impl RecordStore for StoppingStore {
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         self.inner.bury(scope, tombstones).await
     }
-    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
-        let pending = self.inner.backlog(job, limit, lease).await?;
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<S: JobQueue> JobQueue for StoppingStore<S> {
+    async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+        let pending = self.inner.claim(job, limit, lease).await?;
         if !pending.is_empty() && !lease.is_zero() {
             self.stop.at(job, Point::Claimed).await;
         }
         Ok(pending)
     }
-    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
-        self.inner.renew(pending, lease).await
+    async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        self.inner.extend_lease(pending, lease).await
     }
-    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+    async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
         if let Some(first) = done.first() {
             self.stop.at(first.job, Point::Done).await;
         }
-        self.inner.acknowledge(done).await
+        self.inner.complete(done).await
     }
     async fn fail(&self, failures: &[Failure]) -> Result<()> {
         self.inner.fail(failures).await

@@ -2,7 +2,7 @@
 
 use std::{any::Any, env, sync::Arc};
 
-use memory_engine_core::{EmbeddingSpace, ManualClock, RecordStore, Timestamp};
+use memory_engine_core::{EmbeddingSpace, JobQueue, ManualClock, RecordStore, Timestamp};
 use memory_engine_graph::GraphStore;
 use memory_engine_keyword_store::KeywordStore;
 use memory_engine_synonyms::SynonymStore;
@@ -11,8 +11,10 @@ use memory_engine_vector_store::VectorStore;
 /// The stores of one backend, empty, with the clock that they read. Every scenario gets a world of its own.
 #[derive(Debug)]
 pub struct World {
-    /// Where the truth is.
+    /// The record store.
     pub records: Arc<dyn RecordStore>,
+    /// The job queue of the record store.
+    pub jobs: Arc<dyn JobQueue>,
     /// Where the terms are.
     pub keywords: Arc<dyn KeywordStore>,
     /// Where the vectors are; their space is [`space`].
@@ -29,14 +31,15 @@ pub struct World {
 }
 
 impl World {
-    /// A world of stores that know nothing of each other.
-    pub fn new(
-        records: Arc<dyn RecordStore>,
+    /// A world of separate stores. `records` is the record store and its job queue.
+    pub fn new<R: RecordStore + JobQueue>(
+        records: Arc<R>,
         keywords: Arc<dyn KeywordStore>,
         vectors: Arc<dyn VectorStore>,
         clock: Arc<ManualClock>,
     ) -> Self {
-        Self { records, keywords, vectors, synonyms: None, graph: None, clock, one_database: false, guard: None }
+        let jobs = Arc::clone(&records);
+        Self { records, jobs, keywords, vectors, synonyms: None, graph: None, clock, one_database: false, guard: None }
     }
 
     /// A world whose stores share a database, and write and delete in one transaction what belongs together.
@@ -71,6 +74,7 @@ impl World {
     #[must_use]
     pub fn boxed(&self) -> Self {
         let records: Box<dyn RecordStore> = Box::new(Arc::clone(&self.records));
+        let jobs: Box<dyn JobQueue> = Box::new(Arc::clone(&self.jobs));
         let keywords: Box<dyn KeywordStore> = Box::new(Arc::clone(&self.keywords));
         let vectors: Box<dyn VectorStore> = Box::new(Arc::clone(&self.vectors));
         let synonyms = self.synonyms.as_ref().map(|synonyms| {
@@ -82,10 +86,15 @@ impl World {
             Arc::new(graph) as Arc<dyn GraphStore>
         });
         Self {
+            records: Arc::new(records),
+            jobs: Arc::new(jobs),
+            keywords: Arc::new(keywords),
+            vectors: Arc::new(vectors),
             synonyms,
             graph,
+            clock: Arc::clone(&self.clock),
             one_database: self.one_database,
-            ..Self::new(Arc::new(records), Arc::new(keywords), Arc::new(vectors), Arc::clone(&self.clock))
+            guard: None,
         }
     }
 }

@@ -151,7 +151,7 @@ impl Enrichment {
                 None => break,
             }
         }
-        self.store.queue().wake();
+        self.store.wake();
         Ok(count)
     }
 
@@ -190,7 +190,7 @@ impl Enrichment {
         if let Some(profiles) = &self.profiles {
             profiles.renew(people).await?;
         }
-        self.store.queue().wake();
+        self.store.wake();
         Ok(())
     }
 }

@@ -64,7 +64,7 @@ impl Enrichment {
             Err(error) => {
                 tracing::warn!(kind = ?error.kind(), "facts are left to the background: {error}");
                 self.store().queue().enqueue(address, &turns, Job::Facts).await?;
-                self.store().queue().wake();
+                self.store().wake();
                 Ok(Learned { turns, facts: Vec::new(), pending: true })
             }
         }

@@ -36,7 +36,7 @@ pub struct Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         // The background task wakes up, sees that the worker is gone, and ends.
-        self.store.queue().wake();
+        self.store.wake();
     }
 }
 
@@ -52,7 +52,7 @@ impl Worker {
 
     /// Starts the background task. It works whenever the queue wakes it, and ends with the worker.
     pub fn spawn(self: &Arc<Self>, runtime: &Handle) {
-        let signal = Arc::clone(self.store.queue().signal());
+        let signal = Arc::clone(self.store.signal());
         runtime.spawn(work_in_background(Arc::downgrade(self), signal));
     }
 
@@ -71,7 +71,16 @@ impl Worker {
         let mut done = 0;
         let mut failure = None;
         while let Some(handler) = remaining.first().copied() {
-            match self.run_next_batch(handler).await {
+            let outcome = match handler.batch_size().await {
+                Ok(None) => Ok(None),
+                Ok(Some(size)) => {
+                    // Without the queue there is nothing to do for any job.
+                    let pending = self.store.queue().claim(handler.job(), size, LEASE_DURATION).await?;
+                    self.run_claimed(handler, &pending).await
+                }
+                Err(error) => Err(error),
+            };
+            match outcome {
                 Ok(None) => _ = remaining.remove(0),
                 Ok(Some(count)) => {
                     done += count;
@@ -94,14 +103,12 @@ impl Worker {
         failure.map_or(Ok(done), Err)
     }
 
-    /// Claims a batch and does it. Returns the number of items done; `None` if nothing waits for this job.
-    async fn run_next_batch(&self, handler: &dyn JobHandler) -> Result<Option<u64>> {
-        let Some(size) = handler.batch_size().await? else { return Ok(None) };
-        let pending = self.store.queue().claim(handler.job(), size, LEASE_DURATION).await?;
+    /// Does a claimed batch. Returns the number of items done; `None` if nothing waited for this job.
+    async fn run_claimed(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<Option<u64>> {
         if pending.is_empty() {
             return Ok(None);
         }
-        self.with_lease(&pending, self.run_batch(handler, &pending)).await.map(Some)
+        self.with_lease(pending, self.run_batch(handler, pending)).await.map(Some)
     }
 
     /// Extends the lease of claimed items for as long as the work takes.

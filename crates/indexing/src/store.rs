@@ -2,20 +2,25 @@
 
 use std::{fmt, sync::Arc};
 
-use memory_engine_core::{Clock, Filter, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope};
+use memory_engine_core::{
+    Clock, Filter, JobQueue, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
+};
 use memory_engine_graph::GraphStore;
 use memory_engine_keyword_store::{Analyzer, KeywordStore};
 use memory_engine_vector_store::VectorStore;
+use tokio::sync::Notify;
 
-use crate::{analysis::Analysis, embedding::EmbeddingBackends, queue::QueueHandle};
+use crate::{analysis::Analysis, embedding::EmbeddingBackends};
 
 const SCAN_PAGE_ROWS: usize = 500;
 
 /// The stores that an [`IndexedStore`] is made of. One object may be all of them.
 #[derive(Debug, Clone)]
 pub struct Stores {
-    /// Records and the job queue.
+    /// Records.
     pub records: Arc<dyn RecordStore>,
+    /// The job queue of the record store.
+    pub jobs: Arc<dyn JobQueue>,
     /// Terms.
     pub keywords: Arc<dyn KeywordStore>,
     /// Vectors of the embedder that the store is opened with.
@@ -41,7 +46,8 @@ pub struct IndexedStore {
     embedding: EmbeddingBackends,
     analysis: Analysis,
     clock: Arc<dyn Clock>,
-    queue: QueueHandle,
+    /// Wakes the worker when jobs were queued.
+    signal: Arc<Notify>,
 }
 
 impl fmt::Debug for IndexedStore {
@@ -58,8 +64,8 @@ impl IndexedStore {
         analyzer: Arc<dyn Analyzer>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let queue = QueueHandle::new(Arc::clone(&stores.records));
-        Self { stores, embedding, analysis: Analysis::new(analyzer), clock, queue }
+        let analysis = Analysis::new(analyzer);
+        Self { stores, embedding, analysis, clock, signal: Arc::new(Notify::new()) }
     }
 
     /// Records.
@@ -98,8 +104,18 @@ impl IndexedStore {
     }
 
     /// The job queue.
-    pub fn queue(&self) -> &QueueHandle {
-        &self.queue
+    pub fn queue(&self) -> &Arc<dyn JobQueue> {
+        &self.stores.jobs
+    }
+
+    /// Signals the worker that the queue has jobs.
+    pub fn wake(&self) {
+        self.signal.notify_one();
+    }
+
+    /// The signal of [`wake`](Self::wake). It does not keep the store open.
+    pub fn signal(&self) -> &Arc<Notify> {
+        &self.signal
     }
 
     pub(crate) fn are_separate(&self) -> bool {

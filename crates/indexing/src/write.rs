@@ -47,7 +47,7 @@ impl IndexedStore {
             self.index_separately(scope, copies, &written).await?;
         }
         if written.iter().any(|written| !written.pending.is_empty() || !written.withdrawn.is_empty()) {
-            self.queue().wake();
+            self.wake();
         }
         Ok(written)
     }
@@ -58,7 +58,7 @@ impl IndexedStore {
     /// # Errors
     /// The stores' errors.
     pub async fn finish(&self, done: &[Done]) -> Result<()> {
-        let current = self.queue().acknowledge(done).await?;
+        let current = self.queue().complete(done).await?;
         for (done, _) in done.iter().zip(current).filter(|(_, current)| !current) {
             self.unindex(&done.scope, &[done.id]).await?;
         }

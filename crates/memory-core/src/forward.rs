@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 
 use crate::{
-    Adjacent, Clock, Deleted, Done, Failure, Job, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Timestamp, Tombstone, Write, Written,
+    Adjacent, Clock, Deleted, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordId, RecordStore, Result,
+    ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, Written,
 };
 
 macro_rules! forward {
@@ -48,14 +48,19 @@ macro_rules! forward {
             async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
                 (**self).bury(scope, tombstones).await
             }
-            async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
-                (**self).backlog(job, limit, lease).await
+        }
+
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: JobQueue + ?Sized> JobQueue for $pointer<T> {
+            async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+                (**self).claim(job, limit, lease).await
             }
-            async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
-                (**self).renew(pending, lease).await
+            async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+                (**self).extend_lease(pending, lease).await
             }
-            async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
-                (**self).acknowledge(done).await
+            async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
+                (**self).complete(done).await
             }
             async fn fail(&self, failures: &[Failure]) -> Result<()> {
                 (**self).fail(failures).await

@@ -33,8 +33,8 @@ pub use rule_id::RuleId;
 pub use scope::Scope;
 pub use score::{Hit, Score};
 pub use store::{
-    Adjacent, Barred, Basis, Cursor, Decision, Deleted, Done, Failure, Index, Job, Neighbor, Order, Outcome, Page,
-    Pending, PutMode, RecordStore, Removed, ScanQuery, Stats, Ticket, Tombstone, Write, Written,
+    Adjacent, Barred, Basis, Cursor, Decision, Deleted, Done, Failure, Index, Job, JobQueue, Neighbor, Order, Outcome,
+    Page, Pending, PutMode, RecordStore, Removed, ScanQuery, Stats, Ticket, Tombstone, Write, Written,
 };
 pub use terms::Terms;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};

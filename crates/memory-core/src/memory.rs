@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use crate::{
-    Adjacent, Clock, Cursor, Deleted, Done, Failure, Filter, Job, Order, Page, Pending, Record, RecordId, RecordStore,
-    Removed, Result, ScanQuery, Scope, Stats, SystemClock, Tombstone, Write, Written,
+    Adjacent, Clock, Cursor, Deleted, Done, Failure, Filter, Job, JobQueue, Order, Page, Pending, Record, RecordId,
+    RecordStore, Removed, Result, ScanQuery, Scope, Stats, SystemClock, Tombstone, Write, Written,
 };
 use tables::Tables;
 
@@ -179,21 +179,24 @@ impl RecordStore for MemoryRecordStore {
         let now = self.clock.now();
         Ok(tombstones.iter().map(|t| u64::from(tables.bury(t, now))).sum())
     }
+}
 
-    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+#[async_trait]
+impl JobQueue for MemoryRecordStore {
+    async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         Ok(self.tables.lock().claim(job, limit, lease, self.clock.now()))
     }
 
-    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+    async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
         let mut tables = self.tables.lock();
         let until = self.clock.now().after(lease);
-        pending.iter().for_each(|one| tables.renew(one, until));
+        pending.iter().for_each(|one| tables.extend_lease(one, until));
         Ok(())
     }
 
-    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+    async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
         let mut tables = self.tables.lock();
-        Ok(done.iter().map(|done| tables.acknowledge(done)).collect())
+        Ok(done.iter().map(|done| tables.complete(done)).collect())
     }
 
     async fn fail(&self, failures: &[Failure]) -> Result<()> {

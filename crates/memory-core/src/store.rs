@@ -2,27 +2,28 @@
 
 mod job;
 mod put;
+mod queue;
 mod removed;
 
-use std::{collections::BTreeMap, fmt::Debug, time::Duration};
+use std::{collections::BTreeMap, fmt::Debug};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 pub use job::{Done, Failure, Index, Job, Pending, Ticket};
 pub use put::{Barred, Basis, Decision, Outcome, PutMode, Write, Written};
+pub use queue::JobQueue;
 pub use removed::{Deleted, Removed};
 
 use crate::{ContentHash, Filter, Record, RecordId, Result, Scope, Timestamp, Trust};
 
-/// Keeps records, remembers what was deleted, and queues what is still to be indexed.
+/// Stores records and the tombstones of deleted ones.
 ///
-/// Records are the truth: vectors, terms and graph are derived from them. A backend that keeps several stores in one
-/// database writes the derived parts in the same transaction; for any other, [`backlog`](RecordStore::backlog) says
-/// what is still to be done, and survives a crash.
+/// Records are the source of truth: vectors, terms and graph are derived from them. A backend that keeps several stores
+/// in one database writes the derived parts in the same transaction. Any other backend queues a job for each missing
+/// part in its [`JobQueue`], in the transaction that writes the record.
 ///
-/// Scope comes first in every call and is compiled into every query: a record outside it is treated as not existing.
-/// Only `backlog`, `acknowledge` and `fail` have none: they belong to the engine's own worker and serve all tenants.
+/// Scope is the first argument of every call and part of every query: a record outside it does not exist for the caller.
 ///
 /// Nothing outlives what it was made from: when a record is deleted or its text changes, every record that names it in
 /// `derived_from`, directly or through others, is removed in the same transaction, wherever in the user's memory it lives. Its
@@ -88,36 +89,6 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// `Unauthorized` when one lies outside `scope`; nothing is taken then.
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
-
-    /// The records that have waited longest for `job`, at most `limit`, each as it is now.
-    ///
-    /// Each is hidden from further calls, in every process, until `lease` has passed; a lease of zero only looks. What was
-    /// [given up](Failure::retry_at) is not among them.
-    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>>;
-
-    /// Hides what was claimed for another `lease` from now on, for whoever takes long over it. What has been queued anew, given
-    /// up or taken off the backlog since is passed over.
-    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()>;
-
-    /// Takes items off the backlog. `false` marks one that is stale: the record has been deleted or written again since,
-    /// so that whoever indexed it elsewhere has to take it out there, or will be given it again. What was queued anew while it
-    /// was being done stays queued.
-    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>>;
-
-    /// Notes that a job could not be done, and until when each item is left alone. What is stale is passed over.
-    async fn fail(&self, failures: &[Failure]) -> Result<()>;
-
-    /// What within `scope` could not be done at the last attempt and still waits or was given up, the longest waiting first,
-    /// at most `limit`.
-    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>>;
-
-    /// Queues those of these records that are within `scope` and [indexed](Record::is_indexed) for `job`, as
-    /// [`requeue`](Self::requeue) does, and counts them.
-    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64>;
-
-    /// Queues every [indexed](Record::is_indexed) record within `scope` for `job` as if it were new (a lease on it ends, and
-    /// its failures are forgotten), and counts them.
-    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64>;
 }
 
 const _: fn(&dyn RecordStore) = |_| {};

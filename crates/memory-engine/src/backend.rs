@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use memory_engine_core::{Clock, EmbeddingSpace, MemoryRecordStore, RecordStore, Result};
+use memory_engine_core::{Clock, EmbeddingSpace, JobQueue, MemoryRecordStore, RecordStore, Result};
 #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
 use memory_engine_core::{Error, ErrorKind};
 use memory_engine_graph::{GraphStore, MemoryGraphStore};
@@ -42,6 +42,7 @@ pub(crate) enum Backend {
     Postgres(Address),
     Stores {
         records: Arc<dyn RecordStore>,
+        jobs: Arc<dyn JobQueue>,
         keywords: Arc<dyn KeywordStore>,
         vectors: Arc<dyn VectorStore>,
     },
@@ -71,10 +72,11 @@ impl Backend {
             Self::Memory => {
                 let records = Arc::new(MemoryRecordStore::with_clock(settings.clock));
                 let vectors = Arc::new(MemoryVectorStore::new(settings.space));
-                Ok(OpenStores::with_graph_in_memory(records, Arc::new(MemoryKeywordStore::new()), vectors))
+                let keywords = Arc::new(MemoryKeywordStore::new());
+                Ok(OpenStores::with_graph_in_memory(records.clone(), records, keywords, vectors))
             }
-            Self::Stores { records, keywords, vectors } => {
-                Ok(OpenStores::with_graph_in_memory(records, keywords, vectors))
+            Self::Stores { records, jobs, keywords, vectors } => {
+                Ok(OpenStores::with_graph_in_memory(records, jobs, keywords, vectors))
             }
             Self::Sqlite(path) => open_sqlite(path, settings).await,
             Self::Postgres(Address(url)) => open_postgres(&url, settings).await,
@@ -86,21 +88,30 @@ impl OpenStores {
     /// Synonyms and graph in memory.
     fn with_graph_in_memory(
         records: Arc<dyn RecordStore>,
+        jobs: Arc<dyn JobQueue>,
         keywords: Arc<dyn KeywordStore>,
         vectors: Arc<dyn VectorStore>,
     ) -> Self {
         let graph = Arc::new(MemoryGraphStore::new());
-        Self { stores: Stores { records, keywords, vectors, graph }, synonyms: Arc::new(MemorySynonymStore::new()) }
+        Self {
+            stores: Stores { records, jobs, keywords, vectors, graph },
+            synonyms: Arc::new(MemorySynonymStore::new()),
+        }
     }
 
     /// Everything in one store.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     fn of<S>(store: Arc<S>) -> Self
     where
-        S: RecordStore + KeywordStore + VectorStore + GraphStore + SynonymStore + 'static,
+        S: RecordStore + JobQueue + KeywordStore + VectorStore + GraphStore + SynonymStore + 'static,
     {
-        let stores =
-            Stores { records: store.clone(), keywords: store.clone(), vectors: store.clone(), graph: store.clone() };
+        let stores = Stores {
+            records: store.clone(),
+            jobs: store.clone(),
+            keywords: store.clone(),
+            vectors: store.clone(),
+            graph: store.clone(),
+        };
         Self { stores, synonyms: store }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, RecordStore, Result, SystemClock};
+use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, JobQueue, RecordStore, Result, SystemClock};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
 use memory_engine_enrichment::{Digest, Enrichment};
 use memory_engine_graph::{GraphExtractor, GraphStore};
@@ -135,15 +135,16 @@ impl Builder {
         self
     }
 
-    /// Stores everything in stores of the caller. The vector store's space has to be the embedder's. Synonyms and the graph
-    /// stay in memory unless [`synonyms`](Self::synonyms) and [`graph_store`](Self::graph_store) set stores for them.
-    pub fn stores(
+    /// Stores everything in stores of the caller. `records` is the record store and its job queue. The vector store's space
+    /// has to be the embedder's. Synonyms and the graph stay in memory unless [`synonyms`](Self::synonyms) and
+    /// [`graph_store`](Self::graph_store) set stores for them.
+    pub fn stores<R: RecordStore + JobQueue>(
         mut self,
-        records: Arc<dyn RecordStore>,
+        records: Arc<R>,
         keywords: Arc<dyn KeywordStore>,
         vectors: Arc<dyn VectorStore>,
     ) -> Self {
-        self.backend = Backend::Stores { records, keywords, vectors };
+        self.backend = Backend::Stores { records: records.clone(), jobs: records, keywords, vectors };
         self
     }
 

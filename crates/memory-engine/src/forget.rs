@@ -88,14 +88,14 @@ impl MemoryEngine {
         let what = what.into();
         let is_everything = what == Forget::Everything;
         let mut affected = Affected::default();
-        let mut forgotten = Forgotten::default();
-        forgotten.removed = match what {
+        let removed = match what {
             Forget::Ids(ids) => self.forget_ids(scope, &ids, &mut affected).await?,
             Forget::Matching(filter) => self.forget_matching(scope, filter, &mut affected).await?,
             Forget::Everything => self.forget_matching(scope, Filter::And(Vec::new()), &mut affected).await?,
         };
         // Once everything is gone: a forgotten fact may have replaced another one, which then holds again.
         self.repair(affected).await?;
+        let mut forgotten = Forgotten { removed, synonyms: 0 };
         if is_everything && *scope == scope.namespace() {
             forgotten.synonyms = self.synonyms().store().clear(scope).await?;
             self.synonyms().forget(scope);
@@ -145,7 +145,7 @@ impl MemoryEngine {
             self.indexed_store().unindex(user, ids).await?;
         }
         self.repair(affected).await?;
-        self.indexed_store().queue().wake();
+        self.indexed_store().wake();
         Ok(new)
     }
 
@@ -179,7 +179,7 @@ impl MemoryEngine {
         let derived: Vec<RecordId> = gone.iter().filter(|id| !ids.contains(id)).copied().collect();
         if !derived.is_empty() {
             removed += self.indexed_store().unindex(&scope.namespace(), &derived).await?;
-            self.indexed_store().queue().wake();
+            self.indexed_store().wake();
         }
         Ok(removed)
     }

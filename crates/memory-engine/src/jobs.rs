@@ -44,7 +44,7 @@ impl MemoryEngine {
         for job in Job::INDEXING {
             count = self.indexed_store().queue().requeue(scope, job).await?;
         }
-        self.indexed_store().queue().wake();
+        self.indexed_store().wake();
         Ok(count)
     }
 

@@ -33,7 +33,7 @@ pub use memory_engine_context as context;
 pub use memory_engine_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, Rendered};
 pub use memory_engine_core::{
     Barred, Checkup, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, Field, Filter,
-    Job, Kind, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId,
+    Job, JobQueue, Kind, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId,
     RecordStore, Removed, Result, Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp,
     Tombstone, Trust, Value, Waiting, Written,
 };

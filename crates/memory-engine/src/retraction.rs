@@ -120,7 +120,7 @@ impl MemoryEngine {
                 break;
             }
         }
-        self.indexed_store().queue().wake();
+        self.indexed_store().wake();
         Ok(retraction)
     }
 

@@ -1,1 +1,2 @@
 pub(crate) mod backlog;
+mod job_queue;

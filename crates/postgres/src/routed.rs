@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId,
-    RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending, Record,
+    RecordId, RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
@@ -146,14 +146,17 @@ impl RecordStore for RoutedStore {
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         self.shard(scope)?.bury(scope, tombstones).await
     }
+}
 
+#[async_trait]
+impl JobQueue for RoutedStore {
     /// Each call begins with another database, so that all get their turn; one that cannot be reached is passed over.
-    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+    async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         let first = self.next.fetch_add(1, Ordering::Relaxed);
         let (mut pending, mut failure) = (Vec::new(), None);
         for turn in 0..self.shards.len() {
             let shard = &self.shards[(first + turn) % self.shards.len()];
-            match shard.backlog(job, limit - pending.len(), lease).await {
+            match shard.claim(job, limit - pending.len(), lease).await {
                 Ok(some) => pending.extend(some),
                 Err(error) if error.is_transient() => failure = Some(error),
                 Err(error) => return Err(error),
@@ -168,14 +171,14 @@ impl RecordStore for RoutedStore {
         }
     }
 
-    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+    async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
         for (shard, own) in self.homes(pending, |one| &one.record.scope) {
-            shard.renew(&own, lease).await?;
+            shard.extend_lease(&own, lease).await?;
         }
         Ok(())
     }
 
-    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
+    async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
         let places: Vec<usize> = done.iter().map(|one| self.place(&one.scope)).collect();
         let mut answers = vec![false; done.len()];
         for (place, shard) in self.shards.iter().enumerate() {
@@ -184,7 +187,7 @@ impl RecordStore for RoutedStore {
                 continue;
             }
             let receipts: Vec<Done> = own.iter().map(|number| done[*number].clone()).collect();
-            for (number, answer) in own.into_iter().zip(shard.acknowledge(&receipts).await?) {
+            for (number, answer) in own.into_iter().zip(shard.complete(&receipts).await?) {
                 answers[number] = answer;
             }
         }

@@ -6,7 +6,7 @@ mod given;
 use std::{fs, path::Path, time::Duration};
 
 use given::{embed, lin, near, open, options, turn, vector, write};
-use memory_engine_core::{Embedding, EmbeddingSpace, ErrorKind, Job, Record, RecordStore};
+use memory_engine_core::{Embedding, EmbeddingSpace, ErrorKind, Job, JobQueue, Record, RecordStore};
 use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore, checkup, migrate_down};
 use memory_engine_vector_store::{GenerationStore, Role};
 
@@ -32,8 +32,8 @@ async fn work(store: &SqliteStore, job: Job, records: &[Record], first: u64) {
     for (record, number) in records.iter().zip(first..) {
         embed(store, record, vector(number)).await;
     }
-    let done: Vec<_> = store.backlog(job, 99, Duration::ZERO).await.unwrap().iter().map(|p| p.done()).collect();
-    store.acknowledge(&done).await.unwrap();
+    let done: Vec<_> = store.claim(job, 99, Duration::ZERO).await.unwrap().iter().map(|p| p.done()).collect();
+    store.complete(&done).await.unwrap();
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ mod given;
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use given::{embed, found, lin, near, open, options, turn, vector, words, write};
-use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Job, Record, RecordStore};
+use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Job, JobQueue, Record, RecordStore};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStoreExt, Mention};
 use memory_engine_keyword_store::{KeywordEntry, KeywordStore};
 use memory_engine_sqlite::{Mismatch, SCHEMA, SqliteOptions, SqliteStore, migrate_down};
@@ -127,21 +127,21 @@ async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
     let waiting = async |store: &SqliteStore| {
         let mut waiting = Vec::new();
         for job in Job::INDEXING {
-            waiting.push(store.backlog(job, 10, Duration::ZERO).await.unwrap().len());
+            waiting.push(store.claim(job, 10, Duration::ZERO).await.unwrap().len());
         }
         waiting
     };
     let store = open(&path).await;
     for job in Job::INDEXING {
-        let done: Vec<_> = store.backlog(job, 10, Duration::ZERO).await.unwrap().iter().map(|p| p.done()).collect();
-        store.acknowledge(&done).await.unwrap();
+        let done: Vec<_> = store.claim(job, 10, Duration::ZERO).await.unwrap().iter().map(|p| p.done()).collect();
+        store.complete(&done).await.unwrap();
     }
     drop(store);
     let rebuild = |space, analyzer: &str| SqliteOptions::new(space, analyzer).with_mismatch(Mismatch::Rebuild);
     let store = SqliteStore::open(&path, rebuild(options().space, "words-2")).await.unwrap();
     assert_eq!(waiting(&store).await, [2, 0]);
     assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (0, 2));
-    for pending in store.backlog(Job::Keywords, 10, Duration::ZERO).await.unwrap() {
+    for pending in store.claim(Job::Keywords, 10, Duration::ZERO).await.unwrap() {
         let terms = given::words(&pending.record.text);
         let entry = memory_engine_keyword_store::KeywordEntry { record: pending.record.into(), terms };
         memory_engine_keyword_store::KeywordStore::upsert(&store, &lin(), &[entry]).await.unwrap();
@@ -195,7 +195,7 @@ async fn a_schema_goes_up_and_down_and_up_again() {
 /// A version before schema 9 needs an index of its own, so that going back has all terms wait to be made.
 async fn assert_terms_are_made_anew(store: &SqliteStore) {
     assert_eq!((found(store, &lin(), "tea").await, near(store, &lin(), vector(1)).await), (0, 2));
-    let pending = store.backlog(Job::Keywords, 9, Duration::ZERO).await.unwrap();
+    let pending = store.claim(Job::Keywords, 9, Duration::ZERO).await.unwrap();
     let texts: Vec<&str> = pending.iter().map(|pending| &*pending.record.text).collect();
     assert!(texts.contains(&"green tea"), "{texts:?}");
     for pending in pending {
@@ -357,8 +357,8 @@ async fn make_the_golden_file() {
         RecordStore::put(&store, &lin(), vec![write(record)]).await.unwrap();
         if number < 3 {
             embed(&store, record, vector(number)).await;
-            let pending = store.backlog(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);
-            store.acknowledge(&[pending.done()]).await.unwrap();
+            let pending = store.claim(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);
+            store.complete(&[pending.done()]).await.unwrap();
         }
     }
     let stored = store.get(&lin(), &[given::golden()[1].id]).await.unwrap().remove(0).unwrap();
@@ -369,16 +369,16 @@ async fn make_the_golden_file() {
     RecordStore::delete(&store, &lin(), &[gone.id]).await.unwrap();
     SynonymStore::put(&store, &lin(), &given::golden_groups()).await.unwrap();
     store.judge(&lin(), &given::golden_verdicts()).await.unwrap();
-    let pending = store.backlog(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);
+    let pending = store.claim(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);
     let error = memory_engine_core::Error::new(ErrorKind::Timeout, "embed", "it took too long");
     store.fail(&[pending.failed(&error, None)]).await.unwrap();
     let space = EmbeddingSpace::cosine("another", given::DIMENSIONS);
     let refill = SqliteOptions::new(space, "words-1").with_mismatch(Mismatch::Refill);
     let second = SqliteStore::open(Path::new(&path), refill).await.unwrap();
     embed(&second, &given::golden()[0], vector(11)).await;
-    let pending = second.backlog(Job::Reembedding, 1, Duration::ZERO).await.unwrap().remove(0);
+    let pending = second.claim(Job::Reembedding, 1, Duration::ZERO).await.unwrap().remove(0);
     assert_eq!(pending.record.id, given::golden()[0].id);
-    second.acknowledge(&[pending.done()]).await.unwrap();
+    second.complete(&[pending.done()]).await.unwrap();
     second.close().await;
     store.close().await;
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use given::{embed, found, lin, near, open, options, turn, vector, write};
-use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, Outcome, Record, RecordStore, Scope};
+use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, JobQueue, Outcome, Record, RecordStore, Scope};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore};
 use memory_engine_vector_store::{VectorQuery, VectorStore};
@@ -108,7 +108,7 @@ async fn a_store_whose_indexes_another_process_has_rebuilt_says_so() {
     failures.push(old.put(&lin(), vec![write(&turn(&lin(), "more words"))]).await.unwrap_err());
     assert!(failures.iter().all(|e| e.kind() == ErrorKind::SchemaMismatch), "{failures:?}");
     assert_eq!(old.stats(&lin()).await.unwrap().records, 1, "the records are the same for all");
-    assert_eq!(new.backlog(Job::Keywords, 9, Duration::ZERO).await.unwrap().len(), 1);
+    assert_eq!(new.claim(Job::Keywords, 9, Duration::ZERO).await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,7 +148,7 @@ async fn a_lease_of_one_process_hides_from_the_others() {
     let lease = Duration::from_secs(600);
     let mut claimed = Vec::new();
     for store in [&one, &other, &one] {
-        claimed.extend(store.backlog(Job::Embedding, 2, lease).await.unwrap().into_iter().map(|p| p.record.id));
+        claimed.extend(store.claim(Job::Embedding, 2, lease).await.unwrap().into_iter().map(|p| p.record.id));
     }
     assert_eq!(claimed, records.iter().map(|record| record.id).collect::<Vec<_>>());
 }

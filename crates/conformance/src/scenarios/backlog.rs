@@ -13,7 +13,7 @@ use crate::{
 const LEASE: Duration = Duration::from_secs(60);
 
 async fn claim(world: &World, job: Job, limit: usize, lease: Duration) -> Vec<Pending> {
-    world.records.backlog(job, limit, lease).await.unwrap()
+    world.jobs.claim(job, limit, lease).await.unwrap()
 }
 
 fn ids(pending: &[Pending]) -> Vec<RecordId> {
@@ -69,11 +69,11 @@ pub async fn a_lease_of_zero_only_looks(world: &World) {
 pub async fn acknowledging_takes_one_job_off_and_only_that(world: &World) {
     put(world, &[1, 2].map(|n| numbered(&lin(), n))).await;
     let pending = claim(world, Job::Embedding, 9, LEASE).await;
-    assert_eq!(world.records.acknowledge(&[pending[0].done()]).await.unwrap(), [true]);
+    assert_eq!(world.jobs.complete(&[pending[0].done()]).await.unwrap(), [true]);
     world.clock.advance(LEASE);
     assert_eq!(waiting(world, Job::Embedding).await, [id(2)]);
     assert_eq!(waiting(world, Job::Keywords).await, [1, 2].map(id));
-    assert_eq!(world.records.acknowledge(&[pending[0].done()]).await.unwrap(), [true], "done twice is done");
+    assert_eq!(world.jobs.complete(&[pending[0].done()]).await.unwrap(), [true], "done twice is done");
 }
 
 pub async fn a_receipt_for_what_was_written_since_is_stale_and_leaves_it_waiting(world: &World) {
@@ -82,11 +82,11 @@ pub async fn a_receipt_for_what_was_written_since_is_stale_and_leaves_it_waiting
     let pending = claim(world, Job::Embedding, 9, LEASE).await;
     record.text.push('!');
     put(world, &[record]).await;
-    assert_eq!(world.records.acknowledge(&[pending[0].done()]).await.unwrap(), [false]);
+    assert_eq!(world.jobs.complete(&[pending[0].done()]).await.unwrap(), [false]);
     world.clock.advance(LEASE);
     let again = claim(world, Job::Embedding, 9, LEASE).await;
     assert_eq!((ids(&again), again[0].record.revision), (vec![id(1)], 2));
-    assert_eq!(world.records.acknowledge(&[again[0].done()]).await.unwrap(), [true]);
+    assert_eq!(world.jobs.complete(&[again[0].done()]).await.unwrap(), [true]);
     assert!(waiting(world, Job::Embedding).await.is_empty());
 }
 
@@ -95,7 +95,7 @@ pub async fn a_receipt_for_what_was_deleted_is_stale(world: &World) {
     let pending = claim(world, Job::Embedding, 9, LEASE).await;
     world.forget(&lin(), &[id(1)]).await;
     let done: Vec<_> = pending.iter().map(Pending::done).collect();
-    assert_eq!(world.records.acknowledge(&done).await.unwrap(), [false, true]);
+    assert_eq!(world.jobs.complete(&done).await.unwrap(), [false, true]);
     world.clock.advance(LEASE);
     for job in [Job::Embedding, Job::Keywords] {
         assert!(!waiting(world, job).await.contains(&id(1)), "what was deleted waits for nothing");
@@ -109,7 +109,7 @@ pub async fn receipts_are_answered_one_by_one_across_users(world: &World) {
     let pending = claim(world, Job::Embedding, 9, LEASE).await;
     let mut done: Vec<_> = pending.iter().map(Pending::done).collect();
     done[0].revision += 1;
-    assert_eq!(world.records.acknowledge(&done).await.unwrap(), [false, true]);
+    assert_eq!(world.jobs.complete(&done).await.unwrap(), [false, true]);
     world.clock.advance(LEASE);
     let left = claim(world, Job::Embedding, 9, LEASE).await;
     assert_eq!(left.iter().map(|p| &p.record.scope).collect::<Vec<_>>(), [&lins.scope], "of one id, but not one");
@@ -123,14 +123,14 @@ pub async fn what_changed_while_it_waited_is_given_as_it_is_now(world: &World) {
     let pending = claim(world, Job::Embedding, 9, LEASE).await;
     assert_eq!(pending.len(), 1, "it waits once");
     assert!(pending[0].record.same_content(&record) && pending[0].record.revision == 2);
-    assert_eq!(world.records.acknowledge(&[pending[0].done()]).await.unwrap(), [true]);
+    assert_eq!(world.jobs.complete(&[pending[0].done()]).await.unwrap(), [true]);
 }
 
 pub async fn a_change_of_metadata_does_not_queue_what_is_done(world: &World) {
     let mut record = numbered(&lin(), 1);
     put(world, &[record.clone()]).await;
     let pending = claim(world, Job::Embedding, 9, LEASE).await;
-    world.records.acknowledge(&[pending[0].done()]).await.unwrap();
+    world.jobs.complete(&[pending[0].done()]).await.unwrap();
     record.metadata.insert("mood".into(), json!("glad"));
     put(world, &[record.clone()]).await;
     assert!(waiting(world, Job::Embedding).await.is_empty());
@@ -149,7 +149,7 @@ pub async fn a_record_that_is_no_longer_active_leaves_the_queue_and_comes_back_w
     for job in Job::INDEXING {
         assert!(waiting(world, job).await.is_empty());
     }
-    assert_eq!(world.records.requeue(&lin(), Job::Embedding).await.unwrap(), 0);
+    assert_eq!(world.jobs.requeue(&lin(), Job::Embedding).await.unwrap(), 0);
     record.state = State::Active;
     put(world, &[record]).await;
     for job in Job::INDEXING {
@@ -164,27 +164,27 @@ pub async fn requeueing_queues_every_active_record_within_the_scope_for_one_job(
     put(world, &[numbered(&mo(), 5)]).await;
     for job in Job::INDEXING {
         let done: Vec<_> = claim(world, job, MANY, LEASE).await.iter().map(Pending::done).collect();
-        world.records.acknowledge(&done).await.unwrap();
+        world.jobs.complete(&done).await.unwrap();
     }
-    assert_eq!(world.records.requeue(&session("a"), Job::Embedding).await.unwrap(), 2);
+    assert_eq!(world.jobs.requeue(&session("a"), Job::Embedding).await.unwrap(), 2);
     assert_eq!(sorted(waiting(world, Job::Embedding).await), [1, 2].map(id));
     assert!(waiting(world, Job::Keywords).await.is_empty());
-    assert_eq!(world.records.requeue(&lin(), Job::Embedding).await.unwrap(), 3, "it counts those that wait already");
+    assert_eq!(world.jobs.requeue(&lin(), Job::Embedding).await.unwrap(), 3, "it counts those that wait already");
     assert_eq!(sorted(waiting(world, Job::Embedding).await), [1, 2, 4].map(id));
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
-    assert_eq!(world.records.requeue(&tenant, Job::Keywords).await.unwrap(), 4);
-    assert_eq!(world.records.requeue(&Scope::tenant_wide("other").unwrap(), Job::Keywords).await.unwrap(), 0);
+    assert_eq!(world.jobs.requeue(&tenant, Job::Keywords).await.unwrap(), 4);
+    assert_eq!(world.jobs.requeue(&Scope::tenant_wide("other").unwrap(), Job::Keywords).await.unwrap(), 0);
 }
 
 pub async fn what_is_queued_anew_while_it_is_done_stays_queued(world: &World) {
     put(world, &[1, 2].map(|n| numbered(&lin(), n))).await;
     let pending = claim(world, Job::Embedding, 9, LEASE).await;
-    world.records.enqueue(&lin(), &[id(1)], Job::Embedding).await.unwrap();
+    world.jobs.enqueue(&lin(), &[id(1)], Job::Embedding).await.unwrap();
     let done: Vec<_> = pending.iter().map(Pending::done).collect();
-    assert_eq!(world.records.acknowledge(&done).await.unwrap(), [true, true], "both are as they were");
+    assert_eq!(world.jobs.complete(&done).await.unwrap(), [true, true], "both are as they were");
     assert_eq!(waiting(world, Job::Embedding).await, [id(1)], "it is to be done again");
     let whatever = memory_engine_core::Done { ticket: None, ..done[0].clone() };
-    world.records.acknowledge(&[whatever]).await.unwrap();
+    world.jobs.complete(&[whatever]).await.unwrap();
     assert_eq!(waiting(world, Job::Embedding).await, []);
 }
 
@@ -193,11 +193,11 @@ pub async fn enqueueing_queues_those_that_are_named_and_within_the_scope(world: 
     (records[2].state, records[3].scope) = (State::Revoked, session("b"));
     put(world, &records).await;
     let named = [4, 3, 2, 2, 99].map(id);
-    assert_eq!(world.records.enqueue(&lin(), &named, Job::Facts).await.unwrap(), 2);
+    assert_eq!(world.jobs.enqueue(&lin(), &named, Job::Facts).await.unwrap(), 2);
     assert_eq!(waiting(world, Job::Facts).await, [2, 4].map(id));
-    assert_eq!(world.records.enqueue(&session("b"), &named, Job::Graph).await.unwrap(), 1);
-    assert_eq!(world.records.enqueue(&mo(), &named, Job::Graph).await.unwrap(), 0);
-    assert_eq!(world.records.enqueue(&lin(), &[], Job::Graph).await.unwrap(), 0);
+    assert_eq!(world.jobs.enqueue(&session("b"), &named, Job::Graph).await.unwrap(), 1);
+    assert_eq!(world.jobs.enqueue(&mo(), &named, Job::Graph).await.unwrap(), 0);
+    assert_eq!(world.jobs.enqueue(&lin(), &[], Job::Graph).await.unwrap(), 0);
     assert_eq!(waiting(world, Job::Graph).await, [id(4)]);
 }
 
@@ -223,14 +223,14 @@ pub async fn what_waits_says_since_when_and_begins_anew_when_it_is_queued_again(
     let waited: Vec<Duration> = pending.iter().map(|one| world.clock.now().since(one.queued_at)).collect();
     assert_eq!(waited, [LEASE, Duration::ZERO, Duration::ZERO]);
     assert_eq!(since().await, Some(first), "what is being done waits still");
-    world.records.acknowledge(&[pending[0].done()]).await.unwrap();
+    world.jobs.complete(&[pending[0].done()]).await.unwrap();
     assert_eq!(since().await, Some(first.after(LEASE)));
-    world.records.fail(&[pending[1].failed(&away(), None)]).await.unwrap();
+    world.jobs.fail(&[pending[1].failed(&away(), None)]).await.unwrap();
     world.clock.advance(LEASE);
-    world.records.enqueue(&lin(), &[id(3)], Job::Embedding).await.unwrap();
+    world.jobs.enqueue(&lin(), &[id(3)], Job::Embedding).await.unwrap();
     assert_eq!(since().await, Some(world.clock.now()), "what was given up waits no more");
     let pending = claim(world, Job::Embedding, 9, LEASE).await;
-    world.records.acknowledge(&[pending[0].done()]).await.unwrap();
+    world.jobs.complete(&[pending[0].done()]).await.unwrap();
     assert_eq!(since().await, None);
 }
 
@@ -238,10 +238,10 @@ pub async fn a_lease_that_is_renewed_holds_until_then_and_only_for_what_was_clai
     put(world, &[1, 2, 3, 4].map(|n| numbered(&lin(), n))).await;
     let pending = claim(world, Job::Embedding, 4, LEASE).await;
     world.clock.advance(LEASE / 2);
-    world.records.enqueue(&lin(), &[id(2)], Job::Embedding).await.unwrap();
-    world.records.fail(&[pending[2].failed(&away(), None)]).await.unwrap();
-    world.records.acknowledge(&[pending[3].done()]).await.unwrap();
-    world.records.renew(&pending, LEASE).await.unwrap();
+    world.jobs.enqueue(&lin(), &[id(2)], Job::Embedding).await.unwrap();
+    world.jobs.fail(&[pending[2].failed(&away(), None)]).await.unwrap();
+    world.jobs.complete(&[pending[3].done()]).await.unwrap();
+    world.jobs.extend_lease(&pending, LEASE).await.unwrap();
     assert_eq!(waiting(world, Job::Embedding).await, [id(2)], "what was queued anew is free");
     world.clock.advance(LEASE - Duration::from_secs(1));
     assert_eq!(waiting(world, Job::Embedding).await, [id(2)]);
@@ -251,7 +251,7 @@ pub async fn a_lease_that_is_renewed_holds_until_then_and_only_for_what_was_clai
         [1, 2].map(id),
         "neither what is done nor what was given up"
     );
-    world.records.renew(&[], LEASE).await.unwrap();
+    world.jobs.extend_lease(&[], LEASE).await.unwrap();
 }
 
 fn away() -> Error {

@@ -64,7 +64,7 @@ pub async fn a_batch_that_fails_beside_others_takes_none_of_them_along(world: &W
     }
     let expected: Vec<_> = (0..12).filter(|n| n % 3 > 0).flat_map(|n| [id(2 * n), id(2 * n + 1)]).collect();
     assert_eq!(world.all(&scope).await.iter().map(|r| r.id).collect::<Vec<_>>(), expected);
-    let waiting = world.records.backlog(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
+    let waiting = world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
     assert_eq!(waiting.iter().map(|p| p.record.id).collect::<BTreeSet<_>>(), expected.into_iter().collect());
     assert_eq!(world.records.stats(&scope).await.unwrap().records, 16);
 }
@@ -73,10 +73,10 @@ pub async fn workers_who_claim_at_once_are_given_different_records(world: &World
     let records: Vec<_> = (0..40).map(|n| turn(&lin(), "to be indexed", n)).collect();
     world.put(&records.iter().collect::<Vec<_>>()).await;
     let lease = Duration::from_secs(60);
-    let claims = join_all((0..8).map(|_| world.records.backlog(Job::Embedding, 7, lease))).await;
+    let claims = join_all((0..8).map(|_| world.jobs.claim(Job::Embedding, 7, lease))).await;
     let mut given: Vec<_> = claims.into_iter().flat_map(Result::unwrap).map(|pending| pending.record.id).collect();
     // Workers in each other's way may be given less than they asked for; what nobody has is free.
-    let left = world.records.backlog(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
+    let left = world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
     given.extend(left.iter().map(|pending| pending.record.id));
     assert_eq!(given.len(), 40);
     assert_eq!(given.into_iter().collect::<BTreeSet<_>>().len(), 40, "each is given once");

@@ -28,7 +28,7 @@ async fn tombstones(world: &World, scope: &Scope) -> Vec<Tombstone> {
 }
 
 async fn waiting(world: &World, job: Job) -> Vec<RecordId> {
-    let pending = world.records.backlog(job, MANY, std::time::Duration::ZERO).await.unwrap();
+    let pending = world.jobs.claim(job, MANY, std::time::Duration::ZERO).await.unwrap();
     pending.into_iter().map(|pending| pending.record.id).collect()
 }
 

@@ -16,7 +16,7 @@ fn trouble() -> Error {
 }
 
 async fn claim(world: &World, job: Job) -> Vec<Pending> {
-    world.records.backlog(job, MANY, LEASE).await.unwrap()
+    world.jobs.claim(job, MANY, LEASE).await.unwrap()
 }
 
 fn after(world: &World, delay: Duration) -> Timestamp {
@@ -25,7 +25,7 @@ fn after(world: &World, delay: Duration) -> Timestamp {
 }
 
 async fn failures(world: &World) -> Vec<Failure> {
-    world.records.failures(&lin(), MANY).await.unwrap()
+    world.jobs.failures(&lin(), MANY).await.unwrap()
 }
 
 pub async fn jobs_are_queued_for_what_is_new_or_says_something_else(world: &World) {
@@ -42,7 +42,7 @@ pub async fn jobs_are_queued_for_what_is_new_or_says_something_else(world: &Worl
     for job in all {
         let pending = claim(world, job).await;
         assert_eq!((pending.len(), pending[0].attempts), (1, 0));
-        world.records.acknowledge(&[pending[0].done()]).await.unwrap();
+        world.jobs.complete(&[pending[0].done()]).await.unwrap();
     }
     record.importance = 0.9;
     assert_eq!(put(&record).await, []);
@@ -60,7 +60,7 @@ pub async fn what_failed_is_left_alone_until_its_time(world: &World) {
     let pending = claim(world, Job::Embedding).await;
     let retry_at = after(world, 3 * LEASE);
     let failure = pending[0].failed(&trouble(), Some(retry_at));
-    world.records.fail(std::slice::from_ref(&failure)).await.unwrap();
+    world.jobs.fail(std::slice::from_ref(&failure)).await.unwrap();
     assert_eq!(failures(world).await, [failure]);
     world.clock.advance(LEASE);
     assert_eq!(claim(world, Job::Embedding).await[0].record.id, id(2), "only its lease has run out");
@@ -69,7 +69,7 @@ pub async fn what_failed_is_left_alone_until_its_time(world: &World) {
     let attempts = again.iter().find(|pending| pending.record.id == id(1)).map(|pending| pending.attempts);
     assert_eq!(attempts, Some(1));
     assert_eq!(world.records.stats(&lin()).await.unwrap().backlog.get(&Job::Embedding), Some(&2), "it still waits");
-    world.records.acknowledge(&[again[0].done(), again[1].done()]).await.unwrap();
+    world.jobs.complete(&[again[0].done(), again[1].done()]).await.unwrap();
     assert_eq!(failures(world).await, []);
 }
 
@@ -78,7 +78,7 @@ pub async fn what_was_given_up_is_told_and_counted_apart(world: &World) {
     world.put(&[&numbered(&mo(), 3)]).await;
     let pending = claim(world, Job::Embedding).await;
     let failed: Vec<_> = pending.iter().map(|pending| pending.failed(&trouble(), None)).collect();
-    world.records.fail(&failed).await.unwrap();
+    world.jobs.fail(&failed).await.unwrap();
     world.clock.advance(1_000 * LEASE);
     assert!(claim(world, Job::Embedding).await.is_empty());
     let stats = world.records.stats(&lin()).await.unwrap();
@@ -88,11 +88,11 @@ pub async fn what_was_given_up_is_told_and_counted_apart(world: &World) {
         [(id(1), None), (id(2), None)]
     );
     assert!(failures(world).await[0].reason.contains("the service is away"));
-    assert_eq!(world.records.failures(&session("a"), MANY).await.unwrap().len(), 1);
-    assert_eq!(world.records.failures(&lin(), 1).await.unwrap()[0].id, id(1));
-    assert_eq!(world.records.failures(&session("b"), MANY).await.unwrap(), []);
+    assert_eq!(world.jobs.failures(&session("a"), MANY).await.unwrap().len(), 1);
+    assert_eq!(world.jobs.failures(&lin(), 1).await.unwrap()[0].id, id(1));
+    assert_eq!(world.jobs.failures(&session("b"), MANY).await.unwrap(), []);
 
-    assert_eq!(world.records.requeue(&session("a"), Job::Embedding).await.unwrap(), 1);
+    assert_eq!(world.jobs.requeue(&session("a"), Job::Embedding).await.unwrap(), 1);
     let again = claim(world, Job::Embedding).await;
     assert_eq!((again.len(), again[0].record.id, again[0].attempts), (1, id(1), 0), "it begins anew");
     assert_eq!(failures(world).await.len(), 1);
@@ -106,8 +106,8 @@ pub async fn a_failure_of_what_has_changed_or_gone_says_nothing(world: &World) {
     world.put(&[&record]).await;
     world.forget(&lin(), &[id(2)]).await;
     let failed: Vec<_> = pending.iter().map(|pending| pending.failed(&trouble(), None)).collect();
-    world.records.fail(&failed).await.unwrap();
-    world.records.fail(&[]).await.unwrap();
+    world.jobs.fail(&failed).await.unwrap();
+    world.jobs.fail(&[]).await.unwrap();
     assert_eq!(failures(world).await, []);
     assert_eq!(claim(world, Job::Embedding).await[0].record.text, "message 1!");
 }

@@ -43,14 +43,14 @@ async fn remember(world: &World, record: &Record) {
 
 /// Does what waits for a job: each vector lies at the angle of its record's number, moved on by `turn`.
 async fn work(world: &World, vectors: &Arc<dyn VectorStore>, job: Job, turn: f32) -> usize {
-    let pending = world.records.backlog(job, MANY, Duration::from_secs(60)).await.unwrap();
+    let pending = world.jobs.claim(job, MANY, Duration::from_secs(60)).await.unwrap();
     for one in &pending {
         let embedding = at_angle(angle(one.record.id) + turn);
         let record = Arc::new(one.record.clone());
         vectors.upsert(&one.record.scope.clone(), &[VectorEntry { record, embedding }]).await.unwrap();
     }
     let done: Vec<_> = pending.iter().map(|one| one.done()).collect();
-    world.records.acknowledge(&done).await.unwrap();
+    world.jobs.complete(&done).await.unwrap();
     pending.len()
 }
 
@@ -87,7 +87,7 @@ pub async fn a_second_generation_is_filled_beside_the_one_that_serves_and_takes_
     fails_with(ErrorKind::SchemaMismatch, world.vectors.search(&lin(), &near(at_angle(0.1))).await);
     // What the old one still lacked it lacks now as the second one; nobody does it with the new embedder.
     assert_eq!(world.vectors.generations().unwrap().role().await.unwrap(), Role::Second);
-    assert!(world.records.backlog(Job::Embedding, MANY, Duration::ZERO).await.unwrap().is_empty());
+    assert!(world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap().is_empty());
     assert!(!world.vectors.generations().unwrap().switch(0).await.unwrap());
     assert_eq!(work(world, &world.vectors, Job::Reembedding, 0.0).await, 1);
     assert!(world.vectors.generations().unwrap().switch(0).await.unwrap(), "back again");
@@ -111,7 +111,7 @@ pub async fn a_second_generation_that_is_dropped_leaves_nothing_and_makes_room_f
     let late = VectorEntry { record, embedding: at_angle(1.0) };
     fails_with(ErrorKind::SchemaMismatch, second.upsert(&lin(), &[late]).await);
     remember(world, &numbered(&lin(), 5)).await;
-    assert!(world.records.backlog(Job::Reembedding, MANY, Duration::ZERO).await.unwrap().is_empty());
+    assert!(world.jobs.claim(Job::Reembedding, MANY, Duration::ZERO).await.unwrap().is_empty());
     assert_eq!(store(&third).begin().await.unwrap(), 4, "of another length");
     assert_eq!(store(&third).generations().await.unwrap().second.unwrap().vectors, 0);
     assert_eq!(nearest(&world.vectors, at_angle(0.5)).await, id(5));
@@ -119,14 +119,14 @@ pub async fn a_second_generation_that_is_dropped_leaves_nothing_and_makes_room_f
 
 pub async fn a_second_generation_that_is_begun_again_goes_on_and_may_lack_what_was_given_up(world: &World) {
     let Some(second) = begun(world).await else { return };
-    let pending = world.records.backlog(Job::Reembedding, MANY, Duration::from_secs(60)).await.unwrap();
+    let pending = world.jobs.claim(Job::Reembedding, MANY, Duration::from_secs(60)).await.unwrap();
     let failed = pending[0].failed(&Error::invalid("embed", "it is no text"), None);
-    world.records.fail(&[failed]).await.unwrap();
+    world.jobs.fail(&[failed]).await.unwrap();
     assert_eq!(store(&second).begin().await.unwrap(), 3, "what was given up is tried again");
     assert_eq!(work(world, &second, Job::Reembedding, 1.0).await, 1, "the others are still claimed");
     world.clock.advance(Duration::from_secs(60));
-    let pending = world.records.backlog(Job::Reembedding, 1, Duration::from_secs(60)).await.unwrap();
-    world.records.fail(&[pending[0].failed(&Error::invalid("embed", "it is no text"), None)]).await.unwrap();
+    let pending = world.jobs.claim(Job::Reembedding, 1, Duration::from_secs(60)).await.unwrap();
+    world.jobs.fail(&[pending[0].failed(&Error::invalid("embed", "it is no text"), None)]).await.unwrap();
     assert_eq!(work(world, &second, Job::Reembedding, 1.0).await, 1);
     assert!(!store(&second).switch(0).await.unwrap());
     assert!(store(&second).switch(1).await.unwrap());

@@ -204,13 +204,13 @@ pub async fn terms_that_come_with_a_record_are_indexed_or_queued(world: &World) 
 pub async fn a_late_entry_of_a_deleted_record_does_not_come_back(world: &World) {
     let record = numbered(&lin(), 1);
     world.put(&[&record]).await;
-    let pending = world.records.backlog(Job::Keywords, 1, std::time::Duration::from_secs(60)).await.unwrap();
+    let pending = world.jobs.claim(Job::Keywords, 1, std::time::Duration::from_secs(60)).await.unwrap();
     let late = entry(world, &record, terms(["x"])).await;
     world.forget(&lin(), &[id(1)]).await;
     // The worker did not know, and does what a worker does: it indexes, acknowledges, and takes back what was stale.
     world.keywords.upsert(&lin(), &[late]).await.unwrap();
     let done: Vec<_> = pending.iter().map(Pending::done).collect();
-    assert_eq!(world.records.acknowledge(&done).await.unwrap(), [false]);
+    assert_eq!(world.jobs.complete(&done).await.unwrap(), [false]);
     world.keywords.delete(&lin(), &[id(1)]).await.unwrap();
     assert!(world.found(&lin(), &["x"]).await.is_empty());
 }

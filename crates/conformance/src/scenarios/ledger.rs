@@ -18,7 +18,7 @@ pub async fn entries_are_kept_and_wait_for_no_index(world: &World) {
     let written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
     assert_eq!((written.outcome, written.pending), (Outcome::Created, vec![]));
     assert_eq!(world.stored(&entry(1)).await.unwrap().kind.as_str(), "ledger/affection");
-    assert_eq!(world.records.requeue(&lin(), Job::Embedding).await.unwrap(), 0);
+    assert_eq!(world.jobs.requeue(&lin(), Job::Embedding).await.unwrap(), 0);
     assert_eq!(world.found(&lin(), &["entry"]).await, []);
     let stats = world.records.stats(&lin()).await.unwrap();
     assert_eq!((stats.records, stats.backlog.len()), (1, 0));

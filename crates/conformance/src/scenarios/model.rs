@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 
 use memory_engine_core::{
-    Basis, Clock, Done, Error, ErrorKind, Failure, Job, Kind, MemoryRecordStore, PutMode, Record, RecordId,
+    Basis, Clock, Done, Error, ErrorKind, Failure, Job, JobQueue, Kind, MemoryRecordStore, PutMode, Record, RecordId,
     RecordStore, Result, ScanQuery, Scope, State, Tombstone, Trust, Write, Written,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -20,7 +20,7 @@ enum Step {
     Delete(Place, Vec<u8>),
     Bury(Place, Vec<(u8, &'static str)>),
     Requeue(Place, Job),
-    Acknowledge(Place, Job, Vec<(u8, u64)>),
+    Complete(Place, Job, Vec<(u8, u64)>),
     Fail(Place, Job, Vec<(u8, u64)>, bool),
 }
 
@@ -73,7 +73,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (place(), vec((NUMBERS, select(&TEXTS[..])), 1..3)).prop_map(|(place, buried)| Step::Bury(place, buried)),
         1 => (place(), job()).prop_map(|(place, job)| Step::Requeue(place, job)),
         2 => (place(), job(), vec((NUMBERS, 1..4_u64), 1..4))
-            .prop_map(|(place, job, done)| Step::Acknowledge(place, job, done)),
+            .prop_map(|(place, job, done)| Step::Complete(place, job, done)),
         1 => (place(), job(), vec((NUMBERS, 1..4_u64), 1..4), proptest::bool::ANY)
             .prop_map(|(place, job, failed, for_good)| Step::Fail(place, job, failed, for_good)),
     ]
@@ -83,6 +83,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct Pair<'a> {
     tenant: &'a str,
     world: &'a dyn RecordStore,
+    jobs: &'a dyn JobQueue,
     model: MemoryRecordStore,
     now: memory_engine_core::Timestamp,
 }
@@ -142,7 +143,7 @@ impl Pair<'_> {
     }
 
     async fn play(&self, step: &Step) -> Verdict {
-        let (world, model) = (self.world, &self.model);
+        let (world, jobs, model) = (self.world, self.jobs, &self.model);
         match step {
             Step::Put(place, drafts) => {
                 let write = |draft: &Draft| Write {
@@ -165,9 +166,9 @@ impl Pair<'_> {
             }
             Step::Requeue(place, job) => {
                 let scope = self.scope(*place);
-                same("requeue", world.requeue(&scope, *job).await, model.requeue(&scope, *job).await)
+                same("requeue", jobs.requeue(&scope, *job).await, model.requeue(&scope, *job).await)
             }
-            Step::Acknowledge(place, job, done) => {
+            Step::Complete(place, job, done) => {
                 let all = self.scope((place.0, None));
                 let mut receipts = Vec::new();
                 for (number, revision) in done {
@@ -175,7 +176,7 @@ impl Pair<'_> {
                     let scope = stored.map_or(all.clone(), |record| record.scope);
                     receipts.push(Done { id: id(*number), scope, job: *job, revision: *revision, ticket: None });
                 }
-                same("acknowledge", world.acknowledge(&receipts).await, model.acknowledge(&receipts).await)
+                same("complete", jobs.complete(&receipts).await, model.complete(&receipts).await)
             }
             Step::Fail(place, job, failed, for_good) => {
                 let all = self.scope((place.0, None));
@@ -187,14 +188,14 @@ impl Pair<'_> {
                     let (id, job, revision, reason) = (id(*number), *job, *revision, "away".to_owned());
                     failures.push(Failure { id, scope, job, revision, attempts: 1, reason, retry_at });
                 }
-                same("fail", world.fail(&failures).await, model.fail(&failures).await)
+                same("fail", jobs.fail(&failures).await, model.fail(&failures).await)
             }
         }
     }
 
     /// Reads everything back from both.
     async fn compare(&self) -> Verdict {
-        let (world, model) = (self.world, &self.model);
+        let (world, jobs, model) = (self.world, self.jobs, &self.model);
         let tenant = Scope::tenant_wide(self.tenant)?;
         let (lin, lins_a, mo) = (self.scope(("lin", None)), self.scope(("lin", Some("a"))), self.scope(("mo", None)));
         let ids: Vec<RecordId> = NUMBERS.map(id).collect();
@@ -211,7 +212,7 @@ impl Pair<'_> {
                 failures.into_iter().map(|f| (f.job, f.id, f.revision, f.retry_at)).collect::<BTreeSet<_>>()
             };
             let theirs = model.failures(scope, MANY).await.map(sorted);
-            same("failures", world.failures(scope, MANY).await.map(sorted), theirs)?;
+            same("failures", jobs.failures(scope, MANY).await.map(sorted), theirs)?;
             let tombstones = model.tombstones(scope, None, MANY).await;
             same("tombstones", world.tombstones(scope, None, MANY).await, tombstones)?;
         }
@@ -227,14 +228,14 @@ impl Pair<'_> {
             same("stats", ours.map(without_zeros), theirs.map(without_zeros))?;
         }
         for job in Job::ALL {
-            let (ours, theirs) = (self.waiting(world, job).await, self.waiting(model, job).await);
+            let (ours, theirs) = (self.waiting(jobs, job).await, self.waiting(model, job).await);
             same("backlog", ours, theirs)?;
         }
         Ok(())
     }
 
-    async fn waiting(&self, store: &dyn RecordStore, job: Job) -> Result<BTreeSet<(Scope, RecordId, u64)>> {
-        let pending = store.backlog(job, MANY, Duration::ZERO).await?;
+    async fn waiting(&self, store: &dyn JobQueue, job: Job) -> Result<BTreeSet<(Scope, RecordId, u64)>> {
+        let pending = store.claim(job, MANY, Duration::ZERO).await?;
         let own = pending.into_iter().map(|p| p.record).filter(|r| r.scope.tenant() == self.tenant);
         Ok(own.map(|r| (r.scope, r.id, r.revision)).collect())
     }
@@ -244,7 +245,7 @@ async fn answers_alike(world: &World) {
     let clock = Arc::clone(&world.clock) as Arc<dyn Clock>;
     for_all(vec(step(), 1..24), async |tenant, steps| {
         let model = MemoryRecordStore::with_clock(Arc::clone(&clock));
-        let pair = Pair { tenant, world: &*world.records, model, now: clock.now() };
+        let pair = Pair { tenant, world: &*world.records, jobs: &*world.jobs, model, now: clock.now() };
         for step in steps {
             world.clock.advance(Duration::from_secs(1));
             pair.play(step).await?;

@@ -138,7 +138,7 @@ pub async fn terms_that_come_with_a_record_are_found_at_once(world: &World) {
     put(&record, "second").await;
     assert!(world.found(&lin(), &["first"]).await.is_empty());
     assert_eq!(world.found(&lin(), &["second"]).await, [id(1)]);
-    assert!(world.records.backlog(Job::Keywords, 9, std::time::Duration::ZERO).await.unwrap().is_empty());
+    assert!(world.jobs.claim(Job::Keywords, 9, std::time::Duration::ZERO).await.unwrap().is_empty());
 }
 
 pub async fn terms_of_a_batch_that_fails_are_not_kept(world: &World) {

@@ -33,7 +33,7 @@ pub async fn calls_about_nothing_do_nothing(world: &World) {
     assert_eq!(world.records.delete(&lin(), &[]).await.unwrap().ids, []);
     assert_eq!(world.records.adjacent(&lin(), &[]).await.unwrap(), []);
     assert_eq!(world.records.bury(&lin(), &[]).await.unwrap(), 0);
-    assert_eq!(world.records.acknowledge(&[]).await.unwrap(), [] as [bool; 0]);
+    assert_eq!(world.jobs.complete(&[]).await.unwrap(), [] as [bool; 0]);
     assert!(world.all(&lin()).await.is_empty());
     world.keywords.upsert(&lin(), &[]).await.unwrap();
     world.keywords.delete(&lin(), &[]).await.unwrap();
@@ -164,9 +164,9 @@ pub async fn two_thousand_records_fit_in_one_call(world: &World) {
     let adjacent = world.records.adjacent(&lin(), &ids).await.unwrap();
     let ends = (adjacent[1].previous.map(|n| n.id), adjacent[1998].next.map(|n| n.id));
     assert_eq!(ends, (Some(ids[0]), Some(ids[1999])));
-    let pending = world.records.backlog(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
+    let pending = world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
     let done: Vec<_> = pending.iter().map(Pending::done).collect();
-    assert_eq!(world.records.acknowledge(&done).await.unwrap(), vec![true; 2000]);
+    assert_eq!(world.jobs.complete(&done).await.unwrap(), vec![true; 2000]);
     assert_eq!(world.forget(&lin(), &ids).await, ids);
     assert_eq!(world.records.tombstones(&lin(), None, MANY).await.unwrap().len(), 2000);
 }
@@ -176,8 +176,8 @@ pub async fn a_limit_may_be_as_large_as_there_are_numbers(world: &World) {
     let query = ScanQuery::newest(usize::MAX);
     assert_eq!(world.records.scan(&lin(), &query).await.unwrap().records.len(), 1);
     let lease = Duration::MAX;
-    assert_eq!(world.records.backlog(Job::Embedding, usize::MAX, lease).await.unwrap().len(), 1);
-    assert_eq!(world.records.backlog(Job::Embedding, usize::MAX, lease).await.unwrap().len(), 0);
+    assert_eq!(world.jobs.claim(Job::Embedding, usize::MAX, lease).await.unwrap().len(), 1);
+    assert_eq!(world.jobs.claim(Job::Embedding, usize::MAX, lease).await.unwrap().len(), 0);
     world.forget(&lin(), &[id(1)]).await;
     assert_eq!(world.records.tombstones(&lin(), None, usize::MAX).await.unwrap().len(), 1);
 }

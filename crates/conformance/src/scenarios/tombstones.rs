@@ -146,7 +146,7 @@ pub async fn burying_removes_what_is_there_bars_it_and_counts_what_is_new(world:
     assert_eq!(outcome(world, &two).await, Outcome::Barred(Barred::Id));
     let derived = saying(4, &session("b"), "never seen here", Trust::Derived);
     assert_eq!(outcome(world, &derived).await, Outcome::Barred(Barred::Content));
-    let pending = world.records.backlog(memory_engine_core::Job::Embedding, MANY, Duration::ZERO).await.unwrap();
+    let pending = world.jobs.claim(memory_engine_core::Job::Embedding, MANY, Duration::ZERO).await.unwrap();
     assert_eq!(pending.iter().map(|p| p.record.id).collect::<Vec<_>>(), [id(3)], "what was buried waits for nothing");
 }
 

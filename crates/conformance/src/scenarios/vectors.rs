@@ -182,13 +182,13 @@ pub async fn a_senseless_filter_is_refused_by_a_search_for_vectors(world: &World
 pub async fn a_late_vector_of_a_deleted_record_does_not_come_back(world: &World) {
     let record = numbered(&lin(), 1);
     world.put(&[&record]).await;
-    let pending = world.records.backlog(Job::Embedding, 1, Duration::from_secs(60)).await.unwrap();
+    let pending = world.jobs.claim(Job::Embedding, 1, Duration::from_secs(60)).await.unwrap();
     let late = entry(world, &record, at_angle(0.1)).await;
     world.forget(&lin(), &[id(1)]).await;
     // The worker did not know, and does what a worker does: it indexes, acknowledges, and takes back what was stale.
     world.vectors.upsert(&lin(), &[late]).await.unwrap();
     let done: Vec<_> = pending.iter().map(Pending::done).collect();
-    assert_eq!(world.records.acknowledge(&done).await.unwrap(), [false]);
+    assert_eq!(world.jobs.complete(&done).await.unwrap(), [false]);
     world.vectors.delete(&lin(), &[id(1)]).await.unwrap();
     assert!(world.nearest(&lin(), at_angle(0.0)).await.is_empty());
 }

@@ -334,7 +334,7 @@ impl Tables {
     }
 
     /// Hides what was claimed until then, if it is still the same place in the queue and was not given up.
-    pub(super) fn renew(&mut self, claimed: &Pending, until: Timestamp) {
+    pub(super) fn extend_lease(&mut self, claimed: &Pending, until: Timestamp) {
         let ticket = u64::try_from(claimed.ticket.0).unwrap_or(u64::MAX);
         let item = self.queue.get_mut(&(claimed.job, ticket)).filter(|item| item.hidden_until != GIVEN_UP);
         if let Some(item) = item {
@@ -364,7 +364,7 @@ impl Tables {
         })
     }
 
-    pub(super) fn acknowledge(&mut self, done: &Done) -> bool {
+    pub(super) fn complete(&mut self, done: &Done) -> bool {
         let key = (done.scope.namespace(), done.id);
         let current = self.records.get(&key).is_some_and(|r| r.revision == done.revision);
         let place = (done.job, key);

@@ -126,7 +126,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// The receipt to acknowledge it with.
+    /// The receipt that completes it.
     pub fn done(&self) -> Done {
         let (id, scope, revision) = (self.record.id, self.record.scope.clone(), self.record.revision);
         Done { id, scope, job: self.job, revision, ticket: Some(self.ticket) }

@@ -7,9 +7,9 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Digest, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, HashEmbedder, Job, Kind, ManualClock,
-    MemoryEngine, MemoryKeywordStore, MemoryVectorStore, Page, Purpose, PutMode, Record, RecordId, RecordStore, Result,
-    ScanQuery, Scope, Stats, Timestamp, Tombstone, Written,
+    Digest, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, HashEmbedder, Job, JobQueue, Kind,
+    ManualClock, MemoryEngine, MemoryKeywordStore, MemoryVectorStore, Page, Purpose, PutMode, Record, RecordId,
+    RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Written,
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Owner, Mem0Search, Secret},
     llm::Message,
 };
@@ -62,9 +62,9 @@ async fn without_an_embedder_memories_are_stored_and_found_by_their_words() {
 struct AwayStore;
 
 macro_rules! away {
-    ($($name:ident($($argument:ty),*) -> $answer:ty;)*) => {
+    ($contract:ident: $($name:ident($($argument:ty),*) -> $answer:ty;)*) => {
         #[async_trait]
-        impl RecordStore for AwayStore {
+        impl $contract for AwayStore {
             $(async fn $name(&self, $(_: $argument),*) -> Result<$answer> {
                 Err(Error::new(ErrorKind::Unavailable, stringify!($name), "the database does not answer"))
             })*
@@ -73,6 +73,7 @@ macro_rules! away {
 }
 
 away! {
+    RecordStore:
     put(&Scope, Vec<Write>) -> Vec<Written>;
     get(&Scope, &[RecordId]) -> Vec<Option<Record>>;
     delete(&Scope, &[RecordId]) -> Deleted;
@@ -82,12 +83,16 @@ away! {
     stats(&Scope) -> Stats;
     tombstones(&Scope, Option<RecordId>, usize) -> Vec<Tombstone>;
     bury(&Scope, &[Tombstone]) -> u64;
-    backlog(Job, usize, Duration) -> Vec<Pending>;
-    acknowledge(&[Done]) -> Vec<bool>;
+}
+
+away! {
+    JobQueue:
+    claim(Job, usize, Duration) -> Vec<Pending>;
+    complete(&[Done]) -> Vec<bool>;
     fail(&[Failure]) -> ();
     failures(&Scope, usize) -> Vec<Failure>;
     enqueue(&Scope, &[RecordId], Job) -> u64;
-    renew(&[Pending], Duration) -> ();
+    extend_lease(&[Pending], Duration) -> ();
     requeue(&Scope, Job) -> u64;
 }
 

@@ -8,8 +8,9 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Embedder, Error, ErrorKind, Failure, HashEmbedder, Job, MemoryEngine, MemoryKeywordStore, MemoryRecordStore,
-    MemoryVectorStore, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Written,
+    Embedder, Error, ErrorKind, Failure, HashEmbedder, Job, JobQueue, MemoryEngine, MemoryKeywordStore,
+    MemoryRecordStore, MemoryVectorStore, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats,
+    Tombstone, Written,
 };
 use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
 use parking_lot::Mutex;
@@ -46,17 +47,17 @@ impl WatchedStore {
     /// An engine over it that does nothing in the background.
     pub(crate) async fn engine(self: &Arc<Self>) -> MemoryEngine {
         let vectors = MemoryVectorStore::new(HashEmbedder::default().space().clone());
-        let builder = MemoryEngine::builder().stores(
-            Arc::clone(self) as Arc<dyn RecordStore>,
-            Arc::new(MemoryKeywordStore::new()),
-            Arc::new(vectors),
-        );
+        let builder =
+            MemoryEngine::builder().stores(Arc::clone(self), Arc::new(MemoryKeywordStore::new()), Arc::new(vectors));
         builder.background(false).build().await.unwrap()
     }
 }
 
 macro_rules! watched {
-    ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
+    (
+        records { $($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)* }
+        jobs { $($job_name:ident($($job_argument:ident: $job_type:ty),*) -> $job_answer:ty;)* }
+    ) => {
         #[async_trait]
         impl RecordStore for WatchedStore {
             async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
@@ -85,22 +86,34 @@ macro_rules! watched {
                 self.inner.$name($($argument),*).await
             })*
         }
+
+        #[async_trait]
+        impl JobQueue for WatchedStore {
+            $(async fn $job_name(&self, $($job_argument: $job_type),*) -> Result<$job_answer> {
+                self.note(stringify!($job_name));
+                self.inner.$job_name($($job_argument),*).await
+            })*
+        }
     };
 }
 
 watched! {
-    get(scope: &Scope, ids: &[RecordId]) -> Vec<Option<Record>>;
-    delete(scope: &Scope, ids: &[RecordId]) -> Deleted;
-    derived(scope: &Scope, ids: &[RecordId]) -> Vec<RecordId>;
-    adjacent(scope: &Scope, ids: &[RecordId]) -> Vec<Adjacent>;
-    stats(scope: &Scope) -> Stats;
-    tombstones(scope: &Scope, after: Option<RecordId>, limit: usize) -> Vec<Tombstone>;
-    bury(scope: &Scope, tombstones: &[Tombstone]) -> u64;
-    backlog(job: Job, limit: usize, lease: Duration) -> Vec<Pending>;
-    renew(pending: &[Pending], lease: Duration) -> ();
-    acknowledge(done: &[Done]) -> Vec<bool>;
-    fail(failures: &[Failure]) -> ();
-    failures(scope: &Scope, limit: usize) -> Vec<Failure>;
-    enqueue(scope: &Scope, ids: &[RecordId], job: Job) -> u64;
-    requeue(scope: &Scope, job: Job) -> u64;
+    records {
+        get(scope: &Scope, ids: &[RecordId]) -> Vec<Option<Record>>;
+        delete(scope: &Scope, ids: &[RecordId]) -> Deleted;
+        derived(scope: &Scope, ids: &[RecordId]) -> Vec<RecordId>;
+        adjacent(scope: &Scope, ids: &[RecordId]) -> Vec<Adjacent>;
+        stats(scope: &Scope) -> Stats;
+        tombstones(scope: &Scope, after: Option<RecordId>, limit: usize) -> Vec<Tombstone>;
+        bury(scope: &Scope, tombstones: &[Tombstone]) -> u64;
+    }
+    jobs {
+        claim(job: Job, limit: usize, lease: Duration) -> Vec<Pending>;
+        extend_lease(pending: &[Pending], lease: Duration) -> ();
+        complete(done: &[Done]) -> Vec<bool>;
+        fail(failures: &[Failure]) -> ();
+        failures(scope: &Scope, limit: usize) -> Vec<Failure>;
+        enqueue(scope: &Scope, ids: &[RecordId], job: Job) -> u64;
+        requeue(scope: &Scope, job: Job) -> u64;
+    }
 }

@@ -142,7 +142,11 @@ pub(crate) async fn claim(
 }
 
 /// Hides what was claimed until then, unless it was given up or is another place in the queue by now.
-pub(crate) async fn renew(connection: &mut PgConnection, pending: &[Pending], until: Timestamp) -> Result<(), Failure> {
+pub(crate) async fn extend_lease(
+    connection: &mut PgConnection,
+    pending: &[Pending],
+    until: Timestamp,
+) -> Result<(), Failure> {
     let mut of: BTreeMap<Uuid, Vec<&Pending>> = BTreeMap::new();
     for one in pending {
         of.entry(scopes::namespace(&one.record.scope)).or_default().push(one);
@@ -167,7 +171,7 @@ pub(crate) async fn renew(connection: &mut PgConnection, pending: &[Pending], un
 }
 
 /// Takes what was done off the queue; `false` for each that is stale.
-pub(crate) async fn acknowledge(connection: &mut PgConnection, done: &[Done]) -> Result<Vec<bool>, Failure> {
+pub(crate) async fn complete(connection: &mut PgConnection, done: &[Done]) -> Result<Vec<bool>, Failure> {
     let mut of: BTreeMap<Uuid, Vec<&Done>> = BTreeMap::new();
     for one in done {
         of.entry(scopes::namespace(&one.scope)).or_default().push(one);

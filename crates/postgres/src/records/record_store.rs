@@ -1,11 +1,11 @@
 //! The contracts, each call handed to a connection.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record,
-    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, EmbeddingSpace, Filter, Hit, Index, Job, Page, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, Stats, Tombstone, Write, Written,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
@@ -16,7 +16,6 @@ use crate::{
     database::transaction::{Readers, reading, writing},
     keywords::keyword_search,
     keywords::keyword_store,
-    queue::backlog,
     records::delete,
     records::derivations,
     records::put,
@@ -78,39 +77,6 @@ impl RecordStore for PostgresStore {
         tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
         let now = self.clock().now();
         writing!(self, "bury", |connection| delete::bury(connection, tombstones, now).await)
-    }
-
-    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
-        let now = self.clock().now();
-        writing!(self, "backlog", |connection| backlog::claim(connection, job, limit, lease, now).await)
-    }
-
-    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
-        let until = self.clock().now().after(lease);
-        writing!(self, "renew", |connection| backlog::renew(connection, pending, until).await)
-    }
-
-    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
-        writing!(self, "acknowledge", |connection| backlog::acknowledge(connection, done).await)
-    }
-
-    async fn fail(&self, failures: &[Setback]) -> Result<()> {
-        writing!(self, "fail", |connection| backlog::fail(connection, failures).await)
-    }
-
-    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Setback>> {
-        let reach = Reach::of(scope);
-        reading!(self, "failures", |connection| backlog::failures(connection, &reach, limit).await)
-    }
-
-    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let (reach, now) = (Reach::of(scope), self.clock().now());
-        writing!(self, "enqueue", |connection| backlog::requeue(connection, &reach, Some(ids), job, now).await)
-    }
-
-    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let (reach, now) = (Reach::of(scope), self.clock().now());
-        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, None, job, now).await)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    Embedding, Field, Filter, Job, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Tombstone,
+    Embedding, Field, Filter, Job, JobQueue, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Tombstone,
 };
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation, Seeds};
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
@@ -138,18 +138,15 @@ async fn everything(store: &PostgresStore) {
         store.requeue(&scope, Job::Keywords).await.unwrap();
         store.enqueue(&scope, &[record.id], Job::Facts).await.unwrap();
         store.derived(&scope, &[record.id]).await.unwrap();
-        let pending = store.backlog(Job::Facts, 1, std::time::Duration::ZERO).await.unwrap().remove(0);
+        let pending = store.claim(Job::Facts, 1, std::time::Duration::ZERO).await.unwrap().remove(0);
         let error = memory_engine_core::Error::new(memory_engine_core::ErrorKind::Timeout, "facts", "late");
         store.fail(&[pending.failed(&error, None)]).await.unwrap();
         store.failures(&scope, 9).await.unwrap();
         for lease in [0, 60] {
             let lease = std::time::Duration::from_secs(lease);
-            let pending = store.backlog(Job::Keywords, 9, lease).await.unwrap();
-            store.renew(&pending, lease).await.unwrap();
-            store
-                .acknowledge(&pending.iter().map(memory_engine_core::Pending::done).collect::<Vec<_>>())
-                .await
-                .unwrap();
+            let pending = store.claim(Job::Keywords, 9, lease).await.unwrap();
+            store.extend_lease(&pending, lease).await.unwrap();
+            store.complete(&pending.iter().map(memory_engine_core::Pending::done).collect::<Vec<_>>()).await.unwrap();
         }
         if store.is_fuzzy() {
             store.fuzzy(&scope, "wrods", 9).await.unwrap();

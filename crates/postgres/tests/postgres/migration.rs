@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, RecordStore};
+use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, JobQueue, RecordStore};
 use memory_engine_postgres::{Mismatch, PostgresStore, SCHEMA, checkup, migrate_down, migrate_up, migration_status};
 use memory_engine_vector_store::GenerationStore;
 use sqlx::{AssertSqlSafe, Row};
@@ -64,8 +64,8 @@ pub(crate) async fn going_back_before_generations_keeps_the_vectors_that_serve(d
         let options = database.with(EmbeddingSpace::cosine("newer", 16), "words-1");
         let new = database.connect(options.clone().with_mismatch(Mismatch::Refill).with_exact_up_to(0)).await;
         embed(&new, &record, vector(2)).await;
-        let done: Vec<_> = new.backlog(Job::Reembedding, 9, Duration::ZERO).await.unwrap();
-        new.acknowledge(&done.iter().map(|pending| pending.done()).collect::<Vec<_>>()).await.unwrap();
+        let done: Vec<_> = new.claim(Job::Reembedding, 9, Duration::ZERO).await.unwrap();
+        new.complete(&done.iter().map(|pending| pending.done()).collect::<Vec<_>>()).await.unwrap();
         assert!(new.switch(0).await.unwrap());
         assert_eq!(near(&new, &lin(), vector(2)).await, 1, "by the index of the second table");
         let seen = "SELECT embedding FROM conversations";
@@ -154,7 +154,7 @@ pub(crate) async fn another_analyzer_or_embedder_is_refused_or_rebuilt(database:
     let new = database.connect(options).await;
     assert_eq!(found(&new, &lin(), "words").await, 0);
     for job in Job::INDEXING {
-        assert_eq!(new.backlog(job, 9, std::time::Duration::ZERO).await.unwrap().len(), 1, "{job:?}");
+        assert_eq!(new.claim(job, 9, std::time::Duration::ZERO).await.unwrap().len(), 1, "{job:?}");
     }
     // Whoever still has it open says so instead of mixing the two.
     let e = store.put(&lin(), vec![write(&turn(&lin(), "more words"))]).await.unwrap_err();

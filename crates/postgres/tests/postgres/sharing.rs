@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use memory_engine_core::{ErrorKind, Job, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write};
+use memory_engine_core::{
+    ErrorKind, Job, JobQueue, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write,
+};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_postgres::{PostgresOptions, PostgresStore, RoutedStore};
 use memory_engine_vector_store::{VectorEntry, VectorStore};
@@ -115,11 +117,11 @@ pub(crate) async fn what_a_killed_worker_had_claimed_is_taken_over(database: &Da
     let records: Vec<Record> = (0..6).map(|_| turn(&lin(), "words")).collect();
     one.put(&lin(), records.iter().map(write).collect()).await.unwrap();
     let lease = Duration::from_millis(700);
-    assert_eq!(one.backlog(Job::Embedding, 4, lease).await.unwrap().len(), 4);
+    assert_eq!(one.claim(Job::Embedding, 4, lease).await.unwrap().len(), 4);
     drop(one);
-    assert_eq!(other.backlog(Job::Embedding, 9, Duration::from_secs(600)).await.unwrap().len(), 2, "the rest at once");
+    assert_eq!(other.claim(Job::Embedding, 9, Duration::from_secs(600)).await.unwrap().len(), 2, "the rest at once");
     tokio::time::sleep(lease).await;
-    let taken = other.backlog(Job::Embedding, 9, Duration::from_secs(600)).await.unwrap();
+    let taken = other.claim(Job::Embedding, 9, Duration::from_secs(600)).await.unwrap();
     assert_eq!(
         taken.iter().map(|p| p.record.id).collect::<Vec<_>>(),
         records[..4].iter().map(|r| r.id).collect::<Vec<_>>()
@@ -291,15 +293,15 @@ pub(crate) async fn of_two_routed_servers_one_is_killed_and_the_users_of_the_oth
     let everybody = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     assert_eq!(store.stats(&everybody).await.unwrap().records, 12);
     assert_eq!(store.scan(&everybody, &ScanQuery::oldest(9)).await.unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(store.backlog(Job::Embedding, 99, Duration::ZERO).await.unwrap().len(), 12);
+    assert_eq!(store.claim(Job::Embedding, 99, Duration::ZERO).await.unwrap().len(), 12);
     // As the engine's worker does it: what is pending, of whichever user, in one call.
-    let pending = store.backlog(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
+    let pending = store.claim(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
     let entry =
         |pending: memory_engine_core::Pending| VectorEntry { record: pending.record.into(), embedding: vector(1) };
     let done: Vec<_> = pending.iter().map(memory_engine_core::Pending::done).collect();
     let entries: Vec<_> = pending.into_iter().map(entry).collect();
     VectorStore::upsert(&store, &everybody, &entries).await.unwrap();
-    assert!(store.acknowledge(&done).await.unwrap().iter().all(|fresh| *fresh));
+    assert!(store.complete(&done).await.unwrap().iter().all(|fresh| *fresh));
     let both = users.iter().map(|user| write(&turn(user, "words"))).collect();
     assert_eq!(store.put(&everybody, both).await.unwrap_err().kind(), ErrorKind::Unsupported);
     let home = |user: &Scope| format!("{:?}", store.shard(user).unwrap());
@@ -317,10 +319,10 @@ pub(crate) async fn of_two_routed_servers_one_is_killed_and_the_users_of_the_oth
         let e = KeywordStore::search(&store, user, &words).await.unwrap_err();
         assert_eq!((e.kind(), e.is_transient()), (ErrorKind::Unavailable, true), "{e}");
     }
-    let pending = store.backlog(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
+    let pending = store.claim(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
     assert_eq!(pending.len(), alive.len(), "work for the others goes on");
     let done: Vec<_> = pending.iter().map(memory_engine_core::Pending::done).collect();
-    assert!(store.acknowledge(&done).await.unwrap().iter().all(|fresh| *fresh));
+    assert!(store.complete(&done).await.unwrap().iter().all(|fresh| *fresh));
     servers[place].start();
     for user in &users {
         assert!(!KeywordStore::search(&store, user, &words).await.unwrap().is_empty(), "{user} is back");

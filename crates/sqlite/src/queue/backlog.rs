@@ -104,7 +104,11 @@ pub(crate) fn claim(
 }
 
 /// Hides what was claimed until then, unless it was given up or is another place in the queue by now.
-pub(crate) fn renew(connection: &Connection, claimed: &[(Job, Ticket)], until: Timestamp) -> Result<(), Failure> {
+pub(crate) fn extend_lease(
+    connection: &Connection,
+    claimed: &[(Job, Ticket)],
+    until: Timestamp,
+) -> Result<(), Failure> {
     let mut hide = connection
         .prepare_cached("UPDATE backlog SET leased_until = ?3 WHERE ticket = ?2 AND job = ?1 AND leased_until <> ?4")?;
     for (job, ticket) in claimed {
@@ -115,7 +119,7 @@ pub(crate) fn renew(connection: &Connection, claimed: &[(Job, Ticket)], until: T
 }
 
 /// Takes what was done off the queue; `false` for each that is stale.
-pub(crate) fn acknowledge(connection: &Connection, done: &[Done]) -> Result<Vec<bool>, Failure> {
+pub(crate) fn complete(connection: &Connection, done: &[Done]) -> Result<Vec<bool>, Failure> {
     let mut delete = connection
         .prepare_cached("DELETE FROM backlog WHERE record = ?1 AND job = ?2 AND (?3 IS NULL OR ticket = ?3)")?;
     let one = |done: &Done| {

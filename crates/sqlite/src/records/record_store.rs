@@ -1,19 +1,18 @@
 //! The contracts, each call handed to the threads.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, Done, EmbeddingSpace, Failure as Setback, Filter, Hit, Index, Job, Page, Pending, Record,
-    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, EmbeddingSpace, Filter, Hit, Index, Page, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, Stats, Tombstone, Write, Written,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
-    SqliteStore, database::writer::Residue, keywords::keyword_store, queue::backlog, records::delete,
-    records::derivations, records::put, records::read, records::scan, records::scopes::Reach, vectors::generations,
-    vectors::vector_store,
+    SqliteStore, database::writer::Residue, keywords::keyword_store, records::delete, records::derivations,
+    records::put, records::read, records::scan, records::scopes::Reach, vectors::generations, vectors::vector_store,
 };
 
 #[async_trait]
@@ -88,62 +87,6 @@ impl RecordStore for SqliteStore {
         let residue = |_: &u64| Residue::Deleted;
         let now = self.clock().now();
         self.write("bury", residue, move |connection| delete::bury(connection, &tombstones, now)).await
-    }
-
-    async fn backlog(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
-        let now = self.clock().now();
-        if lease.is_zero() {
-            return self.read("backlog", move |connection| backlog::claim(connection, job, limit, lease, now)).await;
-        }
-        let residue = |_: &Vec<Pending>| Residue::None;
-        self.write("backlog", residue, move |connection| backlog::claim(connection, job, limit, lease, now)).await
-    }
-
-    async fn renew(&self, pending: &[Pending], lease: Duration) -> Result<()> {
-        let claimed: Vec<_> = pending.iter().map(|one| (one.job, one.ticket)).collect();
-        let (until, residue) = (self.clock().now().after(lease), |_: &()| Residue::None);
-        self.write("renew", residue, move |connection| backlog::renew(connection, &claimed, until)).await
-    }
-
-    async fn acknowledge(&self, done: &[Done]) -> Result<Vec<bool>> {
-        let done = done.to_vec();
-        let residue = |_: &Vec<bool>| Residue::None;
-        self.write("acknowledge", residue, move |connection| backlog::acknowledge(connection, &done)).await
-    }
-
-    async fn fail(&self, failures: &[Setback]) -> Result<()> {
-        let failures = failures.to_vec();
-        let residue = |_: &()| Residue::None;
-        self.write("fail", residue, move |connection| backlog::fail(connection, &failures)).await
-    }
-
-    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Setback>> {
-        let scope = scope.clone();
-        self.read("failures", move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(Vec::new()),
-            Some(reach) => backlog::failures(connection, &reach, limit),
-        })
-        .await
-    }
-
-    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let (scope, ids, now) = (scope.clone(), ids.to_vec(), self.clock().now());
-        let residue = |_: &u64| Residue::None;
-        self.write("enqueue", residue, move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(0),
-            Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job, now),
-        })
-        .await
-    }
-
-    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let (scope, now) = (scope.clone(), self.clock().now());
-        let residue = |_: &u64| Residue::None;
-        self.write("requeue", residue, move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(0),
-            Some(reach) => backlog::requeue(connection, Some(&reach), None, job, now),
-        })
-        .await
     }
 }
 

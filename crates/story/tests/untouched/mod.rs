@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, Page, Pending, Record, RecordId,
-    RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending, Record,
+    RecordId, RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
 };
 use memory_engine_embedder::{Embedder, HashEmbedder};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
@@ -69,13 +69,17 @@ impl RecordStore for BrokenStore {
     async fn bury(&self, _: &Scope, _: &[Tombstone]) -> Result<u64> {
         self.refuse()
     }
-    async fn backlog(&self, _: Job, _: usize, _: Duration) -> Result<Vec<Pending>> {
+}
+
+#[async_trait]
+impl JobQueue for BrokenStore {
+    async fn claim(&self, _: Job, _: usize, _: Duration) -> Result<Vec<Pending>> {
         self.refuse()
     }
-    async fn renew(&self, _: &[Pending], _: Duration) -> Result<()> {
+    async fn extend_lease(&self, _: &[Pending], _: Duration) -> Result<()> {
         self.refuse()
     }
-    async fn acknowledge(&self, _: &[Done]) -> Result<Vec<bool>> {
+    async fn complete(&self, _: &[Done]) -> Result<Vec<bool>> {
         self.refuse()
     }
     async fn fail(&self, _: &[Failure]) -> Result<()> {

@@ -1,0 +1,67 @@
+//! The job queue contract: each call runs on a thread of the store.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use memory_engine_core::{Done, Failure as Setback, Job, JobQueue, Pending, RecordId, Result, Scope};
+
+use crate::{SqliteStore, database::writer::Residue, queue::backlog, records::scopes::Reach};
+
+#[async_trait]
+impl JobQueue for SqliteStore {
+    async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
+        let now = self.clock().now();
+        if lease.is_zero() {
+            return self.read("claim", move |connection| backlog::claim(connection, job, limit, lease, now)).await;
+        }
+        let residue = |_: &Vec<Pending>| Residue::None;
+        self.write("claim", residue, move |connection| backlog::claim(connection, job, limit, lease, now)).await
+    }
+
+    async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
+        let claimed: Vec<_> = pending.iter().map(|one| (one.job, one.ticket)).collect();
+        let (until, residue) = (self.clock().now().after(lease), |_: &()| Residue::None);
+        self.write("extend lease", residue, move |connection| backlog::extend_lease(connection, &claimed, until)).await
+    }
+
+    async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
+        let done = done.to_vec();
+        let residue = |_: &Vec<bool>| Residue::None;
+        self.write("complete", residue, move |connection| backlog::complete(connection, &done)).await
+    }
+
+    async fn fail(&self, failures: &[Setback]) -> Result<()> {
+        let failures = failures.to_vec();
+        let residue = |_: &()| Residue::None;
+        self.write("fail", residue, move |connection| backlog::fail(connection, &failures)).await
+    }
+
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Setback>> {
+        let scope = scope.clone();
+        self.read("failures", move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(Vec::new()),
+            Some(reach) => backlog::failures(connection, &reach, limit),
+        })
+        .await
+    }
+
+    async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
+        let (scope, ids, now) = (scope.clone(), ids.to_vec(), self.clock().now());
+        let residue = |_: &u64| Residue::None;
+        self.write("enqueue", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
+            Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job, now),
+        })
+        .await
+    }
+
+    async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
+        let (scope, now) = (scope.clone(), self.clock().now());
+        let residue = |_: &u64| Residue::None;
+        self.write("requeue", residue, move |connection| match Reach::of(connection, &scope)? {
+            None => Ok(0),
+            Some(reach) => backlog::requeue(connection, Some(&reach), None, job, now),
+        })
+        .await
+    }
+}
