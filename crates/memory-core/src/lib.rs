@@ -9,6 +9,7 @@ mod id;
 mod memory;
 pub mod phrases;
 mod record;
+mod rule_id;
 mod scope;
 mod score;
 pub mod snapshot;
@@ -25,6 +26,7 @@ pub use id::RecordId;
 pub use memory::MemoryRecordStore;
 pub use phrases::Phrases;
 pub use record::{ContentHash, Kind, Record, Role, Source, State, Trust};
+pub use rule_id::RuleId;
 pub use scope::Scope;
 pub use score::{Hit, Score};
 pub use store::{
