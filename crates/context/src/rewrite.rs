@@ -1,6 +1,7 @@
 //! What to search with in place of a question that says too little.
 
 use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_rule_data::{Words, data};
 use serde::{Deserialize, Serialize};
 
 use crate::line::one_line;
@@ -125,29 +126,22 @@ fn is_numbered(line: &str) -> bool {
     rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") ") || rest.starts_with('、'))
 }
 
-/// Words before a query that say that one is coming.
+/// Words by which a reply is no query but talk about one.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TalkWords {
+    labels: Words,
+    replies: Words,
+}
+
+data!(TALK: TalkWords = "en/rewrite.toml", "zh/rewrite.toml");
+
+/// Returns true if words before the query announce it.
 fn is_explained(line: &str) -> bool {
-    const LABELS: &[&str] =
-        &["query", "question", "rewrit", "search", "output", "answer", "改写", "查询", "检索", "输出", "重写", "结果"];
-    const REPLIES: &[&str] = &[
-        "here is",
-        "here's",
-        "sure",
-        "okay,",
-        "of course",
-        "certainly",
-        "好的",
-        "当然",
-        "以下是",
-        "sorry",
-        "抱歉",
-        "i'm sorry",
-    ];
     let folded = memory_engine_core::text::normalize(line);
-    let labelled = folded
-        .split_once(':')
-        .is_some_and(|(label, _)| label.chars().count() <= 24 && LABELS.iter().any(|word| label.contains(word)));
-    labelled || REPLIES.iter().any(|reply| folded.starts_with(reply))
+    let labelled =
+        folded.split_once(':').is_some_and(|(label, _)| label.chars().count() <= 24 && TALK.labels.any_in(label));
+    labelled || TALK.replies.start_of(&folded).is_some()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memory_engine_core::{Error, Field, Filter, Result, Value};
 use serde::{Deserialize, Serialize};
 
-use crate::{DAILY, META, PLOT};
+use crate::names::{DAILY, META, PLOT};
 
 /// For each scene that a conversation may be in, which scenes a recall sees from there, and with what weight.
 ///

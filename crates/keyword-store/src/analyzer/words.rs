@@ -78,4 +78,32 @@ fn is_apostrophe(c: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts(text: &str) -> Vec<&str> {
+        words(text).iter().map(|word| word.text).collect()
+    }
+
+    #[test]
+    fn words_come_in_their_order_as_they_are_spelled() {
+        assert_eq!(texts("Where's Krueger's 纹身 in the Café?"), ["Krueger", "纹身", "Café"]);
+        assert_eq!(texts("我喜欢北京的秋天"), ["喜欢", "北京", "秋天"]);
+        assert_eq!(texts("昨日ラーメンを食べた"), ["昨日", "ラーメンを", "食", "べた"]);
+        assert!(texts("是什么吗? the of …").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn every_word_is_where_it_says(text in "\\PC{0,40}") {
+            let mut end = 0;
+            for word in words(&text) {
+                prop_assert!(word.start >= end && !word.text.is_empty());
+                end = word.end();
+                prop_assert_eq!(&text[word.start..end], word.text);
+            }
+        }
+    }
+}
