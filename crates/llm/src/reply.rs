@@ -1,9 +1,7 @@
 //! What a model answers.
 
-use futures::TryStreamExt;
+use futures::{TryStreamExt, stream::BoxStream};
 use memory_engine_core::{Error, ErrorKind, Result};
-
-use crate::ChatStream;
 
 /// Why a reply ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +87,9 @@ impl ChatReply {
         Ok(reply.with_thoughts_apart())
     }
 }
+
+/// A reply in pieces. It ends after the piece with the finish reason and, where the model reports it, the usage.
+pub type ChatStream = BoxStream<'static, Result<ChatDelta>>;
 
 /// A piece of a reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,7 +7,11 @@ use futures::{StreamExt, future, stream};
 use memory_engine_core::{Error, ErrorKind, Result, Role};
 use parking_lot::Mutex;
 
-use crate::{ChatDelta, ChatModel, ChatReply, ChatRequest, ChatStream};
+use crate::{
+    chat::ChatModel,
+    reply::{ChatDelta, ChatReply, ChatStream},
+    request::ChatRequest,
+};
 
 /// What the script has the model do.
 #[derive(Debug, Clone, PartialEq, Eq)]

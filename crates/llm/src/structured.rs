@@ -5,7 +5,11 @@ mod json;
 use memory_engine_core::{Error, ErrorKind, Result};
 use serde::de::DeserializeOwned;
 
-use crate::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, Usage};
+use crate::{
+    chat::ChatModel,
+    reply::{ChatReply, FinishReason, Usage},
+    request::{ChatRequest, Message},
+};
 
 /// An answer that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]

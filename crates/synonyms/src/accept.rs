@@ -3,7 +3,11 @@
 use async_trait::async_trait;
 use memory_engine_core::{Error, Result, Scope, phrases::fold};
 
-use crate::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use crate::{
+    group::SynonymGroup,
+    pair::{Verdict, WordPair},
+    store::SynonymStore,
+};
 
 /// What can be done with any [`SynonymStore`].
 #[async_trait]

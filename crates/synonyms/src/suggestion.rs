@@ -6,7 +6,10 @@ use memory_engine_core::{Embedding, RecordId, phrases::fold};
 use memory_engine_keyword_store::words;
 use serde::Serialize;
 
-use crate::{Thesaurus, Verdict, WordPair};
+use crate::{
+    pair::{Verdict, WordPair},
+    thesaurus::Thesaurus,
+};
 
 /// Proposes pairs of words that may mean the same. It looks; it changes nothing.
 ///

@@ -1,7 +1,7 @@
 use futures::{FutureExt, executor::block_on};
 
 use super::*;
-use crate::{FinishReason, Message};
+use crate::{reply::FinishReason, request::Message};
 
 fn asking(text: &str) -> ChatRequest {
     ChatRequest::new([Message::system("be brief"), Message::user(text)])

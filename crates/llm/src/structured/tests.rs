@@ -3,7 +3,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::*;
-use crate::{Answer, OutputSchema, ScriptedModel};
+use crate::{
+    request::OutputSchema,
+    scripted::{Answer, ScriptedModel},
+};
 
 #[derive(Debug, PartialEq, Deserialize)]
 struct Fact {

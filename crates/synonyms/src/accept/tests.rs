@@ -1,7 +1,7 @@
 use futures::executor::block_on;
 
 use super::*;
-use crate::MemorySynonymStore;
+use crate::memory::MemorySynonymStore;
 
 #[test]
 fn an_accepted_pair_joins_the_group_that_one_of_them_is_in() {

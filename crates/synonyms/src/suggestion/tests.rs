@@ -1,7 +1,7 @@
 use memory_engine_keyword_store::TextAnalyzer;
 
 use super::*;
-use crate::SynonymGroup;
+use crate::group::SynonymGroup;
 
 const TEXTS: &[&str] = &[
     "团子 又 叫 小白",
