@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use memory_engine_core::{phrases::fold, text::is_han};
 
-use crate::rules::words;
+use crate::words;
 
 /// How long a text is looked at, in characters: the end of a longer one, where the question is.
 const MAX_CHARACTERS: usize = 600;

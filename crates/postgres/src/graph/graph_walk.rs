@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Cursor, Scope, Timestamp};
+use memory_engine_core::{Cursor, RuleId, Scope, Timestamp};
 use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Seeds, Subgraph, Walk};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
@@ -98,7 +98,7 @@ impl Seen<'_> {
     async fn edges(&self, connection: &mut PgConnection, of: &BTreeSet<EntityId>) -> Result<Vec<EdgeRow>, Failure> {
         let mut statement = Statement::new(
             "SELECT g.source, g.relation, g.target, g.valid_from, g.valid_until, r.occurred_at, r.place, r.id,
-                    r.valid_from, r.valid_until FROM graph_edges g",
+                    r.valid_from, r.valid_until, g.rule FROM graph_edges g",
         );
         self.seen(&mut statement);
         any_of([" AND (g.source = ANY (", ") OR g.target = ANY ("], of, &mut statement);
@@ -114,6 +114,7 @@ impl Seen<'_> {
                 target: id(row, 2)?,
                 valid_from: time(row, 3)?,
                 valid_until: time(row, 4)?,
+                rule: row.try_get::<Option<String>, _>(10)?.map(RuleId::new).transpose()?,
                 record: cursor(row, 5)?,
             };
             Ok(Rows::filled(edge, time(row, 8)?, time(row, 9)?))

@@ -1,7 +1,7 @@
 use super::*;
 
 fn texts(text: &str) -> Vec<String> {
-    names(text).into_iter().map(|mention| mention.name).collect()
+    names(text).into_iter().map(|(_, mention)| mention.name).collect()
 }
 
 #[test]
