@@ -31,3 +31,30 @@ fn a_mistake_is_named_with_its_place() {
         assert!(message.contains(part), "{message}");
     }
 }
+
+/// A default list, a message that one of its words decides, and a near miss.
+const CASES: &[(&str, &str, &str)] = &[
+    ("meta.words", "帮我测试一下MCP", "the latest news about toolboxes"),
+    ("plot.enter", "我们来角色扮演吧", "sharp corners"),
+    ("plot.exit", "先暂停一下", "我们继续吧"),
+];
+
+#[test]
+fn every_default_list_has_a_message_and_a_near_miss() {
+    let rules = SceneRules::default();
+    let mut lists: Vec<(String, &Vec<String>)> = Vec::new();
+    for label in &rules.labels {
+        lists.push((format!("{}.words", label.name), &label.words));
+    }
+    for scene in &rules.scenes {
+        lists.push((format!("{}.enter", scene.name), &scene.enter));
+        lists.push((format!("{}.exit", scene.name), &scene.exit));
+    }
+    assert_eq!(lists.len(), CASES.len());
+    for ((name, words), (id, message, near_miss)) in lists.iter().zip(CASES) {
+        assert_eq!(name, id);
+        let phrases = memory_engine_core::Phrases::new(words.iter());
+        assert!(phrases.find(message).is_some(), "{id}: {message}");
+        assert_eq!(phrases.find(near_miss), None, "{id}: {near_miss}");
+    }
+}
