@@ -49,7 +49,10 @@ impl RuleId {
         let id = id.into();
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-');
         if id.is_empty() || !id.chars().all(allowed) {
-            return Err(Error::invalid("rule id", format!("{id:?} is not a rule id; use only a-z, 0-9, '.', '_', '-'")));
+            return Err(Error::invalid(
+                "rule id",
+                format!("{id:?} is not a rule id; use only a-z, 0-9, '.', '_', '-'"),
+            ));
         }
         Ok(Self(id))
     }

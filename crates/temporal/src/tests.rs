@@ -57,10 +57,11 @@ const CASES: &[(&str, &str, &str, &str)] = &[
 /// Reads the dates of a text: the rule and the label of each.
 fn dates(text: &str) -> Vec<(&'static str, String)> {
     let now: Timestamp = "2023-05-09T12:00:00Z".parse().unwrap();
-    let reference = Reference::new(now, &TimeZone::UTC).unwrap();
+    let zone = TimeZone::UTC;
+    let reference = Reference::new(now, &zone).unwrap();
     let labelled = |read: crate::reading::Read| {
         let (from, until) = reference.moments(&read.stretch).unwrap();
-        (read.rule, label(from, until, &TimeZone::UTC))
+        (read.rule, label(from, until, &zone))
     };
     reads(&Scan::new(text), &reference).into_iter().map(labelled).collect()
 }
