@@ -114,7 +114,7 @@ impl Seen<'_> {
                 target: id(row, 2)?,
                 valid_from: time(row, 3)?,
                 valid_until: time(row, 4)?,
-                rule: row.try_get::<Option<String>, _>(10)?.map(RuleId::new).transpose()?,
+                rule: rule(row.try_get(10)?)?,
                 record: cursor(row, 5)?,
             };
             Ok(Rows::filled(edge, time(row, 8)?, time(row, 9)?))
@@ -172,4 +172,8 @@ fn cursor(row: &PgRow, column: usize) -> Result<Cursor, Failure> {
         sequence: row.try_get(column + 1)?,
         id: record_id(row.try_get(column + 2)?),
     })
+}
+
+fn rule(id: Option<String>) -> Result<Option<RuleId>, Failure> {
+    id.map(RuleId::new).transpose().map_err(|_| Failure::corrupt("the rule of a relation"))
 }

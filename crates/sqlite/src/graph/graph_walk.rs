@@ -126,7 +126,7 @@ impl Seen<'_> {
                     target: id(row, 2)?,
                     valid_from: time(row, 3)?,
                     valid_until: time(row, 4)?,
-                    rule: row.get::<_, Option<String>>(10)?.map(RuleId::new).transpose()?,
+                    rule: rule(row.get(10)?)?,
                     record: cursor(row, 5)?,
                 };
                 Ok(Rows::filled(row_of, time(row, 8)?, time(row, 9)?))
@@ -188,4 +188,8 @@ fn cursor(row: &Row<'_>, column: usize) -> Result<Cursor, Failure> {
         sequence: row.get(column + 1)?,
         id: RecordId::from_bytes(row.get(column + 2)?),
     })
+}
+
+fn rule(id: Option<String>) -> Result<Option<RuleId>, Failure> {
+    id.map(RuleId::new).transpose().map_err(|_| Failure::corrupt("the rule of a relation"))
 }
