@@ -213,6 +213,7 @@ macro_rules! each_scenario {
             }
             graph {
                 what_a_record_says_is_found_with_the_record_as_evidence,
+                a_relation_comes_back_with_its_rules,
                 the_same_again_changes_nothing_and_something_else_takes_its_place,
                 an_edge_goes_with_its_last_evidence_and_an_entity_too,
                 a_reader_sees_what_the_records_within_the_scope_say,

@@ -3,7 +3,7 @@
 use memory_engine_core::RecordId;
 use serde::Serialize;
 
-use crate::Overflow;
+use crate::layer::Overflow;
 
 /// A context, and how it came about.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -2,7 +2,12 @@
 
 use std::cmp::Ordering;
 
-use crate::{Layer, LeftOut, Overflow, Reason, TokenCounter, line::sentence_end};
+use crate::{
+    built::{LeftOut, Reason},
+    layer::{Layer, Overflow},
+    line::sentence_end,
+    tokens::TokenCounter,
+};
 
 /// A layer as it goes into the context.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use jiff::tz::{self, TimeZone};
 use memory_engine_core::Record;
 
 use crate::{
-    Rendered,
+    block::Rendered,
     line::{neutralized, one_line, whole_sentences},
 };
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use memory_engine_core::{Error, Phrases, Result, phrases::fold};
+use memory_engine_rule_data::{Words, data};
 use serde::{Deserialize, Serialize};
 
 /// When memories are injected without anybody asking for them: by rules, without a model.
@@ -100,14 +101,21 @@ pub struct EmotionWords {
     pub words: Vec<String>,
 }
 
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+/// The words of the default rules.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DefaultWords {
+    plot_recall: Words,
+    recall: Words,
+    emotions: Vec<EmotionWords>,
 }
+
+data!(WORDS: DefaultWords = "zh/injection.toml");
 
 impl Default for InjectionRules {
     fn default() -> Self {
         Self {
-            silent: owned(&["meta"]),
+            silent: vec!["meta".into()],
             cold_start: ColdStartRule::default(),
             plot_recall: PlotRecallRule::default(),
             recall: RecallRule::default(),
@@ -124,29 +132,19 @@ impl Default for ColdStartRule {
 
 impl Default for PlotRecallRule {
     fn default() -> Self {
-        let words = owned(&["继续", "上次剧情", "之前演到"]);
-        Self { enabled: true, scene: "plot".into(), words, more_words: Vec::new() }
+        Self { enabled: true, scene: "plot".into(), words: WORDS.plot_recall.to_vec(), more_words: Vec::new() }
     }
 }
 
 impl Default for RecallRule {
     fn default() -> Self {
-        let words = owned(&["还记得", "之前", "上次", "以前", "那次", "我们曾经"]);
-        Self { enabled: true, words, more_words: Vec::new() }
+        Self { enabled: true, words: WORDS.recall.to_vec(), more_words: Vec::new() }
     }
 }
 
 impl Default for EmotionRule {
     fn default() -> Self {
-        // The words are the document's; 不开心 is there because it holds 开心 and means the opposite.
-        let emotions = [
-            ("想念", &["想你"][..]),
-            ("难过", &["难过", "emo", "伤心", "不开心"]),
-            ("生气", &["生气"]),
-            ("开心", &["开心"]),
-        ];
-        let emotions = emotions.map(|(name, words)| EmotionWords { name: name.into(), words: owned(words) });
-        Self { enabled: true, days: 3, emotions: emotions.into() }
+        Self { enabled: true, days: 3, emotions: WORDS.emotions.clone() }
     }
 }
 

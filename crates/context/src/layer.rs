@@ -3,7 +3,7 @@
 use memory_engine_core::{Record, RecordId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::Rendered;
+use crate::block::Rendered;
 
 /// What gives way when a layer holds more than its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

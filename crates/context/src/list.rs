@@ -3,7 +3,7 @@
 use memory_engine_core::Record;
 
 use crate::{
-    Rendered,
+    block::Rendered,
     line::{neutralized, one_line, whole_sentences},
 };
 

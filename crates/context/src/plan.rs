@@ -4,7 +4,12 @@ use std::cmp::Reverse;
 
 use memory_engine_core::{Error, Result};
 
-use crate::{BuiltContext, Layer, LayerReport, Overflow, Reason, TokenCounter, filling::Filled};
+use crate::{
+    built::{BuiltContext, LayerReport, Reason},
+    filling::Filled,
+    layer::{Layer, Overflow},
+    tokens::TokenCounter,
+};
 
 /// What is written between two layers.
 const BETWEEN: &str = "\n\n";

@@ -3,8 +3,11 @@
 use memory_engine_core::{Record, Result};
 
 use crate::{
-    BuiltContext, ContextPlan, Item, Layer, Overflow, TokenCounter,
+    built::BuiltContext,
+    layer::{Item, Layer, Overflow},
     line::{first_sentences, neutralized, one_line, whole_sentences},
+    plan::ContextPlan,
+    tokens::TokenCounter,
 };
 
 const FACTS: &str =

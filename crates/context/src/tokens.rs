@@ -2,43 +2,13 @@
 
 #[cfg(feature = "bpe")]
 mod bpe;
+mod counter;
 mod estimate;
-
-use std::{fmt::Debug, sync::Arc};
 
 #[cfg(feature = "bpe")]
 pub use bpe::BpeTokens;
+pub use counter::TokenCounter;
 pub use estimate::EstimatedTokens;
-
-/// Counts what a text costs of a budget.
-///
-/// The same text always counts the same, and an empty one nothing. A text need not count as much as its parts together:
-/// whoever promises a budget counts the whole.
-pub trait TokenCounter: Debug + Send + Sync + 'static {
-    /// What is counted, for reports: `o200k`, `characters` …
-    fn name(&self) -> &str;
-
-    /// How many there are in the text.
-    fn count(&self, text: &str) -> usize;
-}
-
-const _: fn(&dyn TokenCounter) = |_| {};
-
-macro_rules! forward {
-    ($($pointer:ident),*) => {$(
-        #[deny(clippy::missing_trait_methods)]
-        impl<T: TokenCounter + ?Sized> TokenCounter for $pointer<T> {
-            fn name(&self) -> &str {
-                (**self).name()
-            }
-            fn count(&self, text: &str) -> usize {
-                (**self).count(text)
-            }
-        }
-    )*};
-}
-
-forward!(Arc, Box);
 
 /// Counts characters, for budgets that are said in them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

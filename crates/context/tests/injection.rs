@@ -181,3 +181,24 @@ proptest! {
         prop_assert!(list.text.is_empty() || list.text.lines().count() == 1 + list.included.len());
     }
 }
+
+/// A rule, a message (round, scene, text) that it decides, and a near miss.
+type Case = (Rule, (u64, &'static str, &'static str), (u64, &'static str, &'static str));
+
+const CASES: [Case; 5] = [
+    (Rule::ColdStart, (1, "daily", "你好"), (2, "daily", "你好")),
+    (Rule::PlotRecall, (3, "plot", "上次剧情说到哪了"), (3, "plot", "剧情不错")),
+    (Rule::Recall, (3, "daily", "你还记得我的猫吗"), (3, "daily", "记得吃饭")),
+    (Rule::Emotion, (3, "daily", "我今天很难过"), (3, "daily", "这题很难，过会儿再做")),
+    (Rule::Nothing, (3, "daily", "吃饭了吗"), (3, "daily", "我生气了")),
+];
+
+#[test]
+fn every_rule_has_a_message_and_a_near_miss() {
+    let rules = InjectionRules::default();
+    for (rule, message, near_miss) in CASES {
+        let decide = |(round, scene, text)| rules.decide(&Message { round, scene, text }).rule;
+        assert_eq!(decide(message), rule, "{message:?}");
+        assert_ne!(decide(near_miss), rule, "{near_miss:?}");
+    }
+}

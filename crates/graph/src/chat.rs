@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_engine_core::{Record, Result, Timestamp};
+use memory_engine_core::{Record, Result, RuleId, Timestamp};
 use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{EntityKind, Extraction, ExtractionLimits, GraphExtractor, Mention, Relation};
+use crate::{
+    entity::EntityKind,
+    extraction::{Extraction, ExtractionLimits, Mention, Relation},
+    extractor::GraphExtractor,
+};
 
 /// How much of a text the model is given, in characters.
 const MAX_CHARACTERS: usize = 6000;
@@ -134,7 +138,8 @@ impl Wire {
         let relation = |raw: WireRelation| {
             // A date that cannot be read is none: nobody made the relation up for that.
             let time = |text: Option<String>| text.and_then(|text| text.parse::<Timestamp>().ok());
-            Relation::new(raw.source, raw.relation, raw.target).valid(time(raw.valid_from), time(raw.valid_until))
+            let (from, until) = (time(raw.valid_from), time(raw.valid_until));
+            Relation::new(raw.source, raw.relation, raw.target).valid(from, until).with_rule(RuleId::MODEL)
         };
         Extraction {
             entities: self.entities.into_iter().map(mention).collect(),

@@ -4,10 +4,10 @@ mod settle;
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Error, Result, Timestamp, phrases::fold};
+use memory_engine_core::{Error, Result, RuleId, Timestamp, phrases::fold};
 use serde::{Deserialize, Serialize};
 
-use crate::EntityKind;
+use crate::entity::EntityKind;
 
 /// What a text says about entities and relations.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -65,13 +65,29 @@ pub struct Relation {
     /// Until when it held, if the text says so.
     #[serde(default)]
     pub valid_until: Option<Timestamp>,
+    /// The rule that made it; [`RuleId::MODEL`] for a model, nothing for a relation that a caller made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleId>,
 }
 
 impl Relation {
     /// A relation of which nothing about time is known.
     pub fn new(source: impl Into<String>, relation: impl Into<String>, target: impl Into<String>) -> Self {
         let (source, relation, target) = (source.into(), relation.into(), target.into());
-        Self { source, relation, target, valid_from: None, valid_until: None }
+        Self { source, relation, target, valid_from: None, valid_until: None, rule: None }
+    }
+
+    /// Sets the rule that made the relation.
+    #[must_use]
+    pub fn with_rule(mut self, rule: RuleId) -> Self {
+        self.rule = Some(rule);
+        self
+    }
+
+    /// Returns true if both state the same, whichever rule made them.
+    fn is_same_statement(&self, other: &Self) -> bool {
+        let statement = |relation: &Self| Self { rule: None, ..relation.clone() };
+        statement(self) == statement(other)
     }
 
     /// One that holds from a time on, before another.
@@ -121,18 +137,6 @@ impl Extraction {
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
         self.entities.is_empty()
-    }
-
-    /// Repairs it strictly: what cannot be meant goes, and nothing is made up.
-    ///
-    /// Names lose quotes, white space and a title before (`Dr.`) or after (`先生`) a name of more than a family name, which
-    /// is kept as another name. Entities that read the same, or of which one is called what the other goes by, become one.
-    /// Another name of two entities names neither. Pronouns are no names. A relation with an end that is no entity, or with
-    /// both ends on one, goes; so does a repeated one. What exceeds the limits goes from the end. Settled again, it stays as
-    /// it is.
-    #[must_use]
-    pub fn settled(self, limits: &ExtractionLimits) -> Self {
-        settle::settle(self, limits)
     }
 
     /// Refuses what no store keeps.

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use async_trait::async_trait;
 use memory_engine_core::{Record, Result};
 
-use crate::Extraction;
+use crate::extraction::Extraction;
 
 /// Finds out what a record says about entities and relations.
 ///

@@ -5,7 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{Record, RecordId, Removed, Result, Scope};
 
-use crate::{Extraction, GraphEntry, GraphExtractor, GraphQuery, GraphStats, GraphStore, Subgraph};
+use crate::{
+    extraction::Extraction,
+    extractor::GraphExtractor,
+    query::GraphQuery,
+    store::{GraphEntry, GraphStats, GraphStore},
+    subgraph::Subgraph,
+};
 
 macro_rules! forward {
     ($($pointer:ident),*) => {$(

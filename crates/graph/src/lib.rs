@@ -12,7 +12,9 @@ mod rows;
 mod rules;
 mod store;
 mod subgraph;
+mod titles;
 mod walk;
+mod words;
 
 pub use chat::ChatExtractor;
 pub use entity::{EntityId, EntityKind};

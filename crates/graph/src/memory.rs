@@ -9,7 +9,13 @@ use async_trait::async_trait;
 use memory_engine_core::{Filter, Record, RecordId, Removed, Result, Scope, State};
 use parking_lot::RwLock;
 
-use crate::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
+use crate::{
+    query::GraphQuery,
+    rows::Rows,
+    store::{GraphEntry, GraphStats, GraphStore},
+    subgraph::Subgraph,
+    walk::Walk,
+};
 
 /// A [`GraphStore`] in memory, gone with the process.
 ///

@@ -2,7 +2,7 @@
 
 use memory_engine_core::{Error, Filter, Result, Timestamp};
 
-use crate::EntityId;
+use crate::entity::EntityId;
 
 /// Where a walk begins.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,11 @@
 //! What a record says, as rows: what stores keep, and what a walk reads.
 
-use memory_engine_core::{Cursor, Removed, Timestamp, phrases::fold};
+use memory_engine_core::{Cursor, Removed, RuleId, Timestamp, phrases::fold};
 
-use crate::{EntityId, EntityKind, GraphEntry};
+use crate::{
+    entity::{EntityId, EntityKind},
+    store::GraphEntry,
+};
 
 /// That a record mentions an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +46,18 @@ pub struct EdgeRow {
     pub valid_from: Option<Timestamp>,
     /// Until when, likewise.
     pub valid_until: Option<Timestamp>,
+    /// The rule that made the relation; [`RuleId::MODEL`] for a model, nothing for a relation that a caller made.
+    pub rule: Option<RuleId>,
     /// The record and its place in time.
     pub record: Cursor,
+}
+
+impl EdgeRow {
+    /// Returns true if both state the same, whichever rule made them.
+    fn is_same_statement(&self, other: &Self) -> bool {
+        let statement = |row: &Self| Self { rule: None, ..row.clone() };
+        statement(self) == statement(other)
+    }
 }
 
 /// All that one record says.
@@ -85,9 +98,10 @@ impl Rows {
                 target: id(&relation.target),
                 valid_from: relation.valid_from,
                 valid_until: relation.valid_until,
+                rule: relation.rule.clone(),
                 record,
             };
-            if !rows.edges.contains(&row) {
+            if !rows.edges.iter().any(|known| known.is_same_statement(&row)) {
                 rows.edges.push(row);
             }
         }

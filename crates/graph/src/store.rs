@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Record, RecordId, Removed, Result, Scope};
 use serde::Serialize;
 
-use crate::{Extraction, GraphQuery, Subgraph};
+use crate::{extraction::Extraction, query::GraphQuery, subgraph::Subgraph};
 
 /// Keeps what each record says about entities and relations, and walks along them.
 ///

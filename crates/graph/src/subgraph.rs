@@ -1,9 +1,9 @@
 //! What a walk finds.
 
-use memory_engine_core::{RecordId, Timestamp};
+use memory_engine_core::{RecordId, RuleId, Timestamp};
 use serde::Serialize;
 
-use crate::{EntityId, EntityKind};
+use crate::entity::{EntityId, EntityKind};
 
 /// A part of a graph: entities, the nearest first, and the relations between them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -89,6 +89,10 @@ pub struct Edge {
     pub records: u64,
     /// The latest of them, latest first.
     pub evidence: Vec<RecordId>,
+    /// The rules that made it of those records, in alphabetical order, each once; [`RuleId::MODEL`] for a model. Empty when
+    /// a caller stated the relation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleId>,
     /// How many relations lie between its nearer end and where the walk began.
     pub hops: u32,
 }

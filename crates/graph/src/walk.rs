@@ -1,6 +1,6 @@
 //! The walk, which is the same for every store.
 
-mod groups;
+pub(crate) mod groups;
 mod over;
 mod result;
 
@@ -8,8 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Cursor, Scope};
 
-use crate::{AliasRow, EdgeRow, EntityId, GraphQuery, MentionRow, Seeds, Subgraph};
-pub(crate) use groups::Groups;
+use crate::{
+    entity::EntityId,
+    query::{GraphQuery, Seeds},
+    rows::{AliasRow, EdgeRow, MentionRow},
+};
+use groups::Groups;
 
 /// A walk along what records say, step by step: it asks for rows, is given them, and asks on, until it is done.
 ///
@@ -247,12 +251,6 @@ impl<'q> Walk<'q> {
             }
         }
         self.state = State::Level;
-    }
-
-    /// What was found.
-    pub fn finish(self) -> Subgraph {
-        let groups = self.groups();
-        result::subgraph(self, &groups)
     }
 }
 

@@ -3,13 +3,12 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use futures::stream::BoxStream;
 use memory_engine_core::Result;
 
-use crate::{ChatDelta, ChatReply, ChatRequest};
-
-/// A reply as it comes: it ends after the piece that holds the finish reason (and, where the model tells it, the usage).
-pub type ChatStream = BoxStream<'static, Result<ChatDelta>>;
+use crate::{
+    reply::{ChatReply, ChatStream},
+    request::ChatRequest,
+};
 
 /// A language model that continues a conversation.
 ///

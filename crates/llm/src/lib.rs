@@ -6,7 +6,7 @@ mod request;
 mod scripted;
 pub mod structured;
 
-pub use chat::{ChatModel, ChatStream};
-pub use reply::{ChatDelta, ChatReply, FinishReason, Usage};
+pub use chat::ChatModel;
+pub use reply::{ChatDelta, ChatReply, ChatStream, FinishReason, Usage};
 pub use request::{ChatRequest, Message, OutputSchema};
 pub use scripted::{Answer, ScriptedModel};

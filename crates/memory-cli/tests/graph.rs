@@ -39,6 +39,7 @@ fn entities_and_relations_are_shown_with_the_message_that_says_so() {
     let relation = &found["relations"][0];
     assert_eq!((&relation["source"], &relation["target"]), (&json!("Anna Reed"), &json!("Captain Holt")));
     assert_eq!((&relation["citation"]["message_id"], &relation["citation"]["sequence"]), (&json!("m2"), &json!(2)));
+    assert_eq!(relation["rules"], json!(["sentence.co-occurs"]));
     let shown = desk.run(&["graph", "林晓月去哪儿了？", "--user", "lin", "--timezone", "UTC"]).ok();
     for word in ["林晓月", "落霞山", "place", "m4 #4", "沈砚", "m3 #3", "2026-03-01"] {
         assert!(shown.contains(word), "{word} is missing:\n{shown}");

@@ -25,6 +25,22 @@ impl RuleId {
     /// The id of what a language model extracted: `model`.
     pub const MODEL: Self = Self(Cow::Borrowed("model"));
 
+    /// Creates a rule id at compile time: a constant with an id that [`RuleId::new`] refuses does not compile.
+    ///
+    /// # Panics
+    /// Outside of constants, for such an id.
+    pub const fn from_static(id: &'static str) -> Self {
+        let bytes = id.as_bytes();
+        assert!(!bytes.is_empty(), "a rule id is not empty");
+        let mut at = 0;
+        while at < bytes.len() {
+            let allowed = matches!(bytes[at], b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-');
+            assert!(allowed, "a rule id has only a-z, 0-9, '.', '_', '-'");
+            at += 1;
+        }
+        Self(Cow::Borrowed(id))
+    }
+
     /// Creates a rule id.
     ///
     /// # Errors

@@ -8,17 +8,19 @@ use unicode_normalization::UnicodeNormalization;
 /// The version of [`normalize`]: whatever it shaped (hashes, indexes) belongs to this version.
 pub const NORMALIZER: &str = "nfkc-lower-t2s-1";
 
-// The dictionaries are compiled in, so that loading them cannot fail; were it to, text stays as it is.
-static TO_SIMPLIFIED: LazyLock<Option<OpenCC>> = LazyLock::new(|| OpenCC::from_config(BuiltinConfig::T2s).ok());
+static TO_SIMPLIFIED: LazyLock<OpenCC> = LazyLock::new(|| match OpenCC::from_config(BuiltinConfig::T2s) {
+    Ok(converter) => converter,
+    #[expect(clippy::panic, reason = "the dictionaries are compiled in, and the tests of this module load them")]
+    Err(error) => panic!("the dictionaries of simplified characters cannot be loaded: {error}"),
+});
 
 /// The characters that the conversion changes when they stand alone, one bit for each from [`HAN_FIRST`] on. Text without
 /// any of them is simplified already, as nearly all text is, and is spared the dictionaries.
 static TRADITIONAL: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let mut bits = vec![0_u64; (HAN_LAST - HAN_FIRST) as usize / 64 + 1];
-    let Some(converter) = &*TO_SIMPLIFIED else { return bits };
     for code in HAN_FIRST..=HAN_LAST {
         let alone = char::from_u32(code).map(String::from).unwrap_or_default();
-        if converter.convert(&alone) != alone {
+        if TO_SIMPLIFIED.convert(&alone) != alone {
             let place = (code - HAN_FIRST) as usize;
             bits[place / 64] |= 1 << (place % 64);
         }
@@ -47,10 +49,7 @@ pub fn normalize(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     let folded: String = text.nfkc().flat_map(char::to_lowercase).nfkc().collect();
-    match &*TO_SIMPLIFIED {
-        Some(converter) if folded.chars().any(may_be_traditional) => converter.convert(&folded),
-        _ => folded,
-    }
+    if folded.chars().any(may_be_traditional) { TO_SIMPLIFIED.convert(&folded) } else { folded }
 }
 
 /// Whether a character is a Chinese character.
@@ -74,7 +73,7 @@ mod tests {
 
     #[test]
     fn text_that_is_spared_the_dictionaries_would_not_have_changed() {
-        let converter = TO_SIMPLIFIED.as_ref().unwrap();
+        let converter = &*TO_SIMPLIFIED;
         let phrases =
             ["我对海鲜过敏", "乾坤大挪移", "皇后的后天", "于是着手干了", "著名的云里雾里", "台湾", "吃面条和面粉"];
         for text in phrases.into_iter().filter(|text| !text.chars().any(may_be_traditional)) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Filter, Record, RecordId, Result, State, Timestamp};
+use memory_engine_core::{Filter, Record, RecordId, Result, RuleId, State, Timestamp};
 use memory_engine_graph::{EntityKind, GraphQuery, Seeds, names_in};
 use memory_engine_indexing::IndexedStore;
 use serde::Serialize;
@@ -104,6 +104,9 @@ pub struct KeyRelation {
     pub valid_from: Option<Timestamp>,
     /// The time until which it held, if it no longer does.
     pub valid_until: Option<Timestamp>,
+    /// The rules that made it of its records, each once; `model` for a language model. Empty when a caller stated it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleId>,
     /// The latest record that states it.
     pub citation: Citation,
 }
@@ -165,7 +168,7 @@ pub(crate) async fn facts(store: &IndexedStore, scope: &ReadScope, query: &FactQ
         let name = |id| found.entity(id).map(|entity| entity.name.clone());
         let (source, target, citation) = (name(edge.source)?, name(edge.target)?, cite(&edge.evidence)?);
         let (relation, valid_from, valid_until) = (edge.relation.clone(), edge.valid_from, edge.valid_until);
-        Some(KeyRelation { source, relation, target, valid_from, valid_until, citation })
+        Some(KeyRelation { source, relation, target, valid_from, valid_until, rules: edge.rules.clone(), citation })
     });
     Ok(GraphFacts { entities: entities.collect(), relations: relations.collect() })
 }

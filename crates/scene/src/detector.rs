@@ -7,7 +7,7 @@ use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 
 use crate::{
-    SceneRules,
+    rules::{SceneRule, SceneRules},
     sessions::{SessionLimits, Sessions},
 };
 
@@ -93,7 +93,7 @@ struct Doors {
 impl Compiled {
     fn of(rules: &SceneRules) -> Result<Self> {
         rules.validate()?;
-        let doors = |rule: &crate::SceneRule| Doors {
+        let doors = |rule: &SceneRule| Doors {
             name: rule.name.clone(),
             enter: Phrases::new(&rule.enter),
             exit: Phrases::new(&rule.exit),

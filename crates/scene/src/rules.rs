@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{Error, Result, phrases::fold};
+use memory_engine_rule_data::data;
 use serde::{Deserialize, Serialize};
-
-use crate::{DAILY, META, PLOT};
 
 /// The words that label a message, enter a scene or leave one.
 ///
@@ -43,7 +42,8 @@ pub struct SceneRules {
 }
 
 /// A label for single messages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LabelRule {
     /// The label.
     pub name: String,
@@ -52,7 +52,8 @@ pub struct LabelRule {
 }
 
 /// A scene that a session stays in until it is left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SceneRule {
     /// The scene.
     pub name: String,
@@ -62,20 +63,21 @@ pub struct SceneRule {
     pub exit: Vec<String>,
 }
 
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+/// The default rules as their file has them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Defaults {
+    default_scene: String,
+    labels: Vec<LabelRule>,
+    scenes: Vec<SceneRule>,
 }
+
+data!(DEFAULTS: Defaults = "scenes.toml");
 
 impl Default for SceneRules {
     fn default() -> Self {
-        let meta = ["测试", "test", "MCP", "工具", "tool", "服务器", "server", "API", "debug"];
-        let enter = ["剧本", "来演", "来玩", "角色扮演", "RP", "继续剧情", "接着演"];
-        let exit = ["不玩了", "回来", "正常聊", "出戏", "暂停"];
-        Self {
-            default_scene: DAILY.into(),
-            labels: vec![LabelRule { name: META.into(), words: owned(&meta) }],
-            scenes: vec![SceneRule { name: PLOT.into(), enter: owned(&enter), exit: owned(&exit) }],
-        }
+        let Defaults { default_scene, labels, scenes } = &*DEFAULTS;
+        Self { default_scene: default_scene.clone(), labels: labels.clone(), scenes: scenes.clone() }
     }
 }
 
@@ -210,38 +212,4 @@ impl From<Overlay> for SceneRules {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_empty_file_is_the_default_and_the_default_comes_back_from_its_own_file() {
-        assert_eq!(SceneRules::from_toml("").unwrap(), SceneRules::default());
-        let written = toml::to_string(&SceneRules::default()).unwrap();
-        assert_eq!(SceneRules::from_toml(&written).unwrap(), SceneRules::default());
-    }
-
-    #[test]
-    fn a_list_takes_the_place_of_the_default_and_more_adds_to_it() {
-        let text = "default_scene = 'life'\n[[labels]]\nname = 'meta'\nmore_words = ['ping']\n[[scenes]]\nname = 'plot'\nenter = ['开演']";
-        let rules = SceneRules::from_toml(text).unwrap();
-        assert_eq!(rules.default_scene, "life");
-        assert_eq!(rules.labels[0].words.len(), SceneRules::default().labels[0].words.len() + 1);
-        assert_eq!(rules.scenes[0].enter, ["开演"]);
-        assert_eq!(rules.scenes[0].exit, SceneRules::default().scenes[0].exit);
-    }
-
-    #[test]
-    fn a_mistake_is_named_with_its_place() {
-        for (text, part) in [
-            ("[[scenes]]\nname = 'plot'\nenters = ['x']", "unknown field `enters`"),
-            ("[[scenes]]\nname = 'plot'\nenters = ['x']", "line 3"),
-            ("scenes = 3", "expected a sequence"),
-            ("[[scenes]]\nname = 'plot'\nexit = [''] ", "'exit' of 'plot' is empty"),
-            ("[[scenes]]\nname = 'meta'", "'meta' is used twice"),
-            ("[[scenes]]\nname = ' '", "no name for a scene"),
-        ] {
-            let message = SceneRules::from_toml(text).unwrap_err().to_string();
-            assert!(message.contains(part), "{message}");
-        }
-    }
-}
+mod tests;

@@ -4,10 +4,7 @@ use memory_engine_core::phrases::fold;
 use memory_engine_keyword_store::{Clause, WeightedTerm, words};
 use rustc_hash::FxHashMap;
 
-use crate::{
-    Thesaurus,
-    thesaurus::{Entry, Group},
-};
+use crate::thesaurus::{Entry, Group, Thesaurus};
 
 /// A clause in the making: groups that the question names, with the words it names them by.
 #[derive(Debug, Default)]

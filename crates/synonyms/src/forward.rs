@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope};
 
-use crate::{SynonymGroup, SynonymStore, Verdict};
+use crate::{group::SynonymGroup, pair::Verdict, store::SynonymStore};
 
 macro_rules! forward {
     ($($pointer:ident),*) => {$(

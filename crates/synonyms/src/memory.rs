@@ -6,7 +6,11 @@ use async_trait::async_trait;
 use memory_engine_core::{Result, Scope, phrases::fold};
 use parking_lot::RwLock;
 
-use crate::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use crate::{
+    group::SynonymGroup,
+    pair::{Verdict, WordPair},
+    store::SynonymStore,
+};
 
 /// A [`SynonymStore`] in memory, gone with the process.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use memory_engine_keyword_store::Analyzer;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
-use crate::{SynonymStore, SynonymStoreExt, Thesaurus};
+use crate::{accept::SynonymStoreExt, store::SynonymStore, thesaurus::Thesaurus};
 
 /// Keeps a [`Thesaurus`] for each user in use, loaded from a store. Whoever asks while another one is loaded is given the
 /// one before: one takes the place of the other at once.

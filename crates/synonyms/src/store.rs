@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope};
 
-use crate::{SynonymGroup, Verdict};
+use crate::{group::SynonymGroup, pair::Verdict};
 
 /// Keeps groups of synonyms, and what was decided about pairs that were suggested.
 ///

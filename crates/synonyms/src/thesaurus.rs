@@ -7,7 +7,7 @@ use memory_engine_core::{
 use memory_engine_keyword_store::{Analyzer, Word, words};
 use rustc_hash::FxHashMap;
 
-use crate::SynonymGroup;
+use crate::group::SynonymGroup;
 
 /// Groups of synonyms, made ready to be looked up in questions. It does not change; a new one takes its place.
 ///

@@ -4,7 +4,10 @@ use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Exactness, window::label, windows};
+use crate::{
+    find::windows,
+    window::{Exactness, label},
+};
 
 /// A relative date of a text with what it meant when the text was said: both forms, to be kept in a record's metadata.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,9 @@ use jiff::{
     tz::TimeZone,
 };
 use memory_engine_core::Timestamp;
+use serde::Deserialize;
 
-use crate::Exactness;
+use crate::window::Exactness;
 
 /// From one civil time to another, as a text means it.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +20,8 @@ pub(crate) struct Stretch {
 }
 
 /// A unit of the calendar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
     Minute,
     Hour,
@@ -38,7 +40,8 @@ pub(crate) enum Count {
 }
 
 /// A part of a day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Part {
     SmallHours,
     Morning,
@@ -49,7 +52,8 @@ pub(crate) enum Part {
 }
 
 /// A season of the northern half of the world, by its first month.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Season {
     Spring = 3,
     Summer = 6,

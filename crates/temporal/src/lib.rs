@@ -2,13 +2,20 @@
 
 mod anchor;
 mod calendar;
+mod characters;
 mod chinese;
 mod english;
-mod english_words;
+mod find;
 mod holidays;
 mod numbers;
+mod reading;
 mod scan;
+mod units;
 mod window;
 
 pub use anchor::{Anchor, anchored, anchors};
-pub use window::{Exactness, Window, windows};
+pub use find::windows;
+pub use window::{Exactness, Window};
+
+#[cfg(test)]
+mod tests;

@@ -1,65 +1,29 @@
-//! A text, character by character.
+//! Reads a text character by character.
 
 use std::ops::Range;
 
-use crate::numbers::is_numeral;
+use memory_engine_rule_data::Words;
 
-/// The characters of a text, folded one by one so that their places stay: lower case, half width, and simplified as far as
-/// dates are written with them.
+use crate::characters::{fold, is_latin, is_numeral};
+
+/// The characters of a text, each folded by itself so that its place stays.
 #[derive(Debug)]
 pub(crate) struct Scan {
     folded: Vec<char>,
     given: Vec<char>,
+    /// The byte that each character of the given text begins at, and its length.
     starts: Vec<usize>,
+    folded_text: String,
+    /// The same for the folded text.
+    folded_starts: Vec<usize>,
 }
-
-/// Traditional characters of dates, each with its simplified form.
-const TRADITIONAL: &[(char, char)] = &[
-    ('週', '周'),
-    ('個', '个'),
-    ('號', '号'),
-    ('後', '后'),
-    ('這', '这'),
-    ('禮', '礼'),
-    ('幾', '几'),
-    ('兩', '两'),
-    ('過', '过'),
-    ('剛', '刚'),
-    ('時', '时'),
-    ('鐘', '钟'),
-    ('鍾', '钟'),
-    ('間', '间'),
-    ('陣', '阵'),
-    ('節', '节'),
-    ('聖', '圣'),
-    ('誕', '诞'),
-    ('國', '国'),
-    ('慶', '庆'),
-    ('頭', '头'),
-    ('裡', '里'),
-    ('裏', '里'),
-    ('點', '点'),
-    ('當', '当'),
-    ('現', '现'),
-    ('從', '从'),
-    ('聰', '聪'),
-    ('發', '发'),
-    ('證', '证'),
-    ('聲', '声'),
-    ('圍', '围'),
-    ('邊', '边'),
-    ('網', '网'),
-    ('馬', '马'),
-    ('氣', '气'),
-    ('來', '来'),
-];
 
 impl Scan {
     pub(crate) fn new(text: &str) -> Self {
-        let mut starts: Vec<usize> = text.char_indices().map(|(start, _)| start).collect();
-        starts.push(text.len());
         let given: Vec<char> = text.chars().collect();
-        Self { folded: given.iter().map(|c| fold(*c)).collect(), given, starts }
+        let folded: Vec<char> = given.iter().map(|c| fold(*c)).collect();
+        let folded_text: String = folded.iter().collect();
+        Self { starts: starts(text), folded_starts: starts(&folded_text), folded, given, folded_text }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -86,21 +50,30 @@ impl Scan {
         self.starts[begin]..self.starts[end]
     }
 
-    /// The place after `word`, if it stands at `place`.
-    pub(crate) fn word(&self, place: usize, word: &str) -> Option<usize> {
-        let mut end = place;
-        for c in word.chars() {
-            if self.at(end) != Some(c) {
-                return None;
-            }
-            end += 1;
-        }
-        Some(end)
+    /// Returns the folded text from one character to before another.
+    pub(crate) fn text(&self, begin: usize, end: usize) -> &str {
+        &self.folded_text[self.folded_starts[begin]..self.folded_starts[end]]
     }
 
-    /// The first of the words that stands at `place`, with the place after it and its number in the list.
-    pub(crate) fn one_of(&self, place: usize, words: &[&str]) -> Option<(usize, usize)> {
+    /// Returns the place after `word` if it stands at `place`.
+    pub(crate) fn word(&self, place: usize, word: &str) -> Option<usize> {
+        let rest = &self.folded_text[*self.folded_starts.get(place)?..];
+        rest.starts_with(word).then(|| place + word.chars().count())
+    }
+
+    /// Returns the place after the first of the words that stands at `place`, and its number in the list.
+    pub(crate) fn one_of(&self, place: usize, words: &Words) -> Option<(usize, usize)> {
         words.iter().enumerate().find_map(|(n, word)| Some((self.word(place, word)?, n)))
+    }
+
+    /// Returns true if one of the characters stands at a place.
+    pub(crate) fn has_any(&self, place: usize, characters: &str) -> bool {
+        self.at(place).is_some_and(|c| characters.contains(c))
+    }
+
+    /// Returns true if one of the characters stands before a place.
+    pub(crate) fn has_any_before(&self, place: usize, characters: &str) -> bool {
+        self.before(place).is_some_and(|c| characters.contains(c))
     }
 
     /// Whether a word or a number begins at a place.
@@ -139,20 +112,6 @@ impl Scan {
     }
 }
 
-/// A letter or digit of a script that parts its words by blanks.
-pub(crate) fn is_latin(c: char) -> bool {
-    c.is_alphanumeric() && u32::from(c) < 0x2e80
-}
-
-fn fold(c: char) -> char {
-    let half = match u32::from(c) {
-        code @ 0xff01..=0xff5e => char::from_u32(code - 0xfee0).unwrap_or(c),
-        0x3000 => ' ',
-        _ => c,
-    };
-    let lower = half.to_ascii_lowercase();
-    if lower.is_ascii() {
-        return lower;
-    }
-    TRADITIONAL.iter().find(|(traditional, _)| *traditional == lower).map_or(lower, |(_, simplified)| *simplified)
+fn starts(text: &str) -> Vec<usize> {
+    text.char_indices().map(|(start, _)| start).chain([text.len()]).collect()
 }

@@ -1,4 +1,4 @@
-//! The windows of a text.
+//! A window of time that a text names.
 
 use std::ops::Range;
 
@@ -9,12 +9,6 @@ use jiff::{
 };
 use memory_engine_core::Timestamp;
 use serde::{Deserialize, Serialize};
-
-use crate::{
-    calendar::{Reference, Stretch},
-    chinese, english,
-    scan::Scan,
-};
 
 /// A stretch of time that a text names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -57,6 +51,7 @@ impl Window {
     }
 }
 
+/// Returns the label of a window; see [`Window::label`].
 pub(crate) fn label(from: Timestamp, until: Timestamp, zone: &TimeZone) -> String {
     let (from, until) = (from.in_zone(zone), until.in_zone(zone));
     let first = from.date();
@@ -76,49 +71,4 @@ pub(crate) fn label(from: Timestamp, until: Timestamp, zone: &TimeZone) -> Strin
     // A night belongs to the day that it began on.
     let night = !whole && until.time() <= Time::constant(6, 0, 0, 0) && last == next(first);
     if first >= last || night { first.to_string() } else { format!("{first}/{last}") }
-}
-
-/// The windows of time that a text names, in its order, none within another.
-///
-/// `reference` is when the text was said, `zone` where: a day begins and ends there, also where the clocks change. The
-/// text may be anything; what is not read as a date gives no window.
-///
-/// ```
-/// use jiff::tz::TimeZone;
-/// use memory_engine_core::Timestamp;
-///
-/// let now: Timestamp = "2023-05-09T12:00:00Z".parse()?;
-/// let found = memory_engine_temporal::windows("Where was I two days before May 7, 2023?", now, &TimeZone::UTC);
-/// assert_eq!(found[0].from.to_string(), "2023-05-05T00:00:00Z");
-/// assert_eq!(found[0].until.to_string(), "2023-05-06T00:00:00Z");
-/// # Ok::<(), memory_engine_core::Error>(())
-/// ```
-pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<Window> {
-    let Some(reference) = Reference::new(reference, zone) else { return Vec::new() };
-    let scan = Scan::new(text);
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < scan.len() {
-        let english = scan.begins_word(at).then(|| english::parse(&scan, at, &reference)).flatten();
-        let chinese = chinese::parse(&scan, at, &reference);
-        let longest = [english, chinese].into_iter().flatten().max_by_key(|read: &Read| read.end);
-        let Some(read) = longest.filter(|read| read.end > at) else {
-            at = scan.next(at);
-            continue;
-        };
-        if let Some((from, until)) = reference.moments(&read.stretch) {
-            let Stretch { exactness, relative, .. } = read.stretch;
-            found.push(Window { from, until, range: scan.bytes(read.begin, read.end), exactness, relative });
-        }
-        at = read.end;
-    }
-    found
-}
-
-/// A date that was read: the characters that name it, and the stretch of the calendar that they mean.
-#[derive(Debug, Clone)]
-pub(crate) struct Read {
-    pub(crate) begin: usize,
-    pub(crate) end: usize,
-    pub(crate) stretch: Stretch,
 }

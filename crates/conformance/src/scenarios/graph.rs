@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
-    Deleted, ErrorKind, Field, Filter, Kind, Op, Record, RecordId, Removed, Scope, State, Timestamp, Trust,
+    Deleted, ErrorKind, Field, Filter, Kind, Op, Record, RecordId, Removed, RuleId, Scope, State, Timestamp, Trust,
 };
 use memory_engine_graph::{
     Edge, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore, GraphStoreExt,
@@ -94,11 +94,34 @@ pub async fn what_a_record_says_is_found_with_the_record_as_evidence(world: &Wor
         valid_until: None,
         records: 1,
         evidence: vec![id(1)],
+        rules: Vec::new(),
         hops: 0,
     };
     assert_eq!(found, Subgraph { entities: vec![anna, village], edges: vec![edge] });
     assert_eq!(store.neighbors(&lin(), "青石村").await.unwrap().edges.len(), 1, "from the other end, too");
     assert!(store.neighbors(&lin(), "Anna").await.unwrap().is_empty(), "a part of a name is none");
+}
+
+pub async fn a_relation_comes_back_with_its_rules(world: &World) {
+    let Some(store) = store(world) else { return };
+    let co_occurs = RuleId::from_static("sentence.co-occurs");
+    let by = |rule: Option<&RuleId>| {
+        let mut extraction = tie("a", "knows", "b");
+        extraction.relations[0].rule = rule.cloned();
+        extraction
+    };
+    world.say(&numbered(&lin(), 1), by(Some(&RuleId::MODEL))).await;
+    assert_eq!(all(store, &lin()).await.edges[0].rules, [RuleId::MODEL]);
+    world.say(&numbered(&lin(), 2), by(Some(&co_occurs))).await;
+    world.say(&numbered(&lin(), 3), by(None)).await;
+    world.say(&numbered(&lin(), 4), by(Some(&co_occurs))).await;
+    let edges = all(store, &lin()).await.edges;
+    assert_eq!((edges.len(), edges[0].records), (1, 4), "the rule does not tell relations apart");
+    assert_eq!(edges[0].rules, [RuleId::MODEL, co_occurs], "each rule once, in alphabetical order");
+    let mut twice = by(Some(&RuleId::MODEL));
+    twice.relations.push(Relation::new("a", "knows", "b"));
+    world.restate(&numbered(&lin(), 2), twice).await;
+    assert_eq!(all(store, &lin()).await.edges[0].records, 4, "one record states a relation once");
 }
 
 pub async fn the_same_again_changes_nothing_and_something_else_takes_its_place(world: &World) {

@@ -2,7 +2,7 @@
 
 use bpe_openai::Tokenizer;
 
-use super::TokenCounter;
+use super::counter::TokenCounter;
 
 /// Counts tokens as OpenAI's models since GPT-4o do (the table `o200k`). The first count of a process loads the table, which
 /// takes a fifth of a second; nothing is loaded before.

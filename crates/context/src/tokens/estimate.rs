@@ -2,7 +2,7 @@
 
 use memory_engine_core::text::is_han;
 
-use super::TokenCounter;
+use super::counter::TokenCounter;
 
 /// Guesses tokens by the kinds of characters, without a table.
 ///

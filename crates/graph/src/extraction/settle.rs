@@ -1,65 +1,105 @@
-//! Putting an extraction right.
+//! Repairs an extraction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use memory_engine_core::phrases::fold;
+use memory_engine_rule_data::data;
+use serde::Deserialize;
 
 use super::{Extraction, ExtractionLimits, Mention, Relation};
-use crate::{EntityKind, rules::titles, walk::Groups};
+use crate::{entity::EntityKind, titles, walk::groups::Groups};
 
-/// What is never a name, folded.
-const PRONOUNS: &str = "i me my you your he him his she her it its we us our they them their this that these those who \
-    someone somebody everyone everybody nobody something user assistant narrator speaker 我 你 您 他 她 它 咱 我们 你们 您们 \
-    他们 她们 它们 咱们 自己 大家 别人 有人 某人 这 那 这个 那个 谁 用户 助手 旁白";
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NeverNames {
+    /// Folded.
+    pronouns: HashSet<String>,
+}
 
-pub(super) fn settle(raw: Extraction, limits: &ExtractionLimits) -> Extraction {
-    let mut mentions: Vec<Mention> = raw.entities.into_iter().filter_map(plain).collect();
-    let own: BTreeSet<String> = mentions.iter().map(|mention| fold(&mention.name)).collect();
-    let pairs: Vec<(String, String)> = mentions
-        .iter()
-        .flat_map(|mention| mention.aliases.iter().map(|alias| (fold(&mention.name), fold(alias))))
-        .collect();
-    let groups = Groups::of(pairs);
-    // Another name of several that are not one tells nobody apart.
-    for mention in &mut mentions {
-        let root = groups.root(&fold(&mention.name));
-        mention.aliases.retain(|alias| groups.root(&fold(alias)) == root);
-    }
-    let mut merged: Vec<Mention> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for mention in mentions {
-        let root = groups.root(&fold(&mention.name));
-        match places.get(&root) {
-            Some(at) => merge(&mut merged[*at], mention, &groups),
-            None => {
-                places.insert(root, merged.len());
-                merged.push(mention);
+data!(NEVER_NAMES: NeverNames = "en/pronouns.toml", "zh/pronouns.toml");
+
+impl Extraction {
+    /// Repairs it strictly: what cannot be meant goes, and nothing is made up.
+    ///
+    /// Names lose quotes, white space and a title before (`Dr.`) or after (`先生`) a name of more than a family name, which
+    /// is kept as another name. Entities that read the same, or of which one is called what the other goes by, become one.
+    /// Another name of two entities names neither. Pronouns are no names. A relation with an end that is no entity, or with
+    /// both ends on one, goes; so does a repeated one. What exceeds the limits goes from the end. Settled again, it stays as
+    /// it is.
+    #[must_use]
+    pub fn settled(self, limits: &ExtractionLimits) -> Self {
+        let mut mentions: Vec<Mention> = self.entities.into_iter().filter_map(plain).collect();
+        let mut names = Names::of(&mentions);
+        names.drop_shared_aliases(&mut mentions);
+        let mut merged = names.merge(mentions);
+        for mention in &mut merged {
+            let mut seen = BTreeSet::from([fold(&mention.name)]);
+            mention.aliases.retain(|alias| seen.insert(fold(alias)));
+            mention.aliases.truncate(limits.max_aliases.min(Extraction::MAX_ITEMS));
+        }
+        // Names are resolved before anything is cut off.
+        let mut relations: Vec<Relation> = Vec::new();
+        for relation in self.relations {
+            let Some(relation) = kept(relation, |name| names.resolve(name, &merged, limits)) else { continue };
+            if !relations.iter().any(|known| known.is_same_statement(&relation)) {
+                relations.push(relation);
             }
         }
+        relations.truncate(limits.max_edges.min(Extraction::MAX_ITEMS));
+        merged.truncate(limits.max_entities.min(Extraction::MAX_ITEMS));
+        Extraction { entities: merged, relations }
     }
-    for mention in &mut merged {
-        let mut seen = BTreeSet::from([fold(&mention.name)]);
-        mention.aliases.retain(|alias| seen.insert(fold(alias)));
-        mention.aliases.truncate(limits.max_aliases.min(Extraction::MAX_ITEMS));
+}
+
+/// The names of the entities of an extraction, folded.
+struct Names {
+    own: BTreeSet<String>,
+    groups: Groups<String>,
+    /// The place of each group among the merged mentions.
+    places: BTreeMap<String, usize>,
+}
+
+impl Names {
+    fn of(mentions: &[Mention]) -> Self {
+        let own = mentions.iter().map(|mention| fold(&mention.name)).collect();
+        let pairs: Vec<(String, String)> = mentions
+            .iter()
+            .flat_map(|mention| mention.aliases.iter().map(|alias| (fold(&mention.name), fold(alias))))
+            .collect();
+        Self { own, groups: Groups::of(pairs), places: BTreeMap::new() }
     }
-    // Names are known by what they were before anything was cut off.
-    let called = |name: &str| {
-        let name = name_of(name)?.0;
-        let key = fold(&name);
-        let at = places.get(&groups.root(&key))?;
-        let known = own.contains(&key) || groups.claimants(&key).next().is_some();
-        (known && *at < limits.max_entities).then(|| merged[*at].name.clone())
-    };
-    let mut relations: Vec<Relation> = Vec::new();
-    for relation in raw.relations {
-        let Some(relation) = kept(relation, &called) else { continue };
-        if !relations.contains(&relation) {
-            relations.push(relation);
+
+    /// Drops the other names that several entities have: such a name identifies none of them.
+    fn drop_shared_aliases(&self, mentions: &mut [Mention]) {
+        for mention in mentions {
+            let root = self.groups.root(&fold(&mention.name));
+            mention.aliases.retain(|alias| self.groups.root(&fold(alias)) == root);
         }
     }
-    relations.truncate(limits.max_edges.min(Extraction::MAX_ITEMS));
-    merged.truncate(limits.max_entities.min(Extraction::MAX_ITEMS));
-    Extraction { entities: merged, relations }
+
+    /// Makes one mention of all that name the same entity.
+    fn merge(&mut self, mentions: Vec<Mention>) -> Vec<Mention> {
+        let mut merged: Vec<Mention> = Vec::new();
+        for mention in mentions {
+            let root = self.groups.root(&fold(&mention.name));
+            match self.places.get(&root) {
+                Some(at) => merge(&mut merged[*at], mention, &self.groups),
+                None => {
+                    self.places.insert(root, merged.len());
+                    merged.push(mention);
+                }
+            }
+        }
+        merged
+    }
+
+    /// Returns the name that the entity of a relation is kept under, if it is kept.
+    fn resolve(&self, name: &str, merged: &[Mention], limits: &ExtractionLimits) -> Option<String> {
+        let key = fold(&name_of(name)?.0);
+        let at = *self.places.get(&self.groups.root(&key))?;
+        let known = self.own.contains(&key) || self.groups.claimants(&key).next().is_some();
+        (known && at < limits.max_entities).then(|| merged[at].name.clone())
+    }
 }
 
 /// A mention with names that can be kept, if it has one.
@@ -89,7 +129,7 @@ fn cleaned(raw: &str) -> Option<String> {
     let name = words.trim_end_matches(around).trim_start_matches(|c: char| !c.is_alphanumeric());
     let name = name.strip_suffix("'s").or_else(|| name.strip_suffix("’s")).unwrap_or(name);
     let fits = !name.is_empty() && name.len() <= Extraction::MAX_NAME_BYTES && !name.chars().any(char::is_control);
-    (fits && !PRONOUNS.split_whitespace().any(|pronoun| pronoun == fold(name))).then(|| name.to_owned())
+    (fits && !NEVER_NAMES.pronouns.contains(&fold(name))).then(|| name.to_owned())
 }
 
 /// The mention goes by the name that the other one does not claim.
@@ -106,7 +146,7 @@ fn merge(into: &mut Mention, other: Mention, groups: &Groups<String>) {
     into.aliases.append(&mut other.aliases);
 }
 
-fn kept(raw: Relation, called: &impl Fn(&str) -> Option<String>) -> Option<Relation> {
+fn kept(raw: Relation, called: impl Fn(&str) -> Option<String>) -> Option<Relation> {
     let (source, target) = (called(&raw.source)?, called(&raw.target)?);
     // Marks that belong to a letter are no punctuation, and stay.
     let around =
@@ -118,5 +158,5 @@ fn kept(raw: Relation, called: &impl Fn(&str) -> Option<String>) -> Option<Relat
         && fold(&source) != fold(&target);
     let backwards = matches!((raw.valid_from, raw.valid_until), (Some(from), Some(until)) if until < from);
     let (valid_from, valid_until) = if backwards { (None, None) } else { (raw.valid_from, raw.valid_until) };
-    fits.then_some(Relation { source, relation, target, valid_from, valid_until })
+    fits.then_some(Relation { source, relation, target, valid_from, valid_until, rule: raw.rule })
 }

@@ -1,71 +1,50 @@
-//! Names by their capitals.
+//! Finds English names by their capitals.
 
 use std::collections::BTreeSet;
 
-use super::{sentences, titles, words};
-use crate::{EntityKind, Mention};
+use memory_engine_rule_data::{Words, data};
+use serde::Deserialize;
 
-/// Words that join the capitalised parts of a name.
-const JOINING: &[&str] = &["of", "the", "de", "da", "del", "della", "van", "von", "der", "la", "le", "al", "bin", "&"];
-const PLACES: &[&str] = &[
-    "city", "town", "village", "river", "lake", "street", "road", "avenue", "square", "mountain", "mount", "valley",
-    "castle", "island", "islands", "forest", "bay", "harbour", "harbor", "port", "bridge", "hill", "mill", "park",
-    "sea", "ocean", "desert", "kingdom", "temple", "tower", "gate", "cape", "coast",
-];
-const ORGS: &[&str] = &[
-    "inc",
-    "corp",
-    "corporation",
-    "ltd",
-    "llc",
-    "gmbh",
-    "company",
-    "co",
-    "university",
-    "college",
-    "institute",
-    "school",
-    "guild",
-    "bank",
-    "ministry",
-    "agency",
-    "association",
-    "club",
-    "party",
-    "council",
-    "church",
-    "hospital",
-    "order",
-    "brotherhood",
-    "army",
-    "police",
-    "foundation",
-    "group",
-    "union",
-];
+use super::sentences;
+use crate::{entity::EntityKind, extraction::Mention, titles, words};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NameWords {
+    joining: Words,
+    places: Words,
+    organisations: Words,
+}
+
+data!(WORDS: NameWords = "en/names.toml");
+
+/// The rule that takes capitalised words for a name.
+pub(super) const CAPITALS: &str = "en.name.capitals";
+
+/// Maximum number of words of a name.
 const MAX_WORDS: usize = 6;
 
-/// The names in a text.
-pub(super) fn names(text: &str) -> Vec<Mention> {
+/// Returns the names in a text, each with the id of the rule that found it.
+pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
     let found: Vec<Found> = sentences::of(text).into_iter().flat_map(in_sentence).collect();
     let sure: BTreeSet<&str> =
         found.iter().filter(|name| !name.doubtful).flat_map(|name| name.text.split(' ')).collect();
     let kept = found.iter().filter(|name| !name.doubtful || sure.contains(name.text.as_str()));
-    kept.map(|name| Mention::new(&name.text, kind_of(&name.text))).collect()
+    kept.map(|name| (CAPITALS, Mention::new(&name.text, kind_of(&name.text)))).collect()
 }
 
-/// What sort of thing a name says it is.
+/// Returns the kind of entity that a name of several words shows by its first or last word.
 pub(super) fn kind_of(name: &str) -> EntityKind {
-    let is = |word: Option<&str>, list: &[&str]| {
-        word.is_some_and(|word| list.contains(&word.trim_end_matches('.').to_lowercase().as_str()))
+    let (Some((first, _)), Some((_, last))) = (name.split_once(' '), name.rsplit_once(' ')) else {
+        return EntityKind::Other;
     };
-    let (first, last) = (name.split(' ').next(), name.rsplit(' ').next());
-    let several = name.contains(' ');
-    if several && first.is_some_and(titles::is_before) {
+    let ends = [first, last].map(|word| word.trim_end_matches('.').to_lowercase());
+    let any_end_in = |list: &Words| ends.iter().any(|word| list.contains(word));
+    if titles::is_before(first) {
         EntityKind::Person
-    } else if several && (is(last, ORGS) || is(first, ORGS)) {
+    } else if any_end_in(&WORDS.organisations) {
         EntityKind::Org
-    } else if several && (is(last, PLACES) || is(first, PLACES)) {
+    } else if any_end_in(&WORDS.places) {
         EntityKind::Place
     } else {
         EntityKind::Other
@@ -74,70 +53,86 @@ pub(super) fn kind_of(name: &str) -> EntityKind {
 
 struct Found {
     text: String,
-    /// Whether only the beginning of a sentence may have given it its capital.
+    /// True if the capital may be only that of the beginning of a sentence.
     doubtful: bool,
 }
 
-/// A word, and whether something other than a blank stands before it.
 struct Token<'t> {
     text: &'t str,
+    /// True if something other than a blank stands before the word.
     apart: bool,
 }
 
 fn tokens(sentence: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
-    let (mut at, mut apart) = (0, true);
-    while let Some(c) = sentence[at..].chars().next() {
-        let is_word = |c: char| c.is_alphanumeric() && !memory_engine_core::text::is_han(c);
-        if is_word(c) {
-            let rest = &sentence[at..];
-            let length = rest.find(|c: char| !is_word(c) && !matches!(c, '\'' | '’' | '-' | '.')).unwrap_or(rest.len());
-            let owner = rest[..length].ends_with("'s") || rest[..length].ends_with("’s");
-            tokens.push(Token { text: words::plain(&rest[..length]), apart });
-            apart = owner;
-            at += length;
+    let mut apart = true;
+    let mut rest = sentence;
+    while let Some(c) = rest.chars().next() {
+        let length = if is_letter(c) {
+            let inside = |c: char| is_letter(c) || matches!(c, '\'' | '’' | '-' | '.');
+            let length = rest.find(|c| !inside(c)).unwrap_or(rest.len());
+            let word = &rest[..length];
+            tokens.push(Token { text: words::plain(word), apart });
+            // A name ends with its genitive.
+            apart = word.ends_with("'s") || word.ends_with("’s");
+            length
         } else {
             if c == '&' {
-                tokens.push(Token { text: &sentence[at..at + 1], apart });
+                tokens.push(Token { text: &rest[..1], apart });
             }
             apart |= !c.is_whitespace() && c != '&';
-            at += c.len_utf8();
-        }
+            c.len_utf8()
+        };
+        rest = &rest[length..];
     }
     tokens
 }
 
+fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() && !memory_engine_core::text::is_han(c)
+}
+
 fn in_sentence(sentence: &str) -> Vec<Found> {
     let tokens = tokens(sentence);
-    // A heading or shouting has capitals everywhere, and they say nothing.
-    let long = tokens.iter().filter(|token| token.text.chars().count() > 3);
-    let (capitals, all) =
-        long.fold((0, 0), |(capitals, all), token| (capitals + usize::from(is_capital(token.text)), all + 1));
-    let shouting = all > 6 && capitals * 5 > all * 4;
+    if is_shouting(&tokens) {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        if !is_capital(tokens[at].text) || shouting {
+        if !is_capital(tokens[at].text) {
             at += 1;
             continue;
         }
-        let first = at;
-        let mut end = at + 1;
-        while end < tokens.len() && !tokens[end].apart {
-            let joined = tokens[end..].iter().take_while(|t| !t.apart && JOINING.contains(&t.text)).count();
-            let next = end + joined;
-            if joined > 2 || tokens.get(next).is_none_or(|t| t.apart || !is_capital(t.text)) {
-                break;
-            }
-            end = next + 1;
-        }
+        let end = end_of_run(&tokens, at);
+        found.extend(name(&tokens[at..end], at == 0));
         at = end;
-        found.extend(name(&tokens[first..end], first == 0));
     }
     found
 }
 
-/// The name that a run of capitalised words holds, if it does.
+/// Returns true for a heading or shouting, where capitals mean nothing.
+fn is_shouting(tokens: &[Token<'_>]) -> bool {
+    let long: Vec<_> = tokens.iter().filter(|token| token.text.chars().count() > 3).collect();
+    let capitals = long.iter().filter(|token| is_capital(token.text)).count();
+    long.len() > 6 && capitals * 5 > long.len() * 4
+}
+
+/// Returns the place after a run of capitalised words, which at most two joining words interrupt at a time.
+fn end_of_run(tokens: &[Token<'_>], first: usize) -> usize {
+    let mut end = first + 1;
+    while end < tokens.len() && !tokens[end].apart {
+        let joined = tokens[end..].iter().take_while(|t| !t.apart && WORDS.joining.contains(t.text)).count();
+        let next = end + joined;
+        if joined > 2 || tokens.get(next).is_none_or(|t| t.apart || !is_capital(t.text)) {
+            break;
+        }
+        end = next + 1;
+    }
+    end
+}
+
+/// Returns the name in a run of capitalised words.
 fn name(run: &[Token<'_>], begins: bool) -> Option<Found> {
     let common = |token: &Token<'_>| words::is_common(&token.text.to_lowercase()) && !titles::is_before(token.text);
     // "When Anna Reed" at the beginning of a sentence, "the Old Mill" anywhere.
@@ -162,35 +157,4 @@ fn is_capital(word: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn texts(text: &str) -> Vec<String> {
-        names(text).into_iter().map(|mention| mention.name).collect()
-    }
-
-    #[test]
-    fn names_are_told_by_capitals_that_a_sentence_does_not_explain() {
-        for (text, expected) in [
-            ("Yesterday Anna Reed met Captain Holt at the Old Mill.", vec!["Anna Reed", "Captain Holt", "Old Mill"]),
-            ("Tea is ready. Bring it to Tom's room.", vec!["Tom"]),
-            ("Tom went home. I saw Tom there.", vec!["Tom", "Tom"]),
-            ("On Monday I'm in Hamburg, then in New York City.", vec!["Hamburg", "New York City"]),
-            ("She joined the Order of the Phoenix and the KSK.", vec!["Order of the Phoenix", "KSK"]),
-            ("Anna's Dog barks", vec!["Dog"]),
-            ("He said: \"Dr. J. Reed-Holt knows.\"", vec!["Dr. J. Reed-Holt"]),
-            ("WHAT ON EARTH MAKES EVERYBODY SHOUT THIS LOUD TODAY PLEASE", vec![]),
-            ("nothing here", vec![]),
-        ] {
-            assert_eq!(texts(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_a_name_says_of_itself_is_believed() {
-        assert_eq!(kind_of("Captain Holt"), EntityKind::Person);
-        assert_eq!(kind_of("Old Mill"), EntityKind::Place);
-        assert_eq!(kind_of("Acme Corp."), EntityKind::Org);
-        assert_eq!(kind_of("Mill"), EntityKind::Other);
-    }
-}
+mod tests;

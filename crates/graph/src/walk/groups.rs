@@ -69,37 +69,4 @@ fn find<N: Ord + Clone>(parents: &BTreeMap<N, N>, name: &N) -> N {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn same(groups: &Groups<&str>, a: &'static str, b: &'static str) -> bool {
-        groups.root(&a) == groups.root(&b)
-    }
-
-    #[test]
-    fn a_name_belongs_to_the_only_one_who_claims_it() {
-        let groups = Groups::of([("anna", "red"), ("red", "scarlet"), ("bob", "captain"), ("carl", "captain")]);
-        assert!(same(&groups, "anna", "red") && same(&groups, "anna", "scarlet"));
-        assert!(!same(&groups, "bob", "captain") && !same(&groups, "bob", "carl"));
-        assert_eq!(groups.claimants(&"captain").collect::<Vec<_>>(), [&"bob", &"carl"]);
-        assert!(groups.is_claimed(&"red") && !groups.is_claimed(&"anna") && !groups.is_claimed(&"captain"));
-    }
-
-    #[test]
-    fn a_name_that_two_claim_belongs_to_them_once_they_are_one() {
-        let groups = Groups::of([("anna", "red"), ("dr anna", "red"), ("dr anna", "anna")]);
-        assert!(same(&groups, "anna", "red") && same(&groups, "dr anna", "red"));
-    }
-
-    proptest! {
-        #[test]
-        fn the_order_of_the_pairs_does_not_matter(pairs in proptest::collection::vec((0_u8..8, 0_u8..8), 0..12)) {
-            let (forth, back) = (Groups::of(pairs.clone()), Groups::of(pairs.into_iter().rev()));
-            for name in 0..8 {
-                prop_assert_eq!(forth.root(&name), back.root(&name));
-            }
-        }
-    }
-}
+mod tests;

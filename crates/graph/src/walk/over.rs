@@ -5,7 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory_engine_core::Scope;
 
 use super::{Ask, Walk};
-use crate::{EntityId, GraphQuery, MentionRow, Rows, Subgraph};
+use crate::{
+    entity::EntityId,
+    query::GraphQuery,
+    rows::{MentionRow, Rows},
+    subgraph::Subgraph,
+};
 
 impl Walk<'_> {
     /// What a query finds in all that the records in sight say, for a store that has it at hand: every row is looked at.

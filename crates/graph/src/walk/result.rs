@@ -2,15 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Cursor, RecordId, Timestamp, phrases::fold};
+use memory_engine_core::{Cursor, RecordId, RuleId, Timestamp, phrases::fold};
 
-use super::{Groups, Walk};
-use crate::{Edge, Entity, EntityId, EntityKind, MentionRow, Subgraph};
+use super::{Walk, groups::Groups};
+use crate::{
+    entity::{EntityId, EntityKind},
+    rows::MentionRow,
+    subgraph::{Edge, Entity, Subgraph},
+};
 
 /// A relation by all that makes it one.
 type Key = (EntityId, String, EntityId, Option<Timestamp>, Option<Timestamp>);
 
-pub(super) fn subgraph(walk: Walk<'_>, groups: &Groups<EntityId>) -> Subgraph {
+/// The records that state a relation, and the rules that made it of them.
+#[derive(Default)]
+struct Statements {
+    records: BTreeSet<Cursor>,
+    rules: BTreeSet<RuleId>,
+}
+
+impl Walk<'_> {
+    /// Returns what the walk has found.
+    pub fn finish(self) -> Subgraph {
+        let groups = self.groups();
+        subgraph(self, &groups)
+    }
+}
+
+fn subgraph(walk: Walk<'_>, groups: &Groups<EntityId>) -> Subgraph {
     let mut of: BTreeMap<EntityId, Vec<&MentionRow>> = BTreeMap::new();
     for row in &walk.mentions {
         of.entry(groups.root(&row.entity)).or_default().push(row);
@@ -27,24 +46,27 @@ pub(super) fn subgraph(walk: Walk<'_>, groups: &Groups<EntityId>) -> Subgraph {
     entities.truncate(walk.query.entities);
     let kept: BTreeSet<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let end = |id: EntityId| found.get(&groups.root(&id)).filter(|entity| kept.contains(&entity.id));
-    let mut said: BTreeMap<Key, BTreeSet<Cursor>> = BTreeMap::new();
+    let mut stated: BTreeMap<Key, Statements> = BTreeMap::new();
     for (row, _) in &walk.edges {
         if let (Some(source), Some(target)) = (end(row.source), end(row.target))
             && source.id != target.id
         {
             let key = (source.id, row.relation.clone(), target.id, row.valid_from, row.valid_until);
-            said.entry(key).or_default().insert(row.record);
+            let statements = stated.entry(key).or_default();
+            statements.records.insert(row.record);
+            statements.rules.extend(row.rule.clone());
         }
     }
     let place = |id: EntityId| entities.iter().position(|entity| entity.id == id).unwrap_or(usize::MAX);
-    let mut edges: Vec<(Option<Cursor>, Edge)> = said
+    let mut edges: Vec<(Option<Cursor>, Edge)> = stated
         .into_iter()
-        .map(|((source, relation, target, valid_from, valid_until), records)| {
+        .map(|((source, relation, target, valid_from, valid_until), Statements { records, rules })| {
             let near = place(source).min(place(target));
             let hops = entities.get(near).map_or(0, |entity| entity.hops);
             let latest = records.last().copied();
             let (count, evidence) = (records.len() as u64, latest_of(records.into_iter().rev(), walk.query.evidence));
-            (latest, Edge { source, relation, target, valid_from, valid_until, records: count, evidence, hops })
+            let rules = rules.into_iter().collect();
+            (latest, Edge { source, relation, target, valid_from, valid_until, records: count, evidence, rules, hops })
         })
         .collect();
     edges.sort_by(|(latest_a, a), (latest_b, b)| {

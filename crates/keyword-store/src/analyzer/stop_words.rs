@@ -1,159 +1,27 @@
-//! Words that say nothing about what a text is about. Short lists of our own: the long ones that circulate hold words
-//! that people search for.
+//! Words that say nothing about the subject of a text.
 
-#[rustfmt::skip]
-const ENGLISH: &[&str] = &[
-    "a", "about", "above", "again", "against", "all", "am", "an", "and", "any", "are", "arent", "as", "at", "be",
-    "because", "been", "being", "below", "between", "both", "but", "by", "can", "cant", "could", "couldnt", "did",
-    "didnt", "do", "does", "doesnt", "doing", "dont", "down", "during", "each", "few", "for", "from", "further",
-    "had", "hadnt", "has", "hasnt", "have", "havent", "having", "he", "hed", "her", "here", "hers", "herself", "hes",
-    "him", "himself", "his", "how", "i", "id", "if", "ill", "im", "in", "into", "is", "isnt", "it", "its", "itself",
-    "ive", "just", "lets", "me", "more", "most", "my", "myself", "no", "nor", "not", "now", "of", "off", "on",
-    "once", "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "s", "same", "she", "shes",
-    "should", "shouldnt", "so", "some", "such", "t", "than", "that", "thats", "the", "their", "theirs", "them",
-    "themselves", "then", "there", "thered", "these", "they", "theyd", "theyll", "theyre", "theyve", "this", "those",
-    "through", "to", "too", "under", "until", "up", "very", "was", "wasnt", "we", "were", "werent", "weve", "what",
-    "whatever", "whats", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "wont",
-    "would", "wouldnt", "you", "youd", "youll", "your", "youre", "yours", "yourself", "youve",
-];
+use std::collections::HashSet;
 
-#[rustfmt::skip]
-const CHINESE: &[&str] = &[
-    "一个",
-    "一些",
-    "不",
-    "与",
-    "之",
-    "也",
-    "了",
-    "于",
-    "人家",
-    "什么",
-    "什麼",
-    "他",
-    "他们",
-    "以",
-    "以及",
-    "们",
-    "会",
-    "但",
-    "但是",
-    "你",
-    "你们",
-    "其",
-    "再",
-    "几",
-    "几个",
-    "又",
-    "及",
-    "吗",
-    "吧",
-    "呀",
-    "呢",
-    "和",
-    "咱",
-    "咱们",
-    "哦",
-    "哪",
-    "哪个",
-    "哪些",
-    "哪里",
-    "哪儿",
-    "啊",
-    "啦",
-    "嗯",
-    "在",
-    "多少",
-    "她",
-    "她们",
-    "它",
-    "它们",
-    "对",
-    "将",
-    "就",
-    "就是",
-    "已",
-    "已经",
-    "并",
-    "很",
-    "怎么",
-    "怎么样",
-    "怎样",
-    "您",
-    "我",
-    "我们",
-    "或",
-    "所",
-    "把",
-    "是",
-    "是不是",
-    "是否",
-    "有",
-    "有没有",
-    "来",
-    "样",
-    "此",
-    "没",
-    "没有",
-    "然后",
-    "的",
-    "着",
-    "给",
-    "还",
-    "还是",
-    "这",
-    "这个",
-    "这些",
-    "这样",
-    "这里",
-    "过",
-    "那",
-    "那个",
-    "那些",
-    "那样",
-    "那里",
-    "都",
-    "里",
-    "为",
-    "为什么",
-    "为何",
-    "何时",
-    "地",
-    "得",
-    "让",
-    "请",
-    "请问",
-    "谁",
-    "被",
-    "说",
-    "去",
-    "要",
-    "能",
-    "可以",
-    "因为",
-    "所以",
-    "如何",
-    "如果",
-    "呗",
-    "哈",
-    "哎",
-    "上",
-    "下",
-    "中",
-    "到",
-    "从",
-    "用",
-    "向",
-];
+use memory_engine_rule_data::data;
+use serde::Deserialize;
 
-/// Whether an English word is a stop word, given without its apostrophe.
-pub(super) fn is_english(word: &str) -> bool {
-    ENGLISH.binary_search(&word).is_ok()
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StopWords {
+    english: HashSet<String>,
+    chinese: HashSet<String>,
 }
 
-/// Whether a Chinese word is a stop word.
+data!(STOP_WORDS: StopWords = "en/stop_words.toml", "zh/stop_words.toml");
+
+/// Returns true if an English word, in lower case and without apostrophes, is a stop word.
+pub(super) fn is_english(word: &str) -> bool {
+    STOP_WORDS.english.contains(word)
+}
+
+/// Returns true if a Chinese word is a stop word.
 pub(super) fn is_chinese(word: &str) -> bool {
-    word.chars().count() <= 3 && CHINESE.contains(&word)
+    STOP_WORDS.chinese.contains(word)
 }
 
 #[cfg(test)]

@@ -91,12 +91,13 @@ fn drawn(facts: &GraphFacts, zone: &TimeZone) -> String {
     if facts.relations.is_empty() {
         return entities.to_string();
     }
-    let mut relations = output::table(["relation", "", "", "holds", "said in", "on"]);
+    let mut relations = output::table(["relation", "", "", "holds", "said in", "on", "rule"]);
     for relation in &facts.relations {
         let [message, day] = cited(&relation.citation, zone);
         let names = [&relation.source, &relation.relation, &relation.target].map(|name| output::shorten(name, 60));
         let [source, name, target] = names;
-        relations.add_row([source, name, target, validity(relation, zone), message, day]);
+        let rules = relation.rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        relations.add_row([source, name, target, validity(relation, zone), message, day, rules]);
     }
     format!("{entities}\n\n{relations}")
 }

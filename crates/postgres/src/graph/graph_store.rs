@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use memory_engine_core::{RecordId, Removed, Result, Scope};
+use memory_engine_core::{RecordId, Removed, Result, RuleId, Scope};
 use memory_engine_graph::{
     AliasRow, EdgeRow, EntityId, GraphEntry, GraphQuery, GraphStats, GraphStore, MentionRow, Rows, Subgraph,
 };
@@ -144,9 +144,9 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[Said]) -> Resul
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO graph_edges (ns, id, address, number, source, relation, target, valid_from, valid_until)
+        "INSERT INTO graph_edges (ns, id, address, number, source, relation, target, valid_from, valid_until, rule)
          SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::uuid[], $6::text[], $7::uuid[],
-                                    $8::bigint[], $9::bigint[]) x",
+                                    $8::bigint[], $9::bigint[], $10::text[]) x",
     )
     .bind(ns)
     .bind(edges.iter().map(|(said, ..)| said.id).collect::<Vec<_>>())
@@ -157,6 +157,7 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[Said]) -> Resul
     .bind(edges.iter().map(|(.., row)| key(row.target)).collect::<Vec<_>>())
     .bind(edges.iter().map(|(.., row)| row.valid_from.map(|time| time.as_micros())).collect::<Vec<_>>())
     .bind(edges.iter().map(|(.., row)| row.valid_until.map(|time| time.as_micros())).collect::<Vec<_>>())
+    .bind(edges.iter().map(|(.., row)| row.rule.as_ref().map(RuleId::as_str)).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())

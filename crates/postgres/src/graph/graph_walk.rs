@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Cursor, Scope, Timestamp};
+use memory_engine_core::{Cursor, RuleId, Scope, Timestamp};
 use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Seeds, Subgraph, Walk};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
@@ -98,7 +98,7 @@ impl Seen<'_> {
     async fn edges(&self, connection: &mut PgConnection, of: &BTreeSet<EntityId>) -> Result<Vec<EdgeRow>, Failure> {
         let mut statement = Statement::new(
             "SELECT g.source, g.relation, g.target, g.valid_from, g.valid_until, r.occurred_at, r.place, r.id,
-                    r.valid_from, r.valid_until FROM graph_edges g",
+                    r.valid_from, r.valid_until, g.rule FROM graph_edges g",
         );
         self.seen(&mut statement);
         any_of([" AND (g.source = ANY (", ") OR g.target = ANY ("], of, &mut statement);
@@ -114,6 +114,7 @@ impl Seen<'_> {
                 target: id(row, 2)?,
                 valid_from: time(row, 3)?,
                 valid_until: time(row, 4)?,
+                rule: rule(row.try_get(10)?)?,
                 record: cursor(row, 5)?,
             };
             Ok(Rows::filled(edge, time(row, 8)?, time(row, 9)?))
@@ -171,4 +172,8 @@ fn cursor(row: &PgRow, column: usize) -> Result<Cursor, Failure> {
         sequence: row.try_get(column + 1)?,
         id: record_id(row.try_get(column + 2)?),
     })
+}
+
+fn rule(id: Option<String>) -> Result<Option<RuleId>, Failure> {
+    id.map(RuleId::new).transpose().map_err(|_| Failure::corrupt("the rule of a relation"))
 }

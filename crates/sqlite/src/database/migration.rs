@@ -14,7 +14,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [(&str, &str); 10] = [
+const MIGRATIONS: [(&str, &str); 11] = [
     (
         include_str!("../../../../migrations/sqlite/0001_initial.up.sql"),
         include_str!("../../../../migrations/sqlite/0001_initial.down.sql"),
@@ -55,6 +55,10 @@ const MIGRATIONS: [(&str, &str); 10] = [
         include_str!("../../../../migrations/sqlite/0010_counts.up.sql"),
         include_str!("../../../../migrations/sqlite/0010_counts.down.sql"),
     ),
+    (
+        include_str!("../../../../migrations/sqlite/0011_relation_rule.up.sql"),
+        include_str!("../../../../migrations/sqlite/0011_relation_rule.down.sql"),
+    ),
 ];
 
 /// The names of those steps.
@@ -69,6 +73,7 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0008_waiting",
     "0009_postings",
     "0010_counts",
+    "0011_relation_rule",
 ];
 
 /// Brings a database file to the schema of this version, as opening it does, and gives the schema that it had. Of a file

@@ -1,7 +1,7 @@
 //! What records say about entities and relations.
 
 use async_trait::async_trait;
-use memory_engine_core::{RecordId, Removed, Result, Scope};
+use memory_engine_core::{RecordId, Removed, Result, RuleId, Scope};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph};
 use rusqlite::{Connection, params};
 
@@ -100,8 +100,8 @@ fn insert(connection: &Connection, row: i64, place: Place, rows: &Rows) -> Resul
         connection.prepare_cached(sql)?.execute(params![row, entity, other, place.scope, alias.name])?;
     }
     for edge in &rows.edges {
-        let sql = "INSERT INTO graph_edges (record, source, relation, target, scope, valid_from, valid_until)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let sql = "INSERT INTO graph_edges (record, source, relation, target, scope, valid_from, valid_until, rule)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         connection.prepare_cached(sql)?.execute(params![
             row,
             edge.source.as_bytes(),
@@ -110,6 +110,7 @@ fn insert(connection: &Connection, row: i64, place: Place, rows: &Rows) -> Resul
             place.scope,
             edge.valid_from.map(|time| time.as_micros()),
             edge.valid_until.map(|time| time.as_micros()),
+            edge.rule.as_ref().map(RuleId::as_str),
         ])?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Cursor, RecordId, Scope, Timestamp};
+use memory_engine_core::{Cursor, RecordId, RuleId, Scope, Timestamp};
 use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Subgraph, Walk};
 use rusqlite::{Connection, Row, types::Value};
 
@@ -109,7 +109,7 @@ impl Seen<'_> {
         for column in ["g.source", "g.target"] {
             let mut statement = Statement::new(
                 "SELECT g.source, g.relation, g.target, g.valid_from, g.valid_until, r.occurred_at, r.place, r.id,
-                        r.valid_from, r.valid_until FROM graph_edges g",
+                        r.valid_from, r.valid_until, g.rule FROM graph_edges g",
             );
             self.seen(owner, &mut statement);
             any_of(column, of, &mut statement);
@@ -126,6 +126,7 @@ impl Seen<'_> {
                     target: id(row, 2)?,
                     valid_from: time(row, 3)?,
                     valid_until: time(row, 4)?,
+                    rule: rule(row.get(10)?)?,
                     record: cursor(row, 5)?,
                 };
                 Ok(Rows::filled(row_of, time(row, 8)?, time(row, 9)?))
@@ -187,4 +188,8 @@ fn cursor(row: &Row<'_>, column: usize) -> Result<Cursor, Failure> {
         sequence: row.get(column + 1)?,
         id: RecordId::from_bytes(row.get(column + 2)?),
     })
+}
+
+fn rule(id: Option<String>) -> Result<Option<RuleId>, Failure> {
+    id.map(RuleId::new).transpose().map_err(|_| Failure::corrupt("the rule of a relation"))
 }

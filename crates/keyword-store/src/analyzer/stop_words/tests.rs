@@ -1,8 +1,17 @@
 use super::*;
 
 #[test]
-fn the_english_list_is_sorted_so_that_it_can_be_searched() {
-    assert!(ENGLISH.windows(2).all(|pair| pair[0] < pair[1]));
-    assert!(is_english("the") && !is_english("allergic"));
+fn stop_words_are_known_and_content_words_are_not() {
+    for word in ["the", "arent", "youve"] {
+        assert!(is_english(word), "{word}");
+    }
+    assert!(!is_english("allergic"));
     assert!(is_chinese("什么") && !is_chinese("海鲜"));
+}
+
+#[test]
+fn the_lists_are_folded() {
+    let folded = |word: &String| memory_engine_core::text::normalize(word) == *word || !word.is_ascii();
+    assert!(STOP_WORDS.english.iter().chain(&STOP_WORDS.chinese).all(folded));
+    assert!(STOP_WORDS.chinese.iter().all(|word| word.chars().count() <= 3));
 }

@@ -1,0 +1,30 @@
+use super::*;
+
+fn texts(text: &str) -> Vec<String> {
+    names(text).into_iter().map(|(_, mention)| mention.name).collect()
+}
+
+#[test]
+fn names_are_told_by_capitals_that_a_sentence_does_not_explain() {
+    for (text, expected) in [
+        ("Yesterday Anna Reed met Captain Holt at the Old Mill.", vec!["Anna Reed", "Captain Holt", "Old Mill"]),
+        ("Tea is ready. Bring it to Tom's room.", vec!["Tom"]),
+        ("Tom went home. I saw Tom there.", vec!["Tom", "Tom"]),
+        ("On Monday I'm in Hamburg, then in New York City.", vec!["Hamburg", "New York City"]),
+        ("She joined the Order of the Phoenix and the KSK.", vec!["Order of the Phoenix", "KSK"]),
+        ("Anna's Dog barks", vec!["Dog"]),
+        ("He said: \"Dr. J. Reed-Holt knows.\"", vec!["Dr. J. Reed-Holt"]),
+        ("WHAT ON EARTH MAKES EVERYBODY SHOUT THIS LOUD TODAY PLEASE", vec![]),
+        ("nothing here", vec![]),
+    ] {
+        assert_eq!(texts(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_a_name_says_of_itself_is_believed() {
+    assert_eq!(kind_of("Captain Holt"), EntityKind::Person);
+    assert_eq!(kind_of("Old Mill"), EntityKind::Place);
+    assert_eq!(kind_of("Acme Corp."), EntityKind::Org);
+    assert_eq!(kind_of("Mill"), EntityKind::Other);
+}

@@ -1,0 +1,18 @@
+use super::*;
+
+#[test]
+fn a_title_goes_unless_only_a_family_name_would_be_left() {
+    for (name, bare) in [
+        ("Dr. Anna Reed", Some("Anna Reed")),
+        ("Captain Sir John Holt", Some("John Holt")),
+        ("Mr. Reed", None),
+        ("Anna Reed", None),
+        ("Kingston Road", None),
+        ("李明先生", Some("李明")),
+        ("欧阳娜娜小姐", Some("欧阳娜娜")),
+        ("王先生", None),
+        ("先生", None),
+    ] {
+        assert_eq!(without(name).as_deref(), bare, "{name}");
+    }
+}

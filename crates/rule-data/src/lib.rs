@@ -1,0 +1,66 @@
+#![doc = include_str!("../README.md")]
+
+mod words;
+
+pub use words::Words;
+
+use serde::de::DeserializeOwned;
+use toml::{Value, map::Map};
+
+/// Declares a static with the joined contents of data files, and the test that loads them.
+///
+/// The paths are relative to the folder `data` of the crate. A module may declare one static.
+#[macro_export]
+macro_rules! data {
+    ($visibility:vis $name:ident: $type:ty = $($file:literal),+ $(,)?) => {
+        $visibility static $name: std::sync::LazyLock<$type> = std::sync::LazyLock::new(|| {
+            $crate::load(&[$(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $file))),+])
+        });
+
+        #[test]
+        fn data_files_load() {
+            std::sync::LazyLock::force(&$name);
+        }
+    };
+}
+
+/// Reads data files of one shape and joins them: lists are appended, tables are merged by key.
+///
+/// # Panics
+/// When the files do not have that shape. They are part of the crate that loads them, and the test of each [`data!`]
+/// declaration loads them.
+pub fn load<T: DeserializeOwned>(files: &[&str]) -> T {
+    match joined(files) {
+        Ok(data) => data,
+        #[expect(clippy::panic, reason = "the files are part of the crate, and a test loads each of them")]
+        Err(error) => panic!("a data file of the crate cannot be read: {error}"),
+    }
+}
+
+fn joined<T: DeserializeOwned>(files: &[&str]) -> Result<T, toml::de::Error> {
+    let mut all = Map::new();
+    for file in files {
+        join(&mut all, toml::from_str(file)?);
+    }
+    Value::Table(all).try_into()
+}
+
+fn join(into: &mut Map<String, Value>, from: Map<String, Value>) {
+    for (key, value) in from {
+        let value = match (into.remove(&key), value) {
+            (Some(Value::Array(mut list)), Value::Array(more)) => {
+                list.extend(more);
+                Value::Array(list)
+            }
+            (Some(Value::Table(mut table)), Value::Table(more)) => {
+                join(&mut table, more);
+                Value::Table(table)
+            }
+            (_, value) => value,
+        };
+        into.insert(key, value);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! Lists of words.
+
+use serde::Deserialize;
+
+/// Words in the order of their file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Words(Vec<String>);
+
+impl Words {
+    /// Returns the words in the order of their file.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Returns the words as owned strings.
+    pub fn to_vec(&self) -> Vec<String> {
+        self.0.clone()
+    }
+
+    /// Returns the place of a word in the list, from 0.
+    pub fn position(&self, word: &str) -> Option<usize> {
+        self.iter().position(|known| known == word)
+    }
+
+    /// Returns true if a word is in the list.
+    pub fn contains(&self, word: &str) -> bool {
+        self.position(word).is_some()
+    }
+
+    /// Returns true if a text contains one of the words.
+    pub fn any_in(&self, text: &str) -> bool {
+        self.iter().any(|word| text.contains(word))
+    }
+
+    /// Returns the first word of the list that a text begins with.
+    pub fn start_of(&self, text: &str) -> Option<&str> {
+        self.iter().find(|word| text.starts_with(word))
+    }
+
+    /// Returns the first word of the list that a text ends with.
+    pub fn end_of(&self, text: &str) -> Option<&str> {
+        self.iter().find(|word| text.ends_with(word))
+    }
+}

@@ -1,0 +1,39 @@
+//! Days near today and parts of a day: 前天, 昨天下午, 今晚.
+
+use super::words::{WORDS, offset_word};
+use crate::{
+    calendar::Stretch,
+    reading::{Found, Reader},
+    scan::Scan,
+};
+
+/// 今晚, 昨夜.
+pub(super) fn night(reader: &Reader<'_>, at: usize) -> Found {
+    if reader.scan.has_any_before(at, &WORDS.characters.before_night) {
+        return None;
+    }
+    WORDS.nights.iter().find_map(|night| {
+        let end = reader.scan.word(at, &night.word)?;
+        Some((end, reader.reference.day(night.offset)?.part(night.part)?))
+    })
+}
+
+/// 前天, 昨天下午.
+pub(super) fn near(reader: &Reader<'_>, at: usize) -> Found {
+    let (day, end) = offset_word(reader.scan, at, &WORDS.days)?;
+    if !day.stands_alone(reader.scan, at, end) {
+        return None;
+    }
+    part(reader.scan, end, reader.reference.day(day.offset)?)
+}
+
+/// Reads the part of the day that may follow a day.
+pub(super) fn part(scan: &Scan, at: usize, day: Stretch) -> Found {
+    let start = scan.word(at, "的").unwrap_or(at);
+    for part in &WORDS.parts {
+        if let Some((end, _)) = scan.one_of(start, &part.words) {
+            return Some((end, day.part(part.part)?));
+        }
+    }
+    Some((at, day))
+}

@@ -1,0 +1,59 @@
+//! Years, and what is named with its year: 去年夏天, 今年春节, 2023年5月.
+
+use super::{
+    month,
+    words::{WORDS, offset_word},
+};
+use crate::{
+    calendar::Stretch,
+    holidays, numbers,
+    reading::{Found, Reader},
+    scan::Scan,
+};
+
+/// 去年, 去年夏天, 前年五月七号.
+pub(super) fn relative(reader: &Reader<'_>, at: usize) -> Found {
+    let (year, end) = offset_word(reader.scan, at, &WORDS.years)?;
+    if !year.stands_alone(reader.scan, at, end) || reader.scan.has_any(end, &WORDS.characters.after_year) {
+        return None;
+    }
+    within(reader.scan, end, reader.reference.year(i16::try_from(year.offset).ok()?))
+}
+
+/// 2023年5月, 二〇二三年.
+pub(super) fn written(reader: &Reader<'_>, at: usize) -> Found {
+    let scan = reader.scan;
+    if scan.is_inside_number(at) {
+        return None;
+    }
+    let (end, year) = numbers::year(scan, at)?;
+    let end = scan.word(end, "年")?;
+    if scan.has_any(end, &WORDS.characters.after_written_year) {
+        return None;
+    }
+    within(scan, end, year).map(|(end, stretch)| (end, stretch.named()))
+}
+
+/// 23年5月.
+pub(super) fn short(reader: &Reader<'_>, at: usize) -> Found {
+    let scan = reader.scan;
+    if scan.is_inside_number(at) {
+        return None;
+    }
+    let (end, year) = numbers::digits(scan, at).filter(|(end, _)| *end == at + 2)?;
+    let end = scan.word(end, "年")?;
+    month::of_year(scan, end, 2000 + i16::try_from(year).ok()?).map(|(end, stretch)| (end, stretch.named()))
+}
+
+/// Reads what may follow a year: a month with a day, a season, a holiday.
+fn within(scan: &Scan, end: usize, year: i16) -> Found {
+    let next = scan.word(end, "的").unwrap_or(end);
+    month::of_year(scan, next, year)
+        .or_else(|| season(scan, next, year))
+        .or_else(|| holidays::of_year(scan, next, year))
+        .or_else(|| Some((end, Stretch::year(year)?)))
+}
+
+fn season(scan: &Scan, at: usize, year: i16) -> Found {
+    WORDS.seasons.iter().find_map(|row| Some((scan.one_of(at, &row.words)?.0, Stretch::season(year, row.season)?)))
+}

@@ -1,0 +1,120 @@
+//! Reads the parts of English dates: words, counts and units.
+
+use super::words::{Month, WORDS, month};
+use crate::{
+    calendar::{Count, Stretch, Unit},
+    characters::is_latin,
+    numbers,
+    reading::{Found, Reader},
+};
+
+impl<'s> Reader<'s> {
+    /// Reads a word: the word and the place after it.
+    pub(super) fn word(&self, at: usize) -> Option<(&'s str, usize)> {
+        let mut end = at;
+        while self.scan.at(end).is_some_and(|c| is_latin(c) && !c.is_numeric()) {
+            end += 1;
+        }
+        (end > at).then(|| (self.scan.text(at, end), end))
+    }
+
+    /// Returns the place of the next word after white space.
+    pub(super) fn next(&self, end: usize) -> Option<usize> {
+        let mut next = end;
+        while self.scan.at(next).is_some_and(char::is_whitespace) {
+            next += 1;
+        }
+        (next > end && next < self.scan.len()).then_some(next)
+    }
+
+    /// Reads the word after white space.
+    pub(super) fn next_word(&self, end: usize) -> Option<(&'s str, usize)> {
+        self.word(self.next(end)?)
+    }
+
+    /// Reads the next word if it is one of these.
+    pub(super) fn then(&self, end: usize, words: &[&str]) -> Option<(&'s str, usize)> {
+        self.next_word(end).filter(|(word, _)| words.contains(word))
+    }
+
+    /// Returns the place after the next word if it is "of", else `end`.
+    pub(super) fn skip_of(&self, end: usize) -> usize {
+        self.then(end, &["of"]).map_or(end, |(_, end)| end)
+    }
+
+    /// Returns the place of the word after "the", or `at` where there is none.
+    pub(super) fn skip_the(&self, at: usize) -> Option<usize> {
+        match self.word(at) {
+            Some(("the", end)) => self.next(end),
+            _ => Some(at),
+        }
+    }
+
+    /// Returns the place after words that follow one another, the first of them at `at`.
+    pub(super) fn phrase<'w>(&self, at: usize, words: impl IntoIterator<Item = &'w str>) -> Option<usize> {
+        let mut words = words.into_iter();
+        let first = words.next()?;
+        let (_, end) = self.word(at).filter(|(word, _)| *word == first)?;
+        words.try_fold(end, |end, word| self.then(end, &[word]).map(|(_, end)| end))
+    }
+
+    /// Reads a number, in digits or as a word, or "a few".
+    pub(super) fn count(&self, at: usize) -> Option<(usize, Count)> {
+        if let Some((end, value)) = numbers::digits(self.scan, at) {
+            return self.next(end).map(|_| (end, Count::Exactly(value)));
+        }
+        let (word, end) = self.word(at)?;
+        match word {
+            "a" => match self.then(end, &["few", "couple", "dozen"]) {
+                Some(("few", end)) => Some((self.skip_of(end), Count::Few)),
+                Some(("couple", end)) => Some((self.skip_of(end), Count::Exactly(2))),
+                Some((_, end)) => Some((self.skip_of(end), Count::Exactly(12))),
+                None => Some((end, Count::Exactly(1))),
+            },
+            "half" => self.then(end, &["a", "an"]).map(|(_, end)| (end, Count::Half)),
+            "couple" => Some((self.skip_of(end), Count::Exactly(2))),
+            "few" | "several" => Some((end, Count::Few)),
+            word => Some((end, Count::Exactly(*WORDS.numbers.get(word)?))),
+        }
+    }
+
+    /// Reads the unit of time that is the next word.
+    pub(super) fn unit(&self, end: usize) -> Option<(usize, Unit)> {
+        let (word, end) = self.next_word(end)?;
+        let row = WORDS.units.iter().find(|row| row.words.contains(word))?;
+        Some((end, row.unit))
+    }
+
+    /// Reads the part of a day that may follow the day.
+    pub(super) fn part(&self, end: usize, day: Stretch) -> Found {
+        match self.next_word(end).and_then(|(word, end)| Some((end, WORDS.parts.get(word)?))) {
+            Some((end, part)) => Some((end, day.part(*part)?)),
+            None => Some((end, day)),
+        }
+    }
+
+    /// Reads the name of a month: the month and the place after it. A name that is also a verb needs a capital, unless
+    /// `verb_fits`.
+    pub(super) fn month_name(&self, at: usize, verb_fits: bool) -> Option<(Month, usize)> {
+        let (word, end) = self.word(at)?;
+        let month = month(word)?;
+        (!month.verb || verb_fits || self.scan.is_upper(at)).then_some((month, end))
+    }
+
+    /// Reads a year in digits that is the next word.
+    pub(super) fn year(&self, end: usize) -> Option<(usize, i16)> {
+        let (end, year) = numbers::digits(self.scan, self.next(end)?)?;
+        numbers::is_year(year).then_some((end, i16::try_from(year).ok()?))
+    }
+
+    /// After "since" the stretch goes on until now.
+    pub(super) fn reaching(&self, word: &str, stretch: Stretch) -> Stretch {
+        let until = if word == "since" { stretch.until.max(self.reference.now) } else { stretch.until };
+        Stretch { until, ..stretch }
+    }
+
+    /// Returns true if one of the signs stands at a place, with a digit after it.
+    pub(super) fn goes_on_in_digits(&self, end: usize, signs: &str) -> bool {
+        self.scan.has_any(end, signs) && self.scan.at(end + 1).is_some_and(|c| c.is_ascii_digit())
+    }
+}

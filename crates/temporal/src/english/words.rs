@@ -1,0 +1,66 @@
+//! The words that English dates are made of.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Weekday;
+use memory_engine_rule_data::{Words, data};
+use serde::Deserialize;
+
+use crate::{
+    calendar::{Part, Season, Unit},
+    units::UnitWords,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DateWords {
+    pub(crate) units: Vec<UnitWords>,
+    pub(crate) recent: Vec<RecentWords>,
+    weekdays: Words,
+    months: Words,
+    verb_months: Words,
+    pub(crate) ordinals: Words,
+    pub(crate) before_month: Words,
+    pub(crate) only_before_month: Words,
+    pub(crate) before_year: Words,
+    pub(crate) counted: Words,
+    pub(crate) grammar: Words,
+    pub(crate) numbers: BTreeMap<String, i64>,
+    pub(crate) parts: BTreeMap<String, Part>,
+    pub(crate) seasons: BTreeMap<String, Season>,
+}
+
+/// A phrase for a time shortly before now, with its greatest length.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RecentWords {
+    pub(crate) phrase: Words,
+    pub(crate) count: i64,
+    pub(crate) unit: Unit,
+}
+
+data!(pub(crate) WORDS: DateWords = "en/dates.toml");
+
+pub(crate) fn weekday(word: &str) -> Option<Weekday> {
+    let place = WORDS.weekdays.position(word)?;
+    Weekday::from_monday_zero_offset(i8::try_from(place).ok()?).ok()
+}
+
+/// The name of a month.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Month {
+    pub(crate) number: i8,
+    /// True if the name is not abbreviated.
+    pub(crate) full: bool,
+    /// True if the name is also a verb.
+    pub(crate) verb: bool,
+}
+
+pub(crate) fn month(word: &str) -> Option<Month> {
+    let fits = |month: &str| {
+        month == word || (word.len() == 3 && month.starts_with(word)) || (word == "sept" && month == "september")
+    };
+    let place = WORDS.months.iter().position(fits)?;
+    let full = WORDS.months.contains(word);
+    Some(Month { number: i8::try_from(place).ok()? + 1, full, verb: WORDS.verb_months.contains(word) })
+}

@@ -1,0 +1,86 @@
+//! Every rule with a text that it reads and a near miss that it does not.
+
+use jiff::tz::TimeZone;
+use memory_engine_core::Timestamp;
+
+use crate::{calendar::Reference, chinese, english, find::reads, scan::Scan, window::label};
+
+/// A rule, a text with the label of the window that the rule reads in it, and a near miss.
+///
+/// Everything is said on Tuesday, 9 May 2023, at noon.
+const CASES: &[(&str, &str, &str, &str)] = &[
+    ("en.day.digits", "We met on 2023-03-02.", "2023-03-02", "version 2023-03-02-rc1"),
+    ("en.offset.day-but-one", "I saw him the day before yesterday.", "2023-05-07", "I saw him the day before."),
+    ("en.offset.weekday", "She left the Friday before 15 July 2023.", "2023-07-14", "the Friday before lunch"),
+    ("en.offset.counted", "It was two days before May 7, 2023.", "2023-05-05", "two days before lunch"),
+    ("en.ago", "We moved three weeks ago.", "2023-04-15/2023-04-21", "We moved three weeks later."),
+    ("en.day.near", "I called her yesterday evening.", "2023-05-08", "all our yesterdays"),
+    ("en.day.tonight", "Let us cook tonight.", "2023-05-09", "one of those tonights"),
+    ("en.day.part", "I overslept this morning.", "2023-05-09", "this mornings are cold"),
+    ("en.relative.over-weekend", "We hiked over the weekend.", "2023-05-06/2023-05-07", "over the weekends"),
+    ("en.relative.unit", "I started last month.", "2023-04", "the last week of school"),
+    ("en.relative.weekend", "They visit next weekend.", "2023-05-20/2023-05-21", "long weekend ahead"),
+    ("en.relative.weekday", "The party was last Friday.", "2023-05-05", "Friday was fun."),
+    ("en.relative.season", "I learned to swim last summer.", "2022-06-01/2022-08-31", "The summer was hot."),
+    ("en.relative.month", "He was born last June.", "2022-06", "the last may be the best"),
+    ("en.relative.holiday", "We met last Christmas.", "2022-12-24/2022-12-26", "We met at Christmas."),
+    ("en.rolling.unit", "I slept badly the past week.", "2023-05-02/2023-05-09", "all in the past tense"),
+    ("en.rolling.counted", "It rained for the last three days.", "2023-05-06/2023-05-09", "the last three days of May"),
+    ("en.month.day-first", "The exam is on 7 May 2023.", "2023-05-07", "7 may be enough"),
+    ("en.month.after-word", "I moved in March.", "2023-03", "they had left by march"),
+    ("en.month.day", "Her birthday is May 7th.", "2023-05-07", "you may 7 times"),
+    ("en.month.year", "It opened January 2022.", "2022-01", "January was cold."),
+    ("en.year.season", "It was the summer of 2021.", "2021-06-01/2021-08-31", "the summer of love"),
+    ("en.year.after-word", "I graduated in 2019.", "2019", "in 2000 steps"),
+    ("en.year.holiday", "We spent Christmas 2021 at home.", "2021-12-24/2021-12-26", "Christmas is near."),
+    ("en.recent", "I have been tired lately.", "2023-04-09/2023-05-09", "the other days were better"),
+    ("zh.day.night", "我昨晚没睡好", "2023-05-08", "目前晚上很冷"),
+    ("zh.day.near", "我前天去了医院", "2023-05-07", "目前天气很好"),
+    ("zh.week.weekend", "我们上周末去爬山", "2023-05-06/2023-05-07", "周末愉快"),
+    ("zh.week.weekday", "他上周五来过", "2023-05-05", "上周一直下雨"),
+    ("zh.week.whole", "上周我很忙", "2023-05-01/2023-05-07", "网上周边很贵"),
+    ("zh.month.relative", "上个月我搬家了", "2023-04", "下月亮升起来了"),
+    ("zh.year.relative", "去年夏天很热", "2022-06-01/2022-08-31", "他今年纪大了"),
+    ("zh.year.written", "他出生于1998年", "1998", "2000年前的事"),
+    ("zh.year.short", "我23年5月入职", "2023-05", "我23年没见他"),
+    ("zh.month.day", "我五月七号生日", "2023-05-07", "三月5号楼开放"),
+    ("zh.month.alone", "他三月份结婚", "2023-03", "五月天的歌"),
+    ("zh.ago", "三天前我去了", "2023-05-06", "三天前后都可以"),
+    ("zh.recent.just-now", "我刚才吃饭了", "2023-05-09", "刚刚好"),
+    ("zh.recent.counted", "过去三天一直下雨", "2023-05-06/2023-05-09", "这一天很长"),
+    ("zh.recent.lately", "我最近很忙", "2023-04-09/2023-05-09", "最近的车站在哪"),
+    ("zh.recent.these-days", "近来可好", "2023-04-09/2023-05-09", "他走近来看"),
+    ("zh.recent.days", "我前几天感冒了", "2023-05-02/2023-05-09", "考试前几天我很紧张"),
+    ("zh.recent.months", "前阵子我搬家了", "2023-03-10/2023-05-09", "考试前段时间他很忙"),
+];
+
+/// Reads the dates of a text: the rule and the label of each.
+fn dates(text: &str) -> Vec<(&'static str, String)> {
+    let now: Timestamp = "2023-05-09T12:00:00Z".parse().unwrap();
+    let zone = TimeZone::UTC;
+    let reference = Reference::new(now, &zone).unwrap();
+    let labelled = |read: crate::reading::Read| {
+        let (from, until) = reference.moments(&read.stretch).unwrap();
+        (read.rule, label(from, until, &zone))
+    };
+    reads(&Scan::new(text), &reference).into_iter().map(labelled).collect()
+}
+
+#[test]
+fn every_rule_reads_its_text_and_not_its_near_miss() {
+    for (rule, text, expected, near_miss) in CASES {
+        assert_eq!(dates(text), [(*rule, (*expected).to_owned())], "{text}");
+        assert!(dates(near_miss).iter().all(|(read_by, _)| read_by != rule), "{rule} reads {near_miss}");
+    }
+}
+
+#[test]
+fn every_rule_has_a_case_and_an_id_of_its_own() {
+    let rules: Vec<&str> = english::RULES.iter().chain(chinese::RULES).map(|rule| rule.id).collect();
+    let cases: Vec<&str> = CASES.iter().map(|(rule, ..)| *rule).collect();
+    assert_eq!(rules, cases);
+    for rule in &rules {
+        assert!(memory_engine_core::RuleId::new(*rule).is_ok(), "{rule}");
+        assert_eq!(rules.iter().filter(|other| *other == rule).count(), 1, "{rule}");
+    }
+}
