@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use crate::{output, report::ReportArgs, server::ConfigArgs};
 
-/// Show how the server would be set up, and what says so.
+/// Show the configuration of the server and the source of each setting.
 #[derive(Debug, Args)]
 pub(crate) struct Config {
     #[command(subcommand)]

@@ -15,7 +15,7 @@ const CONVERSATION: &str = include_str!("../../demo/conversation.jsonl");
 const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
 const SHOWN: usize = 3;
 
-/// Show what it does on a bundled bilingual conversation; needs nothing.
+/// Run a demonstration on a bundled bilingual conversation; needs no setup.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Where to keep the conversation; a temporary file that is removed afterwards, when not set

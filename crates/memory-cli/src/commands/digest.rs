@@ -13,10 +13,10 @@ use crate::{
     work::WorkArgs,
 };
 
-/// Make topics, facts, summaries and a graph of what is stored; can be repeated and resumed.
+/// Make topics, facts, summaries and a graph of the stored turns; can be repeated and resumed.
 ///
-/// For what was stored without a digest, or when what should have been found was given up. What is known already is not
-/// found twice. When the command is interrupted, `--waiting` goes on with what it has not done.
+/// For turns that were stored without `--digest`, or whose jobs were given up. Existing facts are not duplicated. After an
+/// interruption, `--waiting` does the remaining work.
 #[derive(Debug, Args)]
 pub(crate) struct Digest {
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(crate) struct Digest {
     work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Only what still waits, as after an interrupted run
+    /// Only jobs that still wait, for example after an interrupted run
     #[arg(long)]
     waiting: bool,
     #[command(flatten)]

@@ -15,7 +15,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Look at the whole database, and say what is wrong with it.
+/// Check the whole database and list its problems.
 ///
 /// Shows backend, schema, extensions, what the indexes were made by, what is stored and what waits, for all tenants
 /// together. Ends with 1 when something is wrong. Changes nothing.

@@ -12,7 +12,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Show what is known of a user: the facts that hold now.
+/// Show the facts about a user that hold now.
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
     #[command(flatten)]

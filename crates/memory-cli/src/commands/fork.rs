@@ -12,20 +12,20 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Begin a branch of a conversation: it sees what came before the fork, and nothing of what comes after it elsewhere.
+/// Begin a branch of a conversation. It sees the turns before the fork, but no later turns of other branches.
 #[derive(Debug, Args)]
 pub(crate) struct Fork {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// The branch that it leaves; the one without a name, when not set
+    /// The parent branch; default: the branch without a name
     #[arg(long, value_name = "BRANCH")]
     from: Option<String>,
     /// The last sequence number that both have in common
     #[arg(long, value_name = "SEQUENCE", allow_negative_numbers = true)]
     at: i64,
-    /// See nothing of the branch that it leaves
+    /// Do not see any turn of the parent branch
     #[arg(long)]
     alone: bool,
     #[command(flatten)]

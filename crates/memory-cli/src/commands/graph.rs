@@ -13,9 +13,9 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Show who and what is told of, how it is related, and which message says so.
+/// Show entities, their relations, and the messages that mention them.
 ///
-/// What is shown is what `--graph` has read on the way in, or `memory digest --graph rules` afterwards.
+/// The graph is made by `--graph` at import, or by `memory digest --graph rules` afterwards.
 #[derive(Debug, Args)]
 pub(crate) struct Graph {
     /// Names, or texts that name somebody or something: a name, a question, a message

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::report::ReportArgs;
 
-/// Make a key that opens the server.
+/// Make an API key for the server.
 #[derive(Debug, Args)]
 pub(crate) struct Keys {
     #[command(subcommand)]
@@ -24,7 +24,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct New {
-    /// What the log calls it
+    /// Its name in the log
     name: String,
     /// The tenant that it reaches
     #[arg(long, default_value = memory_engine::Scope::DEFAULT_TENANT, value_name = "NAME")]

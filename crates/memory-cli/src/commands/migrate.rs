@@ -49,7 +49,7 @@ enum Action {
         #[arg(long, short)]
         yes: bool,
     },
-    /// Say which migrations are done and which are not; change nothing
+    /// List applied and pending migrations; change nothing
     Status {
         #[command(flatten)]
         at: DatabaseArgs,

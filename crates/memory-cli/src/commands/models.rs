@@ -14,7 +14,7 @@ use crate::{
     output,
 };
 
-/// See which local models are there and whether they work, or fetch one.
+/// List, check or download local models.
 #[derive(Debug, Args)]
 pub(crate) struct Models {
     #[command(subcommand)]
@@ -23,7 +23,7 @@ pub(crate) struct Models {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say where models are looked for, and which one would be taken
+    /// List the folders of models and the model that would be used
     List(EmbedderArgs),
     /// Fetch models from a hub (HF_ENDPOINT, or huggingface.co): resumable, checked
     Fetch(Fetch),

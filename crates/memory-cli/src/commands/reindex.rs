@@ -13,7 +13,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Make all indexes anew, or change over to another embedder.
+/// Rebuild all indexes, or change to another embedder.
 ///
 /// With the embedder that the store goes by, its terms and vectors are made anew. With another one a second generation of
 /// vectors is made beside them, for all tenants; the store is written and searched meanwhile, and changes over at once when
@@ -30,7 +30,7 @@ pub(crate) struct Reindex {
     /// After a change of embedder, keep the old vectors: changing back takes no time, and new records get both
     #[arg(long, conflicts_with = "drop")]
     keep_old: bool,
-    /// Change over although up to so many records could not be embedded; they are found by their words
+    /// Change over even if up to N records could not be embedded; they are found by their words
     #[arg(long, default_value_t = 0, value_name = "N", conflicts_with = "drop")]
     lacking: u64,
     /// Remove the vectors that the store does not go by: the old ones that were kept, or new ones that are to be given up

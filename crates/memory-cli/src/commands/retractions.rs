@@ -11,7 +11,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// List what was taken back and can be restored, the latest first.
+/// List the retractions that can be restored, the latest first.
 #[derive(Debug, Args)]
 pub(crate) struct Retractions {
     #[command(flatten)]

@@ -14,7 +14,7 @@ use crate::{
     work::Work,
 };
 
-/// Find what is worth knowing about a question.
+/// Find the memories most relevant to a query.
 #[derive(Debug, Args)]
 pub(crate) struct Search {
     /// The question
@@ -28,13 +28,13 @@ pub(crate) struct Search {
     /// Maximum number of hits
     #[arg(long, short = 'n', default_value_t = 10)]
     limit: usize,
-    /// Only what occurred at this time or later
+    /// Only records from this time or later
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only what occurred before this time
+    /// Only records before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Only what occurred when the question says: "last week", 去年夏天, "in May 2023"
+    /// Only records from the time that the query names: "last week", 去年夏天, "in May 2023"
     #[arg(long)]
     only_then: bool,
     /// The zone of times that name none, and of the question's days
@@ -52,10 +52,10 @@ pub(crate) struct Search {
     /// Time limit in milliseconds
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
-    /// Say why this record is a hit or not
+    /// Explain why this record is a hit or not
     #[arg(long, value_name = "ID")]
     why: Option<String>,
-    /// Say for each turn which arm found it and with which score, and how long each stage took
+    /// Show the retrievers and scores of each hit, and the time of each stage
     #[arg(long)]
     explain: bool,
     #[command(flatten)]

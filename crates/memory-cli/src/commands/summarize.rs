@@ -13,7 +13,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Summarize what still waits for a summary in a conversation, as at its end.
+/// Summarize the turns of a conversation that have no summary yet, as at its end.
 #[derive(Debug, Args)]
 pub(crate) struct Summarize {
     #[command(flatten)]
