@@ -1,4 +1,4 @@
-//! What makes the vectors, by the name that the command line gives it.
+//! The option `--embedder`.
 
 use std::{
     env,
@@ -12,16 +12,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 use memory_engine::{Builder, LocalModel, http_models::Preset};
 
-use crate::{
-    remote::{self, Remote},
-    reranker::Judge,
-};
+use crate::remote::{self, Remote};
 
 /// The folder of the local model that is taken when there is one.
 const E5: &str = "e5-small-q4";
 /// The same model as a hub has it: taken when the smaller one is not there.
 const E5_FROM_HUB: &str = "multilingual-e5-small";
-/// What makes that folder a whole model: it comes last.
+/// The file that is downloaded last: a folder with it is complete.
 const WEIGHTS: &str = "model.safetensors";
 
 /// Which embedder to use.
@@ -31,7 +28,7 @@ pub(crate) struct EmbedderArgs {
     /// openrouter, vllm) with :MODEL or :MODEL@DIMENSIONS if need be; its key is in the environment or in .env, as
     /// OPENAI_API_KEY, its address may be in OPENAI_BASE_URL
     #[arg(long, env = "MEMORY_EMBEDDER", default_value = "auto", value_name = "NAME")]
-    pub(crate) embedder: Choice,
+    pub(crate) embedder: EmbedderChoice,
     /// Where local models are, each in a folder of its own
     #[arg(long, env = "MEMORY_MODELS_DIR", value_name = "DIR")]
     pub(crate) models_dir: Option<PathBuf>,
@@ -39,7 +36,7 @@ pub(crate) struct EmbedderArgs {
 
 /// An embedder by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum EmbedderChoice {
     /// The local model where it is found, else hashed words and letters.
     Auto,
     /// Hashed words and letters: offline, deterministic, blind to meaning.
@@ -52,7 +49,7 @@ pub(crate) enum Choice {
     Remote(Remote<Preset>),
 }
 
-impl FromStr for Choice {
+impl FromStr for EmbedderChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -75,37 +72,34 @@ impl FromStr for Choice {
 impl EmbedderArgs {
     /// Hashed words and letters.
     pub(crate) fn hash() -> Self {
-        Self { embedder: Choice::Hash, models_dir: None }
+        Self { embedder: EmbedderChoice::Hash, models_dir: None }
     }
 
-    /// Whether no embedder was asked for by name.
+    /// Returns true if no embedder was named.
     pub(crate) fn may_choose(&self) -> bool {
-        self.embedder == Choice::Auto
+        self.embedder == EmbedderChoice::Auto
     }
 
-    /// Has the engine use the embedder.
-    pub(crate) async fn equip(&self, builder: Builder, judge: &Judge) -> Result<Builder> {
+    /// Makes the engine use the embedder; a local model also reranks if `reranks` is set.
+    pub(crate) async fn equip(&self, builder: Builder, reranks: bool) -> Result<Builder> {
         let path = match &self.embedder {
-            Choice::Remote(service) => return Ok(builder.embedder(remote::embedder(service).await?)),
-            Choice::Hash => return Ok(builder),
-            Choice::Auto => match self.find() {
+            EmbedderChoice::Remote(service) => return Ok(builder.embedder(remote::embedder(service).await?)),
+            EmbedderChoice::Hash => return Ok(builder),
+            EmbedderChoice::Auto => match self.find() {
                 Some(path) => path,
                 None => {
-                    self.say_how_to_get_better();
+                    self.suggest_model();
                     return Ok(builder);
                 }
             },
-            Choice::E5 => self.need()?,
-            Choice::At(path) => path.clone(),
+            EmbedderChoice::E5 => self.need()?,
+            EmbedderChoice::At(path) => path.clone(),
         };
         let model = LocalModel::open(path).await?;
-        Ok(match judge {
-            Judge::Auto | Judge::Local => builder.local_model(&model),
-            Judge::None | Judge::Remote(_) => builder.embedder(Arc::new(model.embedder())),
-        })
+        Ok(if reranks { builder.local_model(&model) } else { builder.embedder(Arc::new(model.embedder())) })
     }
 
-    fn say_how_to_get_better(&self) {
+    fn suggest_model(&self) {
         if std::io::stderr().is_terminal() {
             let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
             let folder = folder.display();
@@ -115,7 +109,7 @@ impl EmbedderArgs {
         }
     }
 
-    /// Where the local model is, if it is anywhere.
+    /// Returns the path of the local model if it exists.
     pub(crate) fn find(&self) -> Option<PathBuf> {
         let whole = |folder: PathBuf| {
             let (small, from_hub) = (folder.join(E5), folder.join(E5_FROM_HUB));
@@ -125,31 +119,31 @@ impl EmbedderArgs {
         self.folders().into_iter().find_map(whole)
     }
 
-    /// Where the local model is.
+    /// Returns the path of the local model.
     ///
     /// # Errors
-    /// When it is nowhere; the message says how to get it.
+    /// If it does not exist; the message says how to get it.
     pub(crate) fn need(&self) -> Result<PathBuf> {
         let missing = || {
             format!(
                 "there is no {E5} in {}; `memory models fetch` or `scripts/get-models DIR` gets it, --models-dir DIR \
                  names its place",
-                self.looked_in()
+                self.folder_names()
             )
         };
         self.find().with_context(missing)
     }
 
-    /// Where a model that is fetched goes.
+    /// Returns the folder for models that are downloaded.
     ///
     /// # Errors
-    /// When there is no such place; the message says how to name one.
+    /// If there is none; the message says how to name one.
     pub(crate) fn folder(models_dir: Option<PathBuf>) -> Result<PathBuf> {
-        let places = Self { embedder: Choice::Auto, models_dir }.folders();
+        let places = Self { embedder: EmbedderChoice::Auto, models_dir }.folders();
         places.into_iter().next().context("there is no folder for models; --models-dir DIR names one")
     }
 
-    /// The folders in which models are looked for: the one that was named, or else the user's cache.
+    /// Returns the folders that may contain models: the named one, or else the user's cache.
     fn folders(&self) -> Vec<PathBuf> {
         if let Some(named) = &self.models_dir {
             return vec![named.clone()];
@@ -159,8 +153,8 @@ impl EmbedderArgs {
         cache.into_iter().map(|cache| cache.join("memory-engine/models")).collect()
     }
 
-    /// Those folders, for people.
-    pub(crate) fn looked_in(&self) -> String {
+    /// Returns those folders as text.
+    pub(crate) fn folder_names(&self) -> String {
         self.folders().iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 }

@@ -1,13 +1,13 @@
-//! The ways in which `memory eval` asks each question.
+//! The modes in which `memory eval` asks each question.
 
 use std::time::Duration;
 
 use memory_engine::{Arms, Method, RecallOptions};
 
-/// Measuring waits for what is slow.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+/// Deadline of a recall. Long, so that slow stages are measured too.
+pub(crate) const EVAL_DEADLINE: Duration = Duration::from_secs(300);
 
-/// A way of asking: which arms take part, and what differs from the engine's options.
+/// A mode: the retrievers that take part, and the changes to the engine's options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mode {
     pub(crate) name: &'static str,
@@ -19,14 +19,14 @@ const fn mode(name: &'static str, arms: Arms, change: fn(&mut RecallOptions)) ->
     Mode { name, arms, change }
 }
 
-/// Each arm alone.
+/// Each retriever alone.
 const ARMS: [Mode; 2] = [mode("keyword", Arms::KeywordOnly, |_| {}), mode("vector", Arms::VectorOnly, |_| {})];
 /// All together, without a reranker.
 const FUSED: Mode = mode("fused", Arms::All, |o| o.reranked = 0);
 /// All together.
 const RERANKED: Mode = mode("fused + rerank", Arms::All, |_| {});
 
-/// The default but for one part.
+/// The default with one part changed.
 const ABLATIONS: [Mode; 10] = [
     mode("- dates", Arms::All, |o| o.date_weight = 0.0),
     mode("half the dates", Arms::All, |o| o.date_weight = 0.5),
@@ -41,17 +41,17 @@ const ABLATIONS: [Mode; 10] = [
 ];
 
 impl Mode {
-    /// The arms alone and fused, with the reranker if there is one, which is the default and comes last; then, for an
-    /// ablation, the default but for one part.
+    /// Returns the retrievers alone and fused, with the reranker if there is one, which is the default; then, for an
+    /// ablation, the default with one part changed at a time.
     pub(crate) fn all(reranker: bool, ablate: bool) -> Vec<Self> {
         let reranked = reranker.then_some(RERANKED);
         let ablations = ABLATIONS.into_iter().filter(|_| ablate);
         ARMS.into_iter().chain([FUSED]).chain(reranked).chain(ablations).collect()
     }
 
-    /// The engine's options as this way has them.
+    /// Returns the engine's options with the changes of this mode.
     pub(crate) fn options(&self, engine: &RecallOptions) -> RecallOptions {
-        let mut options = engine.with_deadline(PATIENCE);
+        let mut options = engine.with_deadline(EVAL_DEADLINE);
         (self.change)(&mut options);
         options
     }

@@ -1,4 +1,4 @@
-//! What judges the best candidates once more, by the name that the command line gives it.
+//! The option `--reranker`.
 
 use std::str::FromStr;
 
@@ -12,7 +12,7 @@ use crate::{
 
 /// A reranker by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Judge {
+pub(crate) enum RerankerChoice {
     /// The local model where it embeds, else none.
     Auto,
     /// None.
@@ -23,7 +23,7 @@ pub(crate) enum Judge {
     Remote(Remote<Dialect>),
 }
 
-impl FromStr for Judge {
+impl FromStr for RerankerChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -39,8 +39,13 @@ impl FromStr for Judge {
     }
 }
 
-impl Judge {
-    /// Has the engine use the reranker, where the embedder did not bring its own.
+impl RerankerChoice {
+    /// Returns true if a local embedder may also rerank.
+    pub(crate) fn may_be_local(&self) -> bool {
+        matches!(self, Self::Auto | Self::Local)
+    }
+
+    /// Makes the engine use the reranker, unless the embedder has its own.
     pub(crate) async fn equip(&self, builder: Builder, models: &EmbedderArgs) -> Result<Builder> {
         Ok(match self {
             Self::Auto | Self::None => builder,

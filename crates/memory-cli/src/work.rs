@@ -1,4 +1,4 @@
-//! What a command has the background make of turns.
+//! The work of the background: enrichment and graph.
 
 use std::sync::Arc;
 
@@ -6,10 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use memory_engine::{Builder, Digest, GraphExtractor};
 
-use crate::{
-    digester::{DigestArgs, Digester},
-    grapher::{GraphArgs, Grapher},
-};
+use crate::{digest::DigestArgs, graph::GraphArgs, method::Method};
 
 /// What is to be made of turns beside indexing them.
 #[derive(Debug, Clone, Args)]
@@ -63,7 +60,7 @@ impl WorkArgs {
     /// # Errors
     /// When there is none, with what would name one; as [`work`](Self::work).
     pub(crate) fn need(&self) -> Result<Work> {
-        if self.digest.digester == Digester::None && self.graph.grapher == Grapher::None {
+        if self.digest.method == Method::None && self.graph.method == Method::None {
             bail!(
                 "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model; \
                  --graph rules makes a graph"

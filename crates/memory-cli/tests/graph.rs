@@ -84,7 +84,7 @@ fn what_was_stored_without_a_graph_is_read_afterwards_and_what_goes_leaves_it() 
     assert_eq!((&report["turns"], &report["graph"]["records"]), (&json!(4), &json!(4)), "{report}");
     desk.run(&["forget", "m2", "--user", "lin", "--yes"]).ok();
     let shown = desk.run(&["graph", "Anna Reed", "--user", "lin"]).ok();
-    assert!(shown.contains("nobody and nothing of this name") && shown.contains("--key-entities"), "{shown}");
+    assert!(shown.contains("no entity of this name") && shown.contains("--key-entities"), "{shown}");
     assert!(desk.run(&["graph", "Holt", "--user", "mo"]).ok().contains("no graph"), "another user sees nothing");
 }
 

@@ -68,7 +68,7 @@ fn facts_are_found_on_the_way_in_or_afterwards_and_show_until_when_they_held() {
     desk.write("story.jsonl", story());
     desk.run(&["facts", "--user", "lin"]).refused(&["there is no memory.db"]);
     desk.run(&["import", "story.jsonl"]).ok();
-    assert!(desk.run(&["facts", "--user", "lin"]).ok().contains("no fact is known"), "nothing is made unasked");
+    assert!(desk.run(&["facts", "--user", "lin"]).ok().contains("no facts stored"), "nothing is made unasked");
     desk.run(&["facts"]).refused(&["--user NAME"]);
     desk.run(&["digest", "--user", "lin"]).refused(&["--digest rules"]);
     let digested = desk.run(&["digest", "--user", "lin", "--digest", "rules"]).ok();

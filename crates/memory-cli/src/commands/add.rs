@@ -9,6 +9,7 @@ use memory_engine::{Kind, Role, Timestamp, Turn};
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
     output,
+    report::ReportArgs,
     work::WorkArgs,
 };
 
@@ -44,9 +45,8 @@ pub(crate) struct Add {
     /// Labels, separated by commas
     #[arg(long, value_delimiter = ',')]
     tags: Vec<String>,
-    /// Give the id as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Add {
@@ -71,11 +71,6 @@ impl Add {
         let engine = self.store.create_with(self.work.work()?).await?;
         let id = engine.remember(&scope, turn).await?;
         output::settle(&engine, &scope).await?;
-        if self.json {
-            say!("{}", serde_json::json!({ "id": id }));
-        } else {
-            say!("{id}");
-        }
-        Ok(ExitCode::SUCCESS)
+        self.report.print_line(&serde_json::json!({ "id": id }), || id.to_string())
     }
 }

@@ -5,17 +5,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::{output, server::ConfigArgs};
+use crate::{output, report::ReportArgs, server::ConfigArgs};
 
-/// Show how the server would be set up, and what says so.
+/// Show the configuration of the server and the source of each setting.
 #[derive(Debug, Args)]
 pub(crate) struct Config {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Every setting with its value and what set it; keys and passwords are not shown
     Show(Show),
 }
@@ -24,24 +24,20 @@ enum What {
 struct Show {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Give it as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Config {
-    pub(crate) fn run(self) -> Result<ExitCode> {
-        let What::Show(Show { config, json }) = self.what;
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let Action::Show(Show { config, report }) = self.action;
         let loaded = config.load()?;
-        if json {
-            say!("{}", serde_json::to_string_pretty(&loaded.settings)?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        let mut table = output::table(["setting", "value", "set by"]);
-        for setting in loaded.settings {
-            table.add_row([setting.name, setting.value, setting.source]);
-        }
-        say!("{table}");
-        Ok(ExitCode::SUCCESS)
+        report.print(&loaded.settings, || {
+            let mut table = output::table(["setting", "value", "set by"]);
+            for setting in &loaded.settings {
+                table.add_row([&setting.name, &setting.value, &setting.source]);
+            }
+            table.to_string()
+        })
     }
 }

@@ -13,6 +13,7 @@ use memory_engine_companion::{Companion, Pack};
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
     output,
+    report::ReportArgs,
 };
 
 /// Show the context that a companion would answer a message with, layer by layer; asks no model and stores nothing.
@@ -30,7 +31,7 @@ pub(crate) struct Context {
     /// How many tokens the context may have; the pack says, when not given
     #[arg(long, value_name = "TOKENS")]
     limit: Option<usize>,
-    /// How tokens are counted
+    /// The token counter
     #[arg(long, value_enum, default_value = "o200k")]
     tokens: Tokens,
     /// The user's zone
@@ -39,12 +40,11 @@ pub(crate) struct Context {
     /// Show the text, too
     #[arg(long)]
     text: bool,
-    /// Give everything as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
-/// What counts tokens.
+/// The token counter.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Tokens {
     /// By the table of OpenAI's models
@@ -62,8 +62,8 @@ impl Tokens {
     }
 }
 
-/// How wide the widest bar is.
-const BAR: usize = 32;
+/// Width of the widest bar in characters.
+const BAR_WIDTH: usize = 32;
 
 impl Context {
     pub(crate) async fn run(self) -> Result<ExitCode> {
@@ -74,24 +74,19 @@ impl Context {
             pack.budgets.limit = limit;
         }
         let engine = self.store.open().await?;
-        // Nobody is asked anything.
+        // The scripted model is never called.
         let companion = Companion::new(engine, Arc::new(ScriptedModel::default()), pack);
         let companion = companion.with_zone(zone).with_counter(self.tokens.counter());
         let built = companion.context(&scope, &self.message).await?;
-        if self.json {
-            say!("{}", serde_json::to_string_pretty(&built)?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        say!("{}", drawn(&built));
-        if self.text {
-            say!("\n{}", built.text);
-        }
-        Ok(ExitCode::SUCCESS)
+        self.report.print(&built, || {
+            let text = if self.text { format!("\n\n{}", built.text) } else { String::new() };
+            draw(&built) + &text
+        })
     }
 }
 
-/// The layers as bars, what is left out of each and why, and the whole.
-fn drawn(built: &BuiltContext) -> String {
+/// Draws each layer as a bar with the items left out and the reason, then the total.
+fn draw(built: &BuiltContext) -> String {
     let mut table = output::table(["layer", "", "tokens", "budget", "items", "left out"]);
     let widest = built.layers.iter().map(|layer| layer.tokens.max(layer.budget)).max().unwrap_or(0).max(1);
     for layer in &built.layers {
@@ -116,7 +111,7 @@ fn drawn(built: &BuiltContext) -> String {
 
 /// What is used, and what is left of the budget.
 fn bar(layer: &LayerReport, widest: usize) -> String {
-    let scaled = |tokens: usize| (tokens * BAR).div_ceil(widest);
+    let scaled = |tokens: usize| (tokens * BAR_WIDTH).div_ceil(widest);
     let used = scaled(layer.tokens);
     format!("{}{}", "█".repeat(used), "░".repeat(scaled(layer.budget).saturating_sub(used)))
 }

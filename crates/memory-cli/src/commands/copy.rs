@@ -11,9 +11,9 @@ use memory_engine::{Database, Scope, upkeep};
 
 use crate::{
     args::{self, StoreArgs},
+    database::{self, DatabaseArg},
     embedder::EmbedderArgs,
     output,
-    place::{self, Place},
 };
 
 /// Copy a whole store into another one, of any kind; can be repeated and resumed.
@@ -26,10 +26,10 @@ pub(crate) struct Copy {
     /// The store to read: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address
     /// in DATABASE_URL
     #[arg(long, value_name = "FILE|URL")]
-    from: Place,
+    from: DatabaseArg,
     /// The store to write, likewise; it is made when it is not there
     #[arg(long, value_name = "FILE|URL")]
-    to: Place,
+    to: DatabaseArg,
     #[command(flatten)]
     embedder: EmbedderArgs,
     /// Only this tenant
@@ -52,7 +52,7 @@ impl Copy {
         if same(&from, &to) {
             bail!("{from} cannot be copied onto itself; name another store with --to");
         }
-        place::must_exist(&from).await?;
+        database::must_exist(&from).await?;
         let scopes = self.scopes(&from).await?;
         let source = args::as_it_is(&from).await?;
         let target = StoreArgs::new(self.to.clone(), self.embedder.clone()).create().await?;

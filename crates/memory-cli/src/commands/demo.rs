@@ -9,18 +9,18 @@ use memory_engine::{Database, MemoryBlock, RecallQuery, Scope};
 use serde::Deserialize;
 
 use super::import::Importer;
-use crate::{args::StoreArgs, embedder::EmbedderArgs, output, place::Place};
+use crate::{args::StoreArgs, database::DatabaseArg, embedder::EmbedderArgs, output};
 
 const CONVERSATION: &str = include_str!("../../demo/conversation.jsonl");
 const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
 const SHOWN: usize = 3;
 
-/// Show what it does on a bundled bilingual conversation; needs nothing.
+/// Run a demonstration on a bundled bilingual conversation; needs no setup.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Where to keep the conversation; a temporary file that is removed afterwards, when not set
     #[arg(long, value_name = "FILE|URL")]
-    db: Option<Place>,
+    db: Option<DatabaseArg>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -32,7 +32,7 @@ struct Question {
 impl Demo {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
-        let db = self.db.clone().unwrap_or_else(|| Place::At(Database::file(folder.path().join("demo.db"))));
+        let db = self.db.clone().unwrap_or_else(|| DatabaseArg::At(Database::file(folder.path().join("demo.db"))));
         let engine = StoreArgs::new(db, EmbedderArgs::hash()).create().await?;
         let lin = Scope::user("lin")?;
 

@@ -11,10 +11,11 @@ use memory_engine::{Checkup, Clock, Database, Scope, SystemClock, upkeep};
 
 use crate::{
     args::{self, StoreArgs},
-    given_up, output,
+    dead_letters, errors, output,
+    report::ReportArgs,
 };
 
-/// Look at the whole database, and say what is wrong with it.
+/// Check the whole database and list its problems.
 ///
 /// Shows backend, schema, extensions, what the indexes were made by, what is stored and what waits, for all tenants
 /// together. Ends with 1 when something is wrong. Changes nothing.
@@ -22,9 +23,8 @@ use crate::{
 pub(crate) struct Doctor {
     #[command(flatten)]
     store: StoreArgs,
-    /// Report as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Doctor {
@@ -38,31 +38,25 @@ impl Doctor {
         } else if checkup.schema == checkup.known_schema {
             // Opening an older one would change it.
             if let Err(e) = self.store.create().await {
-                checkup.problems.push(crate::told(&e));
+                checkup.problems.push(errors::describe(&e));
             }
         }
         let given_up = given_up(&db, &checkup).await?;
         checkup.problems.extend(given_up);
         let code = if checkup.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-        if self.json {
-            let mut report = serde_json::to_value(&checkup)?;
-            report["database"] = db.to_string().into();
-            report["healthy"] = checkup.problems.is_empty().into();
-            say!("{}", serde_json::to_string_pretty(&report)?);
-            return Ok(code);
-        }
-        say!("{}", table(&db.to_string(), &checkup));
-        for problem in &checkup.problems {
-            say!("wrong: {problem}");
-        }
-        if checkup.problems.is_empty() {
-            say!("nothing is wrong");
-        }
+        let mut report = serde_json::to_value(&checkup)?;
+        report["database"] = db.to_string().into();
+        report["healthy"] = checkup.problems.is_empty().into();
+        self.report.print(&report, || {
+            let problems: String = checkup.problems.iter().map(|problem| format!("\nwrong: {problem}")).collect();
+            let verdict = if problems.is_empty() { "\nnothing is wrong" } else { "" };
+            format!("{}{problems}{verdict}", table(&db.to_string(), &checkup))
+        })?;
         Ok(code)
     }
 }
 
-/// What the background has given up, for all tenants together.
+/// Describes the jobs given up, for all tenants together.
 async fn given_up(db: &Database, checkup: &Checkup) -> Result<Vec<String>> {
     let counts = checkup.waiting.iter().map(|(job, waiting)| (*job, waiting.given_up));
     let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
@@ -72,10 +66,10 @@ async fn given_up(db: &Database, checkup: &Checkup) -> Result<Vec<String>> {
         let tenants: BTreeSet<String> =
             upkeep::namespaces(db).await?.iter().map(|scope| scope.tenant().to_owned()).collect();
         for tenant in tenants {
-            reasons.extend(given_up::reasons(&engine, &Scope::tenant_wide(tenant)?).await?);
+            reasons.extend(dead_letters::reasons(&engine, &Scope::tenant_wide(tenant)?).await?);
         }
     }
-    Ok(counts.into_iter().map(|(job, count)| given_up::told(job, count, reasons.get(&job))).collect())
+    Ok(counts.into_iter().map(|(job, count)| dead_letters::describe(job, count, reasons.get(&job))).collect())
 }
 
 fn table(db: &str, checkup: &Checkup) -> String {

@@ -17,14 +17,14 @@ use serde_json::{Map, Value, json};
 use super::import::Importer;
 use crate::{
     args::StoreArgs,
+    database::DatabaseArg,
     embedder::EmbedderArgs,
-    gate,
     metrics::{DEPTH, Metrics},
     modes::Mode,
-    output,
-    place::Place,
+    off_topic, output,
     question::{self, Question},
-    reranker::Judge,
+    report::ReportArgs,
+    reranker::RerankerChoice,
 };
 
 /// Measure retrieval on a file of memories and a file of questions.
@@ -41,12 +41,12 @@ pub(crate) struct Eval {
     questions: PathBuf,
     #[command(flatten)]
     embedder: EmbedderArgs,
-    /// What judges the best candidates once more: auto, none, local, or a service
+    /// The reranker: auto, none, local, or a service
     #[arg(long, env = "MEMORY_RERANKER", default_value = "auto", value_name = "NAME")]
-    reranker: Judge,
+    reranker: RerankerChoice,
     /// Where to build the store, if it is to be kept; nothing must be there yet
     #[arg(long, value_name = "FILE|URL")]
-    db: Option<Place>,
+    db: Option<DatabaseArg>,
     /// The k of recall@k, hit@k and all@k
     #[arg(long, value_delimiter = ',', default_value = "1,5,10")]
     k: Vec<usize>,
@@ -59,9 +59,8 @@ pub(crate) struct Eval {
     /// Also ask each question in a scope where it does not belong, and count what would be injected there
     #[arg(long)]
     off_topic: bool,
-    /// Give the metrics as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Eval {
@@ -70,7 +69,7 @@ impl Eval {
         let ks: Vec<usize> = self.k.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let questions = question::read(&self.questions)?;
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
-        let db = self.db.clone().unwrap_or_else(|| Place::At(Database::file(folder.path().join("eval.db"))));
+        let db = self.db.clone().unwrap_or_else(|| DatabaseArg::At(Database::file(folder.path().join("eval.db"))));
         ensure!(is_new(&db.database()?).await?, "{} is there already; eval builds a store of its own", db.database()?);
         let engine =
             StoreArgs { db, embedder: self.embedder.clone(), reranker: self.reranker.clone() }.create().await?;
@@ -96,20 +95,18 @@ impl Eval {
             }
         }
         if self.off_topic {
-            report.insert("off_topic".into(), gate::measure(&engine, &questions).await?);
+            report.insert("off_topic".into(), off_topic::measure(&engine, &questions).await?);
         }
         report.insert("by_category".into(), Value::Object(categories.clone()));
-        if self.json {
-            say!("{}", serde_json::to_string_pretty(&report)?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        let ks = ks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
-        say!("{memories} memories, {} questions, k = {ks}\n{table}", questions.len());
-        print_categories(&categories)?;
-        if let Some(measured) = report.get("off_topic") {
-            say!("{}", gate::table(measured));
-        }
-        Ok(ExitCode::SUCCESS)
+        self.report.print(&report, || {
+            let ks = ks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
+            let mut text = format!("{memories} memories, {} questions, k = {ks}\n{table}", questions.len());
+            text += &category_table(&categories);
+            if let Some(measured) = report.get("off_topic") {
+                text += &format!("\n{}", off_topic::table(measured));
+            }
+            text
+        })
     }
 }
 
@@ -129,14 +126,14 @@ async fn build(engine: &MemoryEngine, path: &Path) -> Result<u64> {
     Ok(report.added)
 }
 
-/// What one mode has retrieved.
-struct Asked {
-    /// The question's number, and the ids that were retrieved for it.
+/// The results of one mode.
+struct ModeResults {
+    /// The id of each question with the ids of its hits.
     retrieved: Vec<(String, Vec<String>)>,
     p50_ms: f64,
 }
 
-impl Asked {
+impl ModeResults {
     fn write(&self, path: &Path) -> Result<()> {
         let failed = || format!("{} cannot be written", path.display());
         let mut out = BufWriter::new(File::create(path).with_context(failed)?);
@@ -147,7 +144,7 @@ impl Asked {
     }
 }
 
-async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Result<Asked> {
+async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Result<ModeResults> {
     let bar = output::progress(questions.len() as u64, "{msg} {wide_bar} {pos}/{len} {eta}").with_message(mode.name);
     let mut retrieved = Vec::with_capacity(questions.len());
     let mut times = Vec::with_capacity(questions.len());
@@ -167,10 +164,10 @@ async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Resul
     }
     bar.finish_and_clear();
     times.sort_by(f64::total_cmp);
-    Ok(Asked { retrieved, p50_ms: times.get(times.len() / 2).copied().unwrap_or_default() })
+    Ok(ModeResults { retrieved, p50_ms: times.get(times.len() / 2).copied().unwrap_or_default() })
 }
 
-fn score<'a>(asked: &Asked, questions: &'a [Question], ks: &[usize]) -> Vec<(&'a str, Metrics)> {
+fn score<'a>(asked: &ModeResults, questions: &'a [Question], ks: &[usize]) -> Vec<(&'a str, Metrics)> {
     let pairs = questions.iter().zip(&asked.retrieved);
     pairs.map(|(q, (_, retrieved))| (q.category.as_str(), Metrics::of(retrieved, &q.groups(), ks))).collect()
 }
@@ -204,9 +201,10 @@ fn row(name: &str, metrics: &Metrics, p50_ms: f64) -> [String; 7] {
     ]
 }
 
-fn print_categories(categories: &Map<String, Value>) -> Result<()> {
+/// Returns the metrics by category on lines of their own; nothing if there is one category only.
+fn category_table(categories: &Map<String, Value>) -> String {
     if categories.len() < 2 {
-        return Ok(());
+        return String::new();
     }
     let mut table = output::table(["the default, by category", "questions", "recall@k", "all@k", "nDCG@10", "MRR"]);
     for (category, metrics) in categories {
@@ -221,6 +219,5 @@ fn print_categories(categories: &Map<String, Value>) -> Result<()> {
         let questions = metrics.get("questions").map(ToString::to_string).unwrap_or_default();
         table.add_row([category.clone(), questions, each("recall"), each("all"), one("ndcg_10"), one("mrr")]);
     }
-    say!("{table}");
-    Ok(())
+    format!("\n{table}")
 }

@@ -9,9 +9,10 @@ use memory_engine::{Clock, Record, SystemClock, summarizer::render};
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
     output,
+    report::ReportArgs,
 };
 
-/// Show what is known of a user: the facts that hold now.
+/// Show the facts about a user that hold now.
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
     #[command(flatten)]
@@ -24,9 +25,8 @@ pub(crate) struct Facts {
     /// The zone of the days that are shown; the machine's, when not set
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     timezone: Option<String>,
-    /// Give the records as JSON, each with the sentence that shows it
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Facts {
@@ -37,26 +37,22 @@ impl Facts {
         let facts = if self.history { engine.fact_history(&scope).await? } else { engine.facts(&scope).await? };
         let now = SystemClock.now();
         let shown = |fact: &Record| render(fact, now, &zone);
-        if self.json {
-            let line = |fact: &Record| {
-                let mut line = serde_json::to_value(fact)?;
-                line["shown"] = shown(fact).into();
-                Ok(line)
-            };
-            let lines = facts.iter().map(line).collect::<Result<Vec<_>, serde_json::Error>>()?;
-            say!("{}", serde_json::to_string_pretty(&lines)?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        if facts.is_empty() {
-            say!("no fact is known within {scope}; `memory digest --digest rules` finds those in what is stored");
-            return Ok(ExitCode::SUCCESS);
-        }
-        let mut table = output::table(["said on", "fact", "id"]);
-        for fact in &facts {
-            let said = fact.occurred_at.in_zone(&zone).strftime("%Y-%m-%d").to_string();
-            table.add_row([said, shown(fact), fact.id.to_string()]);
-        }
-        say!("{table}");
-        Ok(ExitCode::SUCCESS)
+        let lines = facts.iter().map(|fact| {
+            let mut line = serde_json::to_value(fact)?;
+            line["shown"] = shown(fact).into();
+            Ok(line)
+        });
+        let lines = lines.collect::<Result<Vec<_>>>()?;
+        self.report.print(&lines, || {
+            if facts.is_empty() {
+                return format!("no facts stored within {scope}; `memory digest --digest rules` extracts them");
+            }
+            let mut table = output::table(["said on", "fact", "id"]);
+            for fact in &facts {
+                let said = fact.occurred_at.in_zone(&zone).strftime("%Y-%m-%d").to_string();
+                table.add_row([said, shown(fact), fact.id.to_string()]);
+            }
+            table.to_string()
+        })
     }
 }

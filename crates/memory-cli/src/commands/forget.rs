@@ -7,11 +7,12 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Forget as What, Forgotten};
+use memory_engine::Forgotten;
 
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
-    output,
+    args::{ScopeArgs, StoreArgs},
+    output, records,
+    report::ReportArgs,
 };
 
 /// Forget records, by id or by scope; they do not come back.
@@ -26,9 +27,8 @@ pub(crate) struct Forget {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Report as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Forget {
@@ -38,38 +38,24 @@ impl Forget {
             bail!("what is to be forgotten? Name records by id, or a user with --user");
         }
         let engine = self.store.open().await?;
-        let (mut ids, mut unknown) = (Vec::new(), Vec::new());
-        for name in &self.ids {
-            let found = args::named(&engine, &scope, name).await?;
-            if found.is_empty() {
-                unknown.push(name.as_str());
-            }
-            ids.extend(found.iter().map(|record| record.id));
-        }
-        if !unknown.is_empty() {
-            bail!("{} not within {scope}; nothing was forgotten", unknown.join(", "));
-        }
-        let whole = self.ids.is_empty();
-        let question = match whole {
-            true => format!("forget all {} records within {scope}?", engine.stats(&scope).await?.records),
-            false => format!("forget {} within {scope}?", self.ids.join(", ")),
+        let ids = records::resolve(&engine, &scope, &self.ids, "nothing was forgotten").await?;
+        let (target, question) = if self.ids.is_empty() {
+            let count = engine.stats(&scope).await?.records;
+            (memory_engine::Forget::Everything, format!("forget all {count} records within {scope}?"))
+        } else {
+            (memory_engine::Forget::Ids(ids), format!("forget {} within {scope}?", self.ids.join(", ")))
         };
         if !self.yes && !confirm(&question)? {
             bail!("nothing was forgotten");
         }
-        let forgotten = engine.forget(&scope, if whole { What::Everything } else { What::Ids(ids) }).await?;
-        if self.json {
-            let mut report = serde_json::to_value(&forgotten)?;
-            report["forgotten"] = forgotten.records().into();
-            say!("{report}");
-        } else {
-            say!("{} forgotten\n{}", forgotten.records(), table(&forgotten));
-        }
-        Ok(ExitCode::SUCCESS)
+        let forgotten = engine.forget(&scope, target).await?;
+        let mut report = serde_json::to_value(&forgotten)?;
+        report["forgotten"] = forgotten.records().into();
+        self.report.print_line(&report, || format!("{} forgotten\n{}", forgotten.records(), table(&forgotten)))
     }
 }
 
-/// What was removed where; what was not there is left out.
+/// Lists what was removed, without the rows that are zero.
 fn table(forgotten: &Forgotten) -> String {
     let removed = &forgotten.removed;
     let kinds = removed.records.iter().map(|(kind, count)| (format!("records of kind {kind}"), *count));

@@ -10,11 +10,12 @@ use memory_engine::{Citation, FactQuery, GraphFacts, KeyRelation, Timestamp};
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
     output,
+    report::ReportArgs,
 };
 
-/// Show who and what is told of, how it is related, and which message says so.
+/// Show entities, their relations, and the messages that mention them.
 ///
-/// What is shown is what `--graph` has read on the way in, or `memory digest --graph rules` afterwards.
+/// The graph is made by `--graph` at import, or by `memory digest --graph rules` afterwards.
 #[derive(Debug, Args)]
 pub(crate) struct Graph {
     /// Names, or texts that name somebody or something: a name, a question, a message
@@ -26,10 +27,10 @@ pub(crate) struct Graph {
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// How many relations far: 0 to 3
+    /// Maximum distance in relations: 0 to 3
     #[arg(long, default_value_t = 1)]
     hops: u32,
-    /// How many entities and how many relations at the most
+    /// Maximum number of entities and of relations
     #[arg(long, short = 'n', default_value_t = 20)]
     limit: usize,
     /// Only relations that hold at this time
@@ -38,9 +39,8 @@ pub(crate) struct Graph {
     /// The zone of the days that are shown, and of a time that names none; the machine's, when not set
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     timezone: Option<String>,
-    /// Give everything as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Graph {
@@ -57,25 +57,21 @@ impl Graph {
         }
         let engine = self.store.open_as_it_is().await?;
         let facts = engine.graph().facts(&scope, &query).await?;
-        if self.json {
-            say!("{}", serde_json::to_string_pretty(&facts)?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        if facts.entities.is_empty() {
-            let read = engine.graph().store().stats(&scope).await?.records;
-            match read {
-                0 => say!("there is no graph within {scope}; `memory digest --graph rules` reads what is stored"),
-                _ => say!("nobody and nothing of this name is told of within {scope}; --key-entities shows who is"),
+        let has_graph = !facts.entities.is_empty() || engine.graph().store().stats(&scope).await?.records > 0;
+        self.report.print(&facts, || {
+            if !has_graph {
+                return format!("there is no graph within {scope}; `memory digest --graph rules` makes one");
             }
-            return Ok(ExitCode::SUCCESS);
-        }
-        say!("{}", drawn(&facts, &zone));
-        Ok(ExitCode::SUCCESS)
+            if facts.entities.is_empty() {
+                return format!("no entity of this name within {scope}; --key-entities shows the existing ones");
+            }
+            draw(&facts, &zone)
+        })
     }
 }
 
-/// The entities, and then the relations.
-fn drawn(facts: &GraphFacts, zone: &TimeZone) -> String {
+/// Draws the entities as a table, then the relations.
+fn draw(facts: &GraphFacts, zone: &TimeZone) -> String {
     let mut entities = output::table(["entity", "kind", "also", "said in", "on"]);
     for entity in &facts.entities {
         let [message, day] = cited(&entity.citation, zone);

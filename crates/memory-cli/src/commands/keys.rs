@@ -5,23 +5,26 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use memory_engine_server::{Access, ApiKey};
+use serde_json::{Value, json};
 
-/// Make a key that opens the server.
+use crate::report::ReportArgs;
+
+/// Make an API key for the server.
 #[derive(Debug, Args)]
 pub(crate) struct Keys {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Make a key, and what to write into the configuration for it; the key itself is shown this once
     New(New),
 }
 
 #[derive(Debug, Args)]
 struct New {
-    /// What the log calls it
+    /// Its name in the log
     name: String,
     /// The tenant that it reaches
     #[arg(long, default_value = memory_engine::Scope::DEFAULT_TENANT, value_name = "NAME")]
@@ -29,32 +32,27 @@ struct New {
     /// Only this user of the tenant; can be repeated
     #[arg(long, short, value_name = "NAME")]
     user: Vec<String>,
-    /// Print it as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Keys {
-    pub(crate) fn run(self) -> Result<ExitCode> {
-        let What::New(New { name, tenant, user, json }) = self.what;
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let Action::New(New { name, tenant, user, report }) = self.action;
         let access = Access::tenant(&name, &tenant)?;
         if !user.is_empty() {
             let _ = access.only_users(&user)?;
         }
         let key = ApiKey::generate();
         let (shown, hash) = (key.reveal(), key.hash());
-        if json {
-            let report =
-                serde_json::json!({ "key": shown, "name": name, "hash": hash, "tenant": tenant, "users": user });
-            say!("{report}");
-            return Ok(ExitCode::SUCCESS);
-        }
-        say!("The key, which is kept nowhere: {shown}\n\nFor the configuration, memory.toml:\n");
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        say!("[[keys]]\nname = {}\nhash = \"{hash}\"\ntenant = {}", quoted(&name), quoted(&tenant));
-        if !user.is_empty() {
-            say!("users = {}", serde_json::Value::from(user));
-        }
-        Ok(ExitCode::SUCCESS)
+        let data = json!({ "key": shown, "name": name, "hash": hash, "tenant": tenant, "users": user });
+        report.print_line(&data, || {
+            let [name, tenant] = [name, tenant].map(Value::from);
+            let users = if user.is_empty() { String::new() } else { format!("\nusers = {}", Value::from(user)) };
+            format!(
+                "The key, which is kept nowhere: {shown}\n\nFor the configuration, memory.toml:\n\n\
+                 [[keys]]\nname = {name}\nhash = \"{hash}\"\ntenant = {tenant}{users}"
+            )
+        })
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine_server::{Access, Mcp as Tools, Owner};
+use memory_engine_server::{Access, Owner};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
@@ -38,7 +38,8 @@ impl Mcp {
         }
         let owner = Owner { user: Some(user.unwrap_or_else(|| "default".into())), agent, session, branch };
         let engine = self.store.serve(self.work.work()?).await?;
-        Tools::new(engine).with_owner(owner).with_zone(self.timezone).stdio(access).await?;
+        let tools = memory_engine_server::Mcp::new(engine).with_owner(owner).with_zone(self.timezone);
+        tools.stdio(access).await?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use memory_engine::{Database, upkeep};
 
-use crate::{output, place::Place};
+use crate::{database::DatabaseArg, output, report::ReportArgs};
 
 /// Bring the database to this version's schema, or take it back.
 ///
@@ -15,34 +15,33 @@ use crate::{output, place::Place};
 #[derive(Debug, Args)]
 pub(crate) struct Migrate {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Args)]
-struct At {
+struct DatabaseArgs {
     /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address in
     /// DATABASE_URL (from the environment or from .env)
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
-    db: Place,
-    /// Report as JSON
-    #[arg(long)]
-    json: bool,
+    db: DatabaseArg,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Bring it to the schema of this version
     Up {
         #[command(flatten)]
-        at: At,
-        /// Spread each table of a new Postgres database over so many partitions
+        at: DatabaseArgs,
+        /// Number of partitions of each table of a new Postgres database
         #[arg(long, default_value_t = 0, value_name = "NUMBER")]
         partitions: u32,
     },
     /// Take it back to an earlier schema, with everything that the later ones held
     Down {
         #[command(flatten)]
-        at: At,
+        at: DatabaseArgs,
         /// The schema to go back to; 0 removes every table and all that is in them
         #[arg(long, value_name = "SCHEMA")]
         to: Option<u32>,
@@ -50,22 +49,22 @@ enum What {
         #[arg(long, short)]
         yes: bool,
     },
-    /// Say which migrations are done and which are not; change nothing
+    /// List applied and pending migrations; change nothing
     Status {
         #[command(flatten)]
-        at: At,
+        at: DatabaseArgs,
     },
 }
 
 impl Migrate {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        match self.what {
-            What::Up { at, partitions } => {
+        match self.action {
+            Action::Up { at, partitions } => {
                 let db = at.db.database()?;
                 let found = upkeep::migrate_up(&db, partitions).await.with_context(|| db.to_string())?;
-                tell(&db, Some(found), at.json).await
+                print(&db, Some(found), at.report).await
             }
-            What::Down { at, to, yes } => {
+            Action::Down { at, to, yes } => {
                 let db = at.db.database()?;
                 let status = upkeep::migrations(&db).await.with_context(|| db.to_string())?;
                 let to = to.unwrap_or(status.schema.saturating_sub(1));
@@ -81,32 +80,29 @@ impl Migrate {
                     );
                 }
                 upkeep::migrate_down(&db, to).await.with_context(|| db.to_string())?;
-                tell(&db, Some(status.schema), at.json).await
+                print(&db, Some(status.schema), at.report).await
             }
-            What::Status { at } => tell(&at.db.database()?, None, at.json).await,
+            Action::Status { at } => print(&at.db.database()?, None, at.report).await,
         }
     }
 }
 
-async fn tell(db: &Database, before: Option<u32>, json: bool) -> Result<ExitCode> {
+async fn print(db: &Database, before: Option<u32>, report: ReportArgs) -> Result<ExitCode> {
     let status = upkeep::migrations(db).await.with_context(|| db.to_string())?;
-    if json {
-        let mut report = serde_json::to_value(&status)?;
-        if let Some(before) = before {
-            report["before"] = before.into();
+    let mut data = serde_json::to_value(&status)?;
+    if let Some(before) = before {
+        data["before"] = before.into();
+    }
+    report.print(&data, || {
+        let schema = match before {
+            Some(before) if before != status.schema => format!("from schema {before} to schema {}", status.schema),
+            Some(_) | None => format!("schema {}", status.schema),
+        };
+        let mut table = output::table(["migration", "state"]);
+        let applied = status.applied.iter().map(|name| (name, "applied"));
+        for (name, state) in applied.chain(status.pending.iter().map(|name| (name, "pending"))) {
+            table.add_row([name.as_str(), state]);
         }
-        say!("{}", serde_json::to_string_pretty(&report)?);
-        return Ok(ExitCode::SUCCESS);
-    }
-    match before {
-        Some(before) if before != status.schema => say!("{db}: from schema {before} to schema {}", status.schema),
-        Some(_) | None => say!("{db}: schema {}", status.schema),
-    }
-    let mut table = output::table(["migration", "state"]);
-    let applied = status.applied.iter().map(|name| (name, "applied"));
-    for (name, state) in applied.chain(status.pending.iter().map(|name| (name, "pending"))) {
-        table.add_row([name.as_str(), state]);
-    }
-    say!("{table}");
-    Ok(ExitCode::SUCCESS)
+        format!("{db}: {schema}\n{table}")
+    })
 }

@@ -10,20 +10,20 @@ use fetch::Fetch;
 use memory_engine::{Embedder, LocalModel, Purpose};
 
 use crate::{
-    embedder::{Choice, EmbedderArgs},
+    embedder::{EmbedderArgs, EmbedderChoice},
     output,
 };
 
-/// See which local models are there and whether they work, or fetch one.
+/// List, check or download local models.
 #[derive(Debug, Args)]
 pub(crate) struct Models {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// Say where models are looked for, and which one would be taken
+enum Action {
+    /// List the folders of models and the model that would be used
     List(EmbedderArgs),
     /// Fetch models from a hub (HF_ENDPOINT, or huggingface.co): resumable, checked
     Fetch(Fetch),
@@ -33,10 +33,10 @@ enum What {
 
 impl Models {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        match self.what {
-            What::List(choice) => list(&choice)?,
-            What::Fetch(fetch) => fetch.run().await?,
-            What::Check(choice) => check(&choice).await?,
+        match self.action {
+            Action::List(choice) => list(&choice)?,
+            Action::Fetch(fetch) => fetch.run().await?,
+            Action::Check(choice) => check(&choice).await?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -45,7 +45,7 @@ impl Models {
 fn list(choice: &EmbedderArgs) -> Result<()> {
     let mut table = output::table(["model", "dimensions", "languages", "where"]);
     let there = choice.find().map_or_else(
-        || format!("not in {}; `memory models fetch` or `scripts/get-models DIR` gets it", choice.looked_in()),
+        || format!("not in {}; `memory models fetch` or `scripts/get-models DIR` gets it", choice.folder_names()),
         |path| path.display().to_string(),
     );
     table.add_row(["local:e5-small", "384", "about 100", &there]);
@@ -56,10 +56,10 @@ fn list(choice: &EmbedderArgs) -> Result<()> {
 
 async fn check(choice: &EmbedderArgs) -> Result<()> {
     let path = match &choice.embedder {
-        Choice::At(path) => path.clone(),
-        Choice::Hash => bail!("the hash embedder is built in; there is nothing to check"),
-        Choice::Remote(_) => bail!("a service's model is checked by using it; this is about local ones"),
-        Choice::Auto | Choice::E5 => choice.need()?,
+        EmbedderChoice::At(path) => path.clone(),
+        EmbedderChoice::Hash => bail!("the hash embedder is built in; there is nothing to check"),
+        EmbedderChoice::Remote(_) => bail!("a service's model is checked by using it; this is about local ones"),
+        EmbedderChoice::Auto | EmbedderChoice::E5 => choice.need()?,
     };
     let started = Instant::now();
     let model = LocalModel::open(&path).await?;

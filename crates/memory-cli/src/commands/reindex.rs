@@ -4,14 +4,16 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Generations, MemoryEngine, Progress, Scope};
+use memory_engine::{Generations, MemoryEngine, Scope};
+use serde_json::json;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
     output,
+    report::ReportArgs,
 };
 
-/// Make all indexes anew, or change over to another embedder.
+/// Rebuild all indexes, or change to another embedder.
 ///
 /// With the embedder that the store goes by, its terms and vectors are made anew. With another one a second generation of
 /// vectors is made beside them, for all tenants; the store is written and searched meanwhile, and changes over at once when
@@ -28,15 +30,14 @@ pub(crate) struct Reindex {
     /// After a change of embedder, keep the old vectors: changing back takes no time, and new records get both
     #[arg(long, conflicts_with = "drop")]
     keep_old: bool,
-    /// Change over although up to so many records could not be embedded; they are found by their words
+    /// Change over even if up to N records could not be embedded; they are found by their words
     #[arg(long, default_value_t = 0, value_name = "N", conflicts_with = "drop")]
     lacking: u64,
     /// Remove the vectors that the store does not go by: the old ones that were kept, or new ones that are to be given up
     #[arg(long)]
     drop: bool,
-    /// Report as JSON, a line for every batch
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Reindex {
@@ -49,10 +50,8 @@ impl Reindex {
             let engine = self.store.open().await?;
             let count = self.drain(&engine, &scope).await?;
             let space = engine.embedder().space();
-            return self.done(
-                serde_json::json!({ "waited": count, "space": space.to_string() }),
-                &format!("{count} that waited indexed with {space}"),
-            );
+            let report = json!({ "waited": count, "space": space.to_string() });
+            return self.report.print_line(&report, || format!("{count} that waited indexed with {space}"));
         }
         let everybody = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
         // A change of embedder is for everybody: who names somebody must not begin one.
@@ -67,16 +66,14 @@ impl Reindex {
         let hint = beside.as_ref().map_or(String::new(), |beside| {
             format!("; vectors of {beside} lie beside them, and `memory reindex --drop` removes those")
         });
-        self.done(
-            serde_json::json!({ "records": count, "space": space, "beside": beside }),
-            &format!("{count} records indexed anew with {space}{hint}"),
-        )
+        let report = json!({ "records": count, "space": space, "beside": beside });
+        self.report.print_line(&report, || format!("{count} records indexed anew with {space}{hint}"))
     }
 
     /// Fills the vectors of this command's embedder, and has the store go by them.
     async fn change_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
         let (old, new) = (&before.serving.space, engine.embedder().space().to_string());
-        let over = output::change_over(engine, self.lacking, |progress| self.tell(progress));
+        let over = output::change_over(engine, self.lacking, |progress| self.report.print_progress(progress));
         let over = over.await?;
         if !over {
             let left = engine.generations().await?.and_then(|now| now.second).map_or(0, |second| second.given_up);
@@ -90,37 +87,20 @@ impl Reindex {
         output::drain(engine, scope).await?;
         let now = engine.generations().await?.map_or(0, |now| now.serving.vectors);
         let what = if kept { "are kept; `memory reindex --drop` removes them" } else { "are gone" };
-        self.done(
-            serde_json::json!({ "records": now, "space": new, "replaced": old, "kept": kept }),
-            &format!("{now} records indexed anew with {new}; the vectors of {old} {what}"),
-        )
+        let report = json!({ "records": now, "space": new, "replaced": old, "kept": kept });
+        self.report
+            .print_line(&report, || format!("{now} records indexed anew with {new}; the vectors of {old} {what}"))
     }
 
     async fn drop_second(&self) -> Result<ExitCode> {
         let dropped = self.store.open_as_it_is().await?.drop_second_generation().await?;
-        let told = match &dropped {
+        self.report.print_line(&json!({ "dropped": dropped }), || match &dropped {
             Some(space) => format!("the vectors of {space} are gone"),
             None => "there are no vectors beside those that the store goes by".to_owned(),
-        };
-        self.done(serde_json::json!({ "dropped": dropped }), &told)
+        })
     }
 
     async fn drain(&self, engine: &MemoryEngine, scope: &Scope) -> Result<u64> {
-        Ok(output::work(engine, scope, "indexing", |progress| self.tell(progress)).await?)
-    }
-
-    fn tell(&self, progress: Progress) {
-        if self.json {
-            output::tell_line(&serde_json::json!({ "done": progress.done, "total": progress.total }));
-        }
-    }
-
-    fn done(&self, report: serde_json::Value, told: &str) -> Result<ExitCode> {
-        if self.json {
-            say!("{report}");
-        } else {
-            say!("{told}");
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(output::work(engine, scope, "indexing", |progress| self.report.print_progress(progress)).await?)
     }
 }

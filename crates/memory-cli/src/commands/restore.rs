@@ -9,10 +9,11 @@ use memory_engine::RecordId;
 use crate::{
     args::{ScopeArgs, StoreArgs},
     output,
+    report::ReportArgs,
     work::WorkArgs,
 };
 
-/// Bring back what `rewind` or `retract` took back, as far as nobody has changed it since.
+/// Bring back what `rewind` or `retract` took back, except for records that were changed since.
 #[derive(Debug, Args)]
 pub(crate) struct Restore {
     /// The retraction's id, as `rewind`, `retract` and `retractions` give it
@@ -23,9 +24,8 @@ pub(crate) struct Restore {
     work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Report as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Restore {
@@ -37,11 +37,7 @@ impl Restore {
         let engine = self.store.open_with(self.work.work()?).await?;
         let count = engine.restore(&scope, retraction).await?;
         output::settle(&engine, &scope.namespace()).await?;
-        if self.json {
-            say!("{}", serde_json::json!({ "restored": count }));
-        } else {
-            say!("{count} records brought back");
-        }
-        Ok(ExitCode::SUCCESS)
+        let report = serde_json::json!({ "restored": count });
+        self.report.print_line(&report, || format!("{count} records brought back"))
     }
 }

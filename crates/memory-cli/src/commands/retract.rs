@@ -7,8 +7,9 @@ use clap::Args;
 use memory_engine::{Retraction, Scope};
 
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
-    output,
+    args::{ScopeArgs, StoreArgs},
+    output, records,
+    report::ReportArgs,
     work::WorkArgs,
 };
 
@@ -29,44 +30,29 @@ pub(crate) struct Retract {
     /// Why; it is kept with the retraction
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Report as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Retract {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let engine = self.store.open_with(self.work.work()?).await?;
-        let (mut ids, mut unknown) = (Vec::new(), Vec::new());
-        for name in &self.ids {
-            let found = args::named(&engine, &scope, name).await?;
-            if found.is_empty() {
-                unknown.push(name.as_str());
-            }
-            ids.extend(found.iter().map(|record| record.id));
-        }
-        if !unknown.is_empty() {
-            bail!("{} not within {scope}; nothing was taken back", unknown.join(", "));
-        }
+        let ids = records::resolve(&engine, &scope, &self.ids, "nothing was taken back").await?;
         let retraction = engine.retract(&scope, &ids, &self.reason).await?;
         if retraction.records.is_empty() {
             bail!("{} was taken back before; `memory retractions` lists what can be restored", self.ids.join(", "));
         }
         output::settle(&engine, &scope.namespace()).await?;
-        tell(&retraction, &scope, self.json)?;
-        Ok(ExitCode::SUCCESS)
+        print(&retraction, &scope, self.report)
     }
 }
 
-/// Tells what was taken back, and how to have it again.
-pub(super) fn tell(retraction: &Retraction, scope: &Scope, json: bool) -> Result<()> {
-    if json {
-        say!("{}", serde_json::to_string_pretty(retraction)?);
-        return Ok(());
-    }
+/// Prints a retraction with the command that restores it.
+pub(super) fn print(retraction: &Retraction, scope: &Scope, report: ReportArgs) -> Result<ExitCode> {
     let user = scope.user_name().unwrap_or_default();
-    say!("{} records taken back", retraction.records.len());
-    say!("`memory restore {} --user {user}` brings them back", retraction.id);
-    Ok(())
+    report.print(retraction, || {
+        let count = retraction.records.len();
+        format!("{count} records taken back\n`memory restore {} --user {user}` brings them back", retraction.id)
+    })
 }

@@ -4,12 +4,12 @@ use std::{num::NonZeroUsize, process::ExitCode};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::Rewind as How;
 
 use super::retract;
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
-    output,
+    args::{ScopeArgs, StoreArgs},
+    output, records,
+    report::ReportArgs,
     work::WorkArgs,
 };
 
@@ -23,19 +23,18 @@ pub(crate) struct Rewind {
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
-    how: HowArgs,
-    /// Report as JSON
-    #[arg(long)]
-    json: bool,
+    extent: Extent,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-struct HowArgs {
-    /// Take back the last so many turns
+struct Extent {
+    /// Take back the last N turns
     #[arg(long, value_name = "N")]
     last: Option<NonZeroUsize>,
-    /// Take back whatever comes after this sequence number
+    /// Take back everything after this sequence number
     #[arg(long, value_name = "SEQUENCE", allow_negative_numbers = true)]
     to: Option<i64>,
 }
@@ -43,19 +42,18 @@ struct HowArgs {
 impl Rewind {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.conversation()?;
-        let how = match (self.how.last, self.how.to) {
-            (Some(last), _) => How::Last(last.get()),
-            (None, Some(sequence)) => How::To(sequence),
+        let extent = match (self.extent.last, self.extent.to) {
+            (Some(last), _) => memory_engine::Rewind::Last(last.get()),
+            (None, Some(sequence)) => memory_engine::Rewind::To(sequence),
             (None, None) => bail!("how far? --last N turns, or --to SEQUENCE"),
         };
         let engine = self.store.open_with(self.work.work()?).await?;
-        let retraction = engine.rewind(&scope, how).await?;
+        let retraction = engine.rewind(&scope, extent).await?;
         if retraction.records.is_empty() {
-            args::must_be_whole(&engine, &scope).await?;
+            records::require_records_at(&engine, &scope).await?;
             bail!("there is nothing to take back at {scope}; --to takes back what has a greater sequence number");
         }
         output::settle(&engine, &scope.namespace()).await?;
-        retract::tell(&retraction, &scope, self.json)?;
-        Ok(ExitCode::SUCCESS)
+        retract::print(&retraction, &scope, self.report)
     }
 }

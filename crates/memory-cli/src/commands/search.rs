@@ -4,16 +4,17 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Degraded, Field, Filter, MemoryEngine, RecallQuery, Scope, Timestamp};
+use memory_engine::{Degraded, Field, Filter, MemoryEngine, Recall, RecallQuery, Scope, Timestamp};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
-    grapher::GraphArgs,
-    output,
+    graph::GraphArgs,
+    output, records,
+    report::ReportArgs,
     work::Work,
 };
 
-/// Find what is worth knowing about a question.
+/// Find the memories most relevant to a query.
 #[derive(Debug, Args)]
 pub(crate) struct Search {
     /// The question
@@ -24,16 +25,16 @@ pub(crate) struct Search {
     graph: GraphArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// How many turns at the most
+    /// Maximum number of hits
     #[arg(long, short = 'n', default_value_t = 10)]
     limit: usize,
-    /// Only what occurred at this time or later
+    /// Only records from this time or later
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only what occurred before this time
+    /// Only records before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Only what occurred when the question says: "last week", 去年夏天, "in May 2023"
+    /// Only records from the time that the query names: "last week", 去年夏天, "in May 2023"
     #[arg(long)]
     only_then: bool,
     /// The zone of times that name none, and of the question's days
@@ -48,18 +49,17 @@ pub(crate) struct Search {
     /// Ask from within this scene: see only what may be seen from there
     #[arg(long, value_name = "SCENE")]
     from_scene: Option<String>,
-    /// Take at most so many milliseconds
+    /// Time limit in milliseconds
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
-    /// Say why this record is a hit or not
+    /// Explain why this record is a hit or not
     #[arg(long, value_name = "ID")]
     why: Option<String>,
-    /// Say for each turn which arm found it and with which score, and how long each stage took
+    /// Show the retrievers and scores of each hit, and the time of each stage
     #[arg(long)]
     explain: bool,
-    /// Give everything as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Search {
@@ -73,43 +73,53 @@ impl Search {
             None => query,
         };
         if let Some(id) = &self.why {
-            return self.say_why(&engine, &scope, query, id).await;
+            return self.explain_record(&engine, &scope, query, id).await;
         }
         let recall = engine.recall(&scope, query).await?;
-        if self.json {
-            say!("{}", serde_json::to_string_pretty(&recall)?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        if recall.hits.is_empty() {
-            say!("nothing found within {scope}");
-        } else {
-            say!("{}", output::recall_table(&recall));
-        }
-        if self.explain {
-            for (hit, n) in recall.hits.iter().zip(1..) {
-                say!("{n:>3}  {}  {}", hit.record.id, output::reasons(hit));
-            }
-            let stages = recall.stages.iter().map(|s| format!("{} {:.1} ms", s.stage, s.took.as_secs_f64() * 1e3));
-            say!("stages: {}", stages.collect::<Vec<_>>().join(", "));
-        }
-        say_missing(&recall.degraded);
+        self.report.print(&recall, || self.describe(&recall, &scope))?;
+        self.warn_degraded(&recall.degraded);
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn say_why(&self, engine: &MemoryEngine, scope: &Scope, query: RecallQuery, id: &str) -> Result<ExitCode> {
-        let named = args::named(engine, scope, id).await?;
-        let id = named.first().map_or_else(|| id.parse(), |record| Ok(record.id))?;
+    fn describe(&self, recall: &Recall, scope: &Scope) -> String {
+        let mut lines = Vec::new();
+        if recall.hits.is_empty() {
+            lines.push(format!("nothing found within {scope}"));
+        } else {
+            lines.push(output::recall_table(recall));
+        }
+        if self.explain {
+            let hits = recall.hits.iter().zip(1..);
+            lines.extend(hits.map(|(hit, n)| format!("{n:>3}  {}  {}", hit.record.id, output::reasons(hit))));
+            let stages = recall.stages.iter().map(|s| format!("{} {:.1} ms", s.stage, s.took.as_secs_f64() * 1e3));
+            lines.push(format!("stages: {}", stages.collect::<Vec<_>>().join(", ")));
+        }
+        lines.join("\n")
+    }
+
+    async fn explain_record(
+        &self,
+        engine: &MemoryEngine,
+        scope: &Scope,
+        query: RecallQuery,
+        id: &str,
+    ) -> Result<ExitCode> {
+        let records = records::find(engine, scope, id).await?;
+        let id = records.first().map_or_else(|| id.parse(), |record| Ok(record.id))?;
         let explanation = engine.explain(scope, query, id).await?;
-        if self.json {
-            say!("{}", serde_json::to_string_pretty(&explanation)?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        say!("{id}: {}", explanation.verdict);
-        if let Some(hit) = &explanation.hit {
-            say!("{}", output::reasons(hit));
-        }
-        say_missing(&explanation.degraded);
+        self.report.print(&explanation, || {
+            let score = explanation.hit.as_ref().map(|hit| format!("\n{}", output::reasons(hit)));
+            format!("{id}: {}{}", explanation.verdict, score.unwrap_or_default())
+        })?;
+        self.warn_degraded(&explanation.degraded);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Names the degraded stages on standard error. A JSON report contains them already.
+    fn warn_degraded(&self, degraded: &[Degraded]) {
+        for part in degraded.iter().filter(|_| !self.report.json) {
+            eprintln!("{} is missing: {}", part.stage, part.reason);
+        }
     }
 
     fn query(&self) -> Result<RecallQuery> {
@@ -135,11 +145,5 @@ impl Search {
             query = query.with_filter(Filter::eq(Field::Scene, scene.as_str()));
         }
         Ok(query)
-    }
-}
-
-fn say_missing(degraded: &[Degraded]) {
-    for part in degraded {
-        eprintln!("{} is missing: {}", part.stage, part.reason);
     }
 }

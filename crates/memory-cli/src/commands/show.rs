@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::args::{self, ScopeArgs, StoreArgs};
+use crate::{
+    args::{ScopeArgs, StoreArgs},
+    records, report,
+};
 
 /// Show a record with everything that is stored of it, as JSON.
 #[derive(Debug, Args)]
@@ -22,18 +25,17 @@ impl Show {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let engine = self.store.open().await?;
-        let found = args::named(&engine, &scope, &self.id).await?;
+        let found = records::find(&engine, &scope, &self.id).await?;
         let record = match found.as_slice() {
             [] => bail!("there is no record {} within {scope}", self.id),
             [one] => one,
             [first, ..] => bail!(
-                "{} records within {scope} go by {}, the first of them at {}; narrow the scope with --session",
+                "{} records within {scope} have the id {}, the first of them at {}; narrow the scope with --session",
                 found.len(),
                 self.id,
                 first.scope
             ),
         };
-        say!("{}", serde_json::to_string_pretty(record)?);
-        Ok(ExitCode::SUCCESS)
+        report::print_text(serde_json::to_string_pretty(record)?)
     }
 }

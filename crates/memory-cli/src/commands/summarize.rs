@@ -7,12 +7,13 @@ use clap::Args;
 use memory_engine::{Field, Filter, Kind, ScanQuery, State};
 
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
-    digester::DigestArgs,
-    output,
+    args::{ScopeArgs, StoreArgs},
+    digest::DigestArgs,
+    output, records,
+    report::ReportArgs,
 };
 
-/// Summarize what still waits for a summary in a conversation, as at its end.
+/// Summarize the turns of a conversation that have no summary yet, as at its end.
 #[derive(Debug, Args)]
 pub(crate) struct Summarize {
     #[command(flatten)]
@@ -21,9 +22,8 @@ pub(crate) struct Summarize {
     digest: DigestArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Give the new summaries as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Summarize {
@@ -33,7 +33,7 @@ impl Summarize {
         let engine = self.store.open_with(digest.into()).await?;
         let count = engine.summarize_now(&scope).await?;
         if count == 0 {
-            args::must_be_whole(&engine, &scope).await?;
+            records::require_records_at(&engine, &scope).await?;
         }
         output::settle(&engine, &scope.namespace()).await?;
         let summaries =
@@ -42,14 +42,9 @@ impl Summarize {
             0 => Vec::new(),
             count => engine.scan(&scope, &ScanQuery::newest(count).with_filter(summaries)).await?.records,
         };
-        if self.json {
-            say!("{}", serde_json::to_string_pretty(&made)?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        say!("{count} summaries made");
-        for summary in made.iter().rev() {
-            say!("\n{}", summary.text);
-        }
-        Ok(ExitCode::SUCCESS)
+        self.report.print(&made, || {
+            let texts: String = made.iter().rev().map(|summary| format!("\n\n{}", summary.text)).collect();
+            format!("{count} summaries made{texts}")
+        })
     }
 }

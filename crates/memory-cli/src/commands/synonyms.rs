@@ -1,21 +1,21 @@
 //! `memory synonyms`.
 
+mod groups;
 mod suggest;
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use groups::GroupArgs;
 use memory_engine::{
     MemoryEngine, Scope, SynonymGroup, SynonymStoreExt,
     synonyms::{SEED, groups_from_toml},
 };
+use serde_json::json;
 use suggest::Suggest;
 
-use crate::{
-    args::{ScopeArgs, StoreArgs},
-    output,
-};
+use crate::output;
 
 /// See and change which words mean the same: what is asked for by one of them is found by all.
 ///
@@ -23,13 +23,13 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct Synonyms {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Show the groups that apply: the tenant's, and with --user that user's too
-    List(Owner),
+    List(GroupArgs),
     /// Add words to a group; a new group, when there is none of that term
     Add {
         /// The word that the group goes by
@@ -41,7 +41,7 @@ enum What {
         #[arg(long)]
         category: Option<String>,
         #[command(flatten)]
-        owner: Owner,
+        groups: GroupArgs,
     },
     /// Remove groups by their terms
     Remove {
@@ -49,7 +49,7 @@ enum What {
         #[arg(required = true)]
         terms: Vec<String>,
         #[command(flatten)]
-        owner: Owner,
+        groups: GroupArgs,
     },
     /// Take in groups from a TOML file: `[[groups]]` with term, members and perhaps category
     Import {
@@ -60,7 +60,7 @@ enum What {
         #[arg(long)]
         seed: bool,
         #[command(flatten)]
-        owner: Owner,
+        groups: GroupArgs,
     },
     /// Propose pairs of words from what is stored, with the evidence; nothing is changed
     Suggest(Suggest),
@@ -71,7 +71,7 @@ enum What {
         /// The other
         b: String,
         #[command(flatten)]
-        owner: Owner,
+        groups: GroupArgs,
     },
     /// Turn a suggested pair down, for good
     Reject {
@@ -80,106 +80,81 @@ enum What {
         /// The other
         b: String,
         #[command(flatten)]
-        owner: Owner,
+        groups: GroupArgs,
     },
-}
-
-/// Where the groups are, and whose they are.
-#[derive(Debug, Args)]
-struct Owner {
-    #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    scope: ScopeArgs,
-    /// Report as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-impl Owner {
-    fn scope(&self) -> Result<Scope> {
-        Ok(self.scope.scope()?.namespace())
-    }
-
-    fn tell(&self, json: &serde_json::Value, text: &str) -> Result<()> {
-        match self.json {
-            true => say!("{}", serde_json::to_string_pretty(json)?),
-            false => say!("{text}"),
-        }
-        Ok(())
-    }
 }
 
 impl Synonyms {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        match self.what {
-            What::List(owner) => list(&owner).await?,
-            What::Add { term, words, category, owner } => add(&owner, term, words, category).await?,
-            What::Remove { terms, owner } => remove(&owner, &terms).await?,
-            What::Import { file, seed, owner } => import(&owner, file, seed).await?,
-            What::Suggest(suggest) => suggest.run().await?,
-            What::Accept { a, b, owner } => {
-                let engine = owner.store.open_as_it_is().await?;
-                let group = engine.synonyms().store().accept(&owner.scope()?, &a, &b).await?;
-                owner.tell(&serde_json::to_value(&group)?, &format!("synonyms from now on: {}", in_words(&group)))?;
+        match self.action {
+            Action::List(args) => list(&args).await,
+            Action::Add { term, words, category, groups } => add(&groups, term, words, category).await,
+            Action::Remove { terms, groups } => remove(&groups, &terms).await,
+            Action::Import { file, seed, groups } => import(&groups, file, seed).await,
+            Action::Suggest(suggest) => suggest.run().await,
+            Action::Accept { a, b, groups } => {
+                let engine = groups.store.open_as_it_is().await?;
+                let group = engine.synonyms().store().accept(&groups.scope()?, &a, &b).await?;
+                groups.report.print(&group, || format!("synonyms from now on: {}", words_of(&group)))
             }
-            What::Reject { a, b, owner } => {
-                let engine = owner.store.open_as_it_is().await?;
-                engine.synonyms().store().reject(&owner.scope()?, &a, &b).await?;
+            Action::Reject { a, b, groups } => {
+                let engine = groups.store.open_as_it_is().await?;
+                engine.synonyms().store().reject(&groups.scope()?, &a, &b).await?;
                 let text = format!("'{a}' and '{b}' will not be suggested again");
-                owner.tell(&serde_json::json!({ "rejected": [a, b] }), &text)?;
+                groups.report.print(&json!({ "rejected": [a, b] }), || text)
             }
         }
-        Ok(ExitCode::SUCCESS)
     }
 }
 
-fn in_words(group: &SynonymGroup) -> String {
+fn words_of(group: &SynonymGroup) -> String {
     group.words().collect::<Vec<_>>().join(", ")
 }
 
-async fn list(owner: &Owner) -> Result<()> {
-    let (scope, engine) = (owner.scope()?, owner.store.open_as_it_is().await?);
-    let tenant = Scope::tenant_wide(scope.tenant())?;
-    let mut groups = of(&engine, &tenant, "the tenant").await?;
+async fn list(args: &GroupArgs) -> Result<ExitCode> {
+    let scope = args.scope()?;
+    let engine = args.store.open_as_it_is().await?;
+    let mut groups = owned_groups(&engine, &Scope::tenant_wide(scope.tenant())?, None).await?;
     if let Some(user) = scope.user_name() {
-        groups.extend(of(&engine, &scope, user).await?);
+        groups.extend(owned_groups(&engine, &scope, Some(user)).await?);
     }
-    if owner.json {
-        let line = |(whose, group): &(String, SynonymGroup)| {
-            let mut line = serde_json::to_value(group)?;
-            line["user"] = if whose == "the tenant" { serde_json::Value::Null } else { whose.as_str().into() };
-            Ok(line)
-        };
-        let all = groups.iter().map(line).collect::<Result<Vec<_>, serde_json::Error>>()?;
-        say!("{}", serde_json::to_string_pretty(&all)?);
-        return Ok(());
-    }
-    if groups.is_empty() {
-        say!(
-            "no synonyms within {scope}; `memory synonyms add TERM WORD` or `memory synonyms import --seed` makes some"
-        );
-        return Ok(());
-    }
-    let mut table = output::table(["term", "other words", "category", "whose"]);
-    for (whose, group) in groups {
-        table.add_row([group.term, group.members.join(", "), group.category, whose]);
-    }
-    say!("{table}");
-    Ok(())
+    let lines = groups.iter().map(|(user, group)| {
+        let mut line = serde_json::to_value(group)?;
+        line["user"] = json!(user);
+        Ok(line)
+    });
+    let lines = lines.collect::<Result<Vec<_>>>()?;
+    args.report.print(&lines, || {
+        if groups.is_empty() {
+            return format!(
+                "no synonyms within {scope}; `memory synonyms add TERM WORD` or `memory synonyms import --seed` makes some"
+            );
+        }
+        let mut table = output::table(["term", "other words", "category", "whose"]);
+        for (user, group) in groups {
+            let owner = user.unwrap_or_else(|| "the tenant".to_owned());
+            table.add_row([group.term, group.members.join(", "), group.category, owner]);
+        }
+        table.to_string()
+    })
 }
 
-async fn of(engine: &MemoryEngine, scope: &Scope, whose: &str) -> Result<Vec<(String, SynonymGroup)>> {
+/// Returns the groups of a scope with their user; the tenant's have none.
+async fn owned_groups(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    user: Option<&str>,
+) -> Result<Vec<(Option<String>, SynonymGroup)>> {
     let groups = engine.synonyms().store().list(scope).await?;
-    Ok(groups.into_iter().map(|group| (whose.to_owned(), group)).collect())
+    Ok(groups.into_iter().map(|group| (user.map(str::to_owned), group)).collect())
 }
 
-async fn add(owner: &Owner, term: String, words: Vec<String>, category: Option<String>) -> Result<()> {
-    let scope = owner.scope()?;
+async fn add(args: &GroupArgs, term: String, words: Vec<String>, category: Option<String>) -> Result<ExitCode> {
+    let scope = args.scope()?;
     let mut group = SynonymGroup::new(term, Vec::<String>::new());
     // Before a database is made for words that none would keep.
     SynonymGroup::new(&group.term, &words).with_category(category.as_deref().unwrap_or("general")).validate()?;
-    let engine = owner.store.create_as_it_is().await?;
+    let engine = args.store.create_as_it_is().await?;
     let store = engine.synonyms().store();
     if let Some(known) = store.list(&scope).await?.into_iter().find(|known| known.key() == group.key()) {
         group = known;
@@ -191,11 +166,12 @@ async fn add(owner: &Owner, term: String, words: Vec<String>, category: Option<S
         group.category = category;
     }
     store.put(&scope, std::slice::from_ref(&group)).await?;
-    owner.tell(&serde_json::to_value(&group)?, &format!("synonyms from now on: {}", in_words(&group)))
+    args.report.print(&group, || format!("synonyms from now on: {}", words_of(&group)))
 }
 
-async fn remove(owner: &Owner, terms: &[String]) -> Result<()> {
-    let (scope, engine) = (owner.scope()?, owner.store.open_as_it_is().await?);
+async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
+    let scope = args.scope()?;
+    let engine = args.store.open_as_it_is().await?;
     let store = engine.synonyms().store();
     let known: Vec<String> = store.list(&scope).await?.iter().map(SynonymGroup::key).collect();
     let unknown: Vec<&str> = terms
@@ -209,12 +185,12 @@ async fn remove(owner: &Owner, terms: &[String]) -> Result<()> {
             unknown.join(", ")
         );
     }
-    let gone = store.remove(&scope, terms).await?;
-    owner.tell(&serde_json::json!({ "removed": gone }), &format!("{gone} removed"))
+    let removed = store.remove(&scope, terms).await?;
+    args.report.print(&json!({ "removed": removed }), || format!("{removed} removed"))
 }
 
-async fn import(owner: &Owner, file: Option<PathBuf>, seed: bool) -> Result<()> {
-    let scope = owner.scope()?;
+async fn import(args: &GroupArgs, file: Option<PathBuf>, seed: bool) -> Result<ExitCode> {
+    let scope = args.scope()?;
     let groups = match file {
         None if seed => groups_from_toml(SEED)?,
         None => bail!("which groups? Name a TOML file, or take the built-in ones with --seed"),
@@ -223,8 +199,10 @@ async fn import(owner: &Owner, file: Option<PathBuf>, seed: bool) -> Result<()> 
             groups_from_toml(&text).with_context(|| path.display().to_string())?
         }
     };
-    let engine = owner.store.create_as_it_is().await?;
+    let engine = args.store.create_as_it_is().await?;
     engine.synonyms().store().put(&scope, &groups).await?;
-    let text = format!("{} groups taken in, each in place of the one that went by its term", groups.len());
-    owner.tell(&serde_json::json!({ "imported": groups.len() }), &text)
+    let count = groups.len();
+    args.report.print(&json!({ "imported": count }), || {
+        format!("{count} groups imported; each replaces the group with the same term")
+    })
 }

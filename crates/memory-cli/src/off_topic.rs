@@ -1,5 +1,5 @@
-//! Measures when nothing is said: how often what is found passes for relevant, for questions that belong to a scope and
-//! for questions that belong to another.
+//! Measures the relevance gate: how often hits pass as relevant for questions about their scope (on topic) and for questions
+//! about another scope (off topic).
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,12 @@ use anyhow::{Result, ensure};
 use memory_engine::{Arm, MemoryEngine, RecallHit, Scope};
 use serde_json::{Value, json};
 
-use crate::{modes::PATIENCE, output, question::Question};
+use crate::{modes::EVAL_DEADLINE, output, question::Question};
 
-/// How many hits would be injected.
-const INJECTED: usize = 5;
+/// Maximum number of hits that would be injected.
+const MAX_INJECTED: usize = 5;
 
-/// What was found for a question: for each hit how near its words and its vector are, and whether it is gold.
-struct Asked {
-    hits: Vec<Hit>,
-}
-
+/// The scores of a hit, and whether it is gold.
 struct Hit {
     words: f64,
     nearness: f64,
@@ -38,8 +34,8 @@ pub(crate) async fn measure(engine: &MemoryEngine, questions: &[Question]) -> Re
     }
     bar.finish_and_clear();
     let count = |passes: &dyn Fn(&Hit) -> bool| {
-        let share = |asked: &[Asked], counts: &dyn Fn(&Hit) -> bool| {
-            asked.iter().filter(|a| a.hits.iter().any(counts)).count() as f64 / asked.len().max(1) as f64
+        let share = |questions: &[Vec<Hit>], counts: &dyn Fn(&Hit) -> bool| {
+            questions.iter().filter(|hits| hits.iter().any(counts)).count() as f64 / questions.len().max(1) as f64
         };
         json!({
             "injects": share(&on, passes),
@@ -58,9 +54,9 @@ pub(crate) async fn measure(engine: &MemoryEngine, questions: &[Question]) -> Re
     }))
 }
 
-async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<Asked> {
-    let options = engine.options().with_deadline(PATIENCE);
-    let query = question.query()?.with_limit(INJECTED).with_options(options);
+async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<Vec<Hit>> {
+    let options = engine.options().with_deadline(EVAL_DEADLINE);
+    let query = question.query()?.with_limit(MAX_INJECTED).with_options(options);
     let recall = engine.recall(&Scope::user(scope)?, query).await?;
     ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);
     let gold: BTreeSet<String> = question.groups().into_iter().flatten().collect();
@@ -73,14 +69,14 @@ async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<
         relevant: hit.relevant,
         gold: hit.record.source.message_id.as_ref().is_some_and(|id| gold.contains(id)),
     });
-    Ok(Asked { hits: hits.collect() })
+    Ok(hits.collect())
 }
 
 fn score(hit: &RecallHit, arm: Arm) -> Option<f64> {
     hit.found_by.iter().find(|found| found.arm == arm).map(|found| found.score.value())
 }
 
-/// The measured shares, for people: the default, then each threshold by itself.
+/// Renders the measured shares as a table: the default, then each threshold alone.
 pub(crate) fn table(measured: &Value) -> String {
     let mut table = output::table(["injected are", "on topic", "with gold", "off topic"]);
     let mut add = |name: String, counts: &Value| {

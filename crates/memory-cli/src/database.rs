@@ -1,4 +1,4 @@
-//! Which database a command is about.
+//! The option `--db`.
 
 use std::{convert::Infallible, str::FromStr};
 
@@ -7,37 +7,37 @@ use memory_engine::{Database, upkeep};
 
 use crate::settings::Settings;
 
-/// The word that stands for the address in the variable.
-const WORD: &str = "postgres";
+/// The value of `--db` that selects the address in the variable.
+const VARIABLE_WORD: &str = "postgres";
 const VARIABLE: &str = "DATABASE_URL";
 
-/// What `--db` says: a file, the address of a Postgres database, or `postgres` for the address in `DATABASE_URL`, which
+/// The value of `--db`: a file, the address of a Postgres database, or `postgres` for the address in `DATABASE_URL`, which
 /// keeps the password out of the list of processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum DatabaseArg {
     At(Database),
     InVariable,
 }
 
-impl FromStr for Place {
+impl FromStr for DatabaseArg {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(if text == WORD { Self::InVariable } else { Self::At(text.parse()?) })
+        Ok(if text == VARIABLE_WORD { Self::InVariable } else { Self::At(text.parse()?) })
     }
 }
 
-impl Place {
+impl DatabaseArg {
     /// The database.
     ///
     /// # Errors
-    /// When it is to be in the variable and is not.
+    /// If the variable is needed and not set.
     pub(crate) fn database(&self) -> Result<Database> {
         match self {
             Self::At(database) => Ok(database.clone()),
             Self::InVariable => {
                 let url = Settings::load()?.get(VARIABLE);
-                let url = url.with_context(|| format!("{VARIABLE} is not set; `--db {WORD}` goes by it"))?;
+                let url = url.with_context(|| format!("{VARIABLE} is not set; `--db {VARIABLE_WORD}` goes by it"))?;
                 if !Database::is_address(&url) {
                     bail!(
                         "{VARIABLE} does not hold the address of a Postgres database; write postgres://USER@HOST/DATABASE"
@@ -49,10 +49,10 @@ impl Place {
     }
 }
 
-/// Refuses a database that nothing has been stored in.
+/// Fails if the database does not exist or has no schema.
 ///
 /// # Errors
-/// When there is none, with what makes one; when the server cannot be asked.
+/// If there is none, with the commands that make one; if the server does not answer.
 pub(crate) async fn must_exist(database: &Database) -> Result<()> {
     let Some(path) = database.path() else {
         let migrations = upkeep::migrations(database).await.with_context(|| database.to_string())?;
@@ -67,7 +67,9 @@ pub(crate) async fn must_exist(database: &Database) -> Result<()> {
         return Ok(());
     }
     let hint = match Settings::load()?.get(VARIABLE) {
-        Some(url) if Database::is_address(&url) => format!("; --db {WORD} takes the database that {VARIABLE} names"),
+        Some(url) if Database::is_address(&url) => {
+            format!("; --db {VARIABLE_WORD} takes the database that {VARIABLE} names")
+        }
         _ => String::new(),
     };
     bail!(
@@ -82,9 +84,9 @@ mod tests {
 
     #[test]
     fn a_word_stands_for_the_variable_and_anything_else_for_itself() {
-        let of = |text: &str| text.parse::<Place>().unwrap();
-        assert_eq!(of("postgres"), Place::InVariable);
-        assert_eq!(of("./postgres"), Place::At(Database::file("./postgres")));
-        assert_eq!(of("postgres://db/m"), Place::At(Database::postgres("postgres://db/m")));
+        let of = |text: &str| text.parse::<DatabaseArg>().unwrap();
+        assert_eq!(of("postgres"), DatabaseArg::InVariable);
+        assert_eq!(of("./postgres"), DatabaseArg::At(Database::file("./postgres")));
+        assert_eq!(of("postgres://db/m"), DatabaseArg::At(Database::postgres("postgres://db/m")));
     }
 }

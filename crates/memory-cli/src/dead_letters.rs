@@ -1,28 +1,28 @@
-//! What the background has given up, why, and what has it tried again.
+//! Jobs that the background has given up: their reasons, and the command that retries them.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use memory_engine::{Job, MemoryEngine, Scope};
 
-/// How many failures are looked through for the reasons.
-const LOOKED_AT: usize = 1000;
+/// Maximum number of failures that are read for their reasons.
+const MAX_FAILURES: usize = 1000;
 
-/// The last reason why each job was given up within a scope.
+/// Returns the last reason of each job that was given up within a scope.
 pub(crate) async fn reasons(engine: &MemoryEngine, scope: &Scope) -> Result<BTreeMap<Job, String>> {
-    let failures = engine.failures(scope, LOOKED_AT).await?;
+    let failures = engine.failures(scope, MAX_FAILURES).await?;
     let given_up = failures.into_iter().filter(|failure| failure.retry_at.is_none());
     Ok(given_up.map(|failure| (failure.job, failure.reason)).collect())
 }
 
-/// What was given up for a job, as a line that says why and what puts it right.
-pub(crate) fn told(job: Job, count: u64, reason: Option<&String>) -> String {
+/// Describes in one line the records given up for a job, with the reason and the command that retries them.
+pub(crate) fn describe(job: Job, count: u64, reason: Option<&String>) -> String {
     let reason = reason.map(|reason| format!("; the last reason: {reason}")).unwrap_or_default();
     let records = if count == 1 { "record was" } else { "records were" };
-    format!("{count} {records} given up for {job}{reason}; {}", cure(job))
+    format!("{count} {records} given up for {job}{reason}; {}", retry_hint(job))
 }
 
-fn cure(job: Job) -> &'static str {
+fn retry_hint(job: Job) -> &'static str {
     match job {
         Job::Keywords | Job::Embedding => "`memory reindex` has it tried again",
         Job::Reembedding => {
@@ -35,12 +35,12 @@ fn cure(job: Job) -> &'static str {
     }
 }
 
-/// Tells what is given up within a scope, on standard error, and how much it is.
-pub(crate) async fn tell(engine: &MemoryEngine, scope: &Scope) -> Result<u64> {
+/// Prints the jobs given up within a scope on standard error and returns the number of records.
+pub(crate) async fn report(engine: &MemoryEngine, scope: &Scope) -> Result<u64> {
     let given_up = engine.stats(scope).await?.given_up;
     let reasons = if given_up.is_empty() { BTreeMap::new() } else { reasons(engine, scope).await? };
     for (job, count) in &given_up {
-        eprintln!("{}", told(*job, *count, reasons.get(job)));
+        eprintln!("{}", describe(*job, *count, reasons.get(job)));
     }
     Ok(given_up.values().sum())
 }

@@ -1,0 +1,51 @@
+//! The options `--digest` and `--profile-every`.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use memory_engine::Digest;
+
+use crate::{method::Method, remote};
+
+/// The enrichment of turns.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DigestArgs {
+    /// What makes topics, facts and summaries of turns: none, rules, or the chat model of a service (siliconflow, openai,
+    /// deepseek, ollama, openrouter, vllm) with :MODEL if need be; its key is in the environment or in .env, as
+    /// OPENAI_API_KEY. Where the model fails, the rules do it
+    #[arg(long = "digest", env = "MEMORY_DIGEST", default_value = "none", value_name = "NAME")]
+    pub(crate) method: Method,
+    /// Keep a profile of each user beside that, made anew after so many messages
+    #[arg(long, env = "MEMORY_PROFILE_EVERY", value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) profile_every: Option<u32>,
+}
+
+impl DigestArgs {
+    /// The digest. A service is not asked for anything yet.
+    ///
+    /// # Errors
+    /// When a key or the model's name is missing.
+    pub(crate) fn digest(&self) -> Result<Digest> {
+        let digest = match &self.method {
+            Method::None => return Ok(Digest::default()),
+            Method::Rules => Digest::by_rules()?,
+            Method::Remote(service) => Digest::by_model(&remote::chat(service, "--digest")?)?,
+        };
+        Ok(match self.profile_every {
+            Some(messages) => digest.with_profile(messages as usize),
+            None => digest,
+        })
+    }
+
+    /// The digest, for a command that can do nothing without one.
+    ///
+    /// # Errors
+    /// When there is none, with what would name one; as [`digest`](Self::digest).
+    pub(crate) fn need(&self) -> Result<Digest> {
+        if self.method == Method::None {
+            bail!(
+                "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model"
+            );
+        }
+        self.digest()
+    }
+}

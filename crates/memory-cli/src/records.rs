@@ -1,0 +1,62 @@
+//! Finds records by the ids that people type, and reads many records page by page.
+
+use anyhow::{Result, bail};
+use memory_engine::{Field, Filter, MemoryEngine, Record, RecordId, ScanQuery, Scope};
+
+/// Number of records of one page.
+pub(crate) const PAGE_RECORDS: usize = 1000;
+
+/// Returns the records within a scope with this id: a record's own id, or the id of a message in an imported file.
+///
+/// A message id can occur in several conversations. At most [`PAGE_RECORDS`] of them are returned.
+pub(crate) async fn find(engine: &MemoryEngine, scope: &Scope, id: &str) -> Result<Vec<Record>> {
+    if let Ok(id) = id.parse() {
+        return Ok(engine.get(scope, id).await?.into_iter().collect());
+    }
+    let by_message = ScanQuery::oldest(PAGE_RECORDS).with_filter(Filter::eq(Field::MessageId, id));
+    Ok(engine.scan(scope, &by_message).await?.records)
+}
+
+/// Returns the ids of all records that [`find`] returns for `ids`.
+///
+/// # Errors
+/// If an id is unknown; the message ends with `outcome`, such as `nothing was forgotten`.
+pub(crate) async fn resolve(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    ids: &[String],
+    outcome: &str,
+) -> Result<Vec<RecordId>> {
+    let mut resolved = Vec::new();
+    let mut unknown = Vec::new();
+    for id in ids {
+        let records = find(engine, scope, id).await?;
+        if records.is_empty() {
+            unknown.push(id.as_str());
+        }
+        resolved.extend(records.iter().map(|record| record.id));
+    }
+    if !unknown.is_empty() {
+        bail!("{} not within {scope}; {outcome}", unknown.join(", "));
+    }
+    Ok(resolved)
+}
+
+/// Fails if no record is at the scope itself although some are within it: then the scope lacks an agent or a branch.
+pub(crate) async fn require_records_at(engine: &MemoryEngine, scope: &Scope) -> Result<()> {
+    let mut newest = None;
+    let mut after = None;
+    loop {
+        let page = engine.scan(scope, &ScanQuery::newest(PAGE_RECORDS).with_after(after)).await?;
+        if page.records.iter().any(|record| record.scope == *scope) {
+            return Ok(());
+        }
+        newest = newest.or_else(|| page.records.first().map(|record| record.scope.clone()));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let Some(address) = newest else { return Ok(()) };
+    bail!("no records at {scope} itself; the newest within it is at {address}, so add its --agent or --branch");
+}

@@ -1,0 +1,43 @@
+//! Prints the result of a command: text for people, JSON for programs.
+
+use std::{fmt::Display, process::ExitCode};
+
+use anyhow::Result;
+use clap::Args;
+use memory_engine::Progress;
+use serde::Serialize;
+
+use crate::output;
+
+/// The option `--json`.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct ReportArgs {
+    /// Print the report as JSON; a long command also prints a line after every batch
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl ReportArgs {
+    /// Prints `data` as indented JSON, or else the text.
+    pub(crate) fn print(self, data: &impl Serialize, text: impl FnOnce() -> String) -> Result<ExitCode> {
+        if self.json { print_text(serde_json::to_string_pretty(data)?) } else { print_text(text()) }
+    }
+
+    /// Prints `data` as one line of JSON, or else the text.
+    pub(crate) fn print_line(self, data: &impl Serialize, text: impl FnOnce() -> String) -> Result<ExitCode> {
+        if self.json { print_text(serde_json::to_string(data)?) } else { print_text(text()) }
+    }
+
+    /// Prints the progress of a long command as a line of JSON.
+    pub(crate) fn print_progress(self, progress: Progress) {
+        if self.json {
+            output::tell_line(&serde_json::json!({ "done": progress.done, "total": progress.total }));
+        }
+    }
+}
+
+/// Prints a text as the result of a command.
+pub(crate) fn print_text(text: impl Display) -> Result<ExitCode> {
+    say!("{text}");
+    Ok(ExitCode::SUCCESS)
+}
