@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{
-    extract::{FromRequestParts, OptionalFromRequestParts},
+    extract::FromRequestParts,
     http::{StatusCode, request::Parts},
 };
 use memory_engine::{Error, ErrorKind, Result, Scope};
@@ -138,14 +138,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Access {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Fault> {
         let unguarded = || Fault::new(StatusCode::UNAUTHORIZED, "no guard stands before this router");
         parts.extensions.get::<Self>().cloned().ok_or_else(unguarded)
-    }
-}
-
-impl<S: Send + Sync> OptionalFromRequestParts<S> for Access {
-    type Rejection = Fault;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Fault> {
-        Ok(parts.extensions.get::<Self>().cloned())
     }
 }
 

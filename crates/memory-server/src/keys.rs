@@ -5,7 +5,7 @@ use std::fmt;
 use memory_engine::{Error, Result};
 use uuid::Uuid;
 
-use crate::Access;
+use crate::access::Access;
 
 const PREFIX: &str = "mk-";
 
