@@ -1,7 +1,5 @@
 //! What a server is to be like: a TOML file, variables and flags, one over the other.
 
-mod sources;
-
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use memory_engine::{Error, Result};
@@ -12,8 +10,6 @@ use crate::{
     guard::Guard,
     keys::{ApiKey, KeyRing},
 };
-
-pub use sources::{Loaded, Setting, Sources};
 
 /// Everything that can be set about a server. What a file, a variable or a flag does not set is as here by default; what
 /// they set and nobody knows is an error.

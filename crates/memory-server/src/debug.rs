@@ -21,7 +21,7 @@ use self::{
 use crate::{
     config::Config,
     fault::Fault,
-    openapi::{Operation, Routes},
+    openapi::{Operation, Routes, table},
     part::Part,
     server::Server,
 };
@@ -72,22 +72,18 @@ pub(crate) fn build(
 }
 
 fn routes() -> Routes<MemoryEngine> {
-    let reindex = Operation::new("reindex", "Queues all records of the session for indexing.")
-        .query::<OwnerQuery>()
-        .response::<Progress>("202", "The jobs are queued.", "application/json");
-    let progress = Operation::new("reindexProgress", "Returns how far the indexing is.").query::<OwnerQuery>();
-    let stats =
-        Operation::new("stats", "Counts the records of the session, and lists failed jobs.").query::<OwnerQuery>();
-    let by_url = Operation::new("searchByUrl", "Recalls memories, and explains each hit.").query::<OwnerQuery>();
-    let by_body = Operation::new("searchByBody", "Recalls memories for a query in the body.").query::<OwnerQuery>();
-    Routes::new("debug", "Inspects the memory of a session.")
-        .post("/api/memory/{session_id}/reindex", reindex::begin, reindex)
-        .get("/api/memory/{session_id}/reindex/{id}", reindex::progress, progress.answer::<Progress>())
-        .get("/api/memory/{session_id}/stats", stats::show, stats.answer::<Report>())
-        .get("/api/memory/{session_id}/search", search::by_url, by_url.query::<SearchParams>().answer::<SearchReport>())
-        .post(
-            "/api/memory/{session_id}/search",
-            search::by_body,
-            by_body.body::<SearchParams>().answer::<SearchReport>(),
-        )
+    let begin = Operation::new("reindex", "Queues all records of the session for indexing.").query::<OwnerQuery>();
+    let begin = begin.response::<Progress>("202", "The jobs are queued.", "application/json");
+    let routes = Routes::new("debug", "Inspects the memory of a session.");
+    table! {
+        routes.post("/api/memory/{session_id}/reindex", reindex::begin, begin);
+        get "/api/memory/{session_id}/reindex/{id}" => reindex::progress, "reindexProgress",
+            "Returns how far the indexing is.", query OwnerQuery => Progress;
+        get "/api/memory/{session_id}/stats" => stats::show, "stats",
+            "Counts the records of the session, and lists failed jobs.", query OwnerQuery => Report;
+        get "/api/memory/{session_id}/search" => search::by_url, "searchByUrl",
+            "Recalls memories, and explains each hit.", query OwnerQuery, query SearchParams => SearchReport;
+        post "/api/memory/{session_id}/search" => search::by_body, "searchByBody",
+            "Recalls memories for a query in the body.", query OwnerQuery, body SearchParams => SearchReport;
+    }
 }

@@ -15,6 +15,7 @@ mod metrics;
 mod openapi;
 mod part;
 mod server;
+mod sources;
 mod zone;
 
 // One line for each protocol: nothing else but its folder knows it.
@@ -29,8 +30,8 @@ mod mem0;
 
 pub use access::{Access, Owner};
 pub use config::{
-    Config, GatewayConfig, KeyConfig, LimitsConfig, Loaded, LogConfig, LogFormat, McpConfig, Mem0Config, PartConfig,
-    Setting, Sources, UpstreamConfig,
+    Config, GatewayConfig, KeyConfig, LimitsConfig, LogConfig, LogFormat, McpConfig, Mem0Config, PartConfig,
+    UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;
@@ -45,4 +46,5 @@ pub use mcp::{Mcp, McpOptions};
 pub use mem0::Mem0;
 pub use metrics::Metrics;
 pub use server::Server;
+pub use sources::{Loaded, Setting, Sources};
 pub use zone::zone;

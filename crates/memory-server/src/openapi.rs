@@ -3,10 +3,13 @@
 mod document;
 mod operation;
 mod routes;
+mod schema;
 
 use axum::{Router, body::Bytes, routing::get};
 
 pub(crate) use operation::Operation;
+#[cfg(any(feature = "mem0", feature = "debug"))]
+pub(crate) use routes::table;
 pub(crate) use routes::{Routes, Section};
 
 /// Returns the route `GET /openapi.json`: the document of these sections. It needs no key and contains no secret.

@@ -17,6 +17,7 @@ const MAX_MEMORIES: usize = 1000;
 /// A request for several memories.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["memories"]))]
 pub(super) struct BatchRequest {
     /// At most 1000 memories, each with its id, and for an update with its changes.
     #[schemars(required, with = "Vec<BatchEntry>")]

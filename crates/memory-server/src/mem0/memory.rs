@@ -31,6 +31,7 @@ pub(super) struct UpdateParams {
 /// The feedback on a memory.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["memory_id"]))]
 pub(super) struct FeedbackParams {
     #[schemars(required)]
     memory_id: Option<String>,

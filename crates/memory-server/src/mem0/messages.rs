@@ -23,6 +23,7 @@ pub(super) struct Message {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["messages"]))]
 struct MessagesParam {
     /// A list of objects with `role`, `content` and optionally `name`. A string is a message of the user.
     #[schemars(required)]

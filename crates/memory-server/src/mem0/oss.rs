@@ -3,7 +3,6 @@
 use axum::{
     Json,
     extract::{Path, State},
-    routing::post,
 };
 use memory_engine::{Forget, RecordId};
 use schemars::JsonSchema;
@@ -26,7 +25,7 @@ use super::{
 };
 use crate::{
     access::Access,
-    openapi::{Operation, Routes},
+    openapi::{Operation, Routes, table},
 };
 
 /// Default number of memories in a list or a search.
@@ -35,66 +34,35 @@ const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: i64 = 1000;
 const DIALECT: Dialect = Dialect::OpenSource;
 
+/// The routes of mem0's dashboard, which are refused.
+const NOT_SERVED: [&str; 6] =
+    ["/configure/providers", "/generate-instructions", "/auth/{*rest}", "/api-keys", "/api-keys/{*rest}", "/requests"];
+
 pub(super) fn routes() -> Routes<Mem0> {
-    let op = Operation::new;
-    Routes::new("mem0", "The routes of mem0's open-source server.")
-        .post(
-            "/memories",
-            add,
-            op("addMemories", "Stores messages and the facts in them.")
-                .body::<AddRequest>()
-                .answer::<Results<AddResult>>(),
-        )
-        .get(
-            "/memories",
-            list,
-            op("listMemories", "Lists memories.").query::<ListQuery>().answer::<Results<MemoryRow>>(),
-        )
-        .delete(
-            "/memories",
-            delete_all,
-            op("deleteMemories", "Deletes all memories of an owner.").query::<OwnerParams>().answer::<Message>(),
-        )
-        .get("/memories/{id}", get, op("getMemory", "Returns a memory.").answer::<MemoryRow>())
-        .put(
-            "/memories/{id}",
-            update,
-            op("updateMemory", "Changes a memory.").body::<UpdateParams>().answer::<Message>(),
-        )
-        .delete("/memories/{id}", delete, op("deleteMemory", "Deletes a memory.").answer::<Message>())
-        .get(
-            "/memories/{id}/history",
-            history,
-            op("memoryHistory", "Returns the history of a memory, even a deleted one.").answer::<Vec<HistoryRow>>(),
-        )
-        .post(
-            "/search",
-            search,
-            op("searchMemories", "Searches memories.").body::<SearchRequest>().answer::<Results<MemoryRow>>(),
-        )
-        .post("/reset", reset, op("reset", "Deletes everything. Needs a key of a whole tenant.").answer::<Message>())
-        .get(
-            "/entities",
-            entities,
-            op("listEntities", "Lists users, agents, runs and apps with memories.").answer::<Vec<EntityRow>>(),
-        )
-        .delete(
-            "/entities/{type}/{id}",
-            delete_entity,
-            op("deleteEntity", "Deletes everything of a user, agent, run or app.").answer::<Message>(),
-        )
-        .get(
-            "/configure",
-            configuration,
-            op("configuration", "Describes the server, without secrets.").answer::<Map<String, Value>>(),
-        )
-        .route("post", "/configure", post(refuse), op("configure", "Refuses: the server has its own configuration."))
-        .undocumented("/configure/providers", not_served())
-        .undocumented("/generate-instructions", not_served())
-        .undocumented("/auth/{*rest}", not_served())
-        .undocumented("/api-keys", not_served())
-        .undocumented("/api-keys/{*rest}", not_served())
-        .undocumented("/requests", not_served())
+    let routes = table! {
+        Routes::new("mem0", "The routes of mem0's open-source server.");
+        post "/memories" => add, "addMemories", "Stores messages and the facts in them.",
+            body AddRequest => Results<AddResult>;
+        get "/memories" => list, "listMemories", "Lists memories.", query ListQuery => Results<MemoryRow>;
+        delete "/memories" => delete_all, "deleteMemories", "Deletes all memories of an owner.",
+            query OwnerParams => Message;
+        get "/memories/{id}" => get, "getMemory", "Returns a memory." => MemoryRow;
+        put "/memories/{id}" => update, "updateMemory", "Changes a memory.", body UpdateParams => Message;
+        delete "/memories/{id}" => delete, "deleteMemory", "Deletes a memory." => Message;
+        get "/memories/{id}/history" => history, "memoryHistory", "Returns the history of a memory, even a deleted one."
+            => Vec<HistoryRow>;
+        post "/search" => search, "searchMemories", "Searches memories.", body SearchRequest => Results<MemoryRow>;
+        post "/reset" => reset, "reset", "Deletes everything. Needs a key of a whole tenant." => Message;
+        get "/entities" => entities, "listEntities", "Lists users, agents, runs and apps with memories."
+            => Vec<EntityRow>;
+        delete "/entities/{type}/{id}" => delete_entity, "deleteEntity",
+            "Deletes everything of a user, agent, run or app." => Message;
+        get "/configure" => configuration, "configuration", "Describes the server, without secrets."
+            => Map<String, Value>;
+    };
+    let configure = Operation::new("configure", "Refuses: the server has its own configuration.");
+    let routes = routes.post("/configure", refuse, configure);
+    NOT_SERVED.into_iter().fold(routes, |routes, path| routes.undocumented(path, not_served()))
 }
 
 request! {

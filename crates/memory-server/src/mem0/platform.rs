@@ -30,129 +30,71 @@ use super::{
 };
 use crate::{
     access::Access,
-    openapi::{Operation, Routes},
+    openapi::{Routes, table},
 };
 
 /// Default number of memories in a search.
 const DEFAULT_LIMIT: usize = 10;
 const DIALECT: Dialect = Dialect::Platform;
 
+/// The routes of the platform that are refused.
+const NOT_SERVED: [&str; 7] = [
+    "/v1/exports/",
+    "/v1/exports/{*rest}",
+    "/v1/summary/",
+    "/v2/entities/{type}/{name}/profile/",
+    "/v2/profiles/{*rest}",
+    "/api/v1/orgs/{*rest}",
+    "/api/v1/webhooks/{*rest}",
+];
+
+/// A list of memories, or a page of it.
+type MemoryPage = ListOrObject<MemoryRow, PageOf<MemoryRow>>;
+/// A list of memories, bare or in an object.
+type MemoryHits = ListOrObject<MemoryRow, Results<MemoryRow>>;
+
 pub(super) fn routes() -> Routes<Mem0> {
-    let op = Operation::new;
-    let delete_entity_op = |id| op(id, "Deletes everything of a user, agent, run or app.").answer::<Message>();
-    Routes::new("mem0 platform", "The routes of mem0's platform, as its clients call them.")
-        .get("/v1/ping/", ping, op("ping", "Confirms the key.").answer::<Ping>())
-        .post(
-            "/v3/memories/add/",
-            add_v3,
-            op("addMemoriesV3", "Stores messages and the facts in them.").body::<AddRequest>().answer::<Accepted>(),
-        )
-        .post(
-            "/v3/memories/",
-            list_v3,
-            op("listMemoriesV3", "Lists memories.")
-                .query::<PageParams>()
-                .body::<ListRequest>()
-                .answer::<PageOf<MemoryRow>>(),
-        )
-        .post(
-            "/v3/memories/search/",
-            search_v3,
-            op("searchMemoriesV3", "Searches memories.").body::<SearchRequest>().answer::<Results<MemoryRow>>(),
-        )
-        .post(
-            "/v2/memories/",
-            list_v2,
-            op("listMemoriesV2", "Lists memories, for older clients.")
-                .query::<PageParams>()
-                .body::<ListRequest>()
-                .answer::<ListOrObject<MemoryRow, PageOf<MemoryRow>>>(),
-        )
-        .post(
-            "/v2/memories/search/",
-            search_v2,
-            op("searchMemoriesV2", "Searches memories, for older clients.")
-                .body::<SearchRequest>()
-                .answer::<ListOrObject<MemoryRow, Results<MemoryRow>>>(),
-        )
-        .post(
-            "/v1/memories/",
-            add_v1,
-            op("addMemoriesV1", "Stores messages, for older clients.")
-                .body::<AddRequest>()
-                .answer::<ListOrObject<AddResult, Results<AddResult>>>(),
-        )
-        .get(
-            "/v1/memories/",
-            list_v1,
-            op("listMemoriesV1", "Lists memories, for older clients.")
-                .query::<ListQuery>()
-                .answer::<ListOrObject<MemoryRow, PageOf<MemoryRow>>>(),
-        )
-        .delete(
-            "/v1/memories/",
-            delete_all,
-            op("deleteMemoriesV1", "Deletes all memories of an owner.").query::<DeleteQuery>().answer::<Message>(),
-        )
-        .post(
-            "/v1/memories/search/",
-            search_v1,
-            op("searchMemoriesV1", "Searches memories, for older clients.")
-                .body::<SearchRequest>()
-                .answer::<ListOrObject<MemoryRow, Results<MemoryRow>>>(),
-        )
-        .get("/v1/memories/{id}/", get, op("getMemoryV1", "Returns a memory.").answer::<MemoryRow>())
-        .put(
-            "/v1/memories/{id}/",
-            update,
-            op("updateMemoryV1", "Changes a memory.").body::<UpdateParams>().answer::<MemoryRow>(),
-        )
-        .delete(
-            "/v1/memories/{id}/",
-            delete,
-            op("deleteMemoryV1", "Deletes a memory.").query::<LinkedParam>().answer::<Message>(),
-        )
-        .get(
-            "/v1/memories/{id}/history/",
-            history,
-            op("memoryHistoryV1", "Returns the history of a memory.").answer::<Vec<HistoryRow>>(),
-        )
-        .get(
-            "/v1/event/{id}/",
-            event,
-            op("event", "Returns the state of a request to add memories.").answer::<EventState>(),
-        )
-        .get(
-            "/v1/entities/",
-            entities,
-            op("listEntitiesV1", "Lists users, agents, runs and apps with memories.")
-                .query::<PageParams>()
-                .answer::<PageOf<PlatformEntity>>(),
-        )
-        .delete("/v2/entities/{type}/{name}/", delete_entity, delete_entity_op("deleteEntityV2"))
-        .delete("/v1/entities/{type}/{name}/", delete_entity, delete_entity_op("deleteEntityV1"))
-        .put(
-            "/v1/batch/",
-            update_batch,
-            op("updateBatch", "Changes at most 1000 memories.").body::<BatchRequest>().answer::<Message>(),
-        )
-        .delete(
-            "/v1/batch/",
-            delete_batch,
-            op("deleteBatch", "Deletes at most 1000 memories.").body::<BatchRequest>().answer::<Message>(),
-        )
-        .post(
-            "/v1/feedback/",
-            feedback,
-            op("feedback", "Stores the feedback on a memory.").body::<FeedbackParams>().answer::<Feedback>(),
-        )
-        .undocumented("/v1/exports/", not_served())
-        .undocumented("/v1/exports/{*rest}", not_served())
-        .undocumented("/v1/summary/", not_served())
-        .undocumented("/v2/entities/{type}/{name}/profile/", not_served())
-        .undocumented("/v2/profiles/{*rest}", not_served())
-        .undocumented("/api/v1/orgs/{*rest}", not_served())
-        .undocumented("/api/v1/webhooks/{*rest}", not_served())
+    let routes = table! {
+        Routes::new("mem0 platform", "The routes of mem0's platform, as its clients call them.");
+        get "/v1/ping/" => ping, "ping", "Confirms the key." => Ping;
+        post "/v3/memories/add/" => add_v3, "addMemoriesV3", "Stores messages and the facts in them.",
+            body AddRequest => Accepted;
+        post "/v3/memories/" => list_v3, "listMemoriesV3", "Lists memories.", query PageParams, body ListRequest
+            => PageOf<MemoryRow>;
+        post "/v3/memories/search/" => search_v3, "searchMemoriesV3", "Searches memories.", body SearchRequest
+            => Results<MemoryRow>;
+        post "/v2/memories/" => list_v2, "listMemoriesV2", "Lists memories, for older clients.",
+            query PageParams, body ListRequest => MemoryPage;
+        post "/v2/memories/search/" => search_v2, "searchMemoriesV2", "Searches memories, for older clients.",
+            body SearchRequest => MemoryHits;
+        post "/v1/memories/" => add_v1, "addMemoriesV1", "Stores messages, for older clients.",
+            body AddRequest => ListOrObject<AddResult, Results<AddResult>>;
+        get "/v1/memories/" => list_v1, "listMemoriesV1", "Lists memories, for older clients.",
+            query ListQuery => MemoryPage;
+        delete "/v1/memories/" => delete_all, "deleteMemoriesV1", "Deletes all memories of an owner.",
+            query DeleteQuery => Message;
+        post "/v1/memories/search/" => search_v1, "searchMemoriesV1", "Searches memories, for older clients.",
+            body SearchRequest => MemoryHits;
+        get "/v1/memories/{id}/" => get, "getMemoryV1", "Returns a memory." => MemoryRow;
+        put "/v1/memories/{id}/" => update, "updateMemoryV1", "Changes a memory.", body UpdateParams => MemoryRow;
+        delete "/v1/memories/{id}/" => delete, "deleteMemoryV1", "Deletes a memory.", query LinkedParam => Message;
+        get "/v1/memories/{id}/history/" => history, "memoryHistoryV1", "Returns the history of a memory."
+            => Vec<HistoryRow>;
+        get "/v1/event/{id}/" => event, "event", "Returns the state of a request to add memories." => EventState;
+        get "/v1/entities/" => entities, "listEntitiesV1", "Lists users, agents, runs and apps with memories.",
+            query PageParams => PageOf<PlatformEntity>;
+        delete "/v2/entities/{type}/{name}/" => delete_entity, "deleteEntityV2",
+            "Deletes everything of a user, agent, run or app." => Message;
+        delete "/v1/entities/{type}/{name}/" => delete_entity, "deleteEntityV1",
+            "Deletes everything of a user, agent, run or app." => Message;
+        put "/v1/batch/" => update_batch, "updateBatch", "Changes at most 1000 memories.",
+            body BatchRequest => Message;
+        delete "/v1/batch/" => delete_batch, "deleteBatch", "Deletes at most 1000 memories.",
+            body BatchRequest => Message;
+        post "/v1/feedback/" => feedback, "feedback", "Stores the feedback on a memory.",
+            body FeedbackParams => Feedback;
+    };
+    NOT_SERVED.into_iter().fold(routes, |routes, path| routes.undocumented(path, not_served()))
 }
 
 request! {

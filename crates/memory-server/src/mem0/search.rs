@@ -50,6 +50,7 @@ pub(super) struct ScoredMemory {
 /// The query of a search.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["query"]))]
 pub(super) struct SearchParams {
     /// The text to search for.
     #[schemars(required)]

@@ -1,20 +1,12 @@
 //! Builds the document from its sections.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::routes::Section;
 
-pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
-
 const DESCRIPTION: &str = "The key of a request determines whose memories it reaches. \
     The names in a request (user, agent, conversation) narrow that, and never widen it.";
-
-/// Returns the schema of a type, without references to other schemas.
-pub(super) fn schema_of<T: JsonSchema>() -> Schema {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<T>()
-}
 
 /// Returns the OpenAPI document of these sections.
 pub(super) fn build(sections: &[Section]) -> Value {

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::document::{SchemaOf, schema_of};
+use super::schema::{SchemaOf, schema_of};
 use crate::fault::ErrorBody;
 
 const JSON: &str = "application/json";

@@ -24,6 +24,24 @@ pub(crate) struct Routes<S> {
     section: Section,
 }
 
+/// Adds routes to a table, one row each: method, path, handler, id, summary, query parameters, body, answer.
+#[cfg(any(feature = "mem0", feature = "debug"))]
+macro_rules! table {
+    ($routes:expr; $(
+        $method:ident $path:literal => $handler:expr, $id:literal, $summary:literal
+            $(, query $query:ty)* $(, body $body:ty)? => $answer:ty;
+    )*) => {
+        $routes$(.$method(
+            $path,
+            $handler,
+            $crate::openapi::Operation::new($id, $summary)
+                $(.query::<$query>())* $(.body::<$body>())? .answer::<$answer>(),
+        ))*
+    };
+}
+#[cfg(any(feature = "mem0", feature = "debug"))]
+pub(crate) use table;
+
 impl Section {
     pub(crate) fn new(tag: &'static str, description: &'static str) -> Self {
         Self { tag, description, operations: Vec::new() }

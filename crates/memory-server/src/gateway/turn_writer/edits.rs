@@ -1,4 +1,4 @@
-//! What a client leaves behind when it edits its history and goes on from there.
+//! Retracts the turns that a client removes by editing its history.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use crate::gateway::{
     turn::{FOLLOWS, Stored, TURN_KEY, Turn},
 };
 
-/// How the engine's ledger has it.
+/// The reason of these retractions in the engine's ledger.
 const REASON: &str = "edited in the chat";
-/// How much of a session is looked through.
+/// Maximum number of turns of a session that are searched.
 const MAX_SCANNED: usize = 1000;
 /// How many of a session's retractions are looked through.
 const MAX_RETRACTIONS: usize = 200;
 
 impl TurnWorker {
-    /// Takes back the turns that followed the same exchange as this one does, and all that followed them. Nothing is lost: the
-    /// engine's retractions can be restored. The first turn of a history follows nothing, so that a new conversation in an old
-    /// session leaves the old one alone.
+    /// Retracts the other turns that follow the same exchange as this one, and all turns after them. Retractions can be
+    /// restored. The first turn of a history follows no exchange, so that a new conversation in an old session retracts
+    /// nothing.
     pub(super) async fn take_back_left_behind(&self, turn: &Turn) -> Result<()> {
         let Some(follows) = turn.key.follows.as_deref() else { return Ok(()) };
         let later = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
@@ -32,8 +32,8 @@ impl TurnWorker {
         Ok(())
     }
 
-    /// Which records of a turn somebody has taken back, so that saying it again does not bring them back. What we have taken back
-    /// ourselves comes back with its turn.
+    /// Returns the records of a turn that someone else has retracted. They must stay retracted when the turn is repeated.
+    /// Records that the gateway has retracted are restored with their turn.
     pub(super) async fn taken_back_by_others(&self, turn: &Turn, stored: &Stored) -> Result<Vec<RecordId>> {
         let revoked = |record: &&Record| record.state == State::Revoked;
         let revoked: Vec<&Record> = [&stored.user, &stored.reply].into_iter().flatten().filter(revoked).collect();
@@ -47,13 +47,13 @@ impl TurnWorker {
             true => turn.said.assistant.as_str(),
             false => turn.said.user.as_str(),
         };
-        // Another reply in the place of one that was taken back is another reply.
+        // A new reply is not the reply that was retracted.
         let same = |record: &&&Record| record.content_hash() == memory_engine::ContentHash::of(says(record));
         Ok(revoked.iter().filter(same).map(|record| record.id).filter(|id| !ours.contains(id)).collect())
     }
 }
 
-/// The records of other turns that follow the same exchange, and of all that follow those.
+/// Returns the records of other turns that follow the same exchange, and of all turns after them.
 fn left_behind(records: &[Record], key: &str, follows: &str) -> Vec<RecordId> {
     let noted = |record: &Record, name: &str| record.metadata.get(name).and_then(|v| v.as_str()).map(str::to_owned);
     let mut exchanges: BTreeSet<String> = BTreeSet::from([follows.to_owned()]);
