@@ -84,5 +84,5 @@ fn of_a_reply_without_end_the_beginning_is_kept_and_its_end_is_understood() {
     for index in 0..5000 {
         heard.event(&format!(r#"{{"choices":[{{"index":{index},"delta":{{}}}}]}}"#));
     }
-    assert_eq!(heard.begun.len() as u64, CHOICES);
+    assert_eq!(heard.begun.len() as u64, MAX_CHOICES);
 }
