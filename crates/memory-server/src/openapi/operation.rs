@@ -59,21 +59,18 @@ impl Operation {
     }
 
     /// Declares the JSON body of the request.
-    #[cfg(any(feature = "gateway", feature = "mem0", feature = "mcp", feature = "debug"))]
     pub(crate) fn body<T: JsonSchema>(mut self) -> Self {
         self.request = Some(SchemaGenerator::subschema_for::<T>);
         self
     }
 
     /// Declares the request headers: the fields of `T`.
-    #[cfg(any(feature = "gateway", feature = "mcp"))]
     pub(crate) fn headers<T: JsonSchema>(mut self) -> Self {
         self.parameters.push(("header", schema_of::<T>));
         self
     }
 
     /// Declares the headers of a successful response: the fields of `T`.
-    #[cfg(feature = "gateway")]
     pub(crate) fn response_headers<T: JsonSchema>(mut self) -> Self {
         self.response_headers = Some(schema_of::<T>);
         self
@@ -97,14 +94,12 @@ impl Operation {
     }
 
     /// Declares a response without a body of interest.
-    #[cfg(feature = "mcp")]
     pub(crate) fn status(mut self, status: &'static str, description: &'static str) -> Self {
         self.responses.push(Response { status, description, content: None });
         self
     }
 
     /// Declares the body of failures, and their statuses.
-    #[cfg(any(feature = "gateway", feature = "mcp"))]
     pub(crate) fn errors<T: JsonSchema>(mut self, statuses: &'static [&'static str]) -> Self {
         self.errors = (SchemaGenerator::subschema_for::<T>, statuses);
         self

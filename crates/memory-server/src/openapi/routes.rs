@@ -74,17 +74,14 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.route("get", path, routing::get(handler), operation)
     }
 
-    #[cfg(any(feature = "mem0", feature = "debug"))]
     pub(crate) fn post<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
         self.route("post", path, routing::post(handler), operation)
     }
 
-    #[cfg(feature = "mem0")]
     pub(crate) fn put<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
         self.route("put", path, routing::put(handler), operation)
     }
 
-    #[cfg(feature = "mem0")]
     pub(crate) fn delete<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
         self.route("delete", path, routing::delete(handler), operation)
     }
