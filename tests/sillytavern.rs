@@ -67,7 +67,7 @@ impl Tavern {
     async fn new(place: Place) -> Self {
         let memory = place.open_with(|builder| builder.digest(Digest::by_rules().unwrap())).await;
         // Rules find plain statements only; what was said is found, too.
-        let mem0 = Mem0::new(memory.clone()).with_turns(true).with_patience(Duration::from_secs(30));
+        let mem0 = Mem0::new(memory.clone()).with_turns(true).with_add_timeout(Duration::from_secs(30));
         let server = Served::new(server(&memory).mem0(mem0)).await;
         Self { place, memory, server }
     }

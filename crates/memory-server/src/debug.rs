@@ -1,4 +1,4 @@
-//! What lies in a session's memory, and why it is found: for people who look into it.
+//! The debug API: inspects the memory of a session.
 
 mod reindex;
 mod search;
@@ -8,13 +8,25 @@ mod stats;
 use axum::{
     Router,
     http::{Method, StatusCode},
-    routing::{get, post},
+    response::IntoResponse,
 };
-use memory_engine::MemoryEngine;
+use memory_engine::{MemoryEngine, Result};
 
-use crate::fault::Fault;
+use self::{
+    reindex::Progress,
+    search::{SearchParams, SearchReport},
+    session::OwnerQuery,
+    stats::Report,
+};
+use crate::{
+    config::Config,
+    fault::Fault,
+    openapi::{Operation, Routes, table},
+    part::Part,
+    server::Server,
+};
 
-/// What lies in a session's memory, and why it is found: for people who look into it.
+/// The debug API: shows the contents of a session's memory, and why a memory is recalled or not.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Debugging {
@@ -29,14 +41,49 @@ impl Debugging {
 
     /// Its routes. They want an [`Access`](crate::Access) with each request, which a [`Guard`](crate::Guard) gives.
     pub fn router(self) -> Router {
-        Router::new()
-            .route("/api/memory/{session_id}/reindex", post(reindex::begin))
-            .route("/api/memory/{session_id}/reindex/{id}", get(reindex::progress))
-            .route("/api/memory/{session_id}/stats", get(stats::show))
-            .route("/api/memory/{session_id}/search", get(search::by_url).post(search::by_body))
+        self.part().router
+    }
+
+    pub(crate) fn part(self) -> Part {
+        let (router, section) = routes().finish();
+        let router = router
             .method_not_allowed_fallback(async |method: Method| {
                 Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not for this path"))
             })
-            .with_state(self.engine)
+            .with_state(self.engine);
+        Part { name: "debug", router, sections: vec![section], errors: Fault::into_response, background: None }
+    }
+}
+
+impl Server {
+    /// With the debug API under `/api/memory`.
+    pub fn debugging(self, debugging: Debugging) -> Self {
+        self.with_part(debugging.part())
+    }
+}
+
+/// Builds the part unless the configuration switches it off.
+pub(crate) fn build(
+    config: &Config,
+    engine: &MemoryEngine,
+    _: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<Part>> {
+    Ok(config.debug.enabled.then(|| Debugging::new(engine.clone()).part()))
+}
+
+fn routes() -> Routes<MemoryEngine> {
+    let begin = Operation::new("reindex", "Queues all records of the session for indexing.").query::<OwnerQuery>();
+    let begin = begin.response::<Progress>("202", "The jobs are queued.", "application/json");
+    let routes = Routes::new("debug", "Inspects the memory of a session.");
+    table! {
+        routes.post("/api/memory/{session_id}/reindex", reindex::begin, begin);
+        get "/api/memory/{session_id}/reindex/{id}" => reindex::progress, "reindexProgress",
+            "Returns how far the indexing is.", query OwnerQuery => Progress;
+        get "/api/memory/{session_id}/stats" => stats::show, "stats",
+            "Counts the records of the session, and lists failed jobs.", query OwnerQuery => Report;
+        get "/api/memory/{session_id}/search" => search::by_url, "searchByUrl",
+            "Recalls memories, and explains each hit.", query OwnerQuery, query SearchParams => SearchReport;
+        post "/api/memory/{session_id}/search" => search::by_body, "searchByBody",
+            "Recalls memories for a query in the body.", query OwnerQuery, body SearchParams => SearchReport;
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong with a request, as HTTP says it.
+//! Refusals and failures of a request, with their HTTP status.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memory_engine::{Error, ErrorKind};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A refusal or failure, with its HTTP status and a message for people. It holds no secret and no memory's text.
 #[derive(Debug, Clone)]
@@ -24,6 +25,7 @@ impl Fault {
         Self { status, message: message.into(), retry_after: None }
     }
 
+    #[cfg(any(feature = "gateway", feature = "mem0", feature = "mcp", feature = "debug"))]
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
@@ -47,11 +49,11 @@ impl Fault {
         &self.message
     }
 
-    /// A response with this body, and the headers of the fault.
-    pub(crate) fn into_response_with(self, body: Value) -> Response {
+    /// Returns a response with this body and the headers that the status calls for.
+    pub(crate) fn into_response_with(self, body: impl Serialize) -> Response {
         let mut response = (self.status, Json(body)).into_response();
         if let Some(wait) = self.retry_after {
-            // Whole seconds, rounded up: who comes too early is refused again.
+            // Rounded up: a client that retries too early is refused again.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -60,18 +62,19 @@ impl Fault {
         }
         response
     }
+}
 
-    /// As OpenAI's API words it.
-    pub(crate) fn into_openai(self) -> Response {
-        let kind = match self.status.as_u16() {
-            401 | 403 => "authentication_error",
-            429 => "rate_limit_error",
-            400..500 => "invalid_request_error",
-            _ => "server_error",
-        };
-        let error = json!({ "message": self.message, "type": kind, "param": null, "code": null });
-        self.into_response_with(json!({ "error": error }))
-    }
+/// Writes a refusal or failure in the form that the clients of a protocol expect.
+pub(crate) type ErrorFormat = fn(Fault) -> Response;
+
+/// The body of a refusal or failure.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
+pub(crate) struct ErrorBody {
+    /// What is wrong, for clients of mem0's open-source server.
+    detail: String,
+    /// The same message, for clients of mem0's platform.
+    error: String,
 }
 
 impl From<Error> for Fault {
@@ -94,9 +97,9 @@ impl From<Error> for Fault {
 }
 
 impl IntoResponse for Fault {
-    /// As both of mem0's dialects read it: `detail` for one, `error` for the other.
+    /// Writes the message under both names that mem0's clients read.
     fn into_response(self) -> Response {
-        let body = json!({ "detail": self.message, "error": self.message });
+        let body = ErrorBody { detail: self.message.clone(), error: self.message.clone() };
         self.into_response_with(body)
     }
 }

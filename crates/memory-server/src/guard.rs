@@ -7,10 +7,14 @@ use axum::{
     extract::{Request, State},
     http::{HeaderMap, StatusCode, header::AUTHORIZATION},
     middleware::{Next, from_fn_with_state},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 
-use crate::{Access, KeyRing, fault::Fault};
+use crate::{
+    access::Access,
+    fault::{ErrorFormat, Fault},
+    keys::KeyRing,
+};
 
 /// Who may come in.
 #[derive(Debug, Clone)]
@@ -23,13 +27,6 @@ enum Rule {
     Open(Access),
     /// Who shows a key.
     Keys(KeyRing),
-}
-
-/// In which form a refusal is worded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wording {
-    Mem0,
-    OpenAi,
 }
 
 impl Guard {
@@ -49,9 +46,9 @@ impl Guard {
         matches!(*self.0, Rule::Open(_))
     }
 
-    /// Stands before all routes of a router, and answers who may not come in as `wording` has it.
-    pub(crate) fn protect(&self, router: Router, wording: Wording) -> Router {
-        router.layer(from_fn_with_state((self.clone(), wording), admit))
+    /// Checks the key of every request to a router, and writes refusals in the router's error format.
+    pub(crate) fn protect(&self, router: Router, errors: ErrorFormat) -> Router {
+        router.layer(from_fn_with_state((self.clone(), errors), check_key))
     }
 
     /// Takes our keys off a request that is let in: who passes it on passes on none of them.
@@ -96,76 +93,16 @@ fn authorization(headers: &HeaderMap) -> Option<&str> {
 /// The headers that hold a key of ours and nothing else.
 const OWN: [&str; 2] = ["x-memory-key", "x-api-key"];
 
-async fn admit(State((guard, wording)): State<(Guard, Wording)>, mut request: Request, next: Next) -> Response {
+async fn check_key(State((guard, errors)): State<(Guard, ErrorFormat)>, mut request: Request, next: Next) -> Response {
     match guard.admits(request.headers()) {
         Ok(access) => {
             request.extensions_mut().insert(access);
             guard.take_key(request.headers_mut());
             next.run(request).await
         }
-        Err(fault) if wording == Wording::OpenAi => fault.into_openai(),
-        Err(fault) => fault.into_response(),
+        Err(fault) => errors(fault),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-    use super::*;
-    use crate::ApiKey;
-
-    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| ((*name).try_into().unwrap(), value.parse().unwrap())).collect()
-    }
-
-    #[test]
-    fn a_key_is_taken_from_any_of_the_headers_that_clients_send() {
-        let key = ApiKey::generate();
-        let guard = Guard::keys(KeyRing::default().with_key(&key, Access::tenant("one", "acme").unwrap()));
-        let k = key.reveal();
-        let sent = [
-            headers(&[("x-memory-key", k)]),
-            headers(&[("x-api-key", k)]),
-            headers(&[("authorization", &format!("Bearer {k}"))]),
-            headers(&[("authorization", &format!("Token {k}"))]),
-            headers(&[("authorization", &format!("bearer  {k}"))]),
-            headers(&[("x-memory-key", k), ("authorization", "Bearer sk-of-the-upstream")]),
-        ];
-        for headers in sent {
-            assert_eq!(guard.admits(&headers).unwrap().name(), "one");
-        }
-    }
-
-    #[test]
-    fn no_key_of_ours_goes_further_than_the_guard_and_one_of_another_service_does() {
-        let key = ApiKey::generate();
-        let guard = Guard::keys(KeyRing::default().with_key(&key, Access::tenant("one", "acme").unwrap()));
-        let k = key.reveal();
-        let taken = |pairs: &[(&'static str, &str)]| {
-            let mut headers = headers(pairs);
-            guard.take_key(&mut headers);
-            headers
-        };
-        let ours = format!("Bearer {k}");
-        assert!(taken(&[("x-memory-key", k), ("x-api-key", k), ("authorization", &ours)]).is_empty());
-        let theirs = [("authorization", "Bearer sk-of-the-upstream")];
-        assert_eq!(taken(&[("x-memory-key", k), theirs[0]]), headers(&theirs));
-    }
-
-    #[test]
-    fn who_shows_no_key_or_a_wrong_one_stays_outside() {
-        let key = ApiKey::generate();
-        let guard = Guard::keys(KeyRing::default().with_key(&key, Access::tenant("one", "acme").unwrap()));
-        let wrong = [
-            headers(&[]),
-            headers(&[("authorization", "Bearer ")]),
-            headers(&[("authorization", key.reveal())]),
-            headers(&[("authorization", &format!("Basic {}", key.reveal()))]),
-            headers(&[("x-memory-key", "wrong"), ("x-api-key", key.reveal())]),
-        ];
-        for headers in wrong {
-            assert_eq!(guard.admits(&headers).unwrap_err().status(), StatusCode::UNAUTHORIZED);
-        }
-    }
-}
+mod tests;

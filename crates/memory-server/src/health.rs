@@ -5,10 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
+use axum::{Json, extract::State, http::StatusCode, routing::get};
 use memory_engine::{MemoryEngine, Purpose, RecordId, Result, Scope};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio::{sync::Mutex, time::timeout};
+
+use crate::openapi::{Operation, Routes};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -19,9 +22,32 @@ const COUNTED: Duration = Duration::from_secs(10);
 
 /// `GET /health`: the process answers. `GET /ready`: so does its database; 503 when it does not. An embedder that fails is
 /// told and makes nothing unready: what is stored meanwhile is found by its words. Neither says whose memories there are.
-pub(crate) fn router(engine: MemoryEngine) -> Router {
+pub(crate) fn routes(engine: MemoryEngine) -> Routes<()> {
     let probe = Probe { engine, embedder: Arc::default(), queue: Arc::default() };
-    Router::new().route("/health", get(live)).route("/ready", get(ready)).with_state(probe)
+    let live = Operation::new("health", "Checks that the process answers.").without_key().answer::<Health>();
+    let check = Operation::new("ready", "Checks that the database answers.")
+        .without_key()
+        .answer::<Health>()
+        .response::<Health>("503", "The database does not answer.", "application/json");
+    Routes::new("health", "Liveness and readiness of the server.")
+        .get("/health", async || Json(Health { status: "ok", ..Health::default() }), live)
+        .route("get", "/ready", get(ready).with_state(probe), check)
+}
+
+/// Whether the server works.
+#[derive(Default, Serialize, JsonSchema)]
+struct Health {
+    /// `ok` or `unavailable`.
+    status: &'static str,
+    /// State of the database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    database: Option<&'static str>,
+    /// State of the job queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'static str>,
+    /// State of the embedder. Keyword recall works without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embedder: Option<&'static str>,
 }
 
 #[derive(Clone)]
@@ -74,15 +100,12 @@ impl Probe {
     }
 }
 
-async fn live() -> Json<Value> {
-    Json(json!({ "status": "ok" }))
-}
-
-async fn ready(State(probe): State<Probe>) -> (StatusCode, Json<Value>) {
+async fn ready(State(probe): State<Probe>) -> (StatusCode, Json<Health>) {
     match timeout(PATIENCE, probe.look()).await {
         Ok(Ok(queue)) => {
             let embedder = probe.embedder().await;
-            (StatusCode::OK, Json(json!({ "status": "ok", "database": "ok", "queue": queue, "embedder": embedder })))
+            let health = Health { status: "ok", database: Some("ok"), queue: Some(queue), embedder: Some(embedder) };
+            (StatusCode::OK, Json(health))
         }
         Ok(Err(e)) => {
             tracing::warn!(part = "ready", "{e}");
@@ -92,6 +115,9 @@ async fn ready(State(probe): State<Probe>) -> (StatusCode, Json<Value>) {
     }
 }
 
-fn unready(database: &str) -> (StatusCode, Json<Value>) {
-    (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "unavailable", "database": database })))
+fn unready(database: &'static str) -> (StatusCode, Json<Health>) {
+    (
+        StatusCode::SERVICE_UNAVAILABLE,
+        Json(Health { status: "unavailable", database: Some(database), ..Health::default() }),
+    )
 }

@@ -1,34 +1,50 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod assembly;
 mod config;
-mod debug;
 mod fault;
-mod gateway;
 mod guard;
+#[cfg(any(feature = "gateway", feature = "mcp"))]
+mod headers;
 mod health;
 mod hosts;
 mod keys;
 mod limits;
-mod mcp;
-mod mem0;
 mod metrics;
 mod openapi;
+mod part;
 mod server;
+mod sources;
 mod zone;
+
+// One line for each protocol: nothing else but its folder knows it.
+#[cfg(feature = "debug")]
+mod debug;
+#[cfg(feature = "gateway")]
+mod gateway;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(feature = "mem0")]
+mod mem0;
 
 pub use access::{Access, Owner};
 pub use config::{
-    Config, GatewayConfig, KeyConfig, LimitsConfig, Loaded, LogConfig, LogFormat, McpConfig, Mem0Config, PartConfig,
-    Setting, Sources, UpstreamConfig,
+    Config, GatewayConfig, KeyConfig, LimitsConfig, LogConfig, LogFormat, McpConfig, Mem0Config, PartConfig,
+    UpstreamConfig,
 };
+#[cfg(feature = "debug")]
 pub use debug::Debugging;
 pub use fault::Fault;
+#[cfg(feature = "gateway")]
 pub use gateway::{Gateway, GatewayOptions, Upstream};
 pub use guard::Guard;
 pub use keys::{ApiKey, KeyRing};
+#[cfg(feature = "mcp")]
 pub use mcp::{Mcp, McpOptions};
+#[cfg(feature = "mem0")]
 pub use mem0::Mem0;
 pub use metrics::Metrics;
 pub use server::Server;
+pub use sources::{Loaded, Setting, Sources};
 pub use zone::zone;

@@ -9,15 +9,19 @@ use axum::{
     Router,
     extract::{MatchedPath, Request},
     middleware::{Next, from_fn},
-    response::Response,
-    routing::get,
+    response::{IntoResponse, Response},
 };
 use memory_engine::{Error, ErrorKind, Job, MemoryEngine, Result};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use tokio::runtime::Handle;
 
-use crate::Access;
+use crate::{
+    access::Access,
+    fault::Fault,
+    openapi::{Operation, Routes},
+    part::Part,
+};
 
 /// From how many seconds on a request counts as slower: a gateway's own work takes milliseconds, an answer may take minutes.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
@@ -76,12 +80,17 @@ impl Metrics {
     }
 
     /// `GET /metrics`.
-    pub(crate) fn router(self, engine: MemoryEngine) -> Router {
+    pub(crate) fn part(self, engine: MemoryEngine) -> Part {
         let read = move |access: Access| {
             let (metrics, engine) = (self.clone(), engine.clone());
             async move { ([("content-type", "text/plain; version=0.0.4")], metrics.text(&engine, &access).await) }
         };
-        Router::new().route("/metrics", get(read))
+        let operation =
+            Operation::new("metrics", "Returns counters, durations and gauges in the text format of Prometheus.")
+                .response::<String>("200", "The metrics.", "text/plain");
+        let (router, section) =
+            Routes::new("metrics", "Metrics for Prometheus.").get("/metrics", read, operation).finish();
+        Part { name: "metrics", router, sections: vec![section], errors: Fault::into_response, background: None }
     }
 }
 

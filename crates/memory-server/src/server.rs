@@ -1,4 +1,4 @@
-//! All of it on one port.
+//! The server: all parts behind one guard and one set of limits.
 
 use std::{future::Future, time::Duration};
 
@@ -7,6 +7,7 @@ use axum::{
     http::{HeaderName, HeaderValue, Request, header::AUTHORIZATION},
     serve::ListenerExt,
 };
+use futures::future::join_all;
 use memory_engine::{Error, ErrorKind, MemoryEngine, Result};
 use tokio::net::TcpListener;
 use tower_http::{
@@ -18,18 +19,19 @@ use tower_http::{
 };
 
 use crate::{
-    Debugging, Gateway, Guard, LimitsConfig, Mcp, Mem0, Metrics,
+    config::LimitsConfig,
     fault::Fault,
-    guard::Wording,
+    guard::Guard,
     health,
     hosts::Hosts,
     limits::Limits,
-    metrics,
-    openapi::{self, Part},
+    metrics::{self, Metrics},
+    openapi,
+    part::Part,
 };
 
-/// How long what was said may still take to be stored when the time for everything else is over.
-const LAST: Duration = Duration::from_secs(5);
+/// How long background work may still take after the time for requests is over.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The routers that a program serves, behind one guard and under one set of limits.
@@ -41,11 +43,7 @@ pub struct Server {
     limits: LimitsConfig,
     hosts: Vec<String>,
     origins: Vec<HeaderValue>,
-    metrics: Option<Metrics>,
-    gateway: Option<Gateway>,
-    mem0: Option<Mem0>,
-    mcp: Option<Mcp>,
-    debugging: Option<Debugging>,
+    parts: Vec<Part>,
 }
 
 impl Server {
@@ -57,11 +55,7 @@ impl Server {
             limits: LimitsConfig::default(),
             hosts: Vec::new(),
             origins: Vec::new(),
-            metrics: None,
-            gateway: None,
-            mem0: None,
-            mcp: None,
-            debugging: None,
+            parts: Vec::new(),
         }
     }
 
@@ -95,32 +89,15 @@ impl Server {
     }
 
     /// With `/metrics`.
-    pub fn metrics(mut self, metrics: Metrics) -> Self {
-        self.metrics = Some(metrics);
-        self
+    pub fn metrics(self, metrics: Metrics) -> Self {
+        let part = metrics.part(self.engine.clone());
+        self.with_part(part)
     }
 
-    /// With the chat gateway under `/v1`.
-    pub fn gateway(mut self, gateway: Gateway) -> Self {
-        self.gateway = Some(gateway);
-        self
-    }
-
-    /// With mem0's routes.
-    pub fn mem0(mut self, mem0: Mem0) -> Self {
-        self.mem0 = Some(mem0);
-        self
-    }
-
-    /// With MCP under `/mcp`.
-    pub fn mcp(mut self, mcp: Mcp) -> Self {
-        self.mcp = Some(mcp);
-        self
-    }
-
-    /// With the debug API under `/api/memory`.
-    pub fn debugging(mut self, debugging: Debugging) -> Self {
-        self.debugging = Some(debugging);
+    /// Adds a part, in place of an earlier one of the same name.
+    pub(crate) fn with_part(mut self, part: Part) -> Self {
+        self.parts.retain(|other| other.name != part.name);
+        self.parts.push(part);
         self
     }
 
@@ -129,31 +106,28 @@ impl Server {
         self.guard.is_open()
     }
 
-    /// Serves until `stop`. Then it takes no more requests, lets those that are being served come to their end, and has stored
-    /// what was said, for as long as the limits allow. What is acknowledged is stored whether or not they do.
+    /// Serves until `stop`. Then it accepts no more requests, waits for those being served, and stores what was said, for
+    /// as long as the limits allow. What is acknowledged is stored in any case.
     ///
     /// # Errors
     /// `Unavailable` when the listener fails.
-    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+    pub async fn serve(mut self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
         let grace = Duration::from_secs(self.limits.shutdown_seconds);
-        let gateway = self.gateway.clone();
+        let background: Vec<_> = self.parts.iter_mut().filter_map(|part| part.background.take()).collect();
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let stop = async move {
             stop.await;
-            let _ = stopping.send(()); // nobody waits when the listener has failed
+            let _ = stopping.send(()); // fails only if the listener has failed
         };
-        let left = gateway.clone();
         let serving = async {
-            // What is streamed in small pieces is not to wait for more.
+            // Small pieces of a stream must not wait for more.
             let listener = listener.tap_io(|stream| _ = stream.set_nodelay(true));
             axum::serve(listener, self.router()).with_graceful_shutdown(stop).await?;
-            if let Some(gateway) = gateway {
-                gateway.drain().await;
-            }
+            join_all(background.iter().map(|work| work.drain())).await;
             Ok(())
         };
-        let too_long = async {
-            // Without a stop there is no end to wait for.
+        let out_of_time = async {
+            // Without a stop there is no deadline.
             match stopped.await {
                 Ok(()) => tokio::time::sleep(grace).await,
                 Err(_) => std::future::pending().await,
@@ -165,11 +139,10 @@ impl Server {
                     Error::new(ErrorKind::Unavailable, "serve", "the listener failed").with_source(e)
                 })
             }
-            () = too_long => {
+            () = out_of_time => {
                 tracing::warn!(part = "serve", "some requests were not done within {} s and are dropped", grace.as_secs());
-                if let Some(gateway) = left {
-                    let _ = tokio::time::timeout(LAST, gateway.keep_all()).await; // it has had its time
-                }
+                let flush = join_all(background.iter().map(|work| work.flush()));
+                let _ = tokio::time::timeout(FLUSH_TIMEOUT, flush).await; // what is late is dropped
                 Ok(())
             }
         }
@@ -177,26 +150,15 @@ impl Server {
 
     /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key and have no limits.
     pub fn router(self) -> Router {
-        let Self { engine, guard, limits, hosts, origins, metrics, gateway, mem0, mcp, debugging } = self;
+        let Self { engine, guard, limits, hosts, origins, parts } = self;
         let limits = Limits::new(&limits);
-        let within = |part: Router, wording| metrics::count(guard.protect(limits.apply(part, wording), wording));
-        let documented = [
-            Some(Part::HEALTH),
-            metrics.as_ref().map(|_| Part::METRICS),
-            gateway.as_ref().map(|_| Part::GATEWAY),
-            mem0.as_ref().map(|_| Part::MEM0),
-            mcp.as_ref().map(|_| Part::MCP),
-            debugging.as_ref().map(|_| Part::DEBUGGING),
-        ];
-        let documented: Vec<Part> = documented.into_iter().flatten().collect();
-        let metrics = metrics.map(|metrics| metrics.router(engine.clone()));
-        let parts = [metrics, mem0.map(Mem0::router), mcp.map(Mcp::router), debugging.map(Debugging::router)];
+        let (health, section) = health::routes(engine).finish();
+        let mut sections = vec![section, openapi::section()];
         let mut router = Router::new();
-        for part in parts.into_iter().flatten() {
-            router = router.merge(within(part, Wording::Mem0));
-        }
-        if let Some(gateway) = gateway {
-            router = router.merge(within(gateway.router(), Wording::OpenAi));
+        for part in parts {
+            let limited = limits.apply(part.router, part.errors);
+            router = router.merge(metrics::count(guard.protect(limited, part.errors)));
+            sections.extend(part.sections);
         }
         let router = if guard.is_open() {
             let origins: Vec<String> = origins.iter().filter_map(|o| o.to_str().ok().map(str::to_owned)).collect();
@@ -205,10 +167,10 @@ impl Server {
             router
         };
         let not_found = || async { Fault::not_found("there is no such route; /openapi.json lists them all") };
-        // Whoever looks whether the server lives asks by its address.
-        let router = router.merge(health::router(engine)).merge(openapi::router(&documented)).fallback(not_found);
+        // Probes of the server's health address it by IP, and have no key.
+        let router = router.merge(health).merge(openapi::router(&sections)).fallback(not_found);
         let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
-        // The last layer is the first that a request comes to.
+        // A request passes the last layer first.
         router
             .layer(CatchPanicLayer::new())
             .layer(TraceLayer::new_for_http().make_span_with(span))
@@ -222,14 +184,14 @@ impl Server {
     }
 }
 
-/// Method and path: a query may hold what somebody asked.
+/// Logs method and path, and no query: it may contain a user's question.
 fn span<B>(request: &Request<B>) -> tracing::Span {
     let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok()).unwrap_or_default();
     tracing::info_span!("request", method = %request.method(), path = request.uri().path(), id)
 }
 
 fn cors(origins: Vec<HeaderValue>) -> CorsLayer {
-    // Keys travel in a header that the page sets, not in cookies: credentials stay off.
+    // Keys are sent in a header that the page sets, not in cookies: no credentials are allowed.
     CorsLayer::new()
         .allow_origin(origins)
         .allow_methods(AllowMethods::mirror_request())

@@ -13,7 +13,7 @@ use axum::{
 };
 use memory_engine::{MemoryEngine, http_models::Endpoint};
 use memory_engine_server::{Access, Debugging, Gateway, GatewayOptions, Guard, Mcp, Mem0, Metrics, Server, Upstream};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tower::ServiceExt;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -131,4 +131,64 @@ async fn only_what_is_switched_on_is_documented() {
     let router = Server::new(engine.clone(), guard).mcp(Mcp::new(engine)).router();
     let paths: Vec<String> = documented(&document(&router).await).into_keys().collect();
     assert_eq!(paths, ["/health", "/mcp", "/openapi.json", "/ready"]);
+}
+
+/// Every object within a document.
+fn objects<'v>(value: &'v Value, found: &mut Vec<&'v Map<String, Value>>) {
+    match value {
+        Value::Object(object) => {
+            found.push(object);
+            object.values().for_each(|value| objects(value, found));
+        }
+        Value::Array(values) => values.iter().for_each(|value| objects(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[tokio::test]
+async fn every_schema_that_is_referred_to_is_there_and_the_other_way_round() {
+    let document = document(&whole(&engine().await)).await;
+    let mut found = Vec::new();
+    objects(&document, &mut found);
+    let named: BTreeSet<&str> = found.iter().filter_map(|object| object.get("$ref")?.as_str()).collect();
+    for name in &named {
+        assert!(document.pointer(name.strip_prefix('#').unwrap()).is_some(), "{name} is not there");
+    }
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        assert!(named.contains(format!("#/components/schemas/{name}").as_str()), "{name} is for nothing");
+    }
+    assert!(named.len() > 30, "{named:?}");
+}
+
+#[tokio::test]
+async fn an_operation_has_a_name_of_its_own_a_tag_and_its_parameters() {
+    let document = document(&whole(&engine().await)).await;
+    let tags: BTreeSet<&str> =
+        document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
+    let mut ids = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap().iter().filter(|(name, _)| *name != "parameters") {
+            assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{method} {path}");
+            assert!(tags.contains(operation["tags"][0].as_str().unwrap()), "{method} {path}");
+            assert!(!operation["responses"].as_object().unwrap().is_empty(), "{method} {path}");
+        }
+        let named: Vec<&str> =
+            item["parameters"].as_array().into_iter().flatten().map(|one| one["name"].as_str().unwrap()).collect();
+        let wanted: Vec<&str> = path.split('{').skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
+        assert_eq!(named, wanted, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn requests_and_parameters_are_described_by_the_types_that_read_them() {
+    let document = document(&whole(&engine().await)).await;
+    let add = &document["components"]["schemas"]["AddRequest"];
+    assert_eq!(add["required"], serde_json::json!(["messages"]));
+    assert!(add["properties"]["user_id"].is_object() && add["properties"]["infer"].is_object(), "{add}");
+    assert!(add["properties"].get("userId").is_none());
+    let list = document["paths"]["/memories"]["get"]["parameters"].as_array().unwrap();
+    let top_k = list.iter().find(|one| one["name"] == "top_k").unwrap();
+    assert_eq!((&top_k["in"], &top_k["required"]), (&"query".into(), &false.into()));
+    let search = document["paths"]["/api/memory/{session_id}/search"]["get"]["parameters"].as_array().unwrap();
+    assert!(search.iter().any(|one| one["name"] == "query" && one["required"] == true), "{search:?}");
 }

@@ -1,4 +1,4 @@
-//! Having a session indexed anew.
+//! Rebuilds the indexes of a session.
 
 use axum::{
     Json,
@@ -6,53 +6,53 @@ use axum::{
     http::StatusCode,
 };
 use memory_engine::{Job, MemoryEngine, RecordId, Scope};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session::{NothingMore, Session};
+use super::session::Session;
 use crate::fault::Fault;
 
-/// How far a session's indexes are.
-///
-/// It is read off the queue, which is durable and common to all processes: a restart loses nothing of it, and whoever asks is
-/// told the same.
-#[derive(Serialize)]
+/// Progress of indexing a session. It is read from the durable job queue, so that all processes report the same, and a
+/// restart changes nothing.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Progress {
     /// The same for every request about this session.
+    #[schemars(with = "String")]
     id: RecordId,
     status: Status,
-    /// How many jobs there are: each record waits for its words and for its vector.
+    /// The number of jobs: two for each record, for its terms and its vector.
     total: u64,
-    /// How many of them are done.
+    /// The number of finished jobs.
     done: u64,
-    /// How many still wait.
+    /// The number of queued jobs.
     waiting: u64,
-    /// How many were given up after failing too often; a new request has them tried again.
+    /// The number of dead-lettered jobs. A new request retries them.
     given_up: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Status {
     Running,
     Done,
-    /// Nothing waits any more, but something could not be done.
+    /// No job is queued, but some have failed.
     Incomplete,
 }
 
-/// Queues every record of the session for its indexes. Twice is as good as once: a record has one place in each queue.
+/// Queues all records of the session for indexing. It is idempotent: a record has one place in each queue.
 pub(super) async fn begin(
     State(engine): State<MemoryEngine>,
-    session: Session<NothingMore>,
+    session: Session,
 ) -> Result<(StatusCode, Json<Progress>), Fault> {
     engine.reindex(&session.scope).await?;
     Ok((StatusCode::ACCEPTED, Json(of(&engine, &session.scope).await?)))
 }
 
-/// How far it is.
+/// Reports the progress of indexing.
 pub(super) async fn progress(
     State(engine): State<MemoryEngine>,
     Path((_, id)): Path<(String, String)>,
-    session: Session<NothingMore>,
+    session: Session,
 ) -> Result<Json<Progress>, Fault> {
     if id != id_of(&session.scope).to_string() {
         let message = "this session has no reindex of that id; the answer to POST …/reindex names it";

@@ -1,133 +1,135 @@
-//! What is found for a question, and why.
+//! Recalls memories, and explains each hit.
 
-use axum::{
-    Json,
-    extract::{State, rejection::JsonRejection},
-};
+use axum::{Json, extract::State};
 use jiff::tz::TimeZone;
 use memory_engine::{
     Degraded, Explanation, Field, Filter, MemoryEngine, Recall, RecallHit, RecallQuery, RecordId, Timestamp,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::session::{Asked, NothingMore, Session};
+use super::session::{NoParams, Params, Session, StrictJson};
 use crate::fault::Fault;
 
-const MOST: usize = 100;
+const MAX_LIMIT: usize = 100;
 
-/// A question, in the URL or as a body. What is empty is not asked.
-#[derive(Debug, Deserialize)]
-pub(super) struct Question {
+/// A query, in the URL or in the body. An empty field counts as missing.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct SearchParams {
+    /// The text of the query, also called `q`.
     #[serde(alias = "q")]
     query: String,
-    #[serde(default = "ten", alias = "top_k")]
+    /// Maximum number of hits, also called `top_k`. Default: 10.
+    #[serde(default = "default_limit", alias = "top_k")]
+    #[schemars(range(min = 1, max = 100))]
     limit: usize,
-    /// The scene that it is asked from.
+    /// The scene of the query.
     #[serde(default)]
     scene: String,
+    /// Only records of this kind.
     #[serde(default)]
     kind: String,
+    /// Only records from this time on.
     #[serde(default)]
     since: String,
+    /// Only records before this time.
     #[serde(default)]
     until: String,
-    /// A record: why it is found or not.
+    /// The id of a record: the answer explains why it is a hit or not.
     #[serde(default)]
     why: String,
 }
 
-fn ten() -> usize {
+fn default_limit() -> usize {
     10
 }
 
-impl Asked for Question {
+impl Params for SearchParams {
     const NAMES: &'static [&'static str] = &["query", "q", "limit", "top_k", "scene", "kind", "since", "until", "why"];
 }
 
-/// What was found, and how.
-#[derive(Serialize)]
-pub(super) struct Answer {
+/// The hits of a query, and how they were found.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SearchReport {
     session_id: String,
-    hits: Vec<Hit>,
-    stages: Vec<Stage>,
+    hits: Vec<ExplainedHit>,
+    /// The time of each stage of the recall.
+    stages: Vec<StageTime>,
+    /// The stages that did not take part.
+    #[schemars(with = "Vec<Map<String, Value>>")]
     degraded: Vec<Degraded>,
-    /// Why the record that was asked about is a hit or not.
+    /// Why the record in question is a hit or not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<Why>,
+    why: Option<RecordExplanation>,
 }
 
-/// A hit with everything that made its score, also in words.
-#[derive(Serialize)]
-struct Hit {
+/// A hit with all parts of its score.
+#[derive(Serialize, JsonSchema)]
+struct ExplainedHit {
+    /// The place in the list, from 1.
     place: usize,
+    /// The score in words.
     explanation: String,
     #[serde(flatten)]
+    #[schemars(with = "Map<String, Value>")]
     hit: RecallHit,
 }
 
-#[derive(Serialize)]
-struct Stage {
+#[derive(Serialize, JsonSchema)]
+struct StageTime {
     stage: &'static str,
     ms: f64,
 }
 
-#[derive(Serialize)]
-struct Why {
+#[derive(Serialize, JsonSchema)]
+struct RecordExplanation {
+    #[schemars(with = "String")]
     id: RecordId,
     explanation: String,
     #[serde(flatten)]
+    #[schemars(with = "Map<String, Value>")]
     details: Explanation,
 }
 
 pub(super) async fn by_url(
     State(engine): State<MemoryEngine>,
-    session: Session<Question>,
-) -> Result<Json<Answer>, Fault> {
-    let Session { scope, id, asked } = session;
-    answer(&engine, Session { scope, id, asked: NothingMore {} }, asked).await
+    session: Session<SearchParams>,
+) -> Result<Json<SearchReport>, Fault> {
+    let Session { scope, id, params } = session;
+    search(&engine, Session { scope, id, params: NoParams {} }, params).await
 }
 
 pub(super) async fn by_body(
     State(engine): State<MemoryEngine>,
-    session: Session<NothingMore>,
-    body: Result<Json<Map<String, Value>>, JsonRejection>,
-) -> Result<Json<Answer>, Fault> {
-    let Json(body) = body.map_err(|e| Fault::new(e.status(), e.body_text()))?;
-    if let Some(name) = body.keys().find(|name| !Question::NAMES.contains(&name.as_str())) {
-        let known = Question::NAMES.join(", ");
-        return Err(Fault::bad_request(format!("the body asks for {name:?}; it may ask for {known}")));
-    }
-    let question: Question =
-        serde_json::from_value(Value::Object(body)).map_err(|e| Fault::bad_request(e.to_string()))?;
-    answer(&engine, session, question).await
+    session: Session,
+    StrictJson(params): StrictJson<SearchParams>,
+) -> Result<Json<SearchReport>, Fault> {
+    search(&engine, session, params).await
 }
 
-async fn answer(
-    engine: &MemoryEngine,
-    session: Session<NothingMore>,
-    question: Question,
-) -> Result<Json<Answer>, Fault> {
-    let why = question.why.trim().to_owned();
-    let query = question.query()?;
-    let why = match why.as_str() {
-        "" => None,
-        id => {
-            let id = id.parse().map_err(|_| Fault::bad_request("why names a record by its id, a UUID"))?;
-            let details = engine.explain(&session.scope, query.clone(), id).await?;
-            Some(Why { id, explanation: details.verdict.to_string(), details })
-        }
+async fn search(engine: &MemoryEngine, session: Session, params: SearchParams) -> Result<Json<SearchReport>, Fault> {
+    let id = params.why.trim().to_owned();
+    let query = params.query()?;
+    let why = if id.is_empty() {
+        None
+    } else {
+        let id = id.parse().map_err(|_| Fault::bad_request("why names a record by its id, a UUID"))?;
+        let details = engine.explain(&session.scope, query.clone(), id).await?;
+        Some(RecordExplanation { id, explanation: details.verdict.to_string(), details })
     };
     let Recall { hits, degraded, stages, .. } = engine.recall(&session.scope, query).await?;
-    let hits = hits.into_iter().zip(1..).map(|(hit, place)| Hit { place, explanation: in_words(&hit), hit });
-    let stages = stages.iter().map(|of| Stage { stage: of.stage, ms: (of.took.as_secs_f64() * 1e6).round() / 1e3 });
-    Ok(Json(Answer { session_id: session.id, hits: hits.collect(), stages: stages.collect(), degraded, why }))
+    let hits = hits.into_iter().zip(1..);
+    let hits = hits.map(|(hit, place)| ExplainedHit { place, explanation: in_words(&hit), hit }).collect();
+    let ms = |time: std::time::Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
+    let stages = stages.iter().map(|stage| StageTime { stage: stage.stage, ms: ms(stage.took) }).collect();
+    Ok(Json(SearchReport { session_id: session.id, hits, stages, degraded, why }))
 }
 
-impl Question {
+impl SearchParams {
     fn query(self) -> Result<RecallQuery, Fault> {
-        if !(1..=MOST).contains(&self.limit) {
-            return Err(Fault::bad_request(format!("limit is {}; it goes from 1 to {MOST}", self.limit)));
+        if !(1..=MAX_LIMIT).contains(&self.limit) {
+            return Err(Fault::bad_request(format!("limit is {}; it goes from 1 to {MAX_LIMIT}", self.limit)));
         }
         let mut query = RecallQuery::new(self.query).with_limit(self.limit);
         if !self.scene.trim().is_empty() {
@@ -146,7 +148,7 @@ impl Question {
     }
 }
 
-/// Which arms found a hit and where, and what each stage did to it.
+/// Lists the retrievers that found a hit, and what each stage did to its score.
 fn in_words(hit: &RecallHit) -> String {
     let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.arm.as_str(), f.rank, f.score));
     let ways = ways.collect::<Vec<_>>().join(", ");

@@ -1,82 +1,106 @@
-//! Which session a request is about.
+//! The session of a request, and the parameters of its URL.
 
 use axum::{
-    extract::{FromRequestParts, Path, Query},
+    Json,
+    extract::{FromRequest, FromRequestParts, Path, Query, Request},
     http::request::Parts,
 };
 use memory_engine::Scope;
+use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
-use crate::{Access, Owner, fault::Fault};
+use crate::{
+    access::{Access, Owner},
+    fault::Fault,
+};
 
-/// The session that a path names, of the user and agent that the URL names, within reach of the key; and what else the URL
-/// asks.
+/// The session in the path, of the owner in the query, within the access of the key.
 #[derive(Debug)]
-pub(super) struct Session<T> {
+pub(super) struct Session<T = NoParams> {
     pub(super) scope: Scope,
     pub(super) id: String,
-    pub(super) asked: T,
+    /// The other parameters of the URL.
+    pub(super) params: T,
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct SessionPath {
     session_id: String,
 }
 
-#[derive(Default, Deserialize)]
+/// The owner of a session. An empty name counts as missing.
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
-struct Whose {
+pub(super) struct OwnerQuery {
+    /// The user. Default: the only user of the key.
     user_id: String,
+    /// The agent.
     agent_id: String,
+    /// The branch of the conversation.
     branch: String,
 }
 
-/// What a URL may ask beside whose session it is.
-pub(super) trait Asked: DeserializeOwned {
-    /// The names of what may be asked.
+/// No parameters.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct NoParams {}
+
+/// Parameters besides the owner.
+pub(super) trait Params: DeserializeOwned {
     const NAMES: &'static [&'static str];
 }
 
-/// Nothing more.
-#[derive(Debug, Deserialize)]
-pub(super) struct NothingMore {}
-
-impl Asked for NothingMore {
+impl Params for NoParams {
     const NAMES: &'static [&'static str] = &[];
 }
 
-const WHOSE: [&str; 3] = ["user_id", "agent_id", "branch"];
-
-impl<S: Send + Sync, T: Asked> FromRequestParts<S> for Session<T> {
+impl<S: Send + Sync, T: Params> FromRequestParts<S> for Session<T> {
     type Rejection = Fault;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Fault> {
         let access = <Access as FromRequestParts<S>>::from_request_parts(parts, state).await?;
-        let path = Path::<Named>::from_request_parts(parts, state).await;
-        let Path(Named { session_id }) = path.map_err(|e| Fault::bad_request(e.body_text()))?;
-        let Query(names) = read::<Vec<(String, String)>>(parts)?;
-        // Who mistypes user_id must not be shown everybody's memory.
-        let known = |name: &str| WHOSE.iter().chain(T::NAMES).any(|known| *known == name);
-        if let Some((name, _)) = names.iter().find(|(name, _)| !known(name)) {
-            let known = WHOSE.iter().chain(T::NAMES).copied().collect::<Vec<_>>().join(", ");
+        let path = Path::<SessionPath>::from_request_parts(parts, state).await;
+        let Path(SessionPath { session_id }) = path.map_err(|e| Fault::bad_request(e.body_text()))?;
+        let pairs: Vec<(String, String)> = query(parts)?;
+        // A mistyped user_id must not reach the memory of all users.
+        let known = ["user_id", "agent_id", "branch"].iter().chain(T::NAMES);
+        if let Some((name, _)) = pairs.iter().find(|(name, _)| !known.clone().any(|known| known == name)) {
+            let known = known.copied().collect::<Vec<_>>().join(", ");
             return Err(Fault::bad_request(format!("the URL asks for {name:?}; it may ask for {known}")));
         }
-        let (Query(whose), Query(asked)) = (read::<Whose>(parts)?, read::<T>(parts)?);
+        let owner: OwnerQuery = query(parts)?;
         let owner = Owner {
-            user: given(whose.user_id),
-            agent: given(whose.agent_id),
+            user: non_empty(owner.user_id),
+            agent: non_empty(owner.agent_id),
             session: Some(session_id.clone()),
-            branch: given(whose.branch),
+            branch: non_empty(owner.branch),
         };
-        Ok(Self { scope: access.scope(&owner)?, id: session_id, asked })
+        Ok(Self { scope: access.scope(&owner)?, id: session_id, params: query(parts)? })
     }
 }
 
-fn read<T: DeserializeOwned>(parts: &Parts) -> Result<Query<T>, Fault> {
-    Query::try_from_uri(&parts.uri).map_err(|e| Fault::bad_request(e.body_text()))
+/// A JSON object that contains only known fields.
+pub(super) struct StrictJson<T>(pub(super) T);
+
+impl<S: Send + Sync, T: Params> FromRequest<S> for StrictJson<T> {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Fault> {
+        let body = Json::<Map<String, Value>>::from_request(request, state).await;
+        let Json(body) = body.map_err(|e| Fault::new(e.status(), e.body_text()))?;
+        if let Some(name) = body.keys().find(|name| !T::NAMES.contains(&name.as_str())) {
+            let known = T::NAMES.join(", ");
+            return Err(Fault::bad_request(format!("the body asks for {name:?}; it may ask for {known}")));
+        }
+        serde_json::from_value(Value::Object(body)).map(Self).map_err(|e| Fault::bad_request(e.to_string()))
+    }
 }
 
-fn given(name: String) -> Option<String> {
-    let name = name.trim();
-    (!name.is_empty()).then(|| name.to_owned())
+fn query<T: DeserializeOwned>(parts: &Parts) -> Result<T, Fault> {
+    let query = Query::try_from_uri(&parts.uri);
+    query.map(|Query(query)| query).map_err(|e| Fault::bad_request(e.body_text()))
+}
+
+fn non_empty(name: String) -> Option<String> {
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }

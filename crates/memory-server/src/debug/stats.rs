@@ -1,43 +1,43 @@
-//! What is in a session.
+//! Counts the records of a session.
 
 use axum::{Json, extract::State};
 use memory_engine::{MemoryEngine, Stats};
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
-use super::session::{NothingMore, Session};
+use super::session::Session;
 use crate::fault::Fault;
 
-/// How many failures are shown.
-const FAILURES: usize = 20;
+/// Maximum number of failed jobs in a report.
+const MAX_FAILURES: usize = 20;
 
-/// What is in a session, and what could not be done for it.
-#[derive(Serialize)]
+/// The numbers of a session's records and jobs, and the jobs that failed.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Report {
     session_id: String,
     #[serde(flatten)]
+    #[schemars(with = "Map<String, Value>")]
     stats: Stats,
-    /// What makes the vectors: model and dimensions.
+    /// The embedder: model and dimensions.
     embedder: String,
-    failures: Vec<Failed>,
+    failures: Vec<FailedJob>,
 }
 
-#[derive(Serialize)]
-struct Failed {
+#[derive(Serialize, JsonSchema)]
+struct FailedJob {
     id: String,
     job: &'static str,
     attempts: u32,
     reason: String,
-    /// Left out when it was given up.
+    /// Missing for a dead-lettered job.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<String>,
 }
 
-pub(super) async fn show(
-    State(engine): State<MemoryEngine>,
-    session: Session<NothingMore>,
-) -> Result<Json<Report>, Fault> {
+pub(super) async fn show(State(engine): State<MemoryEngine>, session: Session) -> Result<Json<Report>, Fault> {
     let stats = engine.stats(&session.scope).await?;
-    let failures = engine.failures(&session.scope, FAILURES).await?.into_iter().map(|failure| Failed {
+    let failures = engine.failures(&session.scope, MAX_FAILURES).await?.into_iter().map(|failure| FailedJob {
         id: failure.id.to_string(),
         job: failure.job.as_str(),
         attempts: failure.attempts,

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
+use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::thread::{Said, Speaker};
-use crate::Owner;
+use crate::access::Owner;
 
 /// A chat request as the client wrote it. What is changed is put into its bytes; everything else stays as it is, down to the
 /// order of keys and the digits of numbers.

@@ -3,72 +3,81 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
-    Extension,
     extract::{Path, Request, State},
-    http::{Extensions, HeaderMap, Method, StatusCode, Uri, header::AUTHORIZATION},
+    http::{Extensions, HeaderMap, Method, StatusCode},
     response::Response,
 };
-use bytes::Bytes;
-use memory_engine::http_models::RelayRequest;
 use tokio::sync::oneshot;
 use tower_http::request_id::RequestId;
 use tracing::Instrument;
 
 use super::{
-    Inner, body::ChatBody, course::Course, prompt::Prompt, thread::Thread, turn::Turn, upstream::Route, who::Who,
+    body::ChatBody,
+    exchange::ChatExchange,
+    identity::{Identity, OwnerSources},
+    openai::{OpenAiAccess, error_response},
+    pending_turn::PendingTurn,
+    prompt::Prompt,
+    relay::upstream_request,
+    state::GatewayState,
+    thread::Thread,
+    turn::Turn,
+    upstream::Route,
 };
-use crate::{Access, fault::Fault};
+use crate::{access::Access, fault::Fault};
 
-/// What the memory does with a request, as the header `X-Memory` has it.
+/// What the memory does with a request: the header `X-Memory`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    /// It reads and writes.
+enum MemoryMode {
+    /// Recalls and stores.
     On,
-    /// It reads.
+    /// Recalls only.
     Read,
-    /// Nothing.
+    /// Neither.
     Off,
 }
 
 pub(super) async fn chat(
-    State(gateway): State<Arc<Inner>>,
-    access: Option<Extension<Access>>,
+    State(gateway): State<Arc<GatewayState>>,
+    OpenAiAccess(access): OpenAiAccess,
     Path(path): Path<BTreeMap<String, String>>,
     request: Request,
 ) -> Response {
-    match gateway.course(access, &path, request).await {
-        Ok(course) => {
-            let (client, answered) = oneshot::channel();
-            gateway.tasks.spawn(course.run(client).in_current_span());
-            let stopped = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "the gateway stopped").into_openai();
-            answered.await.unwrap_or_else(stopped)
+    match gateway.exchange(&access, &path, request).await {
+        Ok(exchange) => {
+            let (client, response) = oneshot::channel();
+            gateway.tasks.spawn(exchange.run(client).in_current_span());
+            let stopped = |_| error_response(Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "the gateway stopped"));
+            response.await.unwrap_or_else(stopped)
         }
-        Err(fault) => fault.into_openai(),
+        Err(fault) => error_response(fault),
     }
 }
 
-impl Inner {
-    async fn course(
+impl GatewayState {
+    /// Prepares an exchange: finds the upstream and the owner, and adds memories to the prompt.
+    async fn exchange(
         &self,
-        access: Option<Extension<Access>>,
+        access: &Access,
         path: &BTreeMap<String, String>,
         request: Request,
-    ) -> Result<Course, Fault> {
-        let access = admitted(access)?;
+    ) -> Result<ChatExchange, Fault> {
         let (parts, body) = request.into_parts();
-        let mode = Mode::of(&parts.headers)?;
-        let body = ChatBody::read(self.bytes(body).await?).map_err(Fault::bad_request)?;
+        let mode = MemoryMode::of(&parts.headers)?;
+        let body = ChatBody::read(self.read_body(body).await?).map_err(Fault::bad_request)?;
         let Route { service, model } = self.route(body.model())?;
         let thread = Thread::of(body.said());
-        let who = Who::of(&access, (&parts.headers, path, body.owner()), &self.options.user, &thread)?;
+        let names = OwnerSources { headers: &parts.headers, path, body: body.owner() };
+        let identity = Identity::resolve(access, &names, &self.options.user, &thread)?;
         let asked_at = self.options.clock.now();
-        let prompt =
-            if mode == Mode::Off { Arc::new(Prompt::default()) } else { self.prompter.prompt(&who, &thread).await };
+        let prompt = match mode {
+            MemoryMode::Off => Arc::new(Prompt::default()),
+            MemoryMode::On | MemoryMode::Read => self.prompter.prompt(&identity, &thread).await,
+        };
         let written = body.written(model.as_deref(), &prompt.block);
-        let request = relayed(Method::POST, &["chat", "completions"], &parts.uri, parts.headers, written);
-        let key = thread.key().filter(|_| mode == Mode::On);
-        let turn = key.map(|key| Turn {
-            address: who.address.clone(),
+        let request = upstream_request(Method::POST, &["chat", "completions"], &parts.uri, parts.headers, written);
+        let turn = thread.key().filter(|_| mode == MemoryMode::On).map(|key| Turn {
+            address: identity.address.clone(),
             key,
             said: thread.open(),
             before: thread.before().cloned(),
@@ -81,38 +90,22 @@ impl Inner {
             clock: Arc::clone(&self.options.clock),
             request: request_id(&parts.extensions),
         });
-        let session = who.session().filter(|_| mode != Mode::Off);
-        let (keeper, options) = (self.keeper.clone(), Arc::clone(&self.options));
-        Ok(Course { service, request, streamed: body.is_streamed(), prompt, session, turn, keeper, options })
-    }
-
-    /// The body of a request as a whole.
-    pub(super) async fn bytes(&self, body: axum::body::Body) -> Result<Bytes, Fault> {
-        let most = self.options.max_request_bytes;
-        let refused = |_| {
-            let message = format!("the body could not be read, or has more than the {most} bytes that are taken here");
-            Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message)
-        };
-        axum::body::to_bytes(body, most).await.map_err(refused)
-    }
-
-    /// Where a model is.
-    pub(super) fn route(&self, model: Option<&str>) -> Result<Route, Fault> {
-        let unknown = || {
-            let model: String = model.unwrap_or_default().chars().take(200).collect();
-            Fault::not_found(format!("no upstream takes the model '{model}'; GET /v1/models lists those there are"))
-        };
-        self.upstreams.route(model).ok_or_else(unknown)
+        Ok(ChatExchange {
+            service,
+            request,
+            is_streamed: body.is_streamed(),
+            prompt,
+            session: identity.session().filter(|_| mode != MemoryMode::Off),
+            turn: PendingTurn::new(turn, self.turns.clone()),
+            options: Arc::clone(&self.options),
+        })
     }
 }
 
-impl Mode {
+impl MemoryMode {
     fn of(headers: &HeaderMap) -> Result<Self, Fault> {
-        match headers
-            .get("x-memory")
-            .map(|value| value.to_str().unwrap_or_default().trim().to_ascii_lowercase())
-            .as_deref()
-        {
+        let mode = headers.get("x-memory").map(|value| value.to_str().unwrap_or_default());
+        match mode.map(|mode| mode.trim().to_ascii_lowercase()).as_deref() {
             None | Some("" | "on") => Ok(Self::On),
             Some("read") => Ok(Self::Read),
             Some("off") => Ok(Self::Off),
@@ -121,29 +114,7 @@ impl Mode {
     }
 }
 
-/// What the log calls a request, where something before us has named it.
+/// The id of a request in the log, if a layer before the gateway has set one.
 fn request_id(extensions: &Extensions) -> Option<String> {
     extensions.get::<RequestId>().and_then(|id| id.header_value().to_str().ok()).map(str::to_owned)
-}
-
-/// Who asks.
-pub(super) fn admitted(access: Option<Extension<Access>>) -> Result<Access, Fault> {
-    let unguarded = || Fault::new(StatusCode::UNAUTHORIZED, "no guard stands before this router");
-    access.map(|Extension(access)| access).ok_or_else(unguarded)
-}
-
-/// A request as the service gets it: without what is said to us only.
-pub(super) fn relayed(method: Method, path: &[&str], uri: &Uri, mut headers: HeaderMap, body: Bytes) -> RelayRequest {
-    let ours = |name: &str| {
-        name.starts_with("x-memory") || matches!(name, "x-api-key" | "x-session-id" | "x-user-id" | "x-agent-id")
-    };
-    let names: Vec<_> = headers.keys().filter(|name| ours(name.as_str())).cloned().collect();
-    for name in names {
-        headers.remove(name);
-    }
-    // A scheme without a key, as a client sends that has none.
-    if headers.get(AUTHORIZATION).is_some_and(|value| !value.as_bytes().trim_ascii().contains(&b' ')) {
-        headers.remove(AUTHORIZATION);
-    }
-    RelayRequest::new(method, path).with_query(uri.query()).with_headers(headers).with_body(body)
 }

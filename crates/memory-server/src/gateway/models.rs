@@ -3,54 +3,50 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::{
-    Extension, Json,
-    body::Body,
+    Json,
+    body::{Body, Bytes},
     extract::{Path, Request, State},
-    http::{HeaderMap, HeaderName, Method, Uri, header::AUTHORIZATION},
+    http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header::AUTHORIZATION},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use futures::future::join_all;
 use memory_engine::http_models::RelayRequest;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{
-    Inner,
     body::ChatBody,
-    chat::{admitted, relayed},
-    course::{answer, failed},
+    identity::escaped,
+    openai::{OpenAiAccess, error_response},
+    relay::{response, upstream_fault, upstream_request},
+    state::GatewayState,
     upstream::Service,
-    who::escaped,
 };
-use crate::{Access, fault::Fault};
+use crate::fault::Fault;
 
 /// How long a service may take to list its models.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The models of all services. One that does not list its own is left out, and named in `X-Memory-Upstreams-Missing`.
+/// Lists the models of all upstreams. `X-Memory-Upstreams-Missing` names those that did not list theirs.
 pub(super) async fn models(
-    State(gateway): State<Arc<Inner>>,
-    access: Option<Extension<Access>>,
+    State(gateway): State<Arc<GatewayState>>,
+    _: OpenAiAccess,
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
-    if let Err(fault) = admitted(access) {
-        return fault.into_openai();
-    }
     let services = gateway.upstreams.all();
     let mut keyless = headers.clone();
     keyless.remove(AUTHORIZATION);
-    let request = relayed(Method::GET, &["models"], &uri, headers, Bytes::new());
+    let request = upstream_request(Method::GET, &["models"], &uri, headers, Bytes::new());
     if let [service] = services {
-        return gateway.passed(service, &request, PATIENCE).await;
+        return gateway.passed(service, &request, LIST_TIMEOUT).await;
     }
-    // The client's key is for the service that takes what no other one names, and for no other.
-    let nobodys = relayed(Method::GET, &["models"], &uri, keyless, Bytes::new());
+    // The client's key belongs to the upstream without a list of models, and must not reach another one.
+    let without_key = upstream_request(Method::GET, &["models"], &uri, keyless, Bytes::new());
     let open = services.iter().position(|service| service.is_open());
     let asked = services.iter().enumerate().map(|(i, service)| {
         let may_have_it = service.relay.has_key() || Some(i) == open;
-        gateway.listed(service, if may_have_it { &request } else { &nobodys })
+        gateway.listed(service, if may_have_it { &request } else { &without_key })
     });
     let listed = join_all(asked).await;
     let missing: Vec<&str> = services
@@ -61,86 +57,84 @@ pub(super) async fn models(
         .collect();
     if missing.len() == services.len() {
         let all = missing.join(", ");
-        return Fault::new(axum::http::StatusCode::BAD_GATEWAY, format!("no upstream lists its models: {all}"))
-            .into_openai();
+        let message = format!("no upstream lists its models: {all}");
+        return error_response(Fault::new(StatusCode::BAD_GATEWAY, message));
     }
     let missing = escaped(&missing.join(", ")).filter(|missing| !missing.is_empty());
     let data: Vec<Value> = listed.into_iter().flatten().flatten().collect();
-    let mut response = Json(json!({ "object": "list", "data": data })).into_response();
+    let mut list = Json(json!({ "object": "list", "data": data })).into_response();
     if let Some(missing) = missing {
-        response.headers_mut().insert(HeaderName::from_static("x-memory-upstreams-missing"), missing);
+        list.headers_mut().insert(HeaderName::from_static("x-memory-upstreams-missing"), missing);
     }
-    response
+    list
 }
 
-/// One model, as its service describes it.
+/// Returns the description of a model by its upstream.
 pub(super) async fn model(
-    State(gateway): State<Arc<Inner>>,
-    access: Option<Extension<Access>>,
+    State(gateway): State<Arc<GatewayState>>,
+    _: OpenAiAccess,
     Path(path): Path<BTreeMap<String, String>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
     let name = path.get("model").map(String::as_str);
-    let routed = admitted(access).and_then(|_| gateway.route(name));
-    match routed {
+    match gateway.route(name) {
         Ok(route) => {
             let model = route.model.unwrap_or_default();
             let path: Vec<&str> = ["models"].into_iter().chain(model.split('/')).collect();
-            let request = relayed(Method::GET, &path, &uri, headers, Bytes::new());
-            gateway.passed(&route.service, &request, PATIENCE).await
+            let request = upstream_request(Method::GET, &path, &uri, headers, Bytes::new());
+            gateway.passed(&route.service, &request, LIST_TIMEOUT).await
         }
-        Err(fault) => fault.into_openai(),
+        Err(fault) => error_response(fault),
     }
 }
 
-/// Vectors, as the model's service makes them.
+/// Passes a request for embeddings to the upstream of its model.
 pub(super) async fn embeddings(
-    State(gateway): State<Arc<Inner>>,
-    access: Option<Extension<Access>>,
+    State(gateway): State<Arc<GatewayState>>,
+    _: OpenAiAccess,
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
     let read = async {
-        let _: Access = admitted(access)?;
-        let body = ChatBody::read(gateway.bytes(body).await?).map_err(Fault::bad_request)?;
+        let body = ChatBody::read(gateway.read_body(body).await?).map_err(Fault::bad_request)?;
         let route = gateway.route(body.model())?;
         Ok::<_, Fault>((body.written(route.model.as_deref(), ""), route.service))
     };
     match read.await {
         Ok((bytes, service)) => {
-            let request = relayed(Method::POST, &["embeddings"], &parts.uri, parts.headers, bytes);
-            gateway.passed(&service, &request, gateway.options.plain_patience).await
+            let request = upstream_request(Method::POST, &["embeddings"], &parts.uri, parts.headers, bytes);
+            gateway.passed(&service, &request, gateway.options.plain_timeout).await
         }
-        Err(fault) => fault.into_openai(),
+        Err(fault) => error_response(fault),
     }
 }
 
-/// Everything else under `/v1`.
+/// Refuses every other route under `/v1`.
 pub(super) async fn unknown(method: Method, uri: Uri) -> Response {
-    Fault::not_found(format!("there is no {method} {} here", uri.path())).into_openai()
+    error_response(Fault::not_found(format!("there is no {method} {} here", uri.path())))
 }
 
-impl Inner {
-    /// What a service says, as it is.
-    async fn passed(&self, service: &Service, request: &RelayRequest, patience: Duration) -> Response {
+impl GatewayState {
+    /// Returns the response of an upstream unchanged.
+    async fn passed(&self, service: &Service, request: &RelayRequest, limit: Duration) -> Response {
         let asked = async {
-            let mut reply = service.relay.send(request, patience).await?;
+            let mut reply = service.relay.send(request, limit).await?;
             let body = reply.rest(self.options.max_reply_bytes).await?;
-            Ok::<_, memory_engine::Error>(answer(reply.status(), reply.headers(), Body::from(body)))
+            Ok::<_, memory_engine::Error>(response(reply.status(), reply.headers(), Body::from(body)))
         };
-        asked.await.unwrap_or_else(|e| failed(&e, &service.name).into_openai())
+        asked.await.unwrap_or_else(|e| error_response(upstream_fault(&e, &service.name)))
     }
 
-    /// The models of a service, by the names that they have here; `None` when it does not tell.
+    /// Lists the models of an upstream by the names that this gateway uses. `None` if the upstream fails.
     async fn listed(&self, service: &Service, request: &RelayRequest) -> Option<Vec<Value>> {
         let asked = async {
             let mut reply =
-                service.relay.send(request, PATIENCE).await.ok().filter(|reply| reply.status().is_success())?;
+                service.relay.send(request, LIST_TIMEOUT).await.ok().filter(|reply| reply.status().is_success())?;
             let body = reply.rest(self.options.max_reply_bytes).await.ok()?;
             serde_json::from_slice::<Value>(&body).ok()
         };
-        let mut list = timeout(PATIENCE, asked).await.ok()??;
+        let mut list = timeout(LIST_TIMEOUT, asked).await.ok()??;
         let Value::Array(mut models) = list.get_mut("data")?.take() else { return None };
         for model in &mut models {
             if let Some(id) = model.get("id").and_then(Value::as_str) {

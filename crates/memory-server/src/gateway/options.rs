@@ -1,44 +1,44 @@
-//! How the gateway works: every number of it.
+//! The options of the chat gateway.
 
 use std::{sync::Arc, time::Duration};
 
 use memory_engine::{Clock, GatewayBlock, InjectionRules, SceneRules, SystemClock};
 
-/// How the gateway works: every number of it.
+/// The options of the chat gateway.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[must_use]
 pub struct GatewayOptions {
-    /// When memories are injected.
+    /// The rules that decide whether memories are injected.
     pub rules: InjectionRules,
-    /// In which form.
+    /// The form of the injected text.
     pub block: GatewayBlock,
-    /// How many that were found, at the most. 5.
+    /// Maximum number of recalled memories per prompt. Default: 5.
     pub limit: usize,
-    /// How the scene of a message is told.
+    /// The rules that detect the scene of a message.
     pub scenes: SceneRules,
-    /// How long all work of the memory before a request is passed on may take. 1.5 seconds.
+    /// Time limit of all memory work before a request is passed on. Default: 1.5 s.
     pub memory_deadline: Duration,
-    /// How long the end of a reply waits for its turn to be stored. 1 second.
+    /// How long the end of a reply waits until its turn is stored. Default: 1 s.
     pub keep_deadline: Duration,
-    /// How many turns may wait to be stored; of more, the latest are lost, counted and told of. 1024.
+    /// Maximum number of turns that wait to be stored. Further turns are dropped, counted and logged. Default: 1024.
     pub queue: usize,
-    /// After how long a silence of the model a stream gets a comment, so that nobody closes it. 15 seconds.
+    /// Silence of the model after which a stream gets a comment, so that no proxy closes it. Default: 15 s.
     pub keep_alive: Duration,
-    /// How long the head of a streamed answer is waited for. 120 seconds.
-    pub stream_patience: Duration,
-    /// How long that of a plain answer is waited for, which the model writes as a whole before it says anything. 600 seconds.
-    pub plain_patience: Duration,
-    /// The largest request, in bytes. 32 MiB.
+    /// Time limit until the head of a streamed reply. Default: 120 s.
+    pub stream_timeout: Duration,
+    /// Time limit until the head of a plain reply, which the model completes before sending. Default: 600 s.
+    pub plain_timeout: Duration,
+    /// Maximum size of a request in bytes. Default: 32 MiB.
     pub max_request_bytes: usize,
-    /// The largest plain answer; of a stream, the largest event that is held until it is whole, and how much of its text is
-    /// kept to be stored. In bytes; 64 MiB.
+    /// Maximum size in bytes of a plain reply, of a parsed event of a stream, and of the stored text of a stream.
+    /// Default: 64 MiB.
     pub max_reply_bytes: usize,
-    /// Whose memory a request is about that names nobody, where its key does not say. `default`.
+    /// The user of requests that name none, for keys of all users. Default: `default`.
     pub user: String,
-    /// Of how many sessions the round, and what was injected last, are kept in mind. 10 000.
+    /// Maximum number of sessions whose round and last injection are cached. Default: 10 000.
     pub max_sessions: usize,
-    /// Tells the time of turns.
+    /// The clock that dates turns.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -53,8 +53,8 @@ impl Default for GatewayOptions {
             keep_deadline: Duration::from_secs(1),
             queue: 1024,
             keep_alive: Duration::from_secs(15),
-            stream_patience: Duration::from_secs(120),
-            plain_patience: Duration::from_secs(600),
+            stream_timeout: Duration::from_secs(120),
+            plain_timeout: Duration::from_secs(600),
             max_request_bytes: 32 << 20,
             max_reply_bytes: 64 << 20,
             user: "default".into(),
@@ -77,61 +77,64 @@ impl GatewayOptions {
         self
     }
 
-    /// Injects at most so many memories that were found.
+    /// Sets the maximum number of recalled memories per prompt.
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Tells scenes by these rules.
+    /// Detects scenes by these rules.
     pub fn with_scenes(mut self, scenes: SceneRules) -> Self {
         self.scenes = scenes;
         self
     }
 
-    /// Sets how long the memory may take before a request, and how long a reply's end waits for it to be stored.
+    /// Sets the time limits of memory work before a request, and of storing at the end of a reply.
     pub fn with_deadlines(mut self, memory: Duration, keep: Duration) -> Self {
-        (self.memory_deadline, self.keep_deadline) = (memory, keep);
+        self.memory_deadline = memory;
+        self.keep_deadline = keep;
         self
     }
 
-    /// Sets how many turns may wait to be stored.
+    /// Sets the maximum number of turns that wait to be stored.
     pub fn with_queue(mut self, queue: usize) -> Self {
         self.queue = queue;
         self
     }
 
-    /// Sets after how long a silence a stream gets a comment.
+    /// Sets the silence after which a stream gets a comment.
     pub fn with_keep_alive(mut self, keep_alive: Duration) -> Self {
         self.keep_alive = keep_alive;
         self
     }
 
-    /// Sets how long the head of an answer is waited for: of a stream, and of a plain one.
-    pub fn with_patience(mut self, stream: Duration, plain: Duration) -> Self {
-        (self.stream_patience, self.plain_patience) = (stream, plain);
+    /// Sets the time limits until the head of a reply: streamed, and plain.
+    pub fn with_reply_timeouts(mut self, stream: Duration, plain: Duration) -> Self {
+        self.stream_timeout = stream;
+        self.plain_timeout = plain;
         self
     }
 
-    /// Sets the largest request and the largest answer, in bytes.
+    /// Sets the maximum sizes of requests and replies, in bytes.
     pub fn with_max_bytes(mut self, request: usize, reply: usize) -> Self {
-        (self.max_request_bytes, self.max_reply_bytes) = (request, reply);
+        self.max_request_bytes = request;
+        self.max_reply_bytes = reply;
         self
     }
 
-    /// Sets whose memory a request is about that names nobody.
+    /// Sets the user of requests that name none.
     pub fn with_user(mut self, user: impl Into<String>) -> Self {
         self.user = user.into();
         self
     }
 
-    /// Sets how many sessions are kept in mind.
+    /// Sets the maximum number of cached sessions.
     pub fn with_max_sessions(mut self, max_sessions: usize) -> Self {
         self.max_sessions = max_sessions;
         self
     }
 
-    /// Takes the time from this clock.
+    /// Sets the clock.
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self

@@ -1,9 +1,9 @@
-//! What a list of messages says about its conversation.
+//! The conversation in a list of messages.
 
 use blake3::Hasher;
 use memory_engine::summarizer::without_injected;
 
-/// Who speaks in a message.
+/// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
     System,
@@ -25,12 +25,12 @@ impl Speaker {
     }
 }
 
-/// One message, as far as we look at it.
+/// The parts of a message that the gateway uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) speaker: Speaker,
     pub(super) text: String,
-    /// Whether it calls tools.
+    /// True if the message calls tools.
     pub(super) calls: bool,
 }
 
@@ -40,18 +40,18 @@ impl Said {
     }
 }
 
-/// What a person said, and what the model answered in the end. What it said while it called tools is no part of it.
+/// A message of the user and the final answer of the model, without text that accompanied tool calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Exchange {
     pub(super) user: String,
     pub(super) assistant: String,
 }
 
-/// A conversation, as a request has it: exchange after exchange, the last of them still open.
+/// The conversation in a request. Its last exchange is still open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Thread {
     exchanges: Vec<Exchange>,
-    /// Whether it ends with a person's message; otherwise tools have answered, or a reply is to be continued.
+    /// True if it ends with a message of the user, false after tool results and for a reply to be continued.
     asks: bool,
 }
 
@@ -72,7 +72,7 @@ impl Thread {
         let mut thread = Self::default();
         for message in messages {
             let text = match message.speaker {
-                // Who writes about the tag of a thought has thought nothing.
+                // Thoughts are stripped from model output only: a user may be quoting the tag.
                 Speaker::User => said(&message.text),
                 Speaker::Assistant | Speaker::Tool | Speaker::Unknown | Speaker::System => spoken(&message.text),
             };
@@ -149,22 +149,22 @@ impl Thread {
     }
 }
 
-/// What the name of a session begins with that follows from the first words of its conversation.
+/// The prefix of derived session names.
 const DERIVED: &str = "auto-";
 
-/// Whether nobody has named this session.
+/// Returns true if the session name was derived.
 pub(super) fn is_derived(session: &str) -> bool {
     session.starts_with(DERIVED)
 }
 
-/// What is kept of a text: without thoughts, and without memories that were injected and came back.
+/// The text to store of a model's message: without thoughts, and without injected memories.
 pub(super) fn spoken(text: &str) -> String {
     said(&without_thoughts(text))
 }
 
-/// The same of what a person wrote.
+/// The text to store of a user's message: without injected memories.
 fn said(text: &str) -> String {
-    // What no database text can hold.
+    // Postgres text cannot contain NUL.
     without_injected(text).replace('\0', "").trim().to_owned()
 }
 

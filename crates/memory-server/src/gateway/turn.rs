@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::thread::{Exchange, TurnKey};
 
-/// Where a record's metadata name its turn.
-pub(super) const KEY: &str = "turn";
-/// Where they name the exchange before it.
+/// The metadata key of a record's turn.
+pub(super) const TURN_KEY: &str = "turn";
+/// The metadata key of the exchange before the turn.
 pub(super) const FOLLOWS: &str = "follows";
 
 /// A turn to be stored: what the person said, and the reply.
@@ -80,7 +80,7 @@ impl Turn {
             old.metadata.insert("edited".into(), json!(true));
             records.push(old);
         }
-        let mut about = Map::from_iter([(KEY.to_owned(), json!(self.key.key))]);
+        let mut about = Map::from_iter([(TURN_KEY.to_owned(), json!(self.key.key))]);
         if let Some(follows) = &self.key.follows {
             about.insert(FOLLOWS.into(), json!(follows));
         }
@@ -93,14 +93,17 @@ impl Turn {
         };
         if says_new(&stored.user, &self.said.user) {
             let mut record = self.record(user, Role::USER, &self.said.user, round);
-            (record.occurred_at, record.trust, record.metadata) = (user_at, Trust::User, about.clone());
+            record.occurred_at = user_at;
+            record.trust = Trust::User;
+            record.metadata = about.clone();
             records.push(record);
         }
         if says_new(&stored.reply, &self.said.assistant) {
             let mut record = self.record(reply, Role::ASSISTANT, &self.said.assistant, round);
             let now = self.answered_at.unwrap_or_else(|| self.clock.now()).max(self.asked_at);
             record.occurred_at = stored.reply.map_or(now, |old| old.occurred_at).max(user_at);
-            (record.trust, record.metadata) = (Trust::Assistant, about);
+            record.trust = Trust::Assistant;
+            record.metadata = about;
             let mut note = |key: &str, value: Option<Value>| {
                 if let Some(value) = value {
                     record.metadata.insert(key.to_owned(), value);

@@ -1,16 +1,16 @@
-//! Conditions on memories, and where memories that fulfil them can lie.
+//! Conditions on memories, and the areas to search for them.
 
 use std::collections::BTreeSet;
 
 use memory_engine::{Field, Filter, Op, Record, Scope, Value};
 use serde_json::Value as Json;
 
-use super::failure::Failure;
-use crate::{Access, Owner};
+use super::error::Mem0Error;
+use crate::access::{Access, Owner};
 
-/// A condition on memories, as mem0's filters state it: one on the fields of a record, and beside it what no store can be asked.
+/// A condition on memories, as mem0's filters state it.
 ///
-/// Users are no field: they are a part of the scope, and a scope comes from the [`Access`] alone.
+/// A user is not a field but a part of the scope, which only an [`Access`] can grant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Condition {
     /// It belongs to this user.
@@ -20,7 +20,7 @@ pub(super) enum Condition {
     /// What a store can decide.
     Field(Filter),
     /// A text holds another one.
-    Holds(Holder, String, Letters),
+    Contains(TextField, String, Case),
     /// All hold.
     All(Vec<Condition>),
     /// At least one holds.
@@ -31,36 +31,36 @@ pub(super) enum Condition {
 
 /// What text is looked into.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Holder {
+pub(super) enum TextField {
     /// What the memory says.
     Text,
     /// A metadata key, as it is kept.
     Metadata(String),
 }
 
-/// Whether capital and small letters are the same.
+/// Whether capital and small case are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Letters {
+pub(super) enum Case {
     Exact,
     Folded,
 }
 
-/// Where to look: every record there that fulfils filter *and* condition is meant.
+/// A scope with a filter and a condition. All records that fulfil both are found.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct SearchArea {
     pub(super) scope: Scope,
     pub(super) filter: Filter,
-    /// What the filter could not say; nothing, when it says all.
+    /// The part that the filter cannot express. `None` if there is none.
     pub(super) condition: Option<Condition>,
 }
 
-/// Whose a record could be.
+/// The users that a record can belong to.
 #[derive(Debug, Clone, Copy)]
-enum Whose<'a> {
+enum RecordOwner<'a> {
     User(&'a str),
-    /// A user that the condition does not name.
-    Other,
-    Nobody,
+    /// A user whom the condition does not name.
+    Unnamed,
+    None,
 }
 
 impl Condition {
@@ -79,9 +79,9 @@ impl Condition {
             Self::User(user) => record.scope.user_name() == Some(user),
             Self::AnyUser => record.scope.user_name().is_some(),
             Self::Field(filter) => filter.matches(record),
-            Self::Holds(Holder::Text, part, letters) => letters.holds(&record.text, part),
-            Self::Holds(Holder::Metadata(key), part, letters) => {
-                record.metadata.get(key).is_some_and(|value| letters.found_in(value, part))
+            Self::Contains(TextField::Text, part, case) => case.holds(&record.text, part),
+            Self::Contains(TextField::Metadata(key), part, case) => {
+                record.metadata.get(key).is_some_and(|value| case.found_in(value, part))
             }
             Self::All(all) => all.iter().all(|one| one.matches(record)),
             Self::Any(any) => any.iter().any(|one| one.matches(record)),
@@ -95,14 +95,14 @@ impl Condition {
             Self::User(user) => drop(found.insert(user)),
             Self::All(some) | Self::Any(some) => some.iter().for_each(|one| one.users(found)),
             Self::Not(one) => one.users(found),
-            Self::AnyUser | Self::Field(_) | Self::Holds(..) => {}
+            Self::AnyUser | Self::Field(_) | Self::Contains(..) => {}
         }
     }
 
     /// Whether a filter can say all of it, once it is known whose the records are.
     fn is_plain(&self) -> bool {
         match self {
-            Self::Holds(..) => false,
+            Self::Contains(..) => false,
             Self::All(some) | Self::Any(some) => some.iter().all(Self::is_plain),
             Self::Not(one) => one.is_plain(),
             Self::User(_) | Self::AnyUser | Self::Field(_) => true,
@@ -111,32 +111,32 @@ impl Condition {
 
     /// What is left of it for records of that owner, as a filter that lets all through that fulfil it: what a filter cannot say
     /// is taken for true, and below a negation for false.
-    fn left(&self, whose: Whose<'_>, wide: bool) -> Filter {
+    fn left(&self, whose: RecordOwner<'_>, wide: bool) -> Filter {
         match self {
-            Self::User(user) => constant(matches!(whose, Whose::User(name) if name == user)),
-            Self::AnyUser => constant(!matches!(whose, Whose::Nobody)),
+            Self::User(user) => constant(matches!(whose, RecordOwner::User(name) if name == user)),
+            Self::AnyUser => constant(!matches!(whose, RecordOwner::None)),
             Self::Field(filter) => filter.clone(),
-            Self::Holds(..) => constant(wide),
+            Self::Contains(..) => constant(wide),
             Self::All(some) => all(some.iter().map(|one| one.left(whose, wide))),
             Self::Any(some) => any(some.iter().map(|one| one.left(whose, wide))),
             Self::Not(one) => not(one.left(whose, !wide)),
         }
     }
 
-    /// Where memories that fulfil it can lie within reach. `scopes` are the narrowest ones that the request names by itself.
+    /// Returns the areas that contain all memories which fulfil the condition. `scopes` are those that the request names.
     ///
     /// # Errors
-    /// 403 when it names a user who is out of reach, wherever it names them: not even what a condition leaves out is looked at.
-    pub(super) fn places(self, access: &Access, scopes: &[Scope]) -> Result<Vec<Place>, Failure> {
+    /// 403 if it names a user whom the key does not reach, even in a negation.
+    pub(super) fn areas(self, access: &Access, scopes: &[Scope]) -> Result<Vec<SearchArea>, Mem0Error> {
         let mut users = BTreeSet::new();
         self.users(&mut users);
         for user in &users {
             access.scope(&Owner::user(*user))?;
         }
-        let mut places = Vec::new();
+        let mut areas = Vec::new();
         for scope in scopes {
             let parts: Vec<(Scope, Filter)> = match scope.user_name() {
-                Some(user) => vec![(scope.clone(), self.left(Whose::User(user), true))],
+                Some(user) => vec![(scope.clone(), self.left(RecordOwner::User(user), true))],
                 None => self.of_all_users(scope, &users)?,
             };
             // One scope of all users serves several kinds of owners: which of them a record has is seen at the record.
@@ -145,34 +145,34 @@ impl Condition {
             for (scope, filter) in parts.into_iter().filter(|(_, filter)| *filter != constant(false)) {
                 filter.validate()?;
                 let condition = (!plain).then(|| self.clone());
-                places.push(Place { scope: narrowed(scope, &filter), filter, condition });
+                areas.push(SearchArea { scope: narrowed(scope, &filter), filter, condition });
             }
         }
-        Ok(places)
+        Ok(areas)
     }
 
     /// Whether it matters that a record has a user, where a part is of records with and without one.
     fn asks_for_a_user(&self, parts: &[(Scope, Filter)]) -> bool {
         let open = parts.iter().any(|(scope, _)| scope.user_name().is_none());
-        open && self.left(Whose::Other, true) != self.left(Whose::Nobody, true)
+        open && self.left(RecordOwner::Unnamed, true) != self.left(RecordOwner::None, true)
     }
 
     /// The users that it names one by one, when it is about nobody else; all of them together, otherwise.
-    fn of_all_users(&self, scope: &Scope, users: &BTreeSet<&str>) -> Result<Vec<(Scope, Filter)>, Failure> {
-        let others = any([self.left(Whose::Other, true), self.left(Whose::Nobody, true)]);
+    fn of_all_users(&self, scope: &Scope, users: &BTreeSet<&str>) -> Result<Vec<(Scope, Filter)>, Mem0Error> {
+        let others = any([self.left(RecordOwner::Unnamed, true), self.left(RecordOwner::None, true)]);
         if others == constant(false) {
             let of = |user: &&str| {
                 let scope = within(scope, user)?;
-                Ok((scope, self.left(Whose::User(user), true)))
+                Ok((scope, self.left(RecordOwner::User(user), true)))
             };
             return users.iter().map(of).collect();
         }
-        let named = users.iter().map(|user| self.left(Whose::User(user), true));
+        let named = users.iter().map(|user| self.left(RecordOwner::User(user), true));
         Ok(vec![(scope.clone(), any(named.chain([others])))])
     }
 }
 
-impl Letters {
+impl Case {
     fn holds(self, text: &str, part: &str) -> bool {
         match self {
             Self::Exact => text.contains(part),
@@ -195,7 +195,7 @@ impl Letters {
 }
 
 /// The same scope of one of its users, who has been found to be within reach.
-fn within(scope: &Scope, user: &str) -> Result<Scope, Failure> {
+fn within(scope: &Scope, user: &str) -> Result<Scope, Mem0Error> {
     Ok(scope.clone().with_user(user)?)
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use memory_engine::{Field, Filter, Record, Timestamp};
 
-use super::{Mem0, failure::Failure, marks, owner::Named, row};
-use crate::Access;
+use super::{error::Mem0Error, metadata, owner::Mem0Owner, row, service::Mem0};
+use crate::access::Access;
 
 /// Somebody or something that has memories.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +21,7 @@ pub(super) struct Entity {
 
 impl Mem0 {
     /// Everybody within reach, by kind and name. All records are gone through.
-    pub(super) async fn entities(&self, access: &Access) -> Result<Vec<Entity>, Failure> {
+    pub(super) async fn entities(&self, access: &Access) -> Result<Vec<Entity>, Mem0Error> {
         let mut found: BTreeMap<(usize, String), Entity> = BTreeMap::new();
         let filter = Mem0::all_but_the_book();
         self.each(&access.scopes()?, &filter, |record| {
@@ -45,18 +45,18 @@ impl Mem0 {
     }
 
     /// Deletes everything of somebody within reach; 404 when there is nothing.
-    pub(super) async fn delete_entity(&self, access: &Access, kind: &str, name: &str) -> Result<(), Failure> {
+    pub(super) async fn delete_entity(&self, access: &Access, kind: &str, name: &str) -> Result<(), Mem0Error> {
         let named = Some(name.to_owned());
-        let (mut owner, mut filter) = (Named::default(), Mem0::all_but_the_book());
+        let (mut owner, mut filter) = (Mem0Owner::default(), Mem0::all_but_the_book());
         match kind {
             "user" => owner.user = named,
             "agent" => owner.agent = named,
             "run" => owner.run = named,
             "app" => {
-                let app = Filter::eq(Field::Metadata(marks::APP.into()), name);
+                let app = Filter::eq(Field::Metadata(metadata::APP.into()), name);
                 filter = filter.and(app);
             }
-            _ => return Err(Failure::bad_request("an entity is a user, an agent, a run or an app")),
+            _ => return Err(Mem0Error::bad_request("an entity is a user, an agent, a run or an app")),
         }
         let scopes = owner.scopes(access)?;
         let mut there = false;
@@ -65,7 +65,7 @@ impl Mem0 {
             there |= !self.engine.scan(scope, &one).await?.records.is_empty();
         }
         if !there {
-            return Err(Failure::not_found("Entity not found"));
+            return Err(Mem0Error::not_found("Entity not found"));
         }
         self.forget_matching(&scopes, &filter).await.map(drop)
     }
@@ -76,6 +76,6 @@ fn names(record: &Record) -> [(&'static str, Option<&str>); 4] {
         ("user", record.scope.user_name()),
         ("agent", record.scope.agent()),
         ("run", record.scope.session()),
-        ("app", marks::text(record, marks::APP)),
+        ("app", metadata::text(record, metadata::APP)),
     ]
 }

@@ -1,19 +1,36 @@
-//! What became of an addition, for whoever asks later.
+//! The state of a request to add memories.
 
 use memory_engine::{Field, Filter, Job, Kind, Record, RecordId, ScanQuery, State};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
-use super::{Mem0, add, failure::Failure, marks, row};
-use crate::Access;
+use super::{add::AddResult, error::Mem0Error, metadata, row, service::Mem0};
+use crate::access::Access;
+
+/// The state of a request to add memories.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct EventState {
+    id: String,
+    event_type: &'static str,
+    /// `PENDING`, `SUCCEEDED` or `FAILED`.
+    status: &'static str,
+    results: Vec<AddResult>,
+    metadata: Value,
+    created_at: String,
+    updated_at: String,
+}
 
 impl Mem0 {
-    /// An event is known by the first record that it has stored: nothing else has to be kept for it, and it is gone with that.
-    pub(super) async fn event(&self, access: &Access, id: RecordId) -> Result<Value, Failure> {
-        let unknown = || Failure::not_found("Event not found!");
-        let first =
-            self.find(access, id).await?.filter(|record| marks::text(record, marks::EVENT) == Some(&id.to_string()));
+    /// Returns the state of an event. The id of an event is that of the first record it stored; it ends with that record.
+    pub(super) async fn event(&self, access: &Access, id: RecordId) -> Result<EventState, Mem0Error> {
+        let unknown = || Mem0Error::not_found("Event not found!");
+        let first = self
+            .find(access, id)
+            .await?
+            .filter(|record| metadata::text(record, metadata::EVENT) == Some(&id.to_string()));
         let first = first.ok_or_else(unknown)?;
-        let same = Filter::eq(Field::Metadata(marks::EVENT.into()), id.to_string().as_str())
+        let same = Filter::eq(Field::Metadata(metadata::EVENT.into()), id.to_string().as_str())
             .and(Filter::eq(Field::Kind, first.kind.as_str()))
             .and(Filter::eq(Field::State, State::Active.as_str()));
         let query = ScanQuery::oldest(1000).with_filter(same);
@@ -21,24 +38,24 @@ impl Mem0 {
         let (status, results) = if first.kind == Kind::TURN {
             let turns: Vec<RecordId> = stored.iter().map(|turn| turn.id).collect();
             let facts = self.engine.facts_from(&first.scope, &turns).await?;
-            (self.status(&first, !facts.is_empty()).await?, self.told(&facts).await?)
+            (self.status(&first, !facts.is_empty()).await?, self.results(&facts).await?)
         } else {
-            ("SUCCEEDED", stored.iter().map(add::as_it_is).collect())
+            ("SUCCEEDED", stored.iter().map(AddResult::verbatim).collect())
         };
         let at = row::time(first.recorded_at);
-        Ok(json!({
-            "id": id,
-            "event_type": "ADD",
-            "status": status,
-            "results": results.into_iter().map(for_platform).collect::<Vec<_>>(),
-            "metadata": marks::shown(&first),
-            "created_at": at,
-            "updated_at": at,
-        }))
+        Ok(EventState {
+            id: id.to_string(),
+            event_type: "ADD",
+            status,
+            results: results.into_iter().map(AddResult::for_platform).collect(),
+            metadata: metadata::shown(&first),
+            created_at: at.clone(),
+            updated_at: at,
+        })
     }
 
-    /// How far the background has come with the facts of a turn: as far as with the others at its address.
-    async fn status(&self, turn: &Record, found: bool) -> Result<&'static str, Failure> {
+    /// Returns the state of fact extraction at the address of a turn.
+    async fn status(&self, turn: &Record, found: bool) -> Result<&'static str, Mem0Error> {
         if found {
             return Ok("SUCCEEDED");
         }
@@ -50,10 +67,4 @@ impl Mem0 {
         }
         Ok("PENDING")
     }
-}
-
-/// A result in the platform's form, with what it says in both places where clients look for it.
-pub(super) fn for_platform(mut result: Value) -> Value {
-    result["data"] = json!({"memory": result["memory"]});
-    result
 }

@@ -1,4 +1,5 @@
-//! mem0's two grammars of filters.
+//! The two grammars of mem0's filters: in the open-source server an unknown key is a metadata key, on the platform it is
+//! refused.
 
 use std::str::FromStr;
 
@@ -6,24 +7,17 @@ use memory_engine::{Field, Filter, Kind, Op, RecordId, Timestamp, Value};
 use serde_json::{Map, Value as Json};
 
 use super::{
-    condition::{Condition, Holder, Letters},
-    failure::Failure,
-    marks, owner,
+    condition::{Case, Condition, TextField},
+    error::Mem0Error,
+    metadata as keys, owner,
+    params::Dialect,
+    time::{day, is_whole_day, moment},
 };
 
-/// How deeply filters may be nested.
-const DEEPEST: usize = 16;
+/// Maximum nesting depth of filters.
+const MAX_DEPTH: usize = 16;
 
-/// Which grammar a filter is written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grammar {
-    /// The open-source server's: any key that it does not know is a metadata key.
-    OpenSource,
-    /// The platform's: any key that it does not know is refused.
-    Platform,
-}
-
-/// What a key of a filter is about.
+/// The part of a memory that a filter's key stands for.
 #[derive(Debug, Clone)]
 enum Subject {
     User,
@@ -38,24 +32,19 @@ enum Subject {
     Metadata(String),
 }
 
-/// Whether a filter says at its top whose memories are meant.
-pub(super) fn names_an_owner(filter: &Map<String, Json>) -> bool {
-    owner::NAMES.iter().any(|(name, alias)| filter.contains_key(*name) || filter.contains_key(*alias))
-}
-
-impl Grammar {
+impl Dialect {
     /// Reads a filter: an object whose keys all have to hold.
     ///
     /// # Errors
     /// 400 for an operator or, on the platform, a key that is not known, and for a value that the key does not take: a
     /// condition that is not understood is never left out.
-    pub(super) fn read(self, filter: &Map<String, Json>) -> Result<Condition, Failure> {
+    pub(super) fn read_filter(self, filter: &Map<String, Json>) -> Result<Condition, Mem0Error> {
         self.object(filter, 0)
     }
 
-    fn object(self, filter: &Map<String, Json>, depth: usize) -> Result<Condition, Failure> {
-        if depth > DEEPEST {
-            return Err(Failure::bad_request(format!("the filters are nested more than {DEEPEST} deep")));
+    fn object(self, filter: &Map<String, Json>, depth: usize) -> Result<Condition, Mem0Error> {
+        if depth > MAX_DEPTH {
+            return Err(Mem0Error::bad_request(format!("the filters are nested more than {MAX_DEPTH} deep")));
         }
         let one = |(key, value): (&String, &Json)| match key.as_str() {
             "AND" => Ok(Condition::All(self.list(key, value, depth)?)),
@@ -72,20 +61,20 @@ impl Grammar {
         Ok(Condition::All(filter.iter().map(one).collect::<Result<_, _>>()?))
     }
 
-    fn list(self, key: &str, value: &Json, depth: usize) -> Result<Vec<Condition>, Failure> {
-        let wrong = || Failure::bad_request(format!("{key} takes a list of conditions, each an object"));
+    fn list(self, key: &str, value: &Json, depth: usize) -> Result<Vec<Condition>, Mem0Error> {
+        let wrong = || Mem0Error::bad_request(format!("{key} takes a list of conditions, each an object"));
         let inner = |value: &Json| self.object(value.as_object().ok_or_else(wrong)?, depth + 1);
         let list = value.as_array().filter(|list| !list.is_empty()).ok_or_else(wrong)?;
         list.iter().map(inner).collect()
     }
 
-    fn key(self, key: &str, value: &Json) -> Result<Condition, Failure> {
+    fn key(self, key: &str, value: &Json) -> Result<Condition, Mem0Error> {
         let known = owner::NAMES.iter().find(|(_, alias)| *alias == key).map_or(key, |(name, _)| name);
         let subject = match (known, self) {
             ("user_id", _) => Subject::User,
             ("agent_id", _) => Subject::Plain(Field::Agent),
             ("run_id", _) => Subject::Plain(Field::Session),
-            ("app_id", _) => Subject::Plain(Field::Metadata(marks::APP.into())),
+            ("app_id", _) => Subject::Plain(Field::Metadata(keys::APP.into())),
             ("created_at" | "timestamp", _) => Subject::Time(Field::OccurredAt),
             ("updated_at", _) => Subject::Updated,
             ("expiration_date", _) => Subject::Expires,
@@ -98,7 +87,7 @@ impl Grammar {
             ("metadata", Self::Platform) => return self.metadata(value),
             (_, Self::OpenSource) => Subject::Metadata(key.to_owned()),
             (_, Self::Platform) => {
-                return Err(Failure::bad_request(format!(
+                return Err(Mem0Error::bad_request(format!(
                     "there is no filter {key:?}; known are AND, OR, NOT, user_id, agent_id, app_id, run_id, created_at, \
                      updated_at, timestamp, expiration_date, text, categories, metadata, keywords, keywords_search and memory_ids"
                 )));
@@ -108,8 +97,8 @@ impl Grammar {
     }
 
     /// Each key of an object of metadata has to be as it says.
-    fn metadata(self, value: &Json) -> Result<Condition, Failure> {
-        let wrong = || Failure::bad_request("the filter metadata takes an object of keys and what they have to be");
+    fn metadata(self, value: &Json) -> Result<Condition, Mem0Error> {
+        let wrong = || Mem0Error::bad_request("the filter metadata takes an object of keys and what they have to be");
         let one = |(key, value): (&String, &Json)| {
             self.conditions(&Subject::Metadata(key.clone()), &format!("metadata.{key}"), value)
         };
@@ -117,10 +106,10 @@ impl Grammar {
     }
 
     /// What a value demands: to be equal, or what its operators say.
-    fn conditions(self, subject: &Subject, key: &str, value: &Json) -> Result<Condition, Failure> {
+    fn conditions(self, subject: &Subject, key: &str, value: &Json) -> Result<Condition, Mem0Error> {
         match value {
             Json::Object(operators) if operators.is_empty() => {
-                Err(Failure::bad_request(format!("the filter {key} is an empty object; it says nothing")))
+                Err(Mem0Error::bad_request(format!("the filter {key} is an empty object; it says nothing")))
             }
             Json::Object(operators) => {
                 let one = |(op, value): (&String, &Json)| self.condition(subject, key, op, value);
@@ -133,13 +122,13 @@ impl Grammar {
         }
     }
 
-    fn condition(self, subject: &Subject, key: &str, op: &str, value: &Json) -> Result<Condition, Failure> {
+    fn condition(self, subject: &Subject, key: &str, op: &str, value: &Json) -> Result<Condition, Mem0Error> {
         let unknown = || {
             let known = match self {
                 Self::OpenSource => "eq, ne, in, nin, gt, gte, lt, lte, contains and icontains",
                 Self::Platform => "eq, ne, in, gt, gte, lt, lte, contains and icontains",
             };
-            Failure::bad_request(format!("the filter {key} takes no operator {op:?}; there are {known}"))
+            Mem0Error::bad_request(format!("the filter {key} takes no operator {op:?}; there are {known}"))
         };
         let negated = |op: &str| Ok(Condition::Not(Box::new(self.condition(subject, key, op, value)?)));
         match op {
@@ -147,15 +136,15 @@ impl Grammar {
             "ne" => return negated("eq"),
             "nin" if self == Self::OpenSource => return negated("in"),
             "in" => {
-                let wrong = || Failure::bad_request(format!("the filter {key} takes a list after {op:?}"));
+                let wrong = || Mem0Error::bad_request(format!("the filter {key} takes a list after {op:?}"));
                 let list = value.as_array().ok_or_else(wrong)?;
                 let one = |value: &Json| self.condition(subject, key, "eq", value);
                 return Ok(Condition::Any(list.iter().map(one).collect::<Result<_, _>>()?));
             }
             "eq" if value == "*" => return Ok(subject.exists()),
             "contains" | "icontains" => {
-                let letters = if op == "contains" { Letters::Exact } else { Letters::Folded };
-                return subject.contains(text(key, value)?, letters).ok_or_else(unknown);
+                let case = if op == "contains" { Case::Exact } else { Case::Folded };
+                return subject.contains(text(key, value)?, case).ok_or_else(unknown);
             }
             _ => {}
         }
@@ -176,30 +165,30 @@ impl Subject {
         let filter = match self {
             Self::User => return Condition::AnyUser,
             Self::Plain(field) | Self::Time(field) => Filter::Exists(field.clone()),
-            Self::Expires => Filter::Exists(metadata(marks::EXPIRES)),
+            Self::Expires => Filter::Exists(metadata(keys::EXPIRES)),
             Self::Categories => Filter::Or(vec![Filter::Exists(Field::Tags), Filter::Exists(metadata("type"))]),
-            Self::Metadata(key) => return noted(key, Filter::Exists),
+            Self::Metadata(key) => return metadata_condition(key, Filter::Exists),
             Self::Updated | Self::Text | Self::Words | Self::Ids => return Condition::always(),
         };
         Condition::Field(filter)
     }
 
-    fn contains(&self, part: String, letters: Letters) -> Option<Condition> {
+    fn contains(&self, part: String, case: Case) -> Option<Condition> {
         match self {
-            Self::Text | Self::Words => Some(Condition::Holds(Holder::Text, part, letters)),
+            Self::Text | Self::Words => Some(Condition::Contains(TextField::Text, part, case)),
             Self::Categories => Some(category(&part)),
             Self::Metadata(key) => {
-                Some(Condition::Holds(Holder::Metadata(marks::kept_as(key).into_owned()), part, letters))
+                Some(Condition::Contains(TextField::Metadata(keys::stored_key(key).into_owned()), part, case))
             }
             Self::User | Self::Plain(_) | Self::Time(_) | Self::Updated | Self::Expires | Self::Ids => None,
         }
     }
 
-    fn compares(&self, key: &str, op: Op, value: &Json) -> Result<Condition, Failure> {
+    fn compares(&self, key: &str, op: Op, value: &Json) -> Result<Condition, Mem0Error> {
         let unordered = |condition: Condition| match op {
             Op::Eq => Ok(condition),
             Op::Lt | Op::Le | Op::Gt | Op::Ge => {
-                Err(Failure::bad_request(format!("the filter {key} has no order: it is equal or not")))
+                Err(Mem0Error::bad_request(format!("the filter {key} has no order: it is equal or not")))
             }
         };
         let filter = |field: Field, value: Value| Condition::Field(Filter::Compare(field, op, value));
@@ -210,21 +199,21 @@ impl Subject {
             Self::Text | Self::Words => {
                 // A part of the text is enough: nobody knows a memory word for word.
                 let wanted = text(key, value)?;
-                unordered(Condition::Holds(Holder::Text, wanted, Letters::Exact))
+                unordered(Condition::Contains(TextField::Text, wanted, Case::Exact))
             }
             Self::Ids => {
                 let id = text(key, value)?;
-                let wrong = |_| Failure::bad_request(format!("{id:?} in the filter {key} should be a valid UUID"));
+                let wrong = |_| Mem0Error::bad_request(format!("{id:?} in the filter {key} should be a valid UUID"));
                 let id = RecordId::from_str(&id).map_err(wrong)?;
                 unordered(Condition::Field(Filter::eq(Field::Id, id.to_string().as_str())))
             }
-            Self::Expires => Ok(filter(metadata(marks::EXPIRES), Value::Text(day(key, value)?))),
+            Self::Expires => Ok(filter(metadata(keys::EXPIRES), Value::Text(day(key, value)?))),
             Self::Time(field) => Ok(Condition::Field(at(key, op, value, |op, time| {
                 Filter::Compare(field.clone(), op, Value::Time(time))
             })?)),
             Self::Updated => Ok(Condition::Field(at(key, op, value, |op, time| {
                 // What was never changed was last changed when it was made.
-                let changed = metadata(marks::UPDATED);
+                let changed = metadata(keys::UPDATED);
                 let made = Filter::Compare(Field::OccurredAt, op, Value::Time(time));
                 let never = Filter::Not(Box::new(Filter::Exists(changed.clone())));
                 let later = Filter::Compare(changed, op, Value::Number(time.as_micros() as f64));
@@ -236,13 +225,15 @@ impl Subject {
                     Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
                     Json::Bool(flag) => Value::Bool(*flag),
                     Json::Null if op == Op::Eq => {
-                        return Ok(Condition::Not(Box::new(noted(name, Filter::Exists))));
+                        return Ok(Condition::Not(Box::new(metadata_condition(name, Filter::Exists))));
                     }
                     Json::Null | Json::Array(_) | Json::Object(_) => {
-                        return Err(Failure::bad_request(format!("the filter {key} takes a text, a number or a flag")));
+                        return Err(Mem0Error::bad_request(format!(
+                            "the filter {key} takes a text, a number or a flag"
+                        )));
                     }
                 };
-                Ok(noted(name, |field| Filter::Compare(field, op, value.clone())))
+                Ok(metadata_condition(name, |field| Filter::Compare(field, op, value.clone())))
             }
         }
     }
@@ -253,8 +244,8 @@ fn metadata(key: &str) -> Field {
 }
 
 /// A condition on a caller's note, under the name that it is kept by. What these routes did not store has it under its own.
-fn noted(name: &str, filter: impl Fn(Field) -> Filter) -> Condition {
-    let kept = marks::kept_as(name);
+fn metadata_condition(name: &str, filter: impl Fn(Field) -> Filter) -> Condition {
+    let kept = keys::stored_key(name);
     let aside = filter(metadata(&kept));
     if kept == name || name.starts_with("mem0.") {
         return Condition::Field(aside);
@@ -269,44 +260,20 @@ fn category(name: &str) -> Condition {
     Condition::Field(Filter::Or(vec![Filter::eq(Field::Tags, name), sort]))
 }
 
-fn text(key: &str, value: &Json) -> Result<String, Failure> {
+fn text(key: &str, value: &Json) -> Result<String, Mem0Error> {
     // An owner that is null would be everybody's.
     let text = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    text.ok_or_else(|| Failure::bad_request(format!("the filter {key} takes a text that is not empty")))
+    text.ok_or_else(|| Mem0Error::bad_request(format!("the filter {key} takes a text that is not empty")))
 }
 
 /// Compares with a point in time; being equal to a day is lying within it.
-fn at(key: &str, op: Op, value: &Json, compare: impl Fn(Op, Timestamp) -> Filter) -> Result<Filter, Failure> {
+fn at(key: &str, op: Op, value: &Json, compare: impl Fn(Op, Timestamp) -> Filter) -> Result<Filter, Mem0Error> {
     let time = moment(value).ok_or_else(|| {
-        Failure::bad_request(format!("the filter {key} takes a time such as 2026-03-02T20:15:00Z, a day, or seconds"))
+        Mem0Error::bad_request(format!("the filter {key} takes a time such as 2026-03-02T20:15:00Z, a day, or seconds"))
     })?;
-    let whole_day = value.as_str().is_some_and(|text| text.trim().len() == 10);
-    if op == Op::Eq && whole_day {
+    if op == Op::Eq && is_whole_day(value) {
         let tomorrow = time.after(std::time::Duration::from_secs(24 * 60 * 60));
         return Ok(Filter::And(vec![compare(Op::Ge, time), compare(Op::Lt, tomorrow)]));
     }
     Ok(compare(op, time))
-}
-
-/// A point in time: a text as RFC 3339 has it, a day, or seconds since 1970.
-pub(super) fn moment(value: &Json) -> Option<Timestamp> {
-    match value {
-        Json::String(text) => text.parse().ok(),
-        Json::Number(number) => {
-            let micros = number.as_f64()? * 1e6;
-            // Until the year 9999.
-            (micros.abs() < 253_402_300_800e6).then(|| Timestamp::from_micros(micros as i64))
-        }
-        Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
-    }
-}
-
-/// A day, `YYYY-MM-DD`.
-pub(super) fn day(key: &str, value: &Json) -> Result<String, Failure> {
-    let day = value.as_str().and_then(|text| {
-        text.get(..10).filter(|day| text.len() == 10 || text[10..].starts_with('T') && !day.is_empty())
-    });
-    let day = day.and_then(|day| day.parse::<jiff::civil::Date>().ok());
-    day.map(|day| day.to_string())
-        .ok_or_else(|| Failure::bad_request(format!("{key} is a day, written as YYYY-MM-DD, such as 2026-12-31")))
 }

@@ -2,11 +2,12 @@
 
 use memory_engine::summarizer::fact_keys;
 use memory_engine::{Field, Filter, Kind, PutMode, Record, RecordId, Role, ScanQuery, Scope, State, Timestamp, Trust};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Mem0, failure::Failure, marks, row};
-use crate::Access;
+use super::{error::Mem0Error, metadata, params::Dialect, row, service::Mem0};
+use crate::access::Access;
 
 /// The book in which deleted memories stand: that they were, and when, and nothing of what they said.
 const BOOK: &str = "mem0-history";
@@ -57,7 +58,7 @@ pub(super) fn note_edit(record: &mut Record, until: Timestamp) {
         // This is not what it said in the beginning.
         edits[0].text = None;
     }
-    record.metadata.shift_remove(marks::EDITS);
+    record.metadata.shift_remove(metadata::EDITS);
     let mut room = ROOM.saturating_sub(json!(record.metadata).to_string().len());
     for edit in edits.iter_mut().rev() {
         let size = json!(edit).to_string().len();
@@ -67,37 +68,57 @@ pub(super) fn note_edit(record: &mut Record, until: Timestamp) {
             edit.text = None;
         }
     }
-    record.metadata.insert(marks::EDITS.into(), json!(edits));
+    record.metadata.insert(metadata::EDITS.into(), json!(edits));
 }
 
 fn edits(record: &Record) -> Vec<Edit> {
-    let edits = record.metadata.get(marks::EDITS).cloned().unwrap_or_default();
+    let edits = record.metadata.get(metadata::EDITS).cloned().unwrap_or_default();
     serde_json::from_value(edits).unwrap_or_default()
 }
 
 impl Mem0 {
-    /// What became of a memory within reach, oldest first; nothing for one that never was. What a deleted one said is told by none
-    /// of its events.
-    pub(super) async fn history(&self, access: &Access, id: RecordId, platform: bool) -> Result<Vec<Value>, Failure> {
+    /// Returns the history of a memory, oldest first. It is empty for an unknown id. The events of a deleted memory do not
+    /// contain its text.
+    pub(super) async fn history(
+        &self,
+        access: &Access,
+        id: RecordId,
+        dialect: Dialect,
+    ) -> Result<Vec<HistoryRow>, Mem0Error> {
         for scope in access.scopes()? {
-            if let Some(record) = self.engine.get(&scope, id).await?.filter(row::can_be_shown) {
-                let events = self.events(&record).await?;
-                let input = if platform { self.input(&record).await? } else { Value::Null };
-                let events = events.iter().enumerate();
-                return Ok(events
-                    .map(|(n, event)| shown(id, n, event, Some(&record), input.clone(), platform))
-                    .collect());
+            let record = self.engine.get(&scope, id).await?.filter(row::can_be_shown);
+            let events = match &record {
+                Some(record) => self.events(record).await?,
+                None => self.events_of_the_deleted(&scope, id).await?,
+            };
+            if events.is_empty() {
+                continue;
             }
-            let events = self.events_of_the_deleted(&scope, id).await?;
-            if !events.is_empty() {
-                let events = events.iter().enumerate();
-                return Ok(events.map(|(n, event)| shown(id, n, event, None, json!([]), platform)).collect());
-            }
+            let platform = match dialect {
+                Dialect::OpenSource => None,
+                Dialect::Platform => Some(self.platform_history(record.as_ref()).await?),
+            };
+            let rows = events.iter().enumerate();
+            return Ok(rows
+                .map(|(n, event)| HistoryRow::new(id, n, event, record.as_ref(), platform.clone()))
+                .collect());
         }
         Ok(Vec::new())
     }
 
-    async fn events(&self, record: &Record) -> Result<Vec<Event>, Failure> {
+    async fn platform_history(&self, record: Option<&Record>) -> Result<PlatformHistory, Mem0Error> {
+        Ok(PlatformHistory {
+            input: match record {
+                Some(record) => self.input(record).await?,
+                None => Vec::new(),
+            },
+            user_id: record.and_then(|record| record.scope.user_name()).map(str::to_owned),
+            categories: record.map(row::categories).unwrap_or_default().into_iter().map(str::to_owned).collect(),
+            metadata: record.map(metadata::shown).unwrap_or_default(),
+        })
+    }
+
+    async fn events(&self, record: &Record) -> Result<Vec<Event>, Mem0Error> {
         let mut events = Vec::new();
         let edits = edits(record);
         let former = edits.iter().map(|edit| edit.text.clone());
@@ -115,7 +136,7 @@ impl Mem0 {
         for (n, edit) in edits.iter().enumerate() {
             events.push(Event::new("UPDATE", edit.until, texts[n].clone(), texts[n + 1].clone()));
         }
-        let newer = marks::text(record, fact_keys::SUPERSEDED_BY).and_then(|id| id.parse::<RecordId>().ok());
+        let newer = metadata::text(record, fact_keys::SUPERSEDED_BY).and_then(|id| id.parse::<RecordId>().ok());
         if let (State::Superseded, Some(newer)) = (record.state, newer)
             && let Some(newer) = self.engine.get(&record.scope.namespace(), newer).await?
         {
@@ -132,8 +153,8 @@ impl Mem0 {
     }
 
     /// The facts whose place a fact has taken, oldest first.
-    pub(super) async fn replaced_by(&self, record: &Record) -> Result<Vec<Record>, Failure> {
-        if !marks::is_fact(record) {
+    pub(super) async fn replaced_by(&self, record: &Record) -> Result<Vec<Record>, Mem0Error> {
+        if !metadata::is_fact(record) {
             return Ok(Vec::new());
         }
         let superseded = Field::Metadata(fact_keys::SUPERSEDED_BY.into());
@@ -143,21 +164,21 @@ impl Mem0 {
         Ok(self.engine.scan(&scope, &ScanQuery::oldest(100).with_filter(filter)).await?.records)
     }
 
-    /// The messages that a memory comes from.
-    async fn input(&self, record: &Record) -> Result<Value, Failure> {
-        let message = |record: &Record| {
-            let role = record.role.as_ref().map_or("user", Role::as_str);
-            json!({"role": role, "content": record.text})
+    /// Returns the messages from which a memory was made.
+    async fn input(&self, record: &Record) -> Result<Vec<InputMessage>, Mem0Error> {
+        let message = |record: &Record| InputMessage {
+            role: record.role.as_ref().map_or("user", Role::as_str).to_owned(),
+            content: record.text.clone(),
         };
-        if !marks::is_fact(record) {
-            return Ok(json!([message(record)]));
+        if !metadata::is_fact(record) {
+            return Ok(vec![message(record)]);
         }
         let evidence = self.engine.get_all(&record.scope.namespace(), &record.derived_from).await?;
-        Ok(evidence.iter().flatten().map(message).collect::<Vec<_>>().into())
+        Ok(evidence.iter().flatten().map(message).collect())
     }
 
     /// Forgets records at an address, and notes that their memories were there.
-    pub(super) async fn forget_all(&self, address: &Scope, records: &[Record]) -> Result<u64, Failure> {
+    pub(super) async fn forget_all(&self, address: &Scope, records: &[Record]) -> Result<u64, Mem0Error> {
         let now = self.engine.clock().now();
         let mut entries = Vec::new();
         for record in records.iter().filter(|record| row::is_kind_of_memory(&record.kind)) {
@@ -178,7 +199,7 @@ impl Mem0 {
     }
 
     /// What the book says of a deleted memory; else what its tombstone does, if others have deleted it.
-    async fn events_of_the_deleted(&self, scope: &Scope, id: RecordId) -> Result<Vec<Event>, Failure> {
+    async fn events_of_the_deleted(&self, scope: &Scope, id: RecordId) -> Result<Vec<Event>, Mem0Error> {
         let about = Field::Metadata(MEMORY.into());
         let filter =
             Filter::eq(Field::Kind, Kind::ledger(BOOK).as_str()).and(Filter::eq(about, id.to_string().as_str()));
@@ -200,35 +221,65 @@ impl Mem0 {
 
 /// Whether a fact says that something is not so.
 pub(super) fn denies(record: &Record) -> bool {
-    marks::text(record, fact_keys::POLARITY) == Some("negative")
+    metadata::text(record, fact_keys::POLARITY) == Some("negative")
 }
 
-fn shown(id: RecordId, n: usize, event: &Event, record: Option<&Record>, input: Value, platform: bool) -> Value {
-    // The same event has the same id whenever it is asked for.
-    let place = memory_engine::Scope::tenant_wide("mem0-history").ok();
-    let event_id = place.map(|place| RecordId::named(&place, &format!("{id} {n}")));
-    let at = row::time(event.at);
-    let deleted = event.event == "DELETE";
-    let mut row = json!({
-        "id": event_id,
-        "memory_id": id,
-        "old_memory": event.old,
-        "new_memory": event.new,
-        "event": event.event,
-        "created_at": at,
-        "updated_at": at,
-        "is_deleted": deleted,
-        "actor_id": record.and_then(Record::named_speaker),
-        "role": record.and_then(|record| record.role.as_ref()).map(Role::as_str),
-    });
-    if let Some(other) = event.other {
-        row["related_memory_id"] = json!(other);
+/// An event in the history of a memory.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct HistoryRow {
+    /// The id of the event. It stays the same.
+    id: Option<String>,
+    memory_id: String,
+    old_memory: Option<String>,
+    new_memory: Option<String>,
+    /// `ADD`, `UPDATE` or `DELETE`.
+    event: String,
+    created_at: String,
+    updated_at: String,
+    is_deleted: bool,
+    actor_id: Option<String>,
+    role: Option<String>,
+    /// The memory that took the place of this one, or whose place this one took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    related_memory_id: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    platform: Option<PlatformHistory>,
+}
+
+/// The fields that only the platform shows.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct PlatformHistory {
+    /// The messages from which the memory was made.
+    input: Vec<InputMessage>,
+    user_id: Option<String>,
+    categories: Vec<String>,
+    metadata: Value,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct InputMessage {
+    role: String,
+    content: String,
+}
+
+impl HistoryRow {
+    fn new(id: RecordId, n: usize, event: &Event, record: Option<&Record>, platform: Option<PlatformHistory>) -> Self {
+        let namespace = Scope::tenant_wide("mem0-history").ok();
+        let event_id = namespace.map(|scope| RecordId::named(&scope, &format!("{id} {n}")).to_string());
+        let at = row::time(event.at);
+        Self {
+            id: event_id,
+            memory_id: id.to_string(),
+            old_memory: event.old.clone(),
+            new_memory: event.new.clone(),
+            event: event.event.clone(),
+            created_at: at.clone(),
+            updated_at: at,
+            is_deleted: event.event == "DELETE",
+            actor_id: record.and_then(Record::named_speaker).map(str::to_owned),
+            role: record.and_then(|record| record.role.as_ref()).map(|role| role.as_str().to_owned()),
+            related_memory_id: event.other.map(|id| id.to_string()),
+            platform,
+        }
     }
-    if platform {
-        row["input"] = input;
-        row["user_id"] = json!(record.and_then(|record| record.scope.user_name()));
-        row["categories"] = json!(record.map(row::categories).unwrap_or_default());
-        row["metadata"] = record.map(marks::shown).unwrap_or_default();
-    }
-    row
 }

@@ -1,54 +1,54 @@
-//! Going through memories.
+//! Lists and scans memories.
 
 use std::collections::BTreeMap;
 
 use memory_engine::{Filter, Record, ScanQuery, Scope};
 
 use super::{
-    Mem0,
-    condition::{Condition, Place},
-    failure::Failure,
+    condition::{Condition, SearchArea},
+    error::Mem0Error,
     row,
+    service::Mem0,
 };
-use crate::Access;
+use crate::access::Access;
 
 const PAGE: usize = 500;
 
-/// Which of the memories that fulfil a condition are meant.
+/// Which of the memories that fulfil a condition are shown.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown {
-    /// Those whose time is over, too.
+pub(super) struct Visibility {
+    /// Includes expired memories.
     pub(super) expired: bool,
-    /// The turns that they come from, too.
+    /// Includes turns.
     pub(super) turns: bool,
 }
 
 impl Mem0 {
-    /// Where the memories that fulfil a condition can lie, with the condition that they are memories and shown.
-    pub(super) fn places(
+    /// Returns the areas of the shown memories that fulfil a condition.
+    pub(super) fn areas(
         &self,
         access: &Access,
         scopes: &[Scope],
         condition: Condition,
-        shown: Shown,
-    ) -> Result<Vec<Place>, Failure> {
-        let mut meant = Condition::Field(row::memories(shown.turns)).and(condition);
-        if !shown.expired {
+        visibility: Visibility,
+    ) -> Result<Vec<SearchArea>, Mem0Error> {
+        let mut meant = Condition::Field(row::memories(visibility.turns)).and(condition);
+        if !visibility.expired {
             meant = meant.and(Condition::Field(row::fresh(&row::day_of(self.engine.clock().now()))));
         }
-        meant.places(access, scopes)
+        meant.areas(access, scopes)
     }
 
     /// The newest memories, at most `limit` after the first `skip`, and how many there are in all; where nobody asks for that,
     /// how many are known of.
     pub(super) async fn newest(
         &self,
-        places: &[Place],
+        areas: &[SearchArea],
         skip: usize,
         limit: usize,
         count: bool,
-    ) -> Result<(Vec<Record>, usize), Failure> {
-        if let [Place { scope, filter, condition: None }] = places {
+    ) -> Result<(Vec<Record>, usize), Mem0Error> {
+        if let [SearchArea { scope, filter, condition: None }] = areas {
             let mut query = ScanQuery::newest(limit).with_filter(filter.clone()).with_skip(skip);
             query.counted = count;
             let page = self.engine.scan(scope, &query).await?;
@@ -58,17 +58,17 @@ impl Mem0 {
         // Which of them are the newest is seen when those of all places lie side by side.
         let wanted = skip + limit;
         let (mut found, mut total) = (Vec::new(), 0);
-        for place in places {
-            let mut query = ScanQuery::newest(PAGE).with_filter(place.filter.clone());
-            query.counted = count && place.condition.is_none();
+        for area in areas {
+            let mut query = ScanQuery::newest(PAGE).with_filter(area.filter.clone());
+            query.counted = count && area.condition.is_none();
             let (mut here, mut counted) = (0, None);
             loop {
-                if !count || place.condition.is_none() {
+                if !count || area.condition.is_none() {
                     query.limit = PAGE.min((wanted - here).max(1));
                 }
-                let page = self.engine.scan(&place.scope, &query).await?;
+                let page = self.engine.scan(&area.scope, &query).await?;
                 counted = counted.or(page.total);
-                for record in page.records.into_iter().filter(|record| place.holds(record)) {
+                for record in page.records.into_iter().filter(|record| area.holds(record)) {
                     // Later ones of this place are older still.
                     if here < wanted {
                         found.push(record);
@@ -92,7 +92,7 @@ impl Mem0 {
         scopes: &[Scope],
         filter: &Filter,
         mut look: impl FnMut(Record),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Mem0Error> {
         for scope in scopes {
             let mut query = ScanQuery::oldest(PAGE).with_filter(filter.clone());
             loop {
@@ -108,7 +108,7 @@ impl Mem0 {
     }
 
     /// Forgets what a filter lets through within some scopes, and notes for each memory that it was there. Counts the memories.
-    pub(super) async fn forget_matching(&self, scopes: &[Scope], filter: &Filter) -> Result<usize, Failure> {
+    pub(super) async fn forget_matching(&self, scopes: &[Scope], filter: &Filter) -> Result<usize, Mem0Error> {
         let mut count = 0;
         for scope in scopes {
             loop {
@@ -135,7 +135,7 @@ fn whole(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-impl Place {
+impl SearchArea {
     /// Whether a record that its filter has let through is meant.
     pub(super) fn holds(&self, record: &Record) -> bool {
         self.condition.as_ref().is_none_or(|condition| condition.matches(record))

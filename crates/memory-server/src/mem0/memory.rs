@@ -1,89 +1,133 @@
-//! One memory: looked at, changed, deleted, judged.
+//! Reads, changes and deletes one memory.
 
-use memory_engine::{ErrorKind, PutMode, Record, RecordId, Trust, summarizer::fact_keys};
+use memory_engine::{ErrorKind, PutMode, Record, RecordId, Timestamp, Trust, summarizer::fact_keys};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Mem0, failure::Failure, fields::Fields, filters, history, marks, row};
-use crate::Access;
+use super::{error::Mem0Error, history, metadata, params::ParamGroup, row, service::Mem0, time};
+use crate::access::Access;
 
-/// How often a change is tried anew when somebody else writes the same memory.
-const TRIES: usize = 5;
+/// How often a change is retried when another writer changes the same memory.
+const MAX_RETRIES: usize = 5;
 
-/// What is to become of a memory.
+/// The changes in a request.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct UpdateParams {
+    /// The new text.
+    text: Option<String>,
+    /// The same, for old clients.
+    data: Option<String>,
+    /// Is merged into the metadata of the memory.
+    metadata: Option<Map<String, Value>>,
+    /// The last day on which the memory is shown. `null` removes it.
+    #[serde(deserialize_with = "even_null")]
+    expiration_date: Option<Option<Value>>,
+    /// The time of the memory, in seconds since 1970 or as RFC 3339.
+    timestamp: Option<Value>,
+}
+
+/// The feedback on a memory.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["memory_id"]))]
+pub(super) struct FeedbackParams {
+    #[schemars(required)]
+    memory_id: Option<String>,
+    /// `POSITIVE`, `NEGATIVE` or `VERY_NEGATIVE`. `null` removes the feedback.
+    feedback: Option<String>,
+    feedback_reason: Option<String>,
+}
+
+/// The feedback that is stored.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Feedback {
+    id: String,
+    feedback: Option<String>,
+    feedback_reason: Option<String>,
+}
+
+impl ParamGroup for UpdateParams {}
+
+impl ParamGroup for FeedbackParams {
+    const REQUIRED: &'static [&'static str] = &["memory_id"];
+}
+
+/// Reads a field that may be `null`, which is not the same as missing.
+fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Value>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// A change of a memory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Change {
     text: Option<String>,
     metadata: Map<String, Value>,
-    /// A day, or none at all.
+    /// A day, or its removal.
     expires: Option<Option<String>>,
-    /// When it is said to have been made.
-    timestamp: Option<memory_engine::Timestamp>,
+    timestamp: Option<Timestamp>,
+}
+
+impl UpdateParams {
+    /// Checks a change.
+    ///
+    /// # Errors
+    /// 400 if it changes nothing, and for an empty text, an invalid day or time.
+    pub(super) fn change(self) -> Result<Change, Mem0Error> {
+        let expires = match self.expiration_date {
+            Some(Some(value)) => Some(Some(time::day("expiration_date", &value)?)),
+            Some(None) => Some(None),
+            None => None,
+        };
+        let timestamp = time::timestamp(self.timestamp.as_ref())?;
+        let text = self.text.or(self.data);
+        if text.is_none() && self.metadata.is_none() && expires.is_none() && timestamp.is_none() {
+            return Err(Mem0Error::bad_request("Nothing to update: give text, metadata or expiration_date."));
+        }
+        if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            return Err(Mem0Error::bad_request("text is empty; to delete a memory, use DELETE"));
+        }
+        Ok(Change { text, metadata: self.metadata.unwrap_or_default(), expires, timestamp })
+    }
 }
 
 impl Change {
-    /// Reads a change.
-    ///
-    /// # Errors
-    /// 400 when it changes nothing, or says no day where one is due; 422 for a field of another type.
-    pub(super) fn read(fields: &mut Fields) -> Result<Self, Failure> {
-        let text = fields.text("text").or_else(|| fields.text("data"));
-        let metadata = fields.object("metadata");
-        let expires = match fields.value("expiration_date") {
-            Some(value) => Some(Some(filters::day("expiration_date", value)?)),
-            None => fields.has("expiration_date").then_some(None),
-        };
-        let timestamp = timestamp(fields)?;
-        fields.check()?;
-        if text.is_none() && metadata.is_none() && expires.is_none() && timestamp.is_none() {
-            return Err(Failure::bad_request("Nothing to update: give text, metadata or expiration_date."));
-        }
-        if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            return Err(Failure::bad_request("text is empty; to delete a memory, use DELETE"));
-        }
-        Ok(Self { text, metadata: metadata.unwrap_or_default(), expires, timestamp })
-    }
-
-    fn apply(&self, record: &mut Record, now: memory_engine::Timestamp) {
+    fn apply(&self, record: &mut Record, now: Timestamp) {
         if let Some(text) = self.text.as_ref().filter(|text| **text != record.text) {
             history::note_edit(record, now);
             record.text.clone_from(text);
             // It keeps its place among the facts, so that what is said later still follows it.
-            if marks::is_fact(record) {
+            if metadata::is_fact(record) {
                 record.metadata.insert(fact_keys::VALUE.into(), json!(text));
                 record.trust = Trust::User;
             }
         }
-        record.metadata.extend(marks::kept(self.metadata.clone()));
+        record.metadata.extend(metadata::stored(self.metadata.clone()));
         match &self.expires {
-            Some(Some(day)) => drop(record.metadata.insert(marks::EXPIRES.into(), json!(day))),
-            Some(None) => drop(record.metadata.shift_remove(marks::EXPIRES)),
+            Some(Some(day)) => drop(record.metadata.insert(metadata::EXPIRES.into(), json!(day))),
+            Some(None) => drop(record.metadata.shift_remove(metadata::EXPIRES)),
             None => {}
         }
         if let Some(timestamp) = self.timestamp {
             record.occurred_at = timestamp;
         }
-        record.metadata.insert(marks::UPDATED.into(), json!(now.as_micros()));
+        record.metadata.insert(metadata::UPDATED.into(), json!(now.as_micros()));
     }
 }
 
-/// The field `timestamp`: seconds since 1970, or a time.
-pub(super) fn timestamp(fields: &Fields) -> Result<Option<memory_engine::Timestamp>, Failure> {
-    let wrong = || Failure::bad_request("timestamp is seconds since 1970, or a time such as 2026-03-02T20:15:00Z");
-    fields.value("timestamp").map(|value| filters::moment(value).ok_or_else(wrong)).transpose()
+/// Parses an id.
+pub(super) fn parse_id(text: &str) -> Result<RecordId, Mem0Error> {
+    text.parse().map_err(|_| Mem0Error::bad_request("memory_id should be a valid UUID"))
 }
 
-/// An id as it stands in a path or a body.
-pub(super) fn id(text: &str) -> Result<RecordId, Failure> {
-    text.parse().map_err(|_| Failure::bad_request("memory_id should be a valid UUID"))
-}
-
-pub(super) fn unknown() -> Failure {
-    Failure::not_found("Memory not found!")
+pub(super) fn unknown() -> Mem0Error {
+    Mem0Error::not_found("Memory not found!")
 }
 
 impl Mem0 {
     /// The memory with this id, if it is within reach.
-    pub(super) async fn find(&self, access: &Access, id: RecordId) -> Result<Option<Record>, Failure> {
+    pub(super) async fn find(&self, access: &Access, id: RecordId) -> Result<Option<Record>, Mem0Error> {
         for scope in access.scopes()? {
             if let Some(record) = self.engine.get(&scope, id).await?.filter(row::can_be_shown) {
                 return Ok(Some(record));
@@ -93,10 +137,10 @@ impl Mem0 {
     }
 
     /// Changes a memory, and gives it as it is then.
-    pub(super) async fn change(&self, access: &Access, id: RecordId, change: &Change) -> Result<Record, Failure> {
+    pub(super) async fn change(&self, access: &Access, id: RecordId, change: &Change) -> Result<Record, Mem0Error> {
         self.rewrite(access, id, |record| {
-            if marks::is(record, marks::IMMUTABLE) {
-                return Err(Failure::bad_request("this memory is immutable; it can be deleted, and not changed"));
+            if metadata::is_set(record, metadata::IMMUTABLE) {
+                return Err(Mem0Error::bad_request("this memory is immutable; it can be deleted, and not changed"));
             }
             change.apply(record, self.engine.clock().now());
             Ok(())
@@ -108,8 +152,8 @@ impl Mem0 {
         &self,
         access: &Access,
         id: RecordId,
-        change: impl Fn(&mut Record) -> Result<(), Failure>,
-    ) -> Result<Record, Failure> {
+        change: impl Fn(&mut Record) -> Result<(), Mem0Error>,
+    ) -> Result<Record, Mem0Error> {
         let mut tries = 0;
         loop {
             let mut record = self.find(access, id).await?.ok_or_else(unknown)?;
@@ -117,7 +161,7 @@ impl Mem0 {
             change(&mut record)?;
             match self.engine.store(&scope, vec![record.clone()], PutMode::Update { revision }).await {
                 Ok(_) => return Ok(record),
-                Err(e) if e.kind() == ErrorKind::Conflict && tries < TRIES => tries += 1,
+                Err(e) if e.kind() == ErrorKind::Conflict && tries < MAX_RETRIES => tries += 1,
                 Err(e) if e.kind() == ErrorKind::NotFound => return Err(unknown()),
                 Err(e) => return Err(e.into()),
             }
@@ -125,7 +169,7 @@ impl Mem0 {
     }
 
     /// Deletes a memory, what says the same as it, and, if that is asked for, the turns that it comes from.
-    pub(super) async fn delete(&self, access: &Access, id: RecordId, linked: bool) -> Result<(), Failure> {
+    pub(super) async fn delete(&self, access: &Access, id: RecordId, linked: bool) -> Result<(), Mem0Error> {
         let record = self.find(access, id).await?.ok_or_else(unknown)?;
         let user = record.scope.namespace();
         // What was said twice would come back as what was said once.
@@ -142,26 +186,22 @@ impl Mem0 {
         if gone == 0 { Err(unknown()) } else { Ok(()) }
     }
 
-    /// Notes what somebody thinks of a memory; nothing takes it back.
-    pub(super) async fn judge(&self, access: &Access, fields: &mut Fields) -> Result<Value, Failure> {
-        fields.require("memory_id");
-        let (memory, verdict, reason) =
-            (fields.text("memory_id"), fields.text("feedback"), fields.text("feedback_reason"));
-        fields.check()?;
-        let id = id(&memory.unwrap_or_default())?;
-        let verdict = verdict.map(|verdict| verdict.to_uppercase());
-        if !matches!(verdict.as_deref(), None | Some("POSITIVE" | "NEGATIVE" | "VERY_NEGATIVE")) {
-            return Err(Failure::bad_request("feedback is POSITIVE, NEGATIVE, VERY_NEGATIVE or null"));
+    /// Stores the feedback on a memory.
+    pub(super) async fn set_feedback(&self, access: &Access, params: FeedbackParams) -> Result<Feedback, Mem0Error> {
+        let id = parse_id(&params.memory_id.unwrap_or_default())?;
+        let feedback = params.feedback.map(|feedback| feedback.to_uppercase());
+        if !matches!(feedback.as_deref(), None | Some("POSITIVE" | "NEGATIVE" | "VERY_NEGATIVE")) {
+            return Err(Mem0Error::bad_request("feedback is POSITIVE, NEGATIVE, VERY_NEGATIVE or null"));
         }
-        let note = json!({"feedback": verdict, "feedback_reason": reason});
+        let stored = json!({ "feedback": feedback, "feedback_reason": params.feedback_reason });
         self.rewrite(access, id, |record| {
-            match &verdict {
-                Some(_) => drop(record.metadata.insert(marks::FEEDBACK.into(), note.clone())),
-                None => drop(record.metadata.shift_remove(marks::FEEDBACK)),
+            match &feedback {
+                Some(_) => drop(record.metadata.insert(metadata::FEEDBACK.into(), stored.clone())),
+                None => drop(record.metadata.shift_remove(metadata::FEEDBACK)),
             }
             Ok(())
         })
         .await?;
-        Ok(json!({"id": id, "feedback": verdict, "feedback_reason": reason}))
+        Ok(Feedback { id: id.to_string(), feedback, feedback_reason: params.feedback_reason })
     }
 }

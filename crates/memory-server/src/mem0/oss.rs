@@ -1,221 +1,251 @@
 //! The routes of mem0's open-source server. None of them ends in a slash.
 
 use axum::{
-    Json, Router,
+    Json,
     extract::{Path, State},
-    routing::{any, delete, get, post},
 };
-use memory_engine::RecordId;
-use serde_json::{Value, json};
+use memory_engine::{Forget, RecordId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::{
-    Mem0,
-    add::Addition,
-    failure::{Answer, Failure},
-    fields::{Asked, Fields, Sent},
-    filters::{self, Grammar},
-    listing::Shown,
-    memory::Change,
-    owner::{self, Named},
-    row,
-    search::{Question, THRESHOLD},
+    add::{AddRequest, AddResult},
+    entities::Entity,
+    error::Mem0Error,
+    history::HistoryRow,
+    memory::UpdateParams,
+    owner::{Mem0Owner, OwnerParams, names_an_owner},
+    params::{Body, Dialect, Int, ParamGroup, StrictQuery, request},
+    responses::{Answer, Message, Results, message, not_served, refuse},
+    row::{self, MemoryRow, Score},
+    search::{DEFAULT_THRESHOLD, SearchParams},
+    selection::VisibilityParams,
+    service::Mem0,
 };
-use crate::Access;
+use crate::{
+    access::Access,
+    openapi::{Operation, Routes, table},
+};
 
-/// How many memories a list or a search gives, unless the request says otherwise, and at the most.
-const LIMIT: usize = 20;
-pub(super) const MOST: i64 = 1000;
+/// Default number of memories in a list or a search.
+const DEFAULT_LIMIT: usize = 20;
+/// Maximum number of memories in a list.
+const MAX_LIMIT: i64 = 1000;
+const DIALECT: Dialect = Dialect::OpenSource;
 
-pub(super) fn routes() -> Router<Mem0> {
-    Router::new()
-        .route("/memories", post(add).get(list).delete(delete_all))
-        .route("/memories/{id}", get(one).put(update).delete(delete_one))
-        .route("/memories/{id}/history", get(history))
-        .route("/search", post(search))
-        .route("/reset", post(reset))
-        .route("/entities", get(entities))
-        .route("/entities/{type}/{id}", delete(delete_entity))
-        .route("/configure", get(configuration).post(not_here))
-        .route("/configure/providers", any(not_here))
-        .route("/generate-instructions", any(not_here))
-        .route("/auth/{*rest}", any(not_here))
-        .route("/api-keys", any(not_here))
-        .route("/api-keys/{*rest}", any(not_here))
-        .route("/requests", any(not_here))
+/// The routes of mem0's dashboard, which are refused.
+const NOT_SERVED: [&str; 6] =
+    ["/configure/providers", "/generate-instructions", "/auth/{*rest}", "/api-keys", "/api-keys/{*rest}", "/requests"];
+
+pub(super) fn routes() -> Routes<Mem0> {
+    let routes = table! {
+        Routes::new("mem0", "The routes of mem0's open-source server.");
+        post "/memories" => add, "addMemories", "Stores messages and the facts in them.",
+            body AddRequest => Results<AddResult>;
+        get "/memories" => list, "listMemories", "Lists memories.", query ListQuery => Results<MemoryRow>;
+        delete "/memories" => delete_all, "deleteMemories", "Deletes all memories of an owner.",
+            query OwnerParams => Message;
+        get "/memories/{id}" => get, "getMemory", "Returns a memory." => MemoryRow;
+        put "/memories/{id}" => update, "updateMemory", "Changes a memory.", body UpdateParams => Message;
+        delete "/memories/{id}" => delete, "deleteMemory", "Deletes a memory." => Message;
+        get "/memories/{id}/history" => history, "memoryHistory", "Returns the history of a memory, even a deleted one."
+            => Vec<HistoryRow>;
+        post "/search" => search, "searchMemories", "Searches memories.", body SearchRequest => Results<MemoryRow>;
+        post "/reset" => reset, "reset", "Deletes everything. Needs a key of a whole tenant." => Message;
+        get "/entities" => entities, "listEntities", "Lists users, agents, runs and apps with memories."
+            => Vec<EntityRow>;
+        delete "/entities/{type}/{id}" => delete_entity, "deleteEntity",
+            "Deletes everything of a user, agent, run or app." => Message;
+        get "/configure" => configuration, "configuration", "Describes the server, without secrets."
+            => Map<String, Value>;
+    };
+    let configure = Operation::new("configure", "Refuses: the server has its own configuration.");
+    let routes = routes.post("/configure", refuse, configure);
+    NOT_SERVED.into_iter().fold(routes, |routes, path| routes.undocumented(path, not_served()))
 }
 
-/// What belongs to mem0's dashboard, and is set up elsewhere here.
-pub(super) async fn not_here() -> Failure {
-    Failure::not_found("Not found: this server is set up by its own configuration, and has no such route.")
+request! {
+    /// The query of a list.
+    ListQuery { owner: OwnerParams, options: ListParams }
 }
 
-async fn add(State(mem0): State<Mem0>, access: Access, Sent(mut fields): Sent) -> Answer {
-    let addition = Addition::read(&mut fields, &access)?;
-    let added = mem0.add(&access, addition, mem0.patience).await?;
-    Ok(Json(json!({ "results": added.results })))
-}
-
-async fn list(State(mem0): State<Mem0>, access: Access, Asked(mut fields): Asked) -> Answer {
-    let owner = Named::read(&mut fields)?;
-    let limit = fields.whole_within("top_k", 0, MOST);
-    let expired = fields.flag("show_expired").unwrap_or(false);
-    known(&fields, &["top_k", "show_expired"])?;
-    fields.check()?;
-    let everybody = if owner.is_nobody() { MOST as usize } else { LIMIT };
-    let shown = Shown { expired, turns: false };
-    let places = mem0.places(&access, &owner.scopes(&access)?, owner.condition(), shown)?;
-    let (records, _) = mem0.newest(&places, 0, limit.unwrap_or(everybody), false).await?;
-    Ok(Json(json!({ "results": records.iter().map(|record| row::row(record, false)).collect::<Vec<_>>() })))
-}
-
-/// Refuses parameters that are not known: one that is misspelt would not be missed, and the answer hold what it should not.
-pub(super) fn known(fields: &Fields, more: &[&str]) -> Result<(), Failure> {
-    let is_known =
-        |name: &str| more.contains(&name) || owner::NAMES.iter().any(|(plain, alias)| name == *plain || name == *alias);
-    match fields.names().find(|name| !is_known(name)) {
-        Some(name) => Err(Failure::bad_request(format!("there is no parameter {name:?} here"))),
-        None => Ok(()),
+request! {
+    /// A search.
+    SearchRequest {
+        owner: OwnerParams,
+        search: SearchParams,
+        filters: FiltersParam,
+        visibility: VisibilityParams,
     }
 }
 
-async fn one(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer {
-    let record = mem0.find(&access, known_id(&id)?).await?.ok_or_else(unknown)?;
-    let mut row = row::row(&record, false);
-    row.insert("score".into(), Value::Null);
-    Ok(Json(row.into()))
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct ListParams {
+    /// Maximum number of memories. Default: 20, and 1000 without an owner.
+    top_k: Option<Int<0, MAX_LIMIT>>,
+    /// Includes memories that have expired. Default: false.
+    show_expired: Option<bool>,
 }
 
-/// An id that is none belongs to no memory.
-fn known_id(id: &str) -> Result<RecordId, Failure> {
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct FiltersParam {
+    /// Conditions that all have to hold, with operators such as `{"gte": 1}`, and `AND`, `OR`, `NOT`. Unknown keys are
+    /// metadata.
+    filters: Option<Map<String, Value>>,
+}
+
+impl ParamGroup for ListParams {}
+impl ParamGroup for FiltersParam {}
+
+/// A user, agent, run or app with memories.
+#[derive(Debug, Serialize, JsonSchema)]
+struct EntityRow {
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    total_memories: usize,
+    created_at: String,
+    updated_at: String,
+}
+
+async fn add(State(mem0): State<Mem0>, access: Access, Body(request): Body<AddRequest>) -> Answer<Results<AddResult>> {
+    let addition = request.addition(DIALECT, &access)?;
+    let added = mem0.add(&access, addition, mem0.add_timeout).await?;
+    Ok(Json(Results { results: added.results }))
+}
+
+async fn list(
+    State(mem0): State<Mem0>,
+    access: Access,
+    StrictQuery(ListQuery { owner, options }): StrictQuery<ListQuery>,
+) -> Answer<Results<MemoryRow>> {
+    let owner = owner.owner(DIALECT)?;
+    let default_limit = if owner.is_empty() { MAX_LIMIT as usize } else { DEFAULT_LIMIT };
+    let limit = options.top_k.map_or(default_limit, Int::get);
+    let visibility = VisibilityParams { show_expired: options.show_expired, include_turns: None }.resolve(false);
+    let areas = mem0.areas(&access, &owner.scopes(&access)?, owner.condition(), visibility)?;
+    let (records, _) = mem0.newest(&areas, 0, limit, false).await?;
+    Ok(Json(Results { results: records.iter().map(|record| MemoryRow::new(record, DIALECT)).collect() }))
+}
+
+async fn get(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<MemoryRow> {
+    let record = mem0.find(&access, parse_id(&id)?).await?.ok_or_else(unknown)?;
+    Ok(Json(MemoryRow::new(&record, DIALECT).with_score(Score::default())))
+}
+
+/// Parses an id. An invalid one is the id of no memory.
+fn parse_id(id: &str) -> Result<RecordId, Mem0Error> {
     id.parse().map_err(|_| unknown())
 }
 
-fn unknown() -> Failure {
-    Failure::not_found("Memory not found")
+fn unknown() -> Mem0Error {
+    Mem0Error::not_found("Memory not found")
 }
 
-async fn update(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>, Sent(mut fields): Sent) -> Answer {
-    let id = known_id(&id)?;
-    let change = Change::read(&mut fields)?;
-    mem0.change(&access, id, &change).await?;
-    Ok(Json(json!({ "message": "Memory updated successfully!" })))
+async fn update(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Path(id): Path<String>,
+    Body(params): Body<UpdateParams>,
+) -> Answer<Message> {
+    mem0.change(&access, parse_id(&id)?, &params.change()?).await?;
+    message("Memory updated successfully!")
 }
 
-async fn delete_one(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer {
-    mem0.delete(&access, known_id(&id)?, false).await?;
-    Ok(Json(json!({ "message": "Memory deleted successfully" })))
+async fn delete(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<Message> {
+    mem0.delete(&access, parse_id(&id)?, false).await?;
+    message("Memory deleted successfully")
 }
 
-async fn delete_all(State(mem0): State<Mem0>, access: Access, Asked(mut fields): Asked) -> Answer {
-    let owner = Named::read(&mut fields)?;
-    known(&fields, &[])?;
-    fields.check()?;
-    mem0.delete_of(&access, &owner).await?;
-    Ok(Json(json!({ "message": "All relevant memories deleted" })))
+async fn delete_all(
+    State(mem0): State<Mem0>,
+    access: Access,
+    StrictQuery(owner): StrictQuery<OwnerParams>,
+) -> Answer<Message> {
+    mem0.delete_of(&access, &owner.owner(DIALECT)?).await?;
+    message("All relevant memories deleted")
 }
 
 impl Mem0 {
-    /// Deletes everything of an owner within reach: memories, turns and what was made of them.
-    pub(super) async fn delete_of(&self, access: &Access, owner: &Named) -> Result<usize, Failure> {
-        // Not even for a key of one user: who names nobody may have forgotten to.
-        if owner.is_nobody() {
-            return Err(Failure::bad_request("At least one identifier is required."));
+    /// Deletes everything of an owner that the key reaches: memories, turns and what was derived from them.
+    pub(super) async fn delete_of(&self, access: &Access, owner: &Mem0Owner) -> Result<usize, Mem0Error> {
+        // Required even for a key of one user: the owner may have been forgotten.
+        if owner.is_empty() {
+            return Err(Mem0Error::bad_request("At least one identifier is required."));
         }
         let filter = Self::all_but_the_book().and(owner.filter());
         self.forget_matching(&owner.scopes(access)?, &filter).await
     }
 }
 
-async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer {
-    let Ok(id) = id.parse() else { return Ok(Json(json!([]))) };
-    Ok(Json(mem0.history(&access, id, false).await?.into()))
+async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<Vec<HistoryRow>> {
+    match id.parse() {
+        Ok(id) => Ok(Json(mem0.history(&access, id, DIALECT).await?)),
+        Err(_) => Ok(Json(Vec::new())),
+    }
 }
 
-async fn search(State(mem0): State<Mem0>, access: Access, Sent(mut fields): Sent) -> Answer {
-    let owner = Named::read(&mut fields)?;
-    fields.require("query");
-    let filter = fields.object("filters").unwrap_or_default();
-    let (question, explain) = question(&mut fields, LIMIT)?;
-    let shown = shown(&mut fields, mem0.turns);
-    fields.check()?;
-    if owner.is_nobody() && !filters::names_an_owner(&filter) && access.is_for_all_users() {
+async fn search(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Body(SearchRequest { owner, search, filters, visibility }): Body<SearchRequest>,
+) -> Answer<Results<MemoryRow>> {
+    let owner = owner.owner(DIALECT)?;
+    let query = search.checked(DEFAULT_LIMIT)?;
+    let filter = filters.filters.unwrap_or_default();
+    if owner.is_empty() && !names_an_owner(&filter) && access.is_for_all_users() {
         let message = "filters must contain at least one of: user_id, agent_id, run_id, at their top";
-        return Err(Failure::bad_request(message));
+        return Err(Mem0Error::bad_request(message));
     }
-    let condition = Grammar::OpenSource.read(&filter)?.and(owner.condition());
-    let places = mem0.places(&access, &owner.scopes(&access)?, condition, shown)?;
-    let found = mem0.search(&places, &question).await?;
-    let rows: Vec<_> = found.iter().map(|hit| hit.row(false, explain, question.threshold)).collect();
-    Ok(Json(json!({ "results": rows })))
+    let condition = DIALECT.read_filter(&filter)?.and(owner.condition());
+    let visibility = visibility.resolve(mem0.include_turns);
+    let areas = mem0.areas(&access, &owner.scopes(&access)?, condition, visibility)?;
+    let hits = mem0.search(&areas, &query).await?;
+    Ok(Json(Results { results: hits.iter().map(|hit| hit.row(DIALECT, &query)).collect() }))
 }
 
-/// What else is shown than the memories that hold.
-pub(super) fn shown(fields: &mut Fields, turns: bool) -> Shown {
-    let expired = fields.flag("show_expired").unwrap_or(false);
-    Shown { expired, turns: fields.flag("include_turns").unwrap_or(turns) }
-}
-
-/// What is searched for, and whether the scores are to be explained.
-pub(super) fn question(fields: &mut Fields, limit: usize) -> Result<(Question, bool), Failure> {
-    let text = fields.text("query");
-    let asked = fields.whole("top_k").or_else(|| fields.whole("limit"));
-    let threshold = fields.number("threshold").unwrap_or(THRESHOLD);
-    let explain = fields.flag("explain").unwrap_or(false);
-    let asked_at =
-        match fields.value("reference_date") {
-            Some(value) => Some(filters::moment(value).ok_or_else(|| {
-                Failure::bad_request("reference_date is a time such as 2026-03-02T20:15:00Z, or a day")
-            })?),
-            None => None,
-        };
-    fields.check()?;
-    let text = text.unwrap_or_default();
-    if text.trim().is_empty() {
-        return Err(Failure::bad_request("query is blank; it needs words to search for"));
-    }
-    if !(0.0..=1.0).contains(&threshold) {
-        return Err(Failure::bad_request("threshold lies between 0 and 1"));
-    }
-    let limit = asked.map_or(Ok(limit), |asked| match asked {
-        0..=MOST => Ok(usize::try_from(asked).unwrap_or(limit)),
-        _ => Err(Failure::bad_request(format!("top_k lies between 0 and {MOST}"))),
-    })?;
-    Ok((Question { text, limit, threshold, asked_at }, explain))
-}
-
-async fn reset(State(mem0): State<Mem0>, access: Access) -> Answer {
+async fn reset(State(mem0): State<Mem0>, access: Access) -> Answer<Message> {
     if !access.is_for_all_users() {
-        return Err(Failure::forbidden("Admin role required: this key is for certain users."));
+        return Err(Mem0Error::forbidden("Admin role required: this key is for certain users."));
     }
     for scope in access.scopes()? {
-        mem0.engine.forget(&scope, memory_engine::Forget::Everything).await?;
+        mem0.engine.forget(&scope, Forget::Everything).await?;
     }
-    Ok(Json(json!({ "message": "All memories reset" })))
+    message("All memories reset")
 }
 
-async fn entities(State(mem0): State<Mem0>, access: Access) -> Answer {
-    let entities = mem0.entities(&access).await?;
-    let row = |entity: &super::entities::Entity| {
-        json!({
-            "id": entity.name,
-            "type": entity.kind,
-            "total_memories": entity.memories,
-            "created_at": row::time(entity.created_at),
-            "updated_at": row::time(entity.updated_at),
-        })
-    };
-    Ok(Json(entities.iter().map(row).collect()))
+async fn entities(State(mem0): State<Mem0>, access: Access) -> Answer<Vec<EntityRow>> {
+    Ok(Json(mem0.entities(&access).await?.into_iter().map(EntityRow::from).collect()))
 }
 
-async fn delete_entity(State(mem0): State<Mem0>, access: Access, Path((kind, name)): Path<(String, String)>) -> Answer {
+impl From<Entity> for EntityRow {
+    fn from(entity: Entity) -> Self {
+        Self {
+            id: entity.name,
+            kind: entity.kind,
+            total_memories: entity.memories,
+            created_at: row::time(entity.created_at),
+            updated_at: row::time(entity.updated_at),
+        }
+    }
+}
+
+async fn delete_entity(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Path((kind, name)): Path<(String, String)>,
+) -> Answer<Message> {
     mem0.delete_entity(&access, &kind, &name).await?;
-    Ok(Json(json!({ "message": "Entity deleted" })))
+    message("Entity deleted")
 }
 
-/// What this server remembers with. There is no secret in it.
-async fn configuration(State(mem0): State<Mem0>, _: Access) -> Answer {
+/// Describes the server in the form of mem0's configuration.
+async fn configuration(State(mem0): State<Mem0>, _: Access) -> Json<Value> {
     let embedder = mem0.engine.embedder();
-    Ok(Json(json!({
+    Json(json!({
         "version": "v1.1",
         "server": {"name": "memory-engine", "version": env!("CARGO_PKG_VERSION")},
         "embedder": {
@@ -226,6 +256,6 @@ async fn configuration(State(mem0): State<Mem0>, _: Access) -> Answer {
                 "api_key": "[redacted]",
             },
         },
-        "search": {"top_k": LIMIT, "threshold": THRESHOLD, "include_turns": mem0.turns},
-    })))
+        "search": {"top_k": DEFAULT_LIMIT, "threshold": DEFAULT_THRESHOLD, "include_turns": mem0.include_turns},
+    }))
 }

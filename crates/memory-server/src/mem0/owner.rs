@@ -1,83 +1,143 @@
-//! Whose memories are meant.
+//! The owner of memories, by mem0's names.
 
 use memory_engine::{Field, Filter, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::{condition::Condition, failure::Failure, fields::Fields, marks};
-use crate::{Access, Owner};
+use super::{
+    condition::Condition,
+    error::Mem0Error,
+    metadata,
+    params::{Dialect, ParamGroup},
+};
+use crate::access::{Access, Owner};
 
-/// Whose memories are meant, by mem0's names.
+/// The owner of memories, by mem0's names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct Mem0Owner {
     pub(super) user: Option<String>,
     pub(super) agent: Option<String>,
     pub(super) run: Option<String>,
     pub(super) app: Option<String>,
 }
 
-/// Each of mem0's names, with what the clients in JavaScript write.
+/// Each of mem0's names, with the spelling of the clients in JavaScript.
 pub(super) const NAMES: [(&str, &str); 4] =
     [("user_id", "userId"), ("agent_id", "agentId"), ("run_id", "runId"), ("app_id", "appId")];
 
-impl Named {
-    /// What the fields say, by either spelling.
-    pub(super) fn read(fields: &mut Fields) -> Result<Self, Failure> {
-        let mut named = Self::default();
-        let places = [&mut named.user, &mut named.agent, &mut named.run, &mut named.app];
-        for ((name, alias), place) in NAMES.into_iter().zip(places) {
-            let (plain, other) = (fields.text(name), fields.text(alias));
-            if plain.is_some() && other.is_some() && plain != other {
-                return Err(Failure::bad_request(format!("{name} and {alias} say different things")));
-            }
-            *place = plain.or(other);
-            let Some(id) = place else { continue };
-            if id.trim().is_empty() {
-                return Err(Failure::bad_request(format!("{name} is empty")));
-            }
-            if !fields.is_platform() && id.contains(char::is_whitespace) {
-                return Err(Failure::bad_request(format!("{name} holds white space")));
-            }
-        }
-        Ok(named)
+/// The owner in a request.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct OwnerParams {
+    /// The user. Default: the only user of the key.
+    user_id: Option<String>,
+    /// The agent.
+    agent_id: Option<String>,
+    /// The conversation.
+    run_id: Option<String>,
+    /// The application.
+    app_id: Option<String>,
+    #[schemars(skip)]
+    #[serde(rename = "userId")]
+    user_alias: Option<String>,
+    #[schemars(skip)]
+    #[serde(rename = "agentId")]
+    agent_alias: Option<String>,
+    #[schemars(skip)]
+    #[serde(rename = "runId")]
+    run_alias: Option<String>,
+    #[schemars(skip)]
+    #[serde(rename = "appId")]
+    app_alias: Option<String>,
+}
+
+impl ParamGroup for OwnerParams {}
+
+impl OwnerParams {
+    pub(super) fn is_empty(&self) -> bool {
+        let names = [&self.user_id, &self.agent_id, &self.run_id, &self.app_id];
+        let aliases = [&self.user_alias, &self.agent_alias, &self.run_alias, &self.app_alias];
+        names.into_iter().chain(aliases).all(Option::is_none)
     }
 
-    pub(super) fn is_nobody(&self) -> bool {
+    /// Returns the owner.
+    ///
+    /// # Errors
+    /// 400 for an empty name, for two spellings that differ, and on the open-source server for white space in a name.
+    pub(super) fn owner(self, dialect: Dialect) -> Result<Mem0Owner, Mem0Error> {
+        let [user, agent, run, app] = NAMES;
+        Ok(Mem0Owner {
+            user: checked(user, self.user_id, self.user_alias, dialect)?,
+            agent: checked(agent, self.agent_id, self.agent_alias, dialect)?,
+            run: checked(run, self.run_id, self.run_alias, dialect)?,
+            app: checked(app, self.app_id, self.app_alias, dialect)?,
+        })
+    }
+}
+
+fn checked(
+    (name, alias): (&str, &str),
+    plain: Option<String>,
+    other: Option<String>,
+    dialect: Dialect,
+) -> Result<Option<String>, Mem0Error> {
+    if plain.is_some() && other.is_some() && plain != other {
+        return Err(Mem0Error::bad_request(format!("{name} and {alias} say different things")));
+    }
+    let id = plain.or(other);
+    match &id {
+        Some(id) if id.trim().is_empty() => Err(Mem0Error::bad_request(format!("{name} is empty"))),
+        Some(id) if dialect == Dialect::OpenSource && id.contains(char::is_whitespace) => {
+            Err(Mem0Error::bad_request(format!("{name} holds white space")))
+        }
+        _ => Ok(id),
+    }
+}
+
+/// Returns true if a filter names an owner at its top level.
+pub(super) fn names_an_owner(filter: &Map<String, Value>) -> bool {
+    NAMES.iter().any(|(name, alias)| filter.contains_key(*name) || filter.contains_key(*alias))
+}
+
+impl Mem0Owner {
+    pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    fn owner(&self) -> Owner {
+    fn scope_owner(&self) -> Owner {
         Owner { user: self.user.clone(), agent: self.agent.clone(), session: self.run.clone(), branch: None }
     }
 
-    /// The address at which this one's memories are stored.
-    pub(super) fn address(&self, access: &Access) -> Result<Scope, Failure> {
-        Ok(access.scope(&self.owner())?)
+    /// The address at which memories of this owner are stored.
+    pub(super) fn address(&self, access: &Access) -> Result<Scope, Mem0Error> {
+        Ok(access.scope(&self.scope_owner())?)
     }
 
-    /// Everything of theirs within reach; of all users within reach, when none is named.
-    pub(super) fn scopes(&self, access: &Access) -> Result<Vec<Scope>, Failure> {
+    /// The scopes of this owner that the key reaches. Without a user: one for each user of the key.
+    pub(super) fn scopes(&self, access: &Access) -> Result<Vec<Scope>, Mem0Error> {
         if self.user.is_some() || access.is_for_all_users() {
             return Ok(vec![self.address(access)?]);
         }
         let of = |scope: Scope| {
             let user = scope.user_name().map(str::to_owned);
-            Ok(access.scope(&Owner { user, ..self.owner() })?)
+            Ok(access.scope(&Owner { user, ..self.scope_owner() })?)
         };
         access.scopes()?.into_iter().map(of).collect()
     }
-}
 
-/// Refuses a request for nobody in particular, unless its key says whose it is.
-pub(super) fn somebody(named: &Named, access: &Access) -> Result<(), Failure> {
-    if named.is_nobody() && access.is_for_all_users() {
-        return Err(Failure::bad_request("At least one identifier (user_id, agent_id, run_id) is required."));
+    /// Refuses an empty owner, unless the key determines the user.
+    pub(super) fn require(&self, access: &Access) -> Result<(), Mem0Error> {
+        if self.is_empty() && access.is_for_all_users() {
+            let message = "At least one identifier (user_id, agent_id, run_id) is required.";
+            return Err(Mem0Error::bad_request(message));
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-impl Named {
-    /// What the scopes do not say of it.
+    /// The part of the owner that a scope does not contain.
     pub(super) fn filter(&self) -> Filter {
-        let app = self.app.as_deref().map(|app| Filter::eq(Field::Metadata(marks::APP.into()), app));
+        let app = self.app.as_deref().map(|app| Filter::eq(Field::Metadata(metadata::APP.into()), app));
         app.unwrap_or(Filter::And(Vec::new()))
     }
 

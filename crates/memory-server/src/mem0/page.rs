@@ -1,93 +1,105 @@
 //! Lists in pages.
 
-use axum::http::{HeaderMap, header::HOST};
-use serde_json::{Value, json};
+use axum::{
+    extract::Query,
+    http::{HeaderMap, Uri, header::HOST},
+};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{failure::Failure, fields::Fields};
+use super::params::{Int, ParamGroup};
 
-/// A page of a list, and where the others are.
+/// Characters that a query string cannot contain as they are.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The page of a list. Query parameters take precedence over the body.
+#[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct PageParams {
+    /// The number of the page, from 1.
+    page: Option<Int<1, 1_000_000>>,
+    /// Maximum number of entries per page. Default: 100.
+    page_size: Option<Int<1, 200>>,
+    /// Maximum number of entries, for old clients.
+    limit: Option<Int<1, 1000>>,
+    /// Maximum number of entries, for old clients.
+    top_k: Option<Int<1, 1000>>,
+}
+
+impl ParamGroup for PageParams {}
+
+/// A page of a list, and the address of the list.
 #[derive(Debug, Clone)]
 pub(super) struct Page {
     number: usize,
     pub(super) size: usize,
-    asked_for: bool,
-    /// The address of the list, with what has to stay the same of its parameters.
+    pub(super) is_requested: bool,
+    /// The address of the list, up to its parameters.
     address: String,
-    parameters: Vec<(String, String)>,
+    /// The parameters that all pages share, each followed by `&`.
+    parameters: String,
 }
 
-/// The largest page.
-const LARGEST: i64 = 200;
+/// The entries of a page, and the addresses of the pages before and after it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct PageOf<T> {
+    /// The number of entries on all pages.
+    count: usize,
+    next: Option<String>,
+    previous: Option<String>,
+    pub(super) results: Vec<T>,
+}
+
+impl PageParams {
+    /// Takes what is not set here from other parameters.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            page: self.page.or(other.page),
+            page_size: self.page_size.or(other.page_size),
+            limit: self.limit.or(other.limit),
+            top_k: self.top_k.or(other.top_k),
+        }
+    }
+
+    /// Returns the page of the list at a path, as the client addresses the server.
+    pub(super) fn page(self, path: &str, headers: &HeaderMap) -> Page {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let scheme = text("x-forwarded-proto").filter(|scheme| matches!(*scheme, "http" | "https")).unwrap_or("http");
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".-:[]_".contains(c);
+        let host = text(HOST.as_str()).filter(|host| !host.is_empty() && host.chars().all(plain));
+        Page {
+            number: self.page.map_or(1, Int::get),
+            size: self.page_size.map(Int::get).or(self.limit.map(Int::get)).or(self.top_k.map(Int::get)).unwrap_or(100),
+            is_requested: self.page.is_some(),
+            address: format!("{scheme}://{}{path}", host.unwrap_or("localhost")),
+            parameters: String::new(),
+        }
+    }
+}
 
 impl Page {
-    /// The page that the parameters name, or else the body.
-    ///
-    /// # Errors
-    /// 400 for a page before the first, and for one that is larger than 200.
-    pub(super) fn read(asked: &mut Fields, fields: &mut Fields, size: usize) -> Result<Self, Failure> {
-        let mut read = |name: &str, least: i64, most: i64| {
-            let here = asked.whole_within(name, least, most);
-            here.or_else(|| fields.whole_within(name, least, most))
-        };
-        let number = read("page", 1, 1_000_000);
-        let given = read("page_size", 1, LARGEST);
-        // Old clients name the most that they want.
-        let limit = read("limit", 1, 1000).or_else(|| read("top_k", 1, 1000));
-        asked.check()?;
-        fields.check()?;
-        Ok(Self {
-            number: number.unwrap_or(1),
-            size: given.or(limit).unwrap_or(size),
-            asked_for: number.is_some(),
-            address: String::new(),
-            parameters: Vec::new(),
-        })
-    }
-
-    pub(super) fn is_asked_for(&self) -> bool {
-        self.asked_for
-    }
-
     pub(super) fn skip(&self) -> usize {
         (self.number - 1) * self.size
     }
 
-    /// The same page of the list at this path, as the client sees the server.
-    pub(super) fn at(mut self, path: &str, headers: &HeaderMap) -> Self {
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let scheme = text("x-forwarded-proto").filter(|scheme| matches!(*scheme, "http" | "https")).unwrap_or("http");
-        let plain = |c: char| c.is_ascii_alphanumeric() || ".-:[]_".contains(c);
-        let host =
-            text(HOST.as_str()).filter(|host| !host.is_empty() && host.chars().all(plain)).unwrap_or("localhost");
-        self.address = format!("{scheme}://{host}{path}");
+    /// Repeats the query parameters of a request in the addresses of the other pages.
+    pub(super) fn with_parameters_of(mut self, uri: &Uri) -> Self {
+        let pairs = Query::<Vec<(String, String)>>::try_from_uri(uri).map(|Query(pairs)| pairs).unwrap_or_default();
+        let shared = pairs.iter().filter(|(name, _)| !matches!(name.as_str(), "page" | "page_size"));
+        let escaped = |text| utf8_percent_encode(text, RESERVED);
+        self.parameters = shared.map(|(name, value)| format!("{}={}&", escaped(name), escaped(value))).collect();
         self
     }
 
-    /// With the parameters that say which list it is.
-    pub(super) fn keeping(mut self, fields: &Fields) -> Self {
-        let kept = fields.names().filter(|name| !matches!(*name, "page" | "page_size"));
-        let pairs = kept.filter_map(|name| Some((name.to_owned(), fields.value(name)?.as_str()?.to_owned())));
-        self.parameters = pairs.collect();
-        self
-    }
-
-    /// The page's rows, with the addresses of those beside it.
-    pub(super) fn answer(&self, count: usize, rows: Vec<Value>) -> Value {
+    pub(super) fn of<T>(&self, results: Vec<T>, count: usize) -> PageOf<T> {
         let next = (self.number * self.size < count).then(|| self.address_of(self.number + 1));
-        // Behind the end, the one before is the last that there is.
         let last = count.div_ceil(self.size).max(1);
         let previous = (self.number > 1).then(|| self.address_of((self.number - 1).min(last)));
-        json!({ "count": count, "next": next, "previous": previous, "results": rows })
+        PageOf { count, next, previous, results }
     }
 
     fn address_of(&self, page: usize) -> String {
-        let kept = self.parameters.iter().map(|(name, value)| format!("{}={}&", escaped(name), escaped(value)));
-        format!("{}?{}page={page}&page_size={}", self.address, kept.collect::<String>(), self.size)
+        format!("{}?{}page={page}&page_size={}", self.address, self.parameters, self.size)
     }
-}
-
-/// A text as it stands in an address.
-fn escaped(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

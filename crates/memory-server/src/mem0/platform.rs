@@ -1,370 +1,455 @@
-//! The platform's routes, as its clients of the versions 0.1 to 2 call them. All of them end in a slash.
+//! The routes of mem0's platform that its clients of versions 0.1 to 2 call. All of them end in a slash.
 
 use axum::{
-    Json, Router,
+    Json,
     extract::{Path, State},
-    http::HeaderMap,
-    routing::{any, delete, get, post, put},
+    http::{HeaderMap, Uri},
 };
-use memory_engine::{Field, Filter, Op, Record, RecordId};
-use serde_json::{Map, Value, json};
+use memory_engine::{Record, RecordId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{
-    Mem0,
-    add::{Added, Addition},
+    add::{AddRequest, AddResult},
+    batch::BatchRequest,
     condition::Condition,
-    event::for_platform,
-    failure::{Answer, Failure},
-    fields::{Asked, Fields, Sent},
-    filters::{self, Grammar},
-    memory::{self, Change},
-    oss::{known, not_here, question, shown},
-    owner::{self, Named},
-    page::Page,
-    row,
+    entities::Entity,
+    error::Mem0Error,
+    event::EventState,
+    history::HistoryRow,
+    memory::{Feedback, FeedbackParams, UpdateParams, parse_id, unknown},
+    owner::{Mem0Owner, OwnerParams},
+    page::{Page, PageOf, PageParams},
+    params::{Body, Dialect, ParamGroup, QueryParams, StrictQuery, request},
+    responses::{Answer, ListOrObject, Message, Results, message, not_served},
+    row::{self, MemoryRow},
+    search::SearchParams,
+    selection::{FieldsParam, FormatParam, SelectionParams, VisibilityParams, one_filter},
+    service::Mem0,
 };
-use crate::Access;
+use crate::{
+    access::Access,
+    openapi::{Routes, table},
+};
 
-/// How many memories a search gives, unless the request says otherwise.
-const LIMIT: usize = 10;
-/// How many memories one request may change or delete.
-const BATCH: usize = 1000;
-/// What old clients send along with everything, and what says nothing about whose memories are meant.
-const ECHOED: &[&str] = &["org_id", "project_id", "org_name", "project_name", "version", "output_format", "async_mode"];
+/// Default number of memories in a search.
+const DEFAULT_LIMIT: usize = 10;
+const DIALECT: Dialect = Dialect::Platform;
 
-pub(super) fn routes() -> Router<Mem0> {
-    Router::new()
-        .route("/v1/ping/", get(ping))
-        .route("/v3/memories/add/", post(add_v3))
-        .route("/v3/memories/", post(list_v3))
-        .route("/v3/memories/search/", post(search_v3))
-        .route("/v2/memories/", post(list_v2))
-        .route("/v2/memories/search/", post(search_v2))
-        .route("/v1/memories/", post(add_v1).get(list_v1).delete(delete_all))
-        .route("/v1/memories/search/", post(search_v1))
-        .route("/v1/memories/{id}/", get(one).put(update).delete(delete_one))
-        .route("/v1/memories/{id}/history/", get(history))
-        .route("/v1/event/{id}/", get(event))
-        .route("/v1/entities/", get(entities))
-        .route("/v2/entities/{type}/{name}/", delete(delete_entity))
-        .route("/v1/entities/{type}/{name}/", delete(delete_entity))
-        .route("/v1/batch/", put(update_batch).delete(delete_batch))
-        .route("/v1/feedback/", post(feedback))
-        .route("/v1/exports/", any(not_here))
-        .route("/v1/exports/{*rest}", any(not_here))
-        .route("/v1/summary/", any(not_here))
-        .route("/v2/entities/{type}/{name}/profile/", any(not_here))
-        .route("/v2/profiles/{*rest}", any(not_here))
-        .route("/api/v1/orgs/{*rest}", any(not_here))
-        .route("/api/v1/webhooks/{*rest}", any(not_here))
+/// The routes of the platform that are refused.
+const NOT_SERVED: [&str; 7] = [
+    "/v1/exports/",
+    "/v1/exports/{*rest}",
+    "/v1/summary/",
+    "/v2/entities/{type}/{name}/profile/",
+    "/v2/profiles/{*rest}",
+    "/api/v1/orgs/{*rest}",
+    "/api/v1/webhooks/{*rest}",
+];
+
+/// A list of memories, or a page of it.
+type MemoryPage = ListOrObject<MemoryRow, PageOf<MemoryRow>>;
+/// A list of memories, bare or in an object.
+type MemoryHits = ListOrObject<MemoryRow, Results<MemoryRow>>;
+
+pub(super) fn routes() -> Routes<Mem0> {
+    let routes = table! {
+        Routes::new("mem0 platform", "The routes of mem0's platform, as its clients call them.");
+        get "/v1/ping/" => ping, "ping", "Confirms the key." => Ping;
+        post "/v3/memories/add/" => add_v3, "addMemoriesV3", "Stores messages and the facts in them.",
+            body AddRequest => Accepted;
+        post "/v3/memories/" => list_v3, "listMemoriesV3", "Lists memories.", query PageParams, body ListRequest
+            => PageOf<MemoryRow>;
+        post "/v3/memories/search/" => search_v3, "searchMemoriesV3", "Searches memories.", body SearchRequest
+            => Results<MemoryRow>;
+        post "/v2/memories/" => list_v2, "listMemoriesV2", "Lists memories, for older clients.",
+            query PageParams, body ListRequest => MemoryPage;
+        post "/v2/memories/search/" => search_v2, "searchMemoriesV2", "Searches memories, for older clients.",
+            body SearchRequest => MemoryHits;
+        post "/v1/memories/" => add_v1, "addMemoriesV1", "Stores messages, for older clients.",
+            body AddRequest => ListOrObject<AddResult, Results<AddResult>>;
+        get "/v1/memories/" => list_v1, "listMemoriesV1", "Lists memories, for older clients.",
+            query ListQuery => MemoryPage;
+        delete "/v1/memories/" => delete_all, "deleteMemoriesV1", "Deletes all memories of an owner.",
+            query DeleteQuery => Message;
+        post "/v1/memories/search/" => search_v1, "searchMemoriesV1", "Searches memories, for older clients.",
+            body SearchRequest => MemoryHits;
+        get "/v1/memories/{id}/" => get, "getMemoryV1", "Returns a memory." => MemoryRow;
+        put "/v1/memories/{id}/" => update, "updateMemoryV1", "Changes a memory.", body UpdateParams => MemoryRow;
+        delete "/v1/memories/{id}/" => delete, "deleteMemoryV1", "Deletes a memory.", query LinkedParam => Message;
+        get "/v1/memories/{id}/history/" => history, "memoryHistoryV1", "Returns the history of a memory."
+            => Vec<HistoryRow>;
+        get "/v1/event/{id}/" => event, "event", "Returns the state of a request to add memories." => EventState;
+        get "/v1/entities/" => entities, "listEntitiesV1", "Lists users, agents, runs and apps with memories.",
+            query PageParams => PageOf<PlatformEntity>;
+        delete "/v2/entities/{type}/{name}/" => delete_entity, "deleteEntityV2",
+            "Deletes everything of a user, agent, run or app." => Message;
+        delete "/v1/entities/{type}/{name}/" => delete_entity, "deleteEntityV1",
+            "Deletes everything of a user, agent, run or app." => Message;
+        put "/v1/batch/" => update_batch, "updateBatch", "Changes at most 1000 memories.",
+            body BatchRequest => Message;
+        delete "/v1/batch/" => delete_batch, "deleteBatch", "Deletes at most 1000 memories.",
+            body BatchRequest => Message;
+        post "/v1/feedback/" => feedback, "feedback", "Stores the feedback on a memory.",
+            body FeedbackParams => Feedback;
+    };
+    NOT_SERVED.into_iter().fold(routes, |routes, path| routes.undocumented(path, not_served()))
 }
 
-async fn ping(access: Access) -> Answer {
-    let scopes = access.scopes()?;
-    let tenant = scopes.first().map(|scope| scope.tenant().to_owned());
-    Ok(Json(json!({
-        "status": "ok",
-        "org_id": tenant,
-        "project_id": "memory-engine",
-        "user_email": format!("{}@memory.invalid", access.name()),
-    })))
+request! {
+    /// A list, with the page in the body for old clients.
+    ListRequest {
+        owner: OwnerParams,
+        selection: SelectionParams,
+        visibility: VisibilityParams,
+        fields: FieldsParam,
+        page: PageParams,
+    }
 }
 
-async fn add_v3(State(mem0): State<Mem0>, access: Access, Sent(mut fields): Sent) -> Answer {
-    let addition = Addition::read(&mut fields, &access)?;
-    let Added { event, results, pending } = mem0.add(&access, addition, mem0.hurry).await?;
-    let (status, message) = match pending {
+request! {
+    /// The query of a list of old clients.
+    ListQuery { list: ListRequest, keywords: KeywordsParam, _echoed: EchoedParams }
+}
+
+request! {
+    /// The query of a deletion.
+    DeleteQuery { owner: OwnerParams, _echoed: EchoedParams }
+}
+
+request! {
+    /// A search.
+    SearchRequest {
+        owner: OwnerParams,
+        search: SearchParams,
+        selection: SelectionParams,
+        visibility: VisibilityParams,
+        fields: FieldsParam,
+        format: FormatParam,
+    }
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct KeywordsParam {
+    /// Only memories that contain this text.
+    keywords: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct LinkedParam {
+    /// Deletes the turns from which the memory was made as well. Default: false.
+    delete_linked: Option<bool>,
+}
+
+/// Parameters that old clients send with every request. They are ignored.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct EchoedParams {
+    org_id: Option<Value>,
+    project_id: Option<Value>,
+    org_name: Option<Value>,
+    project_name: Option<Value>,
+    version: Option<Value>,
+    output_format: Option<Value>,
+    async_mode: Option<Value>,
+}
+
+impl ParamGroup for KeywordsParam {}
+impl ParamGroup for LinkedParam {}
+impl ParamGroup for EchoedParams {}
+
+/// Confirms a key.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Ping {
+    /// Always `ok`.
+    status: &'static str,
+    org_id: Option<String>,
+    project_id: &'static str,
+    user_email: String,
+}
+
+/// The answer to a request to add memories.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Accepted {
+    message: &'static str,
+    /// `SUCCEEDED`, or `PENDING` while facts are extracted in the background.
+    status: &'static str,
+    event_id: String,
+    results: Vec<AddResult>,
+}
+
+/// A user, agent, run or app with memories.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PlatformEntity {
+    id: String,
+    name: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    owner: String,
+    total_memories: usize,
+    created_at: String,
+    updated_at: String,
+    metadata: Value,
+}
+
+async fn ping(access: Access) -> Answer<Ping> {
+    Ok(Json(Ping {
+        status: "ok",
+        org_id: access.scopes()?.first().map(|scope| scope.tenant().to_owned()),
+        project_id: "memory-engine",
+        user_email: format!("{}@memory.invalid", access.name()),
+    }))
+}
+
+async fn add_v3(State(mem0): State<Mem0>, access: Access, Body(request): Body<AddRequest>) -> Answer<Accepted> {
+    let addition = request.addition(DIALECT, &access)?;
+    let added = mem0.add(&access, addition, mem0.platform_add_timeout).await?;
+    let (status, message) = match added.is_pending {
         true => ("PENDING", "Memory processing has been queued for background execution"),
         false => ("SUCCEEDED", "Memories have been stored"),
     };
-    let results: Vec<Value> = results.into_iter().map(for_platform).collect();
-    Ok(Json(json!({
-        "message": message,
-        "status": status,
-        "event_id": event.unwrap_or_default(),
-        "results": results,
-    })))
+    Ok(Json(Accepted {
+        message,
+        status,
+        event_id: added.event.unwrap_or_default().to_string(),
+        results: added.results.into_iter().map(AddResult::for_platform).collect(),
+    }))
 }
 
-async fn add_v1(State(mem0): State<Mem0>, access: Access, Sent(mut fields): Sent) -> Answer {
-    let listed = is_new_format(&mut fields);
-    let addition = Addition::read(&mut fields, &access)?;
-    let added = mem0.add(&access, addition, mem0.patience).await?;
-    let results: Vec<Value> = added.results.into_iter().map(for_platform).collect();
-    Ok(Json(if listed { json!({ "results": results }) } else { results.into() }))
-}
-
-/// Whether an old client wants its list in an object.
-fn is_new_format(fields: &mut Fields) -> bool {
-    fields.text("output_format").is_some_and(|format| format == "v1.1")
-}
-
-/// What a request for several memories asks for: whose they are, and what else is true of them.
-fn wanted(fields: &mut Fields, access: &Access, filters_needed: bool) -> Result<(Named, Condition), Failure> {
-    let owner = Named::read(fields)?;
-    let filter = fields.object("filters");
-    let between = [("start_date", Op::Ge), ("end_date", Op::Le)];
-    let categories = fields.texts("categories");
-    // Old clients say beside the filters which metadata they want.
-    let metadata = fields.object("metadata");
-    fields.check()?;
-    if filters_needed && filter.is_none() {
-        return Err(Failure::bad_request("filters are required: an object such as {\"user_id\": \"alice\"}"));
-    }
-    let filter = filter.unwrap_or_default();
-    if filter.is_empty() {
-        // An empty object is nobody's.
-        owner::somebody(&owner, access)?;
-    }
-    let mut condition = Grammar::Platform.read(&filter)?.and(owner.condition());
-    let more =
-        [("categories", categories.map(|names| json!({ "in": names }))), ("metadata", metadata.map(Value::from))];
-    for (name, wanted) in more {
-        let Some(wanted) = wanted else { continue };
-        condition = condition.and(Grammar::Platform.read(&Map::from_iter([(name.to_owned(), wanted)]))?);
-    }
-    for (name, op) in between {
-        let Some(value) = fields.value(name) else { continue };
-        let time = filters::moment(value)
-            .ok_or_else(|| Failure::bad_request(format!("{name} is a day or a time, such as 2026-03-02")))?;
-        // A day is meant to its end.
-        let whole_day = op == Op::Le && value.as_str().is_some_and(|text| text.trim().len() == 10);
-        let time = if whole_day { time.after(std::time::Duration::from_micros(86_400_000_000 - 1)) } else { time };
-        condition = condition.and(Condition::Field(Filter::compare(Field::OccurredAt, op, time)));
-    }
-    Ok((owner, condition))
+async fn add_v1(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Body(request): Body<AddRequest>,
+) -> Answer<ListOrObject<AddResult, Results<AddResult>>> {
+    let is_object = request.format.is_object();
+    let addition = request.addition(DIALECT, &access)?;
+    let added = mem0.add(&access, addition, mem0.add_timeout).await?;
+    let results: Vec<AddResult> = added.results.into_iter().map(AddResult::for_platform).collect();
+    Ok(Json(if is_object { ListOrObject::Object(Results { results }) } else { ListOrObject::List(results) }))
 }
 
 async fn list_v3(
     State(mem0): State<Mem0>,
     access: Access,
-    Asked(mut asked): Asked,
+    QueryParams(query): QueryParams<PageParams>,
     headers: HeaderMap,
-    Sent(mut fields): Sent,
-) -> Answer {
-    let page = Page::read(&mut asked, &mut fields, 100)?;
-    let (owner, condition) = wanted(&mut fields, &access, true)?;
-    listed(&mem0, &access, &mut fields, (owner, condition), page.at("/v3/memories/", &headers)).await
+    Body(request): Body<ListRequest>,
+) -> Answer<PageOf<Value>> {
+    let page = query.or(request.page).page("/v3/memories/", &headers);
+    let owner = request.owner.owner(DIALECT)?;
+    let condition = request.selection.condition(&owner, &access, true)?;
+    let list = List { owner, condition, visibility: request.visibility, fields: request.fields };
+    Ok(Json(mem0.list(&access, list, &page).await?))
 }
 
 async fn list_v2(
     State(mem0): State<Mem0>,
     access: Access,
-    Asked(mut asked): Asked,
+    QueryParams(query): QueryParams<PageParams>,
     headers: HeaderMap,
-    Sent(mut fields): Sent,
-) -> Answer {
-    let page = Page::read(&mut asked, &mut fields, 100)?;
-    let paged = page.is_asked_for();
-    let (owner, condition) = wanted(&mut fields, &access, false)?;
-    let Json(answer) =
-        listed(&mem0, &access, &mut fields, (owner, condition), page.at("/v2/memories/", &headers)).await?;
-    Ok(Json(if paged { answer } else { bare(answer) }))
+    Body(request): Body<ListRequest>,
+) -> Answer<ListOrObject<Value, PageOf<Value>>> {
+    let page = query.or(request.page).page("/v2/memories/", &headers);
+    let owner = request.owner.owner(DIALECT)?;
+    let condition = request.selection.condition(&owner, &access, false)?;
+    let list = List { owner, condition, visibility: request.visibility, fields: request.fields };
+    mem0.list_or_page(&access, list, &page).await
 }
 
-async fn list_v1(State(mem0): State<Mem0>, access: Access, headers: HeaderMap, Asked(mut fields): Asked) -> Answer {
-    let paging =
-        ["page", "page_size", "limit", "top_k", "show_expired", "start_date", "end_date", "categories", "fields"];
-    let more: Vec<&str> = ECHOED.iter().copied().chain(paging).chain(["keywords", "include_turns"]).collect();
-    known(&fields, &more)?;
-    let words = fields.text("keywords");
-    let page = Page::read(&mut Fields::new(Map::new()), &mut fields, 100)?;
-    let paged = page.is_asked_for();
-    let (owner, mut condition) = wanted(&mut fields, &access, false)?;
-    if let Some(words) = words {
-        condition = condition.and(Grammar::Platform.read(&Map::from_iter([("keywords".to_owned(), words.into())]))?);
+async fn list_v1(
+    State(mem0): State<Mem0>,
+    access: Access,
+    headers: HeaderMap,
+    uri: Uri,
+    StrictQuery(ListQuery { list: request, keywords, .. }): StrictQuery<ListQuery>,
+) -> Answer<ListOrObject<Value, PageOf<Value>>> {
+    let page = request.page.page("/v1/memories/", &headers).with_parameters_of(&uri);
+    let owner = request.owner.owner(DIALECT)?;
+    let mut condition = request.selection.condition(&owner, &access, false)?;
+    if let Some(keywords) = keywords.keywords {
+        condition = condition.and(one_filter("keywords", keywords.into())?);
     }
-    let page = page.at("/v1/memories/", &headers).keeping(&fields);
-    let Json(answer) = listed(&mem0, &access, &mut fields, (owner, condition), page).await?;
-    Ok(Json(if paged { answer } else { bare(answer) }))
+    let list = List { owner, condition, visibility: request.visibility, fields: request.fields };
+    mem0.list_or_page(&access, list, &page).await
 }
 
-/// The list alone, as old clients have it.
-fn bare(mut answer: Value) -> Value {
-    answer.get_mut("results").map(Value::take).unwrap_or_default()
+/// A checked request for a list.
+struct List {
+    owner: Mem0Owner,
+    condition: Condition,
+    visibility: VisibilityParams,
+    fields: FieldsParam,
 }
 
-async fn listed(
-    mem0: &Mem0,
-    access: &Access,
-    fields: &mut Fields,
-    (owner, condition): (Named, Condition),
-    page: Page,
-) -> Answer {
-    let shown = super::listing::Shown { turns: fields.flag("include_turns").unwrap_or(false), ..shown(fields, false) };
-    let only = fields.texts("fields");
-    fields.check()?;
-    let places = mem0.places(access, &owner.scopes(access)?, condition, shown)?;
-    let (records, count) = mem0.newest(&places, page.skip(), page.size, true).await?;
-    let rows: Vec<Value> = records.iter().map(|record| row_of(record, only.as_deref())).collect();
-    Ok(Json(page.answer(count, rows)))
-}
-
-fn row_of(record: &Record, only: Option<&[String]>) -> Value {
-    let mut row = row::row(record, true);
-    row::only(&mut row, only);
-    row.into()
-}
-
-async fn search_v3(State(mem0): State<Mem0>, access: Access, Sent(mut fields): Sent) -> Answer {
-    let rows = searched(&mem0, &access, &mut fields, true).await?;
-    Ok(Json(json!({ "results": rows })))
-}
-
-async fn search_v2(State(mem0): State<Mem0>, access: Access, Sent(mut fields): Sent) -> Answer {
-    let in_object = is_new_format(&mut fields);
-    let rows = searched(&mem0, &access, &mut fields, false).await?;
-    Ok(Json(if in_object { json!({ "results": rows }) } else { rows.into() }))
-}
-
-async fn search_v1(State(mem0): State<Mem0>, access: Access, Sent(mut fields): Sent) -> Answer {
-    search_v2(State(mem0), access, Sent(fields_of_v1(&mut fields)?)).await
-}
-
-/// The first version of the search takes no filters; a client that sends some means them.
-fn fields_of_v1(fields: &mut Fields) -> Result<Fields, Failure> {
-    let owner = Named::read(fields)?;
-    fields.check()?;
-    if owner.is_nobody() && fields.value("filters").is_none() {
-        fields.require("user_id");
+impl Mem0 {
+    async fn list(&self, access: &Access, list: List, page: &Page) -> Result<PageOf<Value>, Mem0Error> {
+        let scopes = list.owner.scopes(access)?;
+        let areas = self.areas(access, &scopes, list.condition, list.visibility.resolve(false))?;
+        let (records, count) = self.newest(&areas, page.skip(), page.size, true).await?;
+        let rows = records.iter().map(|record| list.fields.select(&MemoryRow::new(record, DIALECT)));
+        Ok(page.of(rows.collect(), count))
     }
-    Ok(std::mem::replace(fields, Fields::new(Map::new())))
+
+    /// Old clients expect a bare list unless they ask for a page.
+    async fn list_or_page(
+        &self,
+        access: &Access,
+        list: List,
+        page: &Page,
+    ) -> Answer<ListOrObject<Value, PageOf<Value>>> {
+        let listed = self.list(access, list, page).await?;
+        let is_page = page.is_requested;
+        Ok(Json(if is_page { ListOrObject::Object(listed) } else { ListOrObject::List(listed.results) }))
+    }
+
+    async fn search_selected(
+        &self,
+        access: &Access,
+        request: SearchRequest,
+        requires_filters: bool,
+    ) -> Result<Vec<Value>, Mem0Error> {
+        let query = request.search.checked(DEFAULT_LIMIT)?;
+        let owner = request.owner.owner(DIALECT)?;
+        let condition = request.selection.condition(&owner, access, requires_filters)?;
+        let visibility = request.visibility.resolve(self.include_turns);
+        let areas = self.areas(access, &owner.scopes(access)?, condition, visibility)?;
+        let hits = self.search(&areas, &query).await?;
+        Ok(hits.iter().map(|hit| request.fields.select(&hit.row(DIALECT, &query))).collect())
+    }
 }
 
-async fn searched(
-    mem0: &Mem0,
-    access: &Access,
-    fields: &mut Fields,
-    filters_needed: bool,
-) -> Result<Vec<Value>, Failure> {
-    fields.require("query");
-    let (question, explain) = question(fields, LIMIT)?;
-    let (owner, condition) = wanted(fields, access, filters_needed)?;
-    let shown = shown(fields, mem0.turns);
-    let only = fields.texts("fields");
-    fields.check()?;
-    let places = mem0.places(access, &owner.scopes(access)?, condition, shown)?;
-    let found = mem0.search(&places, &question).await?;
-    let row = |hit: &super::search::Match| {
-        let mut row = hit.row(true, explain, question.threshold);
-        row::only(&mut row, only.as_deref());
-        row.into()
-    };
-    Ok(found.iter().map(row).collect())
+async fn search_v3(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Body(request): Body<SearchRequest>,
+) -> Answer<Results<Value>> {
+    Ok(Json(Results { results: mem0.search_selected(&access, request, true).await? }))
 }
 
-async fn one(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer {
-    let record = mem0.find(&access, memory::id(&id)?).await?.ok_or_else(memory::unknown)?;
-    Ok(Json(row_of(&record, None)))
+async fn search_v2(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Body(request): Body<SearchRequest>,
+) -> Answer<ListOrObject<Value, Results<Value>>> {
+    let is_object = request.format.is_object();
+    let results = mem0.search_selected(&access, request, false).await?;
+    Ok(Json(if is_object { ListOrObject::Object(Results { results }) } else { ListOrObject::List(results) }))
 }
 
-async fn update(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>, Sent(mut fields): Sent) -> Answer {
-    let id = memory::id(&id)?;
-    let change = Change::read(&mut fields)?;
-    let record = mem0.change(&access, id, &change).await?;
-    Ok(Json(row_of(&record, None)))
+/// The first version requires an owner at the top level, unless there are filters.
+async fn search_v1(
+    mem0: State<Mem0>,
+    access: Access,
+    Body(request): Body<SearchRequest>,
+) -> Answer<ListOrObject<Value, Results<Value>>> {
+    if request.owner.is_empty() && request.selection.filters.is_none() {
+        return Err(Mem0Error::bad_request("user_id: Field required"));
+    }
+    search_v2(mem0, access, Body(request)).await
 }
 
-async fn delete_one(
+async fn get(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<MemoryRow> {
+    let record = mem0.find(&access, parse_id(&id)?).await?.ok_or_else(unknown)?;
+    Ok(Json(MemoryRow::new(&record, DIALECT)))
+}
+
+async fn update(
     State(mem0): State<Mem0>,
     access: Access,
     Path(id): Path<String>,
-    Asked(mut fields): Asked,
-) -> Answer {
-    let linked = fields.flag("delete_linked").unwrap_or(false);
-    fields.check()?;
-    mem0.delete(&access, memory::id(&id)?, linked).await?;
-    Ok(Json(json!({ "message": "Memory deleted successfully!" })))
+    Body(params): Body<UpdateParams>,
+) -> Answer<MemoryRow> {
+    let record: Record = mem0.change(&access, parse_id(&id)?, &params.change()?).await?;
+    Ok(Json(MemoryRow::new(&record, DIALECT)))
 }
 
-async fn delete_all(State(mem0): State<Mem0>, access: Access, Asked(mut fields): Asked) -> Answer {
-    let owner = Named::read(&mut fields)?;
-    known(&fields, ECHOED)?;
-    fields.check()?;
-    mem0.delete_of(&access, &owner).await?;
-    Ok(Json(json!({ "message": "Memories deleted successfully!" })))
+async fn delete(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Path(id): Path<String>,
+    QueryParams(params): QueryParams<LinkedParam>,
+) -> Answer<Message> {
+    mem0.delete(&access, parse_id(&id)?, params.delete_linked.unwrap_or(false)).await?;
+    message("Memory deleted successfully!")
 }
 
-async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer {
-    Ok(Json(mem0.history(&access, memory::id(&id)?, true).await?.into()))
+async fn delete_all(
+    State(mem0): State<Mem0>,
+    access: Access,
+    StrictQuery(query): StrictQuery<DeleteQuery>,
+) -> Answer<Message> {
+    mem0.delete_of(&access, &query.owner.owner(DIALECT)?).await?;
+    message("Memories deleted successfully!")
 }
 
-async fn event(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer {
-    let id: RecordId = id.parse().map_err(|_| Failure::bad_request("event_id should be a valid UUID"))?;
+async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<Vec<HistoryRow>> {
+    Ok(Json(mem0.history(&access, parse_id(&id)?, DIALECT).await?))
+}
+
+async fn event(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<EventState> {
+    let id: RecordId = id.parse().map_err(|_| Mem0Error::bad_request("event_id should be a valid UUID"))?;
     Ok(Json(mem0.event(&access, id).await?))
 }
 
-async fn entities(State(mem0): State<Mem0>, access: Access, headers: HeaderMap, Asked(mut fields): Asked) -> Answer {
-    let page = Page::read(&mut Fields::new(Map::new()), &mut fields, 100)?.at("/v1/entities/", &headers);
+async fn entities(
+    State(mem0): State<Mem0>,
+    access: Access,
+    headers: HeaderMap,
+    QueryParams(page): QueryParams<PageParams>,
+) -> Answer<PageOf<PlatformEntity>> {
+    let page = page.page("/v1/entities/", &headers);
     let entities = mem0.entities(&access).await?;
-    let row = |entity: &super::entities::Entity| {
-        json!({
-            "id": entity.name,
-            "name": entity.name,
-            "type": entity.kind,
-            "owner": access.name(),
-            "total_memories": entity.memories,
-            "created_at": row::time(entity.created_at),
-            "updated_at": row::time(entity.updated_at),
-            "metadata": null,
-        })
+    let count = entities.len();
+    let row = |entity: Entity| PlatformEntity {
+        id: entity.name.clone(),
+        name: entity.name,
+        kind: entity.kind,
+        owner: access.name().to_owned(),
+        total_memories: entity.memories,
+        created_at: row::time(entity.created_at),
+        updated_at: row::time(entity.updated_at),
+        metadata: Value::Null,
     };
-    let rows: Vec<Value> = entities.iter().skip(page.skip()).take(page.size).map(row).collect();
-    Ok(Json(page.answer(entities.len(), rows)))
+    Ok(Json(page.of(entities.into_iter().skip(page.skip()).take(page.size).map(row).collect(), count)))
 }
 
-async fn delete_entity(State(mem0): State<Mem0>, access: Access, Path((kind, name)): Path<(String, String)>) -> Answer {
+async fn delete_entity(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Path((kind, name)): Path<(String, String)>,
+) -> Answer<Message> {
     mem0.delete_entity(&access, &kind, &name).await?;
-    Ok(Json(json!({ "message": "Entity deleted successfully!" })))
+    message("Entity deleted successfully!")
 }
 
-async fn update_batch(State(mem0): State<Mem0>, access: Access, Sent(fields): Sent) -> Answer {
-    let mut changes = Vec::new();
-    for (id, mut fields) in batch(&fields)? {
-        changes.push((id, Change::read(&mut fields)?));
-    }
+async fn update_batch(State(mem0): State<Mem0>, access: Access, Body(request): Body<BatchRequest>) -> Answer<Message> {
+    let changes = request.changes()?;
     for (id, _) in &changes {
-        mem0.find(&access, *id).await?.ok_or_else(memory::unknown)?;
+        mem0.find(&access, *id).await?.ok_or_else(unknown)?;
     }
     for (id, change) in &changes {
         mem0.change(&access, *id, change).await?;
     }
-    Ok(Json(json!({ "message": format!("Successfully updated {} memories", changes.len()) })))
+    message(format!("Successfully updated {} memories", changes.len()))
 }
 
-async fn delete_batch(State(mem0): State<Mem0>, access: Access, Sent(fields): Sent) -> Answer {
-    let ids: Vec<RecordId> = batch(&fields)?.into_iter().map(|(id, _)| id).collect();
+async fn delete_batch(State(mem0): State<Mem0>, access: Access, Body(request): Body<BatchRequest>) -> Answer<Message> {
+    let ids = request.ids()?;
     for id in &ids {
-        mem0.find(&access, *id).await?.ok_or_else(memory::unknown)?;
+        mem0.find(&access, *id).await?.ok_or_else(unknown)?;
     }
     for id in &ids {
-        // One may have gone with another, or be named twice.
+        // A memory may have been deleted with another one, or be listed twice.
         if mem0.find(&access, *id).await?.is_some() {
             mem0.delete(&access, *id, false).await?;
         }
     }
-    Ok(Json(json!({ "message": format!("Successfully deleted {} memories", ids.len()) })))
+    message(format!("Successfully deleted {} memories", ids.len()))
 }
 
-/// The memories of a batch, each with what is said of it. All are looked at before any is touched.
-fn batch(fields: &Fields) -> Result<Vec<(RecordId, Fields)>, Failure> {
-    let wrong = || Failure::bad_request("memories is a list of objects, each with a memory_id");
-    let memories = fields.value("memories").and_then(Value::as_array).ok_or_else(wrong)?;
-    if memories.len() > BATCH {
-        return Err(Failure::bad_request(format!(
-            "a batch holds at most {BATCH} memories; this one has {}",
-            memories.len()
-        )));
-    }
-    let one = |memory: &Value| {
-        // The client for JavaScript writes it its own way.
-        let id = memory.get("memory_id").or_else(|| memory.get("memoryId")).or(Some(memory)).and_then(Value::as_str);
-        let fields = memory.as_object().cloned().unwrap_or_default();
-        Ok((memory::id(id.ok_or_else(wrong)?)?, Fields::new(fields)))
-    };
-    memories.iter().map(one).collect()
-}
-
-async fn feedback(State(mem0): State<Mem0>, access: Access, Sent(mut fields): Sent) -> Answer {
-    Ok(Json(mem0.judge(&access, &mut fields).await?))
+async fn feedback(State(mem0): State<Mem0>, access: Access, Body(params): Body<FeedbackParams>) -> Answer<Feedback> {
+    Ok(Json(mem0.set_feedback(&access, params).await?))
 }

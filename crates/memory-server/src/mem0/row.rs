@@ -1,15 +1,17 @@
-//! A memory as mem0 shows it.
+//! Memories, as mem0 shows them.
 
 use md5::{Digest, Md5};
 use memory_engine::{Field, Filter, Kind, Record, Role, State, Timestamp, summarizer::fact_keys};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-use super::marks;
+use super::{metadata, params::Dialect};
 
-/// The kinds of records that are memories. Turns are the evidence for them, summaries and parts are made for recall.
+/// The kinds of records that are memories. Turns are evidence; summaries and chunks serve recall.
 const KINDS: [Kind; 5] = [Kind::FACT, Kind::NOTE, Kind::KEY_MOMENT, Kind::EVENT, Kind::PROFILE];
 
-/// Whether a record can be looked at by its id: a memory, or a turn, whether it holds or did so once.
+/// Returns true if a record can be read by its id: a memory or a turn that is active or superseded.
 pub(super) fn can_be_shown(record: &Record) -> bool {
     let kind = is_kind_of_memory(&record.kind) || record.kind == Kind::TURN;
     kind && matches!(record.state, State::Active | State::Superseded)
@@ -23,32 +25,32 @@ pub(super) fn is_memory(record: &Record) -> bool {
     is_kind_of_memory(&record.kind) && record.state == State::Active
 }
 
-/// The memories that hold; with the turns, if they are asked for.
+/// The filter for active memories, with or without turns.
 pub(super) fn memories(with_turns: bool) -> Filter {
     let turns = with_turns.then_some(Kind::TURN);
     let kinds = KINDS.iter().cloned().chain(turns).map(|kind| kind.as_str().into()).collect();
     Filter::In(Field::Kind, kinds).and(Filter::eq(Field::State, State::Active.as_str()))
 }
 
-/// What is shown on a day: what expires on that day or later, or never.
+/// The filter for memories that have not expired before a day.
 pub(super) fn fresh(today: &str) -> Filter {
-    let expires = Field::Metadata(marks::EXPIRES.into());
+    let expires = Field::Metadata(metadata::EXPIRES.into());
     let never = Filter::Not(Box::new(Filter::Exists(expires.clone())));
     Filter::Or(vec![never, Filter::compare(expires, memory_engine::Op::Ge, today)])
 }
 
-/// The day of a moment, as expiry goes by it.
+/// The day of a point in time, in UTC.
 pub(super) fn day_of(time: Timestamp) -> String {
     time.in_zone(&jiff::tz::TimeZone::UTC).date().to_string()
 }
 
-/// When it was last changed.
+/// The time of the last change.
 pub(super) fn updated_at(record: &Record) -> Timestamp {
-    let changed = record.metadata.get(marks::UPDATED).and_then(Value::as_i64);
+    let changed = record.metadata.get(metadata::UPDATED).and_then(Value::as_i64);
     changed.map_or(record.occurred_at, Timestamp::from_micros)
 }
 
-/// A time as these routes write it: in UTC, with its offset.
+/// Formats a time in UTC with its offset.
 pub(super) fn time(time: Timestamp) -> String {
     let text = time.to_string();
     text.strip_suffix('Z').map_or(text.clone(), |bare| format!("{bare}+00:00"))
@@ -58,55 +60,116 @@ pub(super) fn md5(text: &str) -> String {
     Md5::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What sort of thing it is.
+/// The type of a fact, and the tags.
 pub(super) fn categories(record: &Record) -> Vec<&str> {
-    let sort = marks::is_fact(record).then(|| marks::text(record, fact_keys::TYPE)).flatten();
+    let sort = metadata::is_fact(record).then(|| metadata::text(record, fact_keys::TYPE)).flatten();
     sort.into_iter().chain(record.tags.iter().map(String::as_str)).collect()
 }
 
-/// A memory as both dialects show it; what the platform shows beside it, too, where it asks.
-pub(super) fn row(record: &Record, platform: bool) -> Map<String, Value> {
-    let mut row = Map::new();
-    let mut put = |name: &str, value: Value| drop(row.insert(name.to_owned(), value));
-    put("id", json!(record.id));
-    put("memory", json!(record.text));
-    put("hash", json!(md5(&record.text)));
-    put("metadata", marks::shown(record));
-    put("created_at", json!(time(record.occurred_at)));
-    put("updated_at", json!(time(updated_at(record))));
-    let fact = marks::is_fact(record);
-    let set = [
+/// A memory, as both of mem0's APIs show it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Mem0Memory")]
+pub(super) struct MemoryRow {
+    id: String,
+    memory: String,
+    /// The MD5 hash of the text.
+    hash: String,
+    metadata: Value,
+    created_at: String,
+    updated_at: String,
+    #[serde(flatten)]
+    names: Map<String, Value>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    platform: Option<PlatformFields>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    score: Option<Score>,
+}
+
+/// The fields that only the platform shows.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct PlatformFields {
+    categories: Vec<String>,
+    immutable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feedback: Option<Value>,
+}
+
+/// The score of a memory in a search.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub(super) struct Score {
+    /// 0 to 1. `null` outside of searches.
+    pub(super) score: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) score_breakdown: Option<ScoreBreakdown>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) score_details: Option<ScoreDetails>,
+}
+
+/// The parts of a score, by the platform's names.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(super) struct ScoreBreakdown {
+    pub(super) semantic: f64,
+    pub(super) bm25: f64,
+    pub(super) entity: f64,
+}
+
+/// The parts of a score, by the names of the open-source server.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(super) struct ScoreDetails {
+    pub(super) semantic_score: f64,
+    pub(super) bm25_score: f64,
+    pub(super) entity_boost: f64,
+    pub(super) raw_score: f64,
+    pub(super) max_possible_score: f64,
+    pub(super) final_score: f64,
+    pub(super) threshold: f64,
+    /// The retrievers that found the memory.
+    pub(super) found_by: Vec<&'static str>,
+    pub(super) relevant: bool,
+}
+
+impl MemoryRow {
+    pub(super) fn new(record: &Record, dialect: Dialect) -> Self {
+        Self {
+            id: record.id.to_string(),
+            memory: record.text.clone(),
+            hash: md5(&record.text),
+            metadata: metadata::shown(record),
+            created_at: time(record.occurred_at),
+            updated_at: time(updated_at(record)),
+            names: names(record),
+            platform: (dialect == Dialect::Platform).then(|| PlatformFields {
+                categories: categories(record).into_iter().map(str::to_owned).collect(),
+                immutable: metadata::is_set(record, metadata::IMMUTABLE),
+                feedback: record
+                    .metadata
+                    .get(metadata::FEEDBACK)
+                    .map(|feedback| feedback.get("feedback").cloned().unwrap_or_default()),
+            }),
+            score: None,
+        }
+    }
+
+    pub(super) fn with_score(self, score: Score) -> Self {
+        Self { score: Some(score), ..self }
+    }
+}
+
+/// The names that a memory has: of its owner, its speaker, its type. Missing ones are left out.
+fn names(record: &Record) -> Map<String, Value> {
+    let all = [
         ("user_id", record.scope.user_name()),
         ("agent_id", record.scope.agent()),
         ("run_id", record.scope.session()),
-        ("app_id", marks::text(record, marks::APP)),
+        ("app_id", metadata::text(record, metadata::APP)),
         ("actor_id", record.named_speaker()),
         ("role", record.role.as_ref().map(Role::as_str)),
-        ("attributed_to", fact.then_some("user")),
-        ("expiration_date", marks::text(record, marks::EXPIRES)),
-        ("memory_type", marks::text(record, marks::TYPE)),
+        ("attributed_to", metadata::is_fact(record).then_some("user")),
+        ("expiration_date", metadata::text(record, metadata::EXPIRES)),
+        ("memory_type", metadata::text(record, metadata::TYPE)),
     ];
-    for (name, value) in set {
-        if let Some(value) = value {
-            put(name, value.into());
-        }
-    }
-    if record.state == State::Superseded {
-        put("superseded_by", record.metadata.get(fact_keys::SUPERSEDED_BY).cloned().unwrap_or_default());
-    }
-    if platform {
-        put("categories", json!(categories(record)));
-        put("immutable", marks::is(record, marks::IMMUTABLE).into());
-        if let Some(feedback) = record.metadata.get(marks::FEEDBACK) {
-            put("feedback", feedback.get("feedback").cloned().unwrap_or_default());
-        }
-    }
-    row
-}
-
-/// Only these fields of a row, and always its id.
-pub(super) fn only(row: &mut Map<String, Value>, fields: Option<&[String]>) {
-    if let Some(fields) = fields {
-        row.retain(|name, _| name == "id" || fields.contains(name));
-    }
+    let present = all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+    let superseded_by = (record.state == State::Superseded)
+        .then(|| record.metadata.get(fact_keys::SUPERSEDED_BY).cloned().unwrap_or_default());
+    present.chain(superseded_by.map(|id| ("superseded_by".to_owned(), id))).collect()
 }

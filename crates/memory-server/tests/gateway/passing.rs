@@ -130,7 +130,7 @@ async fn k12_several_upstreams_are_told_apart_by_the_model_and_one_that_is_down_
 
 #[tokio::test]
 async fn a_service_that_does_not_answer_is_given_up() {
-    let options = GatewayOptions::default().with_patience(Duration::from_millis(200), Duration::from_millis(200));
+    let options = GatewayOptions::default().with_reply_timeouts(Duration::from_millis(200), Duration::from_millis(200));
     let chat = Chat::with(options).await;
     let answer = chat.ask(&streamed("silent", &[user("a")])).await;
     assert_eq!((answer.status.as_u16(), answer.json()["error"]["type"].as_str()), (504, Some("server_error")));

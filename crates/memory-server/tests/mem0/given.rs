@@ -44,7 +44,9 @@ impl Api {
     pub(crate) async fn open() -> Self {
         let engine = engine().await;
         // However busy the machine is.
-        let mem0 = Mem0::new(engine.clone()).with_hurry(Duration::from_secs(60)).with_patience(Duration::from_secs(60));
+        let mem0 = Mem0::new(engine.clone())
+            .with_platform_add_timeout(Duration::from_secs(60))
+            .with_add_timeout(Duration::from_secs(60));
         Self::over(mem0, engine)
     }
 

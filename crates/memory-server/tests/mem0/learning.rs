@@ -192,7 +192,9 @@ async fn what_takes_long_goes_on_in_the_background_and_its_event_tells() {
     let slow = SlowFacts(RuleFacts::built_in().unwrap(), Duration::from_millis(400));
     let digest = Digest::default().with_facts(Arc::new(slow));
     let engine = MemoryEngine::builder().in_memory().digest(digest).build().await.unwrap();
-    let mem0 = Mem0::new(engine.clone()).with_hurry(Duration::from_millis(50)).with_patience(Duration::from_secs(5));
+    let mem0 = Mem0::new(engine.clone())
+        .with_platform_add_timeout(Duration::from_millis(50))
+        .with_add_timeout(Duration::from_secs(5));
     let api = Api::over(mem0, engine);
     let body =
         json!({"messages": [{"role": "user", "content": "I live in Porto."}], "user_id": "lin", "metadata": {"a": 1}});

@@ -5,8 +5,8 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{answer, described, found, read, writes};
-use crate::mcp::{Caller, host::Host, memory::Memory};
+use super::support::{ToolContext, answer, described, found, read, writes};
+use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "add_memory";
 
@@ -35,7 +35,7 @@ pub(super) fn tool() -> Tool {
     described::<Arguments, Memory>(NAME, "Remember", description, writes(false, false))
 }
 
-pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
     let given: Arguments = read(NAME, arguments)?;
     let scope = caller.scope(&given.user_id, &given.session_id)?;
     let turn = match given.role.trim() {
@@ -49,6 +49,6 @@ pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) ->
     };
     let scene = given.scene.trim();
     let turn = if scene.is_empty() { turn } else { turn.with_scene(scene) };
-    let id = host.engine.remember(&scope, turn).await?;
-    answer(&Memory::from(&found(NAME, &host.engine, &scope, &id.to_string()).await?))
+    let id = memory.engine.remember(&scope, turn).await?;
+    answer(&Memory::from(&found(NAME, &memory.engine, &scope, &id.to_string()).await?))
 }

@@ -5,8 +5,8 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{answer, described, found, read, writes};
-use crate::mcp::{Caller, host::Host};
+use super::support::{ToolContext, answer, described, found, read, writes};
+use crate::mcp::caller::Caller;
 
 pub(super) const NAME: &str = "delete_memory";
 
@@ -34,10 +34,10 @@ pub(super) fn tool() -> Tool {
     described::<Arguments, Answer>(NAME, "Forget", description, writes(true, true))
 }
 
-pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
     let given: Arguments = read(NAME, arguments)?;
     let scope = caller.person(&given.user_id)?;
-    let record = found(NAME, &host.engine, &scope, &given.id).await?;
-    let deleted = host.engine.forget(&record.scope, record.id).await?;
+    let record = found(NAME, &memory.engine, &scope, &given.id).await?;
+    let deleted = memory.engine.forget(&record.scope, record.id).await?;
     answer(&Answer { id: record.id.to_string(), deleted: deleted.records() })
 }

@@ -5,8 +5,8 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{answer, described, found, looks, read};
-use crate::mcp::{Caller, host::Host, memory::Memory};
+use super::support::{ToolContext, answer, described, found, read, read_only};
+use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "get_memory";
 
@@ -21,11 +21,11 @@ struct Arguments {
 }
 
 pub(super) fn tool() -> Tool {
-    described::<Arguments, Memory>(NAME, "Show a memory", "Gives one memory by its id.", looks())
+    described::<Arguments, Memory>(NAME, "Show a memory", "Gives one memory by its id.", read_only())
 }
 
-pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
     let asked: Arguments = read(NAME, arguments)?;
     let scope = caller.person(&asked.user_id)?;
-    answer(&Memory::from(&found(NAME, &host.engine, &scope, &asked.id).await?))
+    answer(&Memory::from(&found(NAME, &memory.engine, &scope, &asked.id).await?))
 }

@@ -5,8 +5,8 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{answer, described, looks, read, within};
-use crate::mcp::{Caller, context::OpeningContext, host::Host};
+use super::support::{ToolContext, answer, described, read, read_only, within};
+use crate::mcp::{caller::Caller, context::OpeningContext};
 
 pub(super) const NAME: &str = "init_context";
 const BUDGET: (i64, i64) = (100, 100_000);
@@ -48,16 +48,16 @@ pub(super) fn tool() -> Tool {
     let description = "Gives a text to begin a conversation with: who the user is, what is known of them, \
         summaries of what was talked about, and the latest messages, within a budget of tokens. \
         Call it once, at the beginning of a conversation.";
-    described::<Arguments, Answer>(NAME, "Begin with what is known", description, looks())
+    described::<Arguments, Answer>(NAME, "Begin with what is known", description, read_only())
 }
 
-pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
     let asked: Arguments = read(NAME, arguments)?;
     let scope = caller.scope(&asked.user_id, &asked.session_id)?;
     let budget = within(NAME, "token_budget", asked.token_budget, BUDGET)?;
     let scene = Some(asked.scene.trim()).filter(|scene| !scene.is_empty());
-    let opening = OpeningContext::of(&host.engine, &scope, scene).await?;
-    let (context, ids, tokens) = opening.written(budget, &host.zone, host.counter.as_ref())?;
+    let opening = OpeningContext::of(&memory.engine, &scope, scene).await?;
+    let (context, ids, tokens) = opening.written(budget, &memory.zone, memory.counter.as_ref())?;
     let text = if context.is_empty() { NOTHING.to_owned() } else { context.clone() };
     let mut result = answer(&Answer { context, memories: ids.iter().map(ToString::to_string).collect(), tokens })?;
     // For hosts that show the text as it is.

@@ -5,8 +5,8 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{answer, described, looks, read, within};
-use crate::mcp::{Caller, host::Host, memory::Memory};
+use super::support::{ToolContext, answer, described, read, read_only, within};
+use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "list_memories";
 const LIMIT: (i64, i64) = (1, 100);
@@ -47,10 +47,10 @@ struct Answer {
 
 pub(super) fn tool() -> Tool {
     let description = "Lists memories, newest first, page by page. To find something, use search_memory.";
-    described::<Arguments, Answer>(NAME, "List memories", description, looks())
+    described::<Arguments, Answer>(NAME, "List memories", description, read_only())
 }
 
-pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
     let asked: Arguments = read(NAME, arguments)?;
     let scope = caller.scope(&asked.user_id, &asked.session_id)?;
     let limit = within(NAME, "limit", asked.limit, LIMIT)?;
@@ -66,7 +66,7 @@ pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) ->
     // Ledgers take up places in a page, and are nobody's memories.
     loop {
         query.limit = limit - records.len();
-        let page = host.engine.timeline(&scope, &query).await?;
+        let page = memory.engine.timeline(&scope, &query).await?;
         query.after = page.next;
         records.extend(page.records.into_iter().filter(Record::is_indexed));
         if records.len() == limit || query.after.is_none() {

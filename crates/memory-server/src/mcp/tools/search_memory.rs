@@ -5,10 +5,9 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{answer, described, looks, read, within};
+use super::support::{ToolContext, answer, described, read, read_only, within};
 use crate::mcp::{
-    Caller,
-    host::Host,
+    caller::Caller,
     memory::{Memory, rounded},
 };
 
@@ -81,10 +80,10 @@ pub(super) fn tool() -> Tool {
     let description = "Finds what was said or noted earlier, by words and by meaning, in any language. \
         Use it whenever the user refers to something from before, or when knowing them better would make a better answer. \
         An empty list means that nothing is known; then say so and make nothing up.";
-    described::<Arguments, Answer>(NAME, "Search memory", description, looks())
+    described::<Arguments, Answer>(NAME, "Search memory", description, read_only())
 }
 
-pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
     let asked: Arguments = read(NAME, arguments)?;
     let scope = caller.scope(&asked.user_id, &asked.session_id)?;
     let mut query = RecallQuery::new(asked.query).with_limit(within(NAME, "top_k", asked.top_k, TOP_K)?);
@@ -92,11 +91,11 @@ pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) ->
         query = query.in_scene(asked.scene.trim());
     }
     if !asked.since.trim().is_empty() {
-        query = query.since(Timestamp::parse_in(&asked.since, &host.zone)?);
+        query = query.since(Timestamp::parse_in(&asked.since, &memory.zone)?);
     }
     if !asked.until.trim().is_empty() {
-        query = query.until(Timestamp::parse_in(&asked.until, &host.zone)?);
+        query = query.until(Timestamp::parse_in(&asked.until, &memory.zone)?);
     }
-    query.zone = host.zone.clone();
-    answer(&Answer::from(&host.engine.recall(&scope, query).await?))
+    query.zone = memory.zone.clone();
+    answer(&Answer::from(&memory.engine.recall(&scope, query).await?))
 }

@@ -5,8 +5,8 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{answer, described, found, read, writes};
-use crate::mcp::{Caller, host::Host, memory::Memory};
+use super::support::{ToolContext, answer, described, found, read, writes};
+use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "update_memory";
 
@@ -28,13 +28,13 @@ pub(super) fn tool() -> Tool {
     described::<Arguments, Memory>(NAME, "Correct a memory", description, writes(true, true))
 }
 
-pub(super) async fn call(host: &Host, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
+pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
     let given: Arguments = read(NAME, arguments)?;
     let scope = caller.person(&given.user_id)?;
-    let mut record = found(NAME, &host.engine, &scope, &given.id).await?;
+    let mut record = found(NAME, &memory.engine, &scope, &given.id).await?;
     record.text = given.text;
     // At its revision: of two corrections at once the second one is refused, and nothing lost unseen.
     let mode = PutMode::Update { revision: record.revision };
-    host.engine.store(&scope, vec![record.clone()], mode).await?;
+    memory.engine.store(&scope, vec![record.clone()], mode).await?;
     answer(&Memory::from(&record))
 }

@@ -34,8 +34,8 @@ fn condition() -> impl Strategy<Value = Condition> {
         Just(Condition::AnyUser),
         prop::sample::select(vec!["kai", "zoe"]).prop_map(|agent| Condition::Field(Filter::eq(Field::Agent, agent))),
         Just(Condition::Field(Filter::Exists(Field::Metadata("note".into())))),
-        Just(Condition::Holds(Holder::Text, "TEA".into(), Letters::Folded)),
-        Just(Condition::Holds(Holder::Metadata("note".into()), "a".into(), Letters::Exact)),
+        Just(Condition::Contains(TextField::Text, "TEA".into(), Case::Folded)),
+        Just(Condition::Contains(TextField::Metadata("note".into()), "a".into(), Case::Exact)),
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
@@ -47,8 +47,8 @@ fn condition() -> impl Strategy<Value = Condition> {
 }
 
 /// How often a record is found in these places.
-fn found(places: &[Place], record: &Record) -> usize {
-    let here = |place: &&Place| {
+fn found(places: &[SearchArea], record: &Record) -> usize {
+    let here = |place: &&SearchArea| {
         let exact = place.condition.as_ref().is_none_or(|condition| condition.matches(record));
         place.scope.covers(&record.scope) && place.filter.matches(record) && exact
     };
@@ -59,7 +59,7 @@ proptest! {
     #[test]
     fn a_record_is_found_once_if_it_fulfils_the_condition_and_never_else(condition in condition()) {
         let access = Access::tenant("all", "acme").unwrap();
-        let places = condition.clone().places(&access, &access.scopes().unwrap()).unwrap();
+        let places = condition.clone().areas(&access, &access.scopes().unwrap()).unwrap();
         for record in RECORDS.iter() {
             prop_assert_eq!(found(&places, record), usize::from(condition.matches(record)));
         }
@@ -68,7 +68,7 @@ proptest! {
     #[test]
     fn whatever_a_condition_says_a_key_of_two_users_finds_only_theirs(condition in condition()) {
         let access = Access::tenant("two", "acme").unwrap().only_users(["lin", "mei"]).unwrap();
-        let places = condition.clone().places(&access, &access.scopes().unwrap()).unwrap();
+        let places = condition.clone().areas(&access, &access.scopes().unwrap()).unwrap();
         for record in RECORDS.iter() {
             let theirs = matches!(record.scope.user_name(), Some("lin" | "mei"));
             prop_assert_eq!(found(&places, record), usize::from(theirs && condition.matches(record)));
@@ -78,7 +78,7 @@ proptest! {
     #[test]
     fn whatever_a_condition_says_a_key_of_one_user_finds_only_theirs_or_is_refused(condition in condition()) {
         let access = Access::tenant("one", "acme").unwrap().only_users(["lin"]).unwrap();
-        let Ok(places) = condition.clone().places(&access, &access.scopes().unwrap()) else {
+        let Ok(places) = condition.clone().areas(&access, &access.scopes().unwrap()) else {
             let mut users = BTreeSet::new();
             condition.users(&mut users);
             prop_assert!(users.contains("mei"), "what names nobody else is not refused");
@@ -95,7 +95,7 @@ proptest! {
 fn an_agent_that_is_demanded_narrows_the_scope() {
     let access = Access::tenant("all", "acme").unwrap();
     let kai = Condition::Field(Filter::eq(Field::Agent, "kai"));
-    let places = Condition::User("lin".into()).and(kai).places(&access, &access.scopes().unwrap()).unwrap();
+    let places = Condition::User("lin".into()).and(kai).areas(&access, &access.scopes().unwrap()).unwrap();
     let scope = Scope::tenant_wide("acme").unwrap().with_user("lin").unwrap().with_agent("kai").unwrap();
     assert_eq!(places.iter().map(|place| &place.scope).collect::<Vec<_>>(), [&scope]);
     assert!(places[0].condition.is_none());

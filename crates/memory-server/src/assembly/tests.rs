@@ -1,0 +1,43 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use super::*;
+use crate::config::{GatewayConfig, PartConfig, UpstreamConfig};
+
+fn upstream(key_env: Option<&str>) -> UpstreamConfig {
+    let key_env = key_env.map(str::to_owned);
+    UpstreamConfig { name: "near".into(), base_url: "http://127.0.0.1:9/v1".into(), key_env, models: Vec::new() }
+}
+
+fn with(gateway: GatewayConfig) -> Config {
+    // What counts for the whole process can be installed once only.
+    Config { gateway, metrics: PartConfig { enabled: false }, ..Config::default() }
+}
+
+#[tokio::test]
+async fn a_configuration_becomes_a_server() {
+    let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
+    let gateway = GatewayConfig { upstreams: vec![upstream(Some("NEAR_KEY"))], ..GatewayConfig::default() };
+    let server = with(gateway).server(&engine, |name| (name == "NEAR_KEY").then(|| "sk-hunter2".into()));
+    assert!(!format!("{:?}", server.unwrap()).contains("hunter2"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_so_is_told_with_its_name() {
+    let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
+    let wrong = [
+        (GatewayConfig { upstreams: vec![upstream(Some("NEAR_KEY"))], ..GatewayConfig::default() }, "NEAR_KEY"),
+        (GatewayConfig { upstreams: vec![upstream(None)], zone: "Mars".into(), ..GatewayConfig::default() }, "Mars"),
+        (
+            GatewayConfig {
+                upstreams: vec![upstream(None)],
+                scene_rules: Some("nowhere.toml".into()),
+                ..GatewayConfig::default()
+            },
+            "nowhere.toml",
+        ),
+    ];
+    for (gateway, named) in wrong {
+        let error = with(gateway).server(&engine, |_| None).unwrap_err().to_string();
+        assert!(error.contains(named), "{error}");
+    }
+}

@@ -1,0 +1,85 @@
+//! The owner of the conversation that a request belongs to.
+
+use std::collections::BTreeMap;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use memory_engine::{Result, Scope};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use super::thread::Thread;
+use crate::{
+    access::{Access, Owner},
+    fault::Fault,
+    headers::header_text,
+};
+
+const SESSION: HeaderName = HeaderName::from_static("x-session-id");
+const USER: HeaderName = HeaderName::from_static("x-user-id");
+const AGENT: HeaderName = HeaderName::from_static("x-agent-id");
+/// Characters that a header cannot contain or that a reader would misinterpret.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b'%').add(b',');
+
+/// The owner of the conversation that a request belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identity {
+    /// The scope of recall: all sessions of the user, with this agent where one is named.
+    pub(super) reach: Scope,
+    /// The scope at which the turn is stored.
+    pub(super) address: Scope,
+}
+
+impl Identity {
+    /// Resolves the owner that the request names. Without a user it is the only user of the key, or else `default_user`.
+    /// Without a session it is derived from the first words of the conversation.
+    ///
+    /// # Errors
+    /// As [`Access::scope`]; a header that is not UTF-8.
+    pub(super) fn resolve(
+        access: &Access,
+        names: &OwnerSources<'_>,
+        default_user: &str,
+        thread: &Thread,
+    ) -> Result<Self, Fault> {
+        // For a key of several users, `Access` reports that the user is missing.
+        let default_user = access.is_for_all_users().then(|| default_user.to_owned());
+        let owner = Owner {
+            user: names.find(&USER, "user", &names.body.user)?.or(default_user),
+            agent: names.find(&AGENT, "agent", &names.body.agent)?,
+            ..Owner::default()
+        };
+        let session = names.find(&SESSION, "session", &names.body.session)?;
+        let session = session.unwrap_or_else(|| thread.derived_session());
+        let reach = access.scope(&owner)?;
+        let address = access.scope(&Owner { session: Some(session), ..owner })?;
+        Ok(Self { reach, address })
+    }
+
+    /// Returns the session as a header value.
+    pub(super) fn session(&self) -> Option<HeaderValue> {
+        escaped(self.address.session()?)
+    }
+}
+
+/// The places of a request that can name its owner. A header takes precedence over the path, and the path over the body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OwnerSources<'r> {
+    pub(super) headers: &'r HeaderMap,
+    pub(super) path: &'r BTreeMap<String, String>,
+    pub(super) body: &'r Owner,
+}
+
+impl OwnerSources<'_> {
+    fn find(&self, header: &HeaderName, segment: &str, in_body: &Option<String>) -> Result<Option<String>, Fault> {
+        let in_header = header_text(self.headers, header.as_str())?;
+        let in_path = || self.path.get(segment).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        Ok(in_header.or_else(in_path).or_else(|| in_body.clone()))
+    }
+}
+
+/// Percent-encodes what is not printable ASCII, for a header.
+pub(super) fn escaped(text: &str) -> Option<HeaderValue> {
+    HeaderValue::try_from(utf8_percent_encode(text, ESCAPED).to_string()).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! The turn of a request, until its reply is known.
+
+use super::{reply::ReplyAccumulator, thread, turn::Turn, turn_writer::TurnWriter};
+
+/// The turn of a request, until its reply is known and it is stored.
+pub(super) struct PendingTurn {
+    /// `None` once it is stored, and when nothing is to be stored.
+    turn: Option<Turn>,
+    writer: TurnWriter,
+}
+
+/// Why a reply is not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interruption {
+    ClientGone,
+    BrokenOff,
+    Failed,
+}
+
+impl Interruption {
+    /// The name in the metadata of the stored reply.
+    fn name(self) -> &'static str {
+        match self {
+            Self::ClientGone => "client_gone",
+            Self::BrokenOff => "broken_off",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl PendingTurn {
+    pub(super) fn new(turn: Option<Turn>, writer: TurnWriter) -> Self {
+        Self { turn, writer }
+    }
+
+    /// Stores the turn with a complete reply. Returns false if it should have been stored and is not.
+    pub(super) async fn store_complete(&mut self, reply: &ReplyAccumulator) -> bool {
+        self.store(reply, None).await
+    }
+
+    /// Stores the turn with an incomplete reply. A turn that is stored already is left as it is.
+    pub(super) async fn store_partial(&mut self, reply: &ReplyAccumulator, why: Interruption) {
+        self.store(reply, Some(why)).await;
+    }
+
+    async fn store(&mut self, reply: &ReplyAccumulator, interruption: Option<Interruption>) -> bool {
+        let Some(mut turn) = self.turn.take() else { return true };
+        // A call of tools is not the answer yet: the turn is stored with the answer.
+        if reply.calls_tools() {
+            return true;
+        }
+        // A continued reply begins with the part that the client has.
+        turn.said.assistant = thread::spoken(&format!("{}{}", turn.said.assistant, reply.text()));
+        // The client will repeat a question that the service did not answer.
+        let is_unanswered =
+            reply.text().is_empty() && matches!(interruption, Some(Interruption::BrokenOff | Interruption::Failed));
+        if is_unanswered || (turn.said.user.is_empty() && turn.said.assistant.is_empty()) {
+            return true;
+        }
+        turn.answered_at = Some(turn.clock.now());
+        turn.partial = match interruption {
+            None => reply.is_cut().then_some("too_long"),
+            Some(interruption) => Some(interruption.name()),
+        };
+        self.writer.write(turn).await
+    }
+}

@@ -1,0 +1,17 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use super::*;
+
+#[test]
+fn the_sessions_that_were_silent_longest_are_forgotten_first() {
+    let sessions = Sessions::new(4);
+    let address = |i: u32| Scope::user("lin").unwrap().with_session(format!("s{i}")).unwrap();
+    for i in 0..4 {
+        sessions.set_last(&address(i), LastTurn { round: i, key: None });
+    }
+    sessions.set_last(&address(0), LastTurn { round: 9, key: None });
+    sessions.set_last(&address(4), LastTurn { round: 4, key: None });
+    assert_eq!(sessions.last(&address(0)).unwrap().round, 9);
+    assert_eq!((sessions.last(&address(1)), sessions.last(&address(2)).is_some()), (None, true));
+    assert!(sessions.last(&address(4)).is_some());
+}

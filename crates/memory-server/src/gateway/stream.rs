@@ -1,0 +1,183 @@
+//! Passes a streamed reply to the client, event by event, and stores its turn before the end.
+
+use std::{pin::pin, time::Duration};
+
+use axum::body::Bytes;
+use memory_engine::{
+    Error, ErrorKind,
+    http_models::{RelayReply, SseEvents},
+};
+use tokio::{sync::mpsc, time::sleep};
+
+use super::{
+    openai::OpenAiError,
+    options::GatewayOptions,
+    pending_turn::{Interruption, PendingTurn},
+    relay::count,
+    reply::ReplyAccumulator,
+    sse::{FramedBytes, SseFramer},
+};
+
+const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
+const NOT_STORED: Bytes = Bytes::from_static(b": memory degraded: store\n\n");
+
+/// A streamed reply on its way to the client.
+struct StreamRelay<'x> {
+    client: mpsc::Sender<Bytes>,
+    service: &'x str,
+    turn: &'x mut PendingTurn,
+    keep_alive: Duration,
+    framer: SseFramer,
+    events: SseEvents,
+    reply: ReplyAccumulator,
+    /// True once the turn of a complete reply has been handed to the writer.
+    is_stored: bool,
+}
+
+/// What arrived from the upstream.
+enum Arrival {
+    Bytes(Bytes),
+    End(Option<Error>),
+    ClientGone,
+}
+
+/// Passes a streamed reply on until it ends, breaks off or the client disconnects.
+pub(super) async fn relay_stream(
+    mut upstream: RelayReply,
+    client: mpsc::Sender<Bytes>,
+    service: &str,
+    turn: &mut PendingTurn,
+    options: &GatewayOptions,
+) {
+    let mut relay = StreamRelay {
+        client,
+        service,
+        turn,
+        keep_alive: options.keep_alive,
+        framer: SseFramer::new(options.max_reply_bytes),
+        // The framer limits the size of events.
+        events: SseEvents::new(usize::MAX),
+        reply: ReplyAccumulator::new(options.max_reply_bytes),
+        is_stored: false,
+    };
+    loop {
+        match relay.next(&mut upstream).await {
+            Arrival::Bytes(bytes) => {
+                let was_open = relay.framer.is_open();
+                let framed = relay.framer.feed(&bytes);
+                relay.pass_on(framed, was_open).await;
+            }
+            Arrival::End(error) => return relay.finish(error).await,
+            Arrival::ClientGone => return relay.client_disconnected().await,
+        }
+    }
+}
+
+impl StreamRelay<'_> {
+    /// Waits for the next bytes, and sends comments meanwhile so that no proxy closes the connection.
+    async fn next(&self, upstream: &mut RelayReply) -> Arrival {
+        let mut next = pin!(upstream.next());
+        let arrived = loop {
+            tokio::select! {
+                arrived = &mut next => break arrived,
+                () = self.client.closed() => return Arrival::ClientGone,
+                () = sleep(self.keep_alive) => {
+                    if !self.framer.is_open() {
+                        let _ = self.client.send(KEEP_ALIVE).await;
+                    }
+                }
+            }
+        };
+        match arrived {
+            _ if self.client.is_closed() => Arrival::ClientGone,
+            Ok(Some(bytes)) => Arrival::Bytes(bytes),
+            Ok(None) => Arrival::End(None),
+            Err(e) => Arrival::End(Some(e)),
+        }
+    }
+
+    /// Reads the complete events, stores the turn once the reply is complete, and then passes the bytes on.
+    async fn pass_on(&mut self, FramedBytes { bytes, whole }: FramedBytes, was_open: bool) {
+        self.read_events(&whole);
+        if !self.is_stored && self.reply.is_whole() {
+            self.is_stored = true;
+            // A comment cannot be inserted within an event.
+            if !self.turn.store_complete(&self.reply).await && !was_open {
+                let _ = self.client.send(NOT_STORED).await;
+            }
+        }
+        if !bytes.is_empty() {
+            let _ = self.client.send(bytes).await;
+        }
+    }
+
+    fn read_events(&mut self, whole: &[u8]) {
+        // Bytes that cannot be parsed are passed on all the same.
+        if self.events.feed(whole).is_ok() {
+            loop {
+                match self.events.next() {
+                    Ok(Some(data)) => self.reply.event(&data),
+                    Ok(None) => break,
+                    // A line that is not valid is skipped.
+                    Err(_) => {}
+                }
+            }
+        }
+        if self.framer.has_skipped() {
+            self.reply.mark_cut();
+        }
+    }
+
+    /// Handles the end of the upstream's stream, with the error that broke it. An end marker that the service did not send
+    /// is never made up.
+    async fn finish(mut self, error: Option<Error>) {
+        let was_open = self.framer.is_open();
+        let rest = if error.is_none() { last_event(&self.framer.rest()) } else { FramedBytes::default() };
+        self.pass_on(rest, was_open).await;
+        if self.reply.is_whole() {
+            return;
+        }
+        if self.reply.has_failed() {
+            return self.turn.store_partial(&self.reply, Interruption::Failed).await;
+        }
+        // The end marker may have been inside an event that was too long to parse.
+        if error.is_none() && self.framer.has_skipped() {
+            self.turn.store_complete(&self.reply).await;
+            return;
+        }
+        self.turn.store_partial(&self.reply, Interruption::BrokenOff).await;
+        count("broken_off", self.service);
+        let timed_out = error.is_some_and(|e| e.kind() == ErrorKind::Timeout);
+        let _ = self.client.send(self.broken_off_event(timed_out)).await;
+    }
+
+    /// The event that reports a stream that broke off.
+    fn broken_off_event(&self, timed_out: bool) -> Bytes {
+        let what = if timed_out { "stopped for too long" } else { "broke off before its end" };
+        let mut body = OpenAiError::new(format!("the reply of the upstream '{}' {what}", self.service), "server_error");
+        body.error.code = Some("stream_broken");
+        // Ends an event of which a part has been passed on.
+        let end = if self.framer.is_open() { "\n\n" } else { "" };
+        Bytes::from(format!("{end}data: {}\n\n", serde_json::json!(body)))
+    }
+
+    async fn client_disconnected(self) {
+        if !self.is_stored {
+            count("clients_gone", self.service);
+            self.turn.store_partial(&self.reply, Interruption::ClientGone).await;
+        }
+    }
+}
+
+/// The rest of a stream without a blank line at its end: an event if its data is complete.
+fn last_event(rest: &[u8]) -> FramedBytes {
+    let text = String::from_utf8_lossy(rest);
+    let data = text.trim_end().lines().last().and_then(|line| line.strip_prefix("data:")).map(str::trim);
+    let is_whole =
+        data.is_some_and(|data| data == "[DONE]" || serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok());
+    if !is_whole {
+        return FramedBytes::default();
+    }
+    let bytes = Bytes::from([rest, b"\n\n"].concat());
+    FramedBytes { whole: bytes.clone(), bytes }
+}

@@ -1,0 +1,48 @@
+//! Retries turns that the store refused.
+
+use std::{sync::Arc, time::Duration};
+
+use memory_engine::{ErrorKind, Result, Scope};
+use tokio::time::sleep;
+
+use super::{
+    pending::{PendingWrite, lost},
+    plan::WriteOutcome,
+    worker::TurnWorker,
+};
+use crate::gateway::turn::Turn;
+
+/// Maximum number of attempts per turn.
+const MAX_ATTEMPTS: u32 = 5;
+/// The wait after the first attempt. It doubles after each further one.
+const FIRST_BACKOFF: Duration = Duration::from_millis(200);
+
+impl TurnWorker {
+    /// Stores a refused turn, and then the later turns of its session, one after another.
+    pub(super) async fn retry_session(self: Arc<Self>, address: Scope, refused: PendingWrite) {
+        let mut next = Some(refused);
+        while let Some(waiting) = next {
+            match self.store_with_retries(&waiting.turn).await {
+                Ok(outcome) => self.finish(waiting, outcome).await,
+                Err(e) => {
+                    lost(&waiting.turn, &e.to_string());
+                    let _ = waiting.stored.send(false);
+                }
+            }
+            next = self.retries.next(&address);
+        }
+    }
+
+    /// Stores one turn. Retries transient errors and conflicts.
+    async fn store_with_retries(&self, turn: &Turn) -> Result<WriteOutcome> {
+        let mut backoff = FIRST_BACKOFF;
+        for _ in 1..MAX_ATTEMPTS {
+            match self.store_one(turn).await {
+                Err(e) if e.is_transient() || e.kind() == ErrorKind::Conflict => sleep(backoff).await,
+                outcome => return outcome,
+            }
+            backoff *= 2;
+        }
+        self.store_one(turn).await
+    }
+}

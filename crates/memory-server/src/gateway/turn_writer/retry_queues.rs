@@ -1,0 +1,40 @@
+//! The turns that wait for an earlier turn of their session.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use memory_engine::Scope;
+use parking_lot::Mutex;
+
+use super::pending::PendingWrite;
+
+/// The sessions of which a turn is being retried, with the later turns that wait for it.
+#[derive(Debug, Default)]
+pub(super) struct RetryQueues(Mutex<BTreeMap<Scope, VecDeque<PendingWrite>>>);
+
+impl RetryQueues {
+    /// Queues a turn if an earlier one of its session is being retried. Returns it otherwise.
+    pub(super) fn queue(&self, entry: PendingWrite) -> Option<PendingWrite> {
+        match self.0.lock().get_mut(&entry.turn.address) {
+            Some(queue) => {
+                queue.push_back(entry);
+                None
+            }
+            None => Some(entry),
+        }
+    }
+
+    /// Lets later turns of this session wait.
+    pub(super) fn open(&self, address: &Scope) {
+        self.0.lock().entry(address.clone()).or_default();
+    }
+
+    /// Returns the turn that waits longest. Without one, later turns no longer wait.
+    pub(super) fn next(&self, address: &Scope) -> Option<PendingWrite> {
+        let mut queues = self.0.lock();
+        let next = queues.get_mut(address).and_then(VecDeque::pop_front);
+        if next.is_none() {
+            queues.remove(address);
+        }
+        next
+    }
+}

@@ -1,0 +1,48 @@
+//! The task that stores turns.
+
+use std::sync::Arc;
+
+use memory_engine::MemoryEngine;
+use tokio::sync::mpsc;
+
+use super::{pending::PendingWrite, retry_queues::RetryQueues};
+use crate::gateway::sessions::Sessions;
+
+/// Maximum number of turns per transaction.
+const BATCH_TURNS: usize = 64;
+
+/// The task that stores turns.
+#[derive(Debug)]
+pub(super) struct TurnWorker {
+    pub(super) engine: MemoryEngine,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) retries: RetryQueues,
+}
+
+impl TurnWorker {
+    /// Stores turns until the last writer is dropped.
+    pub(super) async fn run(self: Arc<Self>, mut entries: mpsc::UnboundedReceiver<PendingWrite>) {
+        let mut batch = Vec::with_capacity(BATCH_TURNS);
+        while entries.recv_many(&mut batch, BATCH_TURNS).await > 0 {
+            let mut wave: Vec<PendingWrite> = Vec::new();
+            for entry in batch.drain(..) {
+                // The records of a turn depend on the stored turn before it in the same session.
+                if wave.iter().any(|other| other.turn.address == entry.turn.address) {
+                    self.store_wave(std::mem::take(&mut wave)).await;
+                }
+                wave.extend(self.retries.queue(entry));
+            }
+            self.store_wave(wave).await;
+        }
+    }
+
+    /// Stores turns of different sessions in one transaction. Turns for which that fails are retried one by one, in tasks
+    /// of their own.
+    async fn store_wave(self: &Arc<Self>, wave: Vec<PendingWrite>) {
+        for refused in self.store_together(wave).await {
+            let address = refused.turn.address.clone();
+            self.retries.open(&address);
+            tokio::spawn(Arc::clone(self).retry_session(address, refused));
+        }
+    }
+}

@@ -1,0 +1,29 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use super::*;
+
+fn access(name: &str) -> Access {
+    Access::tenant(name, "acme").unwrap()
+}
+
+#[test]
+fn a_key_is_found_by_itself_or_by_its_hash_and_a_wrong_one_is_not() {
+    let (one, two) = (ApiKey::generate(), ApiKey::generate());
+    let ring = KeyRing::default().with_key(&one, access("one")).with_hash(&two.hash(), access("two")).unwrap();
+    let name = |key: &str| ring.find(key).map(|access| access.name().to_owned());
+    assert_eq!((name(one.reveal()), name(two.reveal())), (Some("one".into()), Some("two".into())));
+    assert_eq!((name("mk-"), name(""), name(&two.hash())), (None, None, None));
+}
+
+#[test]
+fn neither_key_nor_ring_shows_a_key() {
+    let key = ApiKey::new("hunter2-hunter2-hunter2").unwrap();
+    let ring = KeyRing::default().with_key(&key, access("one"));
+    assert!(!format!("{key:?} {ring:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_key_that_can_be_guessed_is_refused() {
+    assert!(ApiKey::new("hunter2").is_err());
+    assert!(KeyRing::default().with_hash("abc", access("one")).is_err());
+}

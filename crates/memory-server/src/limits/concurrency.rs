@@ -1,0 +1,113 @@
+//! Limits how many requests are served at a time: in all, and for each key.
+
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Request, State},
+    http::StatusCode,
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::{
+    access::Access,
+    fault::{ErrorFormat, Fault},
+};
+
+/// How long a refused client is asked to wait.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Refuses requests while too many are being served: with 429 when those of one key are, with 503 when those of all are.
+#[derive(Debug, Clone)]
+pub(super) struct Concurrency {
+    all: Arc<Semaphore>,
+    /// Zero means no limit per key.
+    max_per_key: usize,
+    /// By the name of the key.
+    keys: Arc<Mutex<BTreeMap<String, Arc<Semaphore>>>>,
+}
+
+/// What a request holds while it is being served: a permit of the server, and one of its key.
+struct Permits {
+    _all: OwnedSemaphorePermit,
+    _key: Option<OwnedSemaphorePermit>,
+}
+
+impl Concurrency {
+    pub(super) fn new(max: usize, max_per_key: usize) -> Self {
+        let all = Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
+        Self { all, max_per_key, keys: Arc::default() }
+    }
+
+    pub(super) fn apply(&self, router: Router, errors: ErrorFormat) -> Router {
+        router.layer(from_fn_with_state((self.clone(), errors), serve))
+    }
+
+    fn acquire(&self, access: Option<&Access>) -> Result<Permits, Fault> {
+        let refuse = |status, message: &str| Fault::new(status, message).with_retry_after(RETRY_AFTER);
+        let key = match access.filter(|_| self.max_per_key > 0) {
+            Some(access) => Some(
+                self.of_key(access.name())
+                    .try_acquire_owned()
+                    .map_err(|_| refuse(StatusCode::TOO_MANY_REQUESTS, "too many requests with this key at a time"))?,
+            ),
+            None => None,
+        };
+        let all = Arc::clone(&self.all).try_acquire_owned();
+        let all =
+            all.map_err(|_| refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is doing all it can at a time"))?;
+        Ok(Permits { _all: all, _key: key })
+    }
+
+    fn of_key(&self, key: &str) -> Arc<Semaphore> {
+        let mut keys = self.keys.lock();
+        let permits = self.max_per_key.min(Semaphore::MAX_PERMITS);
+        Arc::clone(keys.entry(key.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(permits))))
+    }
+}
+
+async fn serve(State((limit, errors)): State<(Concurrency, ErrorFormat)>, request: Request, next: Next) -> Response {
+    let permits = match limit.acquire(request.extensions().get::<Access>()) {
+        Ok(permits) => permits,
+        Err(fault) => return errors(fault),
+    };
+    let response = next.run(request).await;
+    response.map(|body| Body::new(PermitBody { body, _permits: permits }))
+}
+
+/// A response body that holds the permits of its request until it has been sent or dropped.
+struct PermitBody {
+    body: Body,
+    _permits: Permits,
+}
+
+impl HttpBody for PermitBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,48 @@
+//! The description of the MCP route.
+#![expect(dead_code, reason = "the types describe messages that the protocol's library reads")]
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use super::caller::OwnerQuery;
+use crate::{
+    fault::ErrorBody,
+    openapi::{Operation, Section},
+};
+
+pub(super) fn section() -> Section {
+    let operation = Operation::new("mcp", "Handles one JSON-RPC message of the Model Context Protocol.")
+        .query::<OwnerQuery>()
+        .headers::<McpHeaders>()
+        .body::<JsonRpcMessage>()
+        .answer::<JsonRpcMessage>()
+        .status("202", "The notification was accepted.")
+        .status("403", "The Host or Origin is not allowed.")
+        .status("406", "Accept includes neither JSON nor a wildcard.")
+        .status("413", "The message is too long.")
+        .status("415", "The content type is not application/json.")
+        .errors::<ErrorBody>(&["4XX"]);
+    let mut section =
+        Section::new("mcp", "The Model Context Protocol over streamable HTTP. tools/list lists the tools.");
+    section.add("post", "/mcp", operation);
+    section
+}
+
+#[derive(JsonSchema)]
+struct McpHeaders {
+    /// The version of the protocol, such as `2026-07-28` or `2025-11-25`.
+    #[schemars(rename = "MCP-Protocol-Version")]
+    version: Option<String>,
+}
+
+/// A JSON-RPC 2.0 request, notification or response.
+#[derive(JsonSchema)]
+struct JsonRpcMessage {
+    /// Always `2.0`.
+    jsonrpc: String,
+    id: Option<Value>,
+    method: Option<String>,
+    params: Option<Map<String, Value>>,
+    result: Option<Value>,
+    error: Option<Map<String, Value>>,
+}

@@ -1,0 +1,170 @@
+//! The public handle of MCP.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::Request,
+    http::{HeaderMap, HeaderValue, header::ACCEPT},
+    middleware::{Next, from_fn},
+    response::{IntoResponse, Response},
+};
+use jiff::tz::TimeZone;
+use memory_engine::{Error, ErrorKind, MemoryEngine, Result, context::TokenCounter};
+use rmcp::{
+    ServiceExt,
+    transport::streamable_http_server::{StreamableHttpService, session::never::NeverSessionManager},
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::{
+    api,
+    caller::{self, Caller},
+    host::Host,
+    options::McpOptions,
+};
+use crate::{
+    access::{Access, Owner},
+    config::Config,
+    fault::Fault,
+    part::Part,
+    server::Server,
+    zone::zone,
+};
+
+/// The media types that the protocol requires a client to accept. All our answers are JSON.
+const PROTOCOL_TYPES: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// The memory as tools of the Model Context Protocol, over HTTP (`/mcp`) or over a pair of pipes.
+///
+/// It speaks the revisions of the protocol with a handshake and those without one, and keeps nothing about its clients.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Mcp {
+    host: Host,
+    options: McpOptions,
+}
+
+impl Mcp {
+    /// Over this memory.
+    pub fn new(engine: MemoryEngine) -> Self {
+        Self { host: Host::new(engine), options: McpOptions::default() }
+    }
+
+    /// With these options.
+    pub fn with_options(mut self, options: McpOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Shows times in this zone instead of UTC, and reads those that name none in it.
+    pub fn with_zone(mut self, zone: TimeZone) -> Self {
+        self.host.memory.zone = zone;
+        self
+    }
+
+    /// Counts the tokens of a context by this instead of by an estimate that errs on the high side.
+    pub fn with_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
+        self.host.memory.counter = counter;
+        self
+    }
+
+    /// Works for this owner where a request names no user and its key is for all of them; for one called `default`, otherwise. A key
+    /// for several users has to be told which.
+    pub fn with_owner(mut self, owner: Owner) -> Self {
+        self.host.owner = owner;
+        self
+    }
+
+    /// Its routes. They want an [`Access`](crate::Access) with each request, which a [`Guard`](crate::Guard) gives.
+    pub fn router(self) -> Router {
+        self.part().router
+    }
+
+    pub(crate) fn part(self) -> Part {
+        let Self { host, options } = self;
+        let service = StreamableHttpService::new(
+            move || Ok(host.clone()),
+            Arc::new(NeverSessionManager::default()),
+            options.config(),
+        );
+        let routes = Router::new().route_service("/mcp", service.clone()).route_service("/mcp/", service);
+        let router = routes.layer(from_fn(identify));
+        Part { name: "mcp", router, sections: vec![api::section()], errors: Fault::into_response, background: None }
+    }
+
+    /// Serves one client over standard input and output, line by line, until it goes away.
+    ///
+    /// Whatever else writes to standard output breaks the protocol: logs go to standard error.
+    ///
+    /// # Errors
+    /// `Unavailable` when what comes in is no such client.
+    pub async fn stdio(self, access: Access) -> Result<()> {
+        let (input, output) = rmcp::transport::io::stdio();
+        self.serve(access, input, output).await
+    }
+
+    /// The same over any two pipes.
+    ///
+    /// # Errors
+    /// As [`stdio`](Self::stdio).
+    pub async fn serve(
+        self,
+        access: Access,
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<()> {
+        let failed =
+            |e| Error::new(ErrorKind::Unavailable, "mcp", "the client broke off before it began").with_source(e);
+        let mut host = self.host;
+        host.access = Some(access);
+        let running = match host.serve((input, output)).await {
+            Ok(running) => running,
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(e) => return Err(failed(e)),
+        };
+        let stopped = |e| Error::new(ErrorKind::Internal, "mcp", "serving the client broke off").with_source(e);
+        running.waiting().await.map(drop).map_err(stopped)
+    }
+}
+
+impl Server {
+    /// With MCP under `/mcp`.
+    pub fn mcp(self, mcp: Mcp) -> Self {
+        self.with_part(mcp.part())
+    }
+}
+
+/// Builds the part unless the configuration switches it off.
+pub(crate) fn build(
+    config: &Config,
+    engine: &MemoryEngine,
+    _: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<Part>> {
+    if !config.mcp.enabled {
+        return Ok(None);
+    }
+    let mut options = McpOptions::default().with_max_body_bytes(config.limits.max_body_bytes);
+    options.allowed_hosts.extend_from_slice(&config.allowed_hosts);
+    options.allowed_origins.extend(config.mcp.allowed_origins.iter().chain(&config.cors_origins).cloned());
+    let mcp = Mcp::new(engine.clone()).with_options(options).with_owner(Owner::user(&config.user));
+    Ok(Some(mcp.with_zone(zone(&config.gateway.zone)?).part()))
+}
+
+/// Resolves the caller, and completes the `Accept` header of clients that take JSON.
+async fn identify(access: Access, mut request: Request, next: Next) -> Result<Response, Fault> {
+    let owner = caller::named_owner(request.uri(), request.headers())?;
+    request.extensions_mut().insert(Caller { access, owner });
+    if takes_json(request.headers()) {
+        request.headers_mut().insert(ACCEPT, PROTOCOL_TYPES);
+    }
+    Ok(next.run(request).await)
+}
+
+/// Returns true if the client accepts JSON. The protocol wants event streams named as well, but we answer in JSON only.
+fn takes_json(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut kinds = accepted.flat_map(|value| value.split(',')).map(|kind| kind.trim().to_ascii_lowercase()).peekable();
+    let json = ["*/*", "application/*", "application/json"];
+    kinds.peek().is_none() || kinds.any(|kind| json.contains(&kind.as_str()))
+}

@@ -1,0 +1,39 @@
+//! The router of mem0's routes.
+
+use axum::{Router, middleware::from_fn, response::IntoResponse};
+use memory_engine::{MemoryEngine, Result};
+
+use super::{error::add_request_id, oss, platform, service::Mem0};
+use crate::{config::Config, fault::Fault, part::Part, server::Server};
+
+impl Mem0 {
+    /// Its routes. They want an [`Access`](crate::Access) with each request, which a [`Guard`](crate::Guard) gives.
+    pub fn router(self) -> Router {
+        self.part().router
+    }
+
+    pub(crate) fn part(self) -> Part {
+        let (oss, oss_section) = oss::routes().finish();
+        let (platform, platform_section) = platform::routes().finish();
+        let router = oss.merge(platform).layer(from_fn(add_request_id)).with_state(self);
+        let sections = vec![oss_section, platform_section];
+        Part { name: "mem0", router, sections, errors: Fault::into_response, background: None }
+    }
+}
+
+impl Server {
+    /// With mem0's routes.
+    pub fn mem0(self, mem0: Mem0) -> Self {
+        self.with_part(mem0.part())
+    }
+}
+
+/// Builds the part unless the configuration switches it off.
+pub(crate) fn build(
+    config: &Config,
+    engine: &MemoryEngine,
+    _: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<Part>> {
+    let mem0 = Mem0::new(engine.clone()).with_turns(config.mem0.include_turns);
+    Ok(config.mem0.enabled.then(|| mem0.part()))
+}

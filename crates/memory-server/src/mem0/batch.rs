@@ -1,0 +1,80 @@
+//! Requests for several memories.
+
+use memory_engine::RecordId;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    error::Mem0Error,
+    memory::{self, Change, UpdateParams},
+    params::{Dialect, ParamGroup, Params},
+};
+
+/// Maximum number of memories per request.
+const MAX_MEMORIES: usize = 1000;
+
+/// A request for several memories.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["memories"]))]
+pub(super) struct BatchRequest {
+    /// At most 1000 memories, each with its id, and for an update with its changes.
+    #[schemars(required, with = "Vec<BatchEntry>")]
+    memories: Option<Value>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes the entries, which may also be bare ids")]
+struct BatchEntry {
+    memory_id: String,
+    #[schemars(flatten)]
+    change: UpdateParams,
+}
+
+impl ParamGroup for BatchRequest {}
+
+impl BatchRequest {
+    /// Reads the ids.
+    ///
+    /// # Errors
+    /// 400 for an entry without a valid id, and for more than 1000 entries.
+    pub(super) fn ids(&self) -> Result<Vec<RecordId>, Mem0Error> {
+        self.entries()?.iter().map(entry_id).collect()
+    }
+
+    /// Reads the ids with their changes.
+    ///
+    /// # Errors
+    /// As [`ids`](Self::ids), and for an invalid change.
+    pub(super) fn changes(&self) -> Result<Vec<(RecordId, Change)>, Mem0Error> {
+        let change = |entry: &Value| {
+            let values = entry.as_object().cloned().unwrap_or_default();
+            let params: UpdateParams = Params::new(values, "body", Dialect::Platform).finish()?;
+            Ok((entry_id(entry)?, params.change()?))
+        };
+        self.ids()?; // no change is read before all ids are known to be valid
+        self.entries()?.iter().map(change).collect()
+    }
+
+    fn entries(&self) -> Result<&[Value], Mem0Error> {
+        let entries = self.memories.as_ref().and_then(Value::as_array).ok_or_else(invalid)?;
+        if entries.len() > MAX_MEMORIES {
+            return Err(Mem0Error::bad_request(format!(
+                "a batch holds at most {MAX_MEMORIES} memories; this one has {}",
+                entries.len()
+            )));
+        }
+        Ok(entries)
+    }
+}
+
+fn entry_id(entry: &Value) -> Result<RecordId, Mem0Error> {
+    // The client for JavaScript writes memoryId.
+    let id = entry.get("memory_id").or_else(|| entry.get("memoryId")).unwrap_or(entry);
+    memory::parse_id(id.as_str().ok_or_else(invalid)?)
+}
+
+fn invalid() -> Mem0Error {
+    Mem0Error::bad_request("memories is a list of objects, each with a memory_id")
+}

@@ -1,0 +1,136 @@
+//! Refusals and failures, in the form that mem0's clients read.
+
+use axum::{
+    extract::Request,
+    http::StatusCode,
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use memory_engine::{Error, ErrorKind};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::fault::Fault;
+
+/// A refusal or failure: `detail` is for clients of the open-source server, `error` for those of the platform.
+#[derive(Debug, Clone)]
+pub(super) struct Mem0Error {
+    fault: Fault,
+    /// The invalid fields, which take the place of the message in `detail`.
+    fields: Option<Value>,
+    /// mem0's name for what failed behind the server.
+    code: Option<&'static str>,
+}
+
+/// An invalid field, as FastAPI reports it.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct FieldFault {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) loc: Vec<Value>,
+    msg: String,
+    /// The names of the fields that were sent, for a missing field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct Body {
+    detail: Value,
+    error: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<Value>,
+}
+
+impl FieldFault {
+    pub(super) fn new(kind: impl Into<String>, loc: &[&str], message: impl Into<String>) -> Self {
+        let loc = loc.iter().map(|part| (*part).into()).collect();
+        Self { kind: kind.into(), loc, msg: message.into(), input: None }
+    }
+
+    /// A missing field. `sent` are the fields of the body; their values are not repeated, because they may be long.
+    pub(super) fn missing(loc: &[&str], sent: Option<Vec<String>>) -> Self {
+        Self { input: Some(json!(sent)), ..Self::new("missing", loc, "Field required") }
+    }
+}
+
+impl Mem0Error {
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+        Fault::bad_request(message).into()
+    }
+
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Fault::not_found(message).into()
+    }
+
+    pub(super) fn forbidden(message: impl Into<String>) -> Self {
+        Fault::new(StatusCode::FORBIDDEN, message).into()
+    }
+
+    /// Invalid fields, with 422.
+    pub(super) fn fields(faults: &[FieldFault]) -> Self {
+        let name = |fault: &FieldFault| fault.loc.last().and_then(Value::as_str).unwrap_or("body").to_owned();
+        let sentences: Vec<String> = faults.iter().map(|fault| format!("{}: {}", name(fault), fault.msg)).collect();
+        let fault = Fault::new(StatusCode::UNPROCESSABLE_ENTITY, sentences.join("; "));
+        Self { fields: Some(json!(faults)), ..fault.into() }
+    }
+
+    /// The message alone, with 400: the form of the platform.
+    pub(super) fn without_fields(self) -> Self {
+        Self::bad_request(self.fault.message())
+    }
+
+    fn into_response_to(self, request_id: Option<&str>) -> Response {
+        let error = self.fault.message().to_owned();
+        let detail = self.fields.unwrap_or_else(|| error.as_str().into());
+        let request_id = self.code.map(|_| request_id.into());
+        self.fault.into_response_with(Body { detail, error, code: self.code, request_id })
+    }
+}
+
+impl From<Fault> for Mem0Error {
+    fn from(fault: Fault) -> Self {
+        Self { fault, fields: None, code: None }
+    }
+}
+
+impl From<Error> for Mem0Error {
+    fn from(error: Error) -> Self {
+        let code = match error.kind() {
+            ErrorKind::Unavailable => "datastore_unavailable",
+            ErrorKind::Timeout => "provider_timeout",
+            ErrorKind::DimensionMismatch | ErrorKind::SchemaMismatch => "vector_store_unavailable",
+            ErrorKind::RateLimited => return Self { code: Some("provider_rate_limited"), ..Fault::from(error).into() },
+            ErrorKind::InvalidInput
+            | ErrorKind::NotFound
+            | ErrorKind::Conflict
+            | ErrorKind::Unsupported
+            | ErrorKind::Unauthorized => return Fault::from(error).into(),
+            ErrorKind::Corrupt | ErrorKind::Internal | _ => "unknown",
+        };
+        let retry_after = error.retry_after();
+        let fault = Fault::new(StatusCode::BAD_GATEWAY, error.to_string());
+        let fault = retry_after.map_or(fault.clone(), |wait| fault.with_retry_after(wait));
+        Self { code: Some(code), ..fault.into() }
+    }
+}
+
+impl IntoResponse for Mem0Error {
+    fn into_response(self) -> Response {
+        let mut response = self.clone().into_response_to(None);
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Adds the id of the request to failures, so that they can be found in the log.
+pub(super) async fn add_request_id(request: Request, next: Next) -> Response {
+    let id = request.headers().get("x-request-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let response = next.run(request).await;
+    match response.extensions().get::<Mem0Error>() {
+        Some(error) if error.code.is_some() => error.clone().into_response_to(id.as_deref()),
+        _ => response,
+    }
+}

@@ -1,0 +1,91 @@
+//! The messages of a request to add memories.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::params::{FromParams, ParamGroup, Params};
+
+const INVALID_MESSAGE: &str = "a message has a role, and a content that is a text or a list of parts";
+
+/// The messages of a request, without those that have no text.
+#[derive(Debug)]
+pub(super) struct Messages(pub(super) Vec<Message>);
+
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) role: String,
+    pub(super) name: Option<String>,
+    pub(super) text: String,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("required" = ["messages"]))]
+struct MessagesParam {
+    /// A list of objects with `role`, `content` and optionally `name`. A string is a message of the user.
+    #[schemars(required)]
+    messages: Option<Value>,
+}
+
+impl ParamGroup for MessagesParam {
+    const REQUIRED: &'static [&'static str] = &["messages"];
+}
+
+impl JsonSchema for Messages {
+    fn schema_name() -> Cow<'static, str> {
+        MessagesParam::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        MessagesParam::json_schema(generator)
+    }
+}
+
+impl FromParams for Messages {
+    fn read(params: &mut Params) -> Self {
+        let MessagesParam { messages } = FromParams::read(params);
+        let list = match messages {
+            None => Vec::new(),
+            Some(Value::Array(list)) => list,
+            Some(message @ Value::Object(_)) => vec![message],
+            Some(Value::String(text)) => vec![serde_json::json!({ "role": "user", "content": text })],
+            Some(_) => {
+                params.add_fault("messages", "list_type", "Input should be a valid list");
+                Vec::new()
+            }
+        };
+        let mut read = Vec::new();
+        for (index, message) in list.iter().enumerate() {
+            match Message::read(message) {
+                Some(message) if message.text.trim().is_empty() => {}
+                Some(message) => read.push(message),
+                None => params.add_fault(&format!("messages.{index}"), "message_type", INVALID_MESSAGE),
+            }
+        }
+        Self(read)
+    }
+}
+
+impl Message {
+    fn read(message: &Value) -> Option<Self> {
+        let role = message.get("role").and_then(Value::as_str).filter(|role| !role.trim().is_empty())?;
+        let name = message.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+        let text = text_of(message.get("content").unwrap_or(&Value::Null))?;
+        Some(Self { role: role.to_owned(), name: name.map(str::to_owned), text })
+    }
+}
+
+/// The text of a content: a string, or the text parts of a list. `None` for a number or a flag.
+fn text_of(content: &Value) -> Option<String> {
+    let part = |part: &Value| part.as_str().or_else(|| part.get("text").and_then(Value::as_str)).map(str::to_owned);
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Null => Some(String::new()),
+        Value::Array(parts) => Some(parts.iter().filter_map(part).collect::<Vec<_>>().join("\n")),
+        Value::Object(_) => part(content),
+        Value::Bool(_) | Value::Number(_) => None,
+    }
+}

@@ -1,0 +1,46 @@
+//! Response bodies that several routes share.
+
+use axum::{
+    Json,
+    routing::{MethodRouter, any},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{error::Mem0Error, service::Mem0};
+
+/// The result of a handler.
+pub(super) type Answer<T> = Result<Json<T>, Mem0Error>;
+
+/// A confirmation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Message {
+    message: String,
+}
+
+/// A list in an object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Results<T> {
+    pub(super) results: Vec<T>,
+}
+
+/// A list that old clients get bare, and new ones in an object.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum ListOrObject<T, O> {
+    List(Vec<T>),
+    Object(O),
+}
+
+pub(super) fn message(message: impl Into<String>) -> Answer<Message> {
+    Ok(Json(Message { message: message.into() }))
+}
+
+/// Refuses the routes of mem0's dashboard.
+pub(super) fn not_served() -> MethodRouter<Mem0> {
+    any(refuse)
+}
+
+pub(super) async fn refuse() -> Mem0Error {
+    Mem0Error::not_found("Not found: this server is set up by its own configuration, and has no such route.")
+}

@@ -1,0 +1,143 @@
+//! The parameters that select memories.
+
+use std::time::Duration;
+
+use memory_engine::{Field, Filter, Op};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{
+    condition::Condition,
+    error::Mem0Error,
+    listing::Visibility,
+    owner::Mem0Owner,
+    params::{Dialect, ParamGroup},
+    time::{is_whole_day, moment},
+};
+use crate::access::Access;
+
+const MICROS_PER_DAY: u64 = 86_400_000_000;
+
+/// The conditions in a request to the platform.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct SelectionParams {
+    /// Conditions that all have to hold, with operators such as `{"gte": 1}`, and `AND`, `OR`, `NOT`. Unknown keys are refused.
+    pub(super) filters: Option<Map<String, Value>>,
+    /// Only memories with one of these categories.
+    categories: Option<Vec<String>>,
+    /// Only memories with this metadata. Old clients send it next to the filters.
+    metadata: Option<Map<String, Value>>,
+    /// Only memories from this day or time on.
+    start_date: Option<Value>,
+    /// Only memories until this day (inclusive) or time.
+    end_date: Option<Value>,
+}
+
+/// Which memories are shown.
+#[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct VisibilityParams {
+    /// Includes memories that have expired. Default: false.
+    pub(super) show_expired: Option<bool>,
+    /// Includes turns. Default: set by the server for searches, false for lists.
+    pub(super) include_turns: Option<bool>,
+}
+
+/// The fields of each memory in the response.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct FieldsParam {
+    /// The names of the fields. Default: all.
+    pub(super) fields: Option<Vec<String>>,
+}
+
+/// The format of the response, for old clients.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct FormatParam {
+    /// `v1.1` asks for an object instead of a list.
+    output_format: Option<String>,
+}
+
+impl ParamGroup for SelectionParams {}
+impl ParamGroup for VisibilityParams {}
+impl ParamGroup for FieldsParam {}
+impl ParamGroup for FormatParam {}
+
+impl SelectionParams {
+    /// Returns the condition on memories of this owner.
+    ///
+    /// # Errors
+    /// 400 for an invalid filter or date, for missing filters if they are required, and without owner and filters.
+    pub(super) fn condition(
+        self,
+        owner: &Mem0Owner,
+        access: &Access,
+        requires_filters: bool,
+    ) -> Result<Condition, Mem0Error> {
+        if requires_filters && self.filters.is_none() {
+            let message = "filters are required: an object such as {\"user_id\": \"alice\"}";
+            return Err(Mem0Error::bad_request(message));
+        }
+        let filters = self.filters.unwrap_or_default();
+        if filters.is_empty() {
+            owner.require(access)?;
+        }
+        let mut condition = Dialect::Platform.read_filter(&filters)?.and(owner.condition());
+        let further = [
+            ("categories", self.categories.map(|names| json!({ "in": names }))),
+            ("metadata", self.metadata.map(Value::Object)),
+        ];
+        for (name, value) in further {
+            if let Some(value) = value {
+                condition = condition.and(one_filter(name, value)?);
+            }
+        }
+        for (name, op, value) in [("start_date", Op::Ge, self.start_date), ("end_date", Op::Le, self.end_date)] {
+            if let Some(value) = value {
+                condition = condition.and(date_condition(name, op, &value)?);
+            }
+        }
+        Ok(condition)
+    }
+}
+
+/// Returns the condition of one filter of the platform.
+pub(super) fn one_filter(name: &str, value: Value) -> Result<Condition, Mem0Error> {
+    Dialect::Platform.read_filter(&Map::from_iter([(name.to_owned(), value)]))
+}
+
+fn date_condition(name: &str, op: Op, value: &Value) -> Result<Condition, Mem0Error> {
+    let invalid = || Mem0Error::bad_request(format!("{name} is a day or a time, such as 2026-03-02"));
+    let mut time = moment(value).ok_or_else(invalid)?;
+    // The last day is included.
+    if op == Op::Le && is_whole_day(value) {
+        time = time.after(Duration::from_micros(MICROS_PER_DAY - 1));
+    }
+    Ok(Condition::Field(Filter::compare(Field::OccurredAt, op, time)))
+}
+
+impl VisibilityParams {
+    pub(super) fn resolve(self, include_turns: bool) -> Visibility {
+        Visibility { expired: self.show_expired.unwrap_or(false), turns: self.include_turns.unwrap_or(include_turns) }
+    }
+}
+
+impl FormatParam {
+    pub(super) fn is_object(&self) -> bool {
+        self.output_format.as_deref() == Some("v1.1")
+    }
+}
+
+impl FieldsParam {
+    /// Returns an object with these fields only, and its id.
+    pub(super) fn select(&self, object: &impl Serialize) -> Value {
+        let mut object = json!(object);
+        if let (Some(fields), Some(object)) = (&self.fields, object.as_object_mut()) {
+            object.retain(|name, _| name == "id" || fields.contains(name));
+        }
+        object
+    }
+}

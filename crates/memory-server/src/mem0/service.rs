@@ -1,0 +1,47 @@
+//! The public handle of mem0's routes.
+
+use std::time::Duration;
+
+use memory_engine::MemoryEngine;
+
+/// mem0's REST routes over one memory: those of its open-source server, and those of the platform that its clients of
+/// versions 0.1 to 2 call. `docs/SERVER.md` has the table, and the differences from mem0.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Mem0 {
+    pub(super) engine: MemoryEngine,
+    pub(super) include_turns: bool,
+    pub(super) add_timeout: Duration,
+    pub(super) platform_add_timeout: Duration,
+}
+
+impl Mem0 {
+    /// Over this memory.
+    pub fn new(engine: MemoryEngine) -> Self {
+        Self {
+            engine,
+            include_turns: false,
+            add_timeout: Duration::from_secs(10),
+            platform_add_timeout: Duration::from_millis(1500),
+        }
+    }
+
+    /// Sets whether searches find turns as well as memories. A search can override it with `include_turns`. Default: false.
+    pub fn with_turns(mut self, include_turns: bool) -> Self {
+        self.include_turns = include_turns;
+        self
+    }
+
+    /// Sets how long a request to the open-source routes waits for facts. Extraction continues in the background after that.
+    /// Default: 10 s.
+    pub fn with_add_timeout(mut self, timeout: Duration) -> Self {
+        self.add_timeout = timeout;
+        self
+    }
+
+    /// Sets how long a request to the platform's routes waits for facts before it answers `PENDING`. Default: 1.5 s.
+    pub fn with_platform_add_timeout(mut self, timeout: Duration) -> Self {
+        self.platform_add_timeout = timeout;
+        self
+    }
+}

@@ -1,0 +1,58 @@
+//! Builds the document from its sections.
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::routes::Section;
+
+const DESCRIPTION: &str = "The key of a request determines whose memories it reaches. \
+    The names in a request (user, agent, conversation) narrow that, and never widen it.";
+
+/// Returns the OpenAPI document of these sections.
+pub(super) fn build(sections: &[Section]) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut schemas = settings.into_generator();
+    let mut tags: Vec<Value> = Vec::new();
+    let mut paths = Map::new();
+    for section in sections {
+        if !tags.iter().any(|tag| tag["name"] == section.tag) {
+            tags.push(json!({ "name": section.tag, "description": section.description }));
+        }
+        for (method, path, operation) in &section.operations {
+            let item = paths.entry(path.as_str()).or_insert_with(|| path_item(path));
+            item[*method] = operation.to_json(section.tag, &mut schemas);
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "memory-engine",
+            "summary": "Long-term memory for applications that talk with a language model.",
+            "description": DESCRIPTION,
+            "license": { "name": "MIT", "identifier": "MIT" },
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+        "security": [{}, { "bearer": [] }, { "key": [] }],
+        "tags": tags,
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer" },
+                "key": { "type": "apiKey", "in": "header", "name": "X-API-Key" },
+            },
+            "schemas": schemas.take_definitions(true),
+        },
+    })
+}
+
+/// A path item with the parameters that the path names.
+fn path_item(path: &str) -> Value {
+    let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    let parameters: Vec<Value> = names
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
+        .collect();
+    if parameters.is_empty() { json!({}) } else { json!({ "parameters": parameters }) }
+}

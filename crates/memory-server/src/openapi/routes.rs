@@ -1,0 +1,98 @@
+//! Tables of routes: each row adds a route to a router and its description to the document.
+
+use axum::{
+    Router,
+    handler::Handler,
+    routing::{self, MethodRouter},
+};
+
+use super::operation::Operation;
+
+/// What the routes of one protocol contribute to the document.
+#[derive(Debug, Clone)]
+pub(crate) struct Section {
+    pub(super) tag: &'static str,
+    pub(super) description: &'static str,
+    /// Method, path and description.
+    pub(super) operations: Vec<(&'static str, String, Operation)>,
+}
+
+/// The routes of one protocol: a router and the section that describes it, built from the same table.
+#[derive(Debug)]
+pub(crate) struct Routes<S> {
+    router: Router<S>,
+    section: Section,
+}
+
+/// Adds routes to a table, one row each: method, path, handler, id, summary, query parameters, body, answer.
+#[cfg(any(feature = "mem0", feature = "debug"))]
+macro_rules! table {
+    ($routes:expr; $(
+        $method:ident $path:literal => $handler:expr, $id:literal, $summary:literal
+            $(, query $query:ty)* $(, body $body:ty)? => $answer:ty;
+    )*) => {
+        $routes$(.$method(
+            $path,
+            $handler,
+            $crate::openapi::Operation::new($id, $summary)
+                $(.query::<$query>())* $(.body::<$body>())? .answer::<$answer>(),
+        ))*
+    };
+}
+#[cfg(any(feature = "mem0", feature = "debug"))]
+pub(crate) use table;
+
+impl Section {
+    pub(crate) fn new(tag: &'static str, description: &'static str) -> Self {
+        Self { tag, description, operations: Vec::new() }
+    }
+
+    /// Describes an operation. axum's `{*name}` is written `{name}` in the document.
+    pub(crate) fn add(&mut self, method: &'static str, path: &str, operation: Operation) {
+        self.operations.push((method, path.replace("{*", "{"), operation));
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Routes<S> {
+    pub(crate) fn new(tag: &'static str, description: &'static str) -> Self {
+        Self { router: Router::new(), section: Section::new(tag, description) }
+    }
+
+    /// Adds a route with its description.
+    pub(crate) fn route(
+        mut self,
+        method: &'static str,
+        path: &str,
+        handler: MethodRouter<S>,
+        operation: Operation,
+    ) -> Self {
+        self.section.add(method, path, operation);
+        self.undocumented(path, handler)
+    }
+
+    pub(crate) fn get<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
+        self.route("get", path, routing::get(handler), operation)
+    }
+
+    pub(crate) fn post<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
+        self.route("post", path, routing::post(handler), operation)
+    }
+
+    pub(crate) fn put<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
+        self.route("put", path, routing::put(handler), operation)
+    }
+
+    pub(crate) fn delete<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
+        self.route("delete", path, routing::delete(handler), operation)
+    }
+
+    /// Adds a route that the document does not mention.
+    pub(crate) fn undocumented(mut self, path: &str, handler: MethodRouter<S>) -> Self {
+        self.router = self.router.route(path, handler);
+        self
+    }
+
+    pub(crate) fn finish(self) -> (Router<S>, Section) {
+        (self.router, self.section)
+    }
+}

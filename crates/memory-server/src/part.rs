@@ -1,0 +1,28 @@
+//! A protocol, as the server composes it.
+
+use std::fmt::Debug;
+
+use axum::Router;
+use futures::future::BoxFuture;
+
+use crate::{fault::ErrorFormat, openapi::Section};
+
+/// A protocol, as the server composes it: its routes, their description, and the format of its errors.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Unique name. A part replaces an earlier one of the same name.
+    pub(crate) name: &'static str,
+    pub(crate) router: Router,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) errors: ErrorFormat,
+    pub(crate) background: Option<Box<dyn Background>>,
+}
+
+/// Work that outlives the requests that start it.
+pub(crate) trait Background: Debug + Send + Sync {
+    /// Waits until all requests have ended and all work that they started is done.
+    fn drain(&self) -> BoxFuture<'_, ()>;
+
+    /// Waits until the work that ended requests have started is done.
+    fn flush(&self) -> BoxFuture<'_, ()>;
+}
