@@ -8,13 +8,17 @@ use memory_engine_graph::{GraphExtractor, GraphStore, MemoryGraphStore};
 use memory_engine_keyword_store::{Analyzer, KeywordStore, MemoryKeywordStore, TextAnalyzer};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
+use memory_engine_sql::options::Mismatch;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use memory_engine_sql::options::StoreOptions;
 use memory_engine_synonyms::{MemorySynonymStore, SharedThesaurus, SynonymStore};
 use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use crate::dates::index_fingerprint;
 use crate::{
     Database, Digest, MemoryEngine, RecallOptions,
     database::{Address, Place},
-    dates::index_fingerprint,
     engine::{Parts, Stores},
     entity_graph::GraphParts,
     spaces::{Space, Spaces},
@@ -89,24 +93,6 @@ enum Backend {
     )]
     Postgres(Address),
     Stores(Stores),
-}
-
-/// What to do about a store whose indexes were made by another embedder or analyzer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mismatch {
-    /// Fail with `SchemaMismatch`, naming both.
-    #[default]
-    Refuse,
-    /// Open it and leave its indexes as they are: records can be read, and whatever needs an index that does not fit fails
-    /// with `SchemaMismatch`.
-    Leave,
-    /// Begin a second generation of vectors beside those of the other embedder, or go on with it. Whoever has that embedder goes
-    /// on searching by it until the new vectors are complete; then the store changes over. See
-    /// [`MemoryEngine::change_over`]. An index of terms is emptied and queued to be made anew. A third-party store has to bring
-    /// what this needs.
-    Refill,
-    /// Empty the indexes concerned and queue every record to be indexed anew.
-    Rebuild,
 }
 
 impl Default for Builder {
@@ -296,9 +282,18 @@ impl Builder {
         };
         let embedder = cached(self.embedder);
         let replaced = self.replaced.filter(|old| *old.space() != space).map(cached);
+        #[cfg(any(feature = "sqlite", feature = "postgres"))]
         let analyzed_by = index_fingerprint(self.analyzer.as_ref());
         let in_memory = || -> Arc<dyn SynonymStore> { Arc::new(MemorySynonymStore::new()) };
         let graph_in_memory = || -> Arc<dyn GraphStore> { Arc::new(MemoryGraphStore::new()) };
+        #[cfg(any(feature = "sqlite", feature = "postgres"))]
+        let store_options = {
+            let mut options = StoreOptions::new(space.clone(), analyzed_by);
+            options.clock = Arc::clone(&self.clock);
+            options.mismatch = self.mismatch;
+            options.replaced = replaced.as_ref().map(|old| old.space().clone());
+            options
+        };
         let (stores, synonyms, graph) = match self.backend {
             Backend::Stores(stores) => (stores, in_memory(), graph_in_memory()),
             Backend::Memory => {
@@ -313,46 +308,15 @@ impl Builder {
             }
             #[cfg(feature = "sqlite")]
             Backend::Sqlite(path) => {
-                use memory_engine_sqlite::{Mismatch as OnMismatch, SqliteOptions, SqliteStore};
-                let mut options = SqliteOptions::new(space.clone(), analyzed_by)
-                    .with_clock(Arc::clone(&self.clock))
-                    .with_mismatch(match self.mismatch {
-                        Mismatch::Refuse => OnMismatch::Refuse,
-                        Mismatch::Leave => OnMismatch::Leave,
-                        Mismatch::Refill => OnMismatch::Refill,
-                        Mismatch::Rebuild => OnMismatch::Rebuild,
-                    });
-                options.replaced = replaced.as_ref().map(|old| old.space().clone());
+                use memory_engine_sqlite::{SqliteOptions, SqliteStore};
+                let mut options = SqliteOptions::from(store_options);
                 options.cache_bytes = self.page_cache.unwrap_or(options.cache_bytes);
-                let store = Arc::new(SqliteStore::open(path, options).await?);
-                let stores = Stores {
-                    records: store.clone(),
-                    jobs: store.clone(),
-                    keywords: store.clone(),
-                    vectors: store.clone(),
-                };
-                (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
+                all_of(Arc::new(SqliteStore::open(path, options).await?))
             }
             #[cfg(feature = "postgres")]
             Backend::Postgres(Address(url)) => {
-                use memory_engine_postgres::{Mismatch as OnMismatch, PostgresOptions, PostgresStore};
-                let mut options = PostgresOptions::new(space.clone(), analyzed_by)
-                    .with_clock(Arc::clone(&self.clock))
-                    .with_mismatch(match self.mismatch {
-                        Mismatch::Refuse => OnMismatch::Refuse,
-                        Mismatch::Leave => OnMismatch::Leave,
-                        Mismatch::Refill => OnMismatch::Refill,
-                        Mismatch::Rebuild => OnMismatch::Rebuild,
-                    });
-                options.replaced = replaced.as_ref().map(|old| old.space().clone());
-                let store = Arc::new(PostgresStore::connect(&url, options).await?);
-                let stores = Stores {
-                    records: store.clone(),
-                    jobs: store.clone(),
-                    keywords: store.clone(),
-                    vectors: store.clone(),
-                };
-                (stores, store.clone() as Arc<dyn SynonymStore>, store as Arc<dyn GraphStore>)
+                use memory_engine_postgres::PostgresStore;
+                all_of(Arc::new(PostgresStore::connect(&url, store_options.into()).await?))
             }
             #[cfg(not(feature = "postgres"))]
             Backend::Postgres(_) => {
@@ -391,4 +355,15 @@ impl Builder {
         };
         Ok(MemoryEngine::start(parts, self.background.then_some(runtime)))
     }
+}
+
+/// One database as every store.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+fn all_of<S>(store: Arc<S>) -> (Stores, Arc<dyn SynonymStore>, Arc<dyn GraphStore>)
+where
+    S: RecordStore + JobQueue + KeywordStore + VectorStore + SynonymStore + GraphStore,
+{
+    let stores =
+        Stores { records: store.clone(), jobs: store.clone(), keywords: store.clone(), vectors: store.clone() };
+    (stores, store.clone(), store)
 }

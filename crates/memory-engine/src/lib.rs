@@ -31,7 +31,7 @@ pub mod upkeep;
 
 pub use background::{Learned, Progress, REQUEST_ID};
 pub use branches::{Fork, Inherits};
-pub use builder::{Builder, Mismatch};
+pub use builder::Builder;
 pub use database::Database;
 pub use dates::index_fingerprint;
 pub use digest::Digest;
@@ -71,6 +71,7 @@ pub use memory_engine_postgres as postgres;
 pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};
 pub use memory_engine_scene as scene;
 pub use memory_engine_scene::{SceneDetector, ScenePolicy, SceneRules, SceneView};
+pub use memory_engine_sql::options::Mismatch;
 #[cfg(feature = "sqlite")]
 pub use memory_engine_sqlite as sqlite;
 pub use memory_engine_summarizer as summarizer;

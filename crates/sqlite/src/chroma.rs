@@ -11,7 +11,7 @@ use memory_engine_core::{Error, ErrorKind, Result, Timestamp};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use serde_json::{Map, Value};
 
-use crate::{database::connection::USUAL_WAIT, database::failure::meaning};
+use crate::{database::connection::USUAL_WAIT, database::error::meaning};
 
 const FILE: &str = "chroma.sqlite3";
 /// Where Chroma keeps a document: among the metadata, under this key.

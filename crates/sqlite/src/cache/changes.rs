@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::database::failure::Failure;
+use crate::database::error::SqliteError;
 
 /// How many changes the log keeps. A process that has missed more reads an index anew.
 const KEPT: i64 = 40_000;
@@ -14,13 +14,13 @@ const SPARE: i64 = 1000;
 pub(crate) const LAG: i64 = 7000;
 
 /// Notes that the terms or the vector of a record have changed.
-pub(crate) fn note(connection: &Connection, row: i64) -> Result<(), Failure> {
+pub(crate) fn note(connection: &Connection, row: i64) -> Result<(), SqliteError> {
     connection.prepare_cached("INSERT INTO changes (record) VALUES (?1)")?.execute([row])?;
     Ok(())
 }
 
 /// Notes that nothing is as it was, so that whoever keeps an index reads it anew.
-pub(crate) fn note_all(connection: &Connection) -> Result<(), Failure> {
+pub(crate) fn note_all(connection: &Connection) -> Result<(), SqliteError> {
     connection.execute_batch(
         "INSERT INTO changes (change, record) SELECT coalesce(max(change), 0) + 2, 0 FROM changes;
          DELETE FROM changes WHERE change < (SELECT max(change) FROM changes);",
@@ -29,7 +29,7 @@ pub(crate) fn note_all(connection: &Connection) -> Result<(), Failure> {
 }
 
 /// Shortens the log when it is too long.
-pub(crate) fn forget_old(connection: &Connection) -> Result<(), Failure> {
+pub(crate) fn forget_old(connection: &Connection) -> Result<(), SqliteError> {
     let sql = "DELETE FROM changes WHERE change <= (SELECT max(change) FROM changes) - ?1
         AND (SELECT max(change) FROM changes) - (SELECT min(change) FROM changes) > ?2";
     connection.prepare_cached(sql)?.execute([KEPT, KEPT + SPARE])?;
@@ -48,7 +48,7 @@ pub(crate) enum News {
 }
 
 /// What is new to an index that has seen this change; `None` for one that has not been read.
-pub(crate) fn news(connection: &Connection, seen: Option<i64>) -> Result<News, Failure> {
+pub(crate) fn news(connection: &Connection, seen: Option<i64>) -> Result<News, SqliteError> {
     let sql = "SELECT (SELECT min(change) FROM changes), (SELECT max(change) FROM changes)";
     let (first, last): (Option<i64>, Option<i64>) =
         connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -61,14 +61,14 @@ pub(crate) fn news(connection: &Connection, seen: Option<i64>) -> Result<News, F
 }
 
 /// The records that have changed after `change`.
-pub(crate) fn since(connection: &Connection, change: i64) -> Result<Vec<i64>, Failure> {
+pub(crate) fn since(connection: &Connection, change: i64) -> Result<Vec<i64>, SqliteError> {
     let mut prepared = connection.prepare_cached("SELECT DISTINCT record FROM changes WHERE change > ?1")?;
     let rows = prepared.query_map([change], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Those among them that are no greater than `row`.
-pub(crate) fn up_to(connection: &Connection, change: i64, row: i64) -> Result<Vec<i64>, Failure> {
+pub(crate) fn up_to(connection: &Connection, change: i64, row: i64) -> Result<Vec<i64>, SqliteError> {
     let sql = "SELECT DISTINCT record FROM changes WHERE change > ?1 AND record <= ?2 ORDER BY record";
     let mut prepared = connection.prepare_cached(sql)?;
     let rows = prepared.query_map([change, row], |row| row.get(0))?;
@@ -76,7 +76,7 @@ pub(crate) fn up_to(connection: &Connection, change: i64, row: i64) -> Result<Ve
 }
 
 /// The last change; 0 before the first.
-pub(crate) fn last(connection: &Connection) -> Result<i64, Failure> {
+pub(crate) fn last(connection: &Connection) -> Result<i64, SqliteError> {
     let sql = "SELECT coalesce(max(change), 0) FROM changes";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    database::failure::Failure,
+    database::error::SqliteError,
     records::scopes::{self, Reach},
 };
 
@@ -58,13 +58,13 @@ struct User {
 impl Directory {
     /// What `scope` reaches in this file; `None`, when nothing was ever written there. Only what is not known yet is looked for in
     /// the file.
-    pub(crate) fn reach(&self, connection: &Connection, scope: &Scope) -> Result<Option<Reach>, Failure> {
+    pub(crate) fn reach(&self, connection: &Connection, scope: &Scope) -> Result<Option<Reach>, SqliteError> {
         let known = self.known.read().reach(scope);
         if known.is_some() { Ok(known) } else { Reach::of(connection, scope) }
     }
 
     /// The numbers of the addresses within reach, as this transaction sees them, or later.
-    pub(crate) fn covered(&self, connection: &Connection, reach: &Reach) -> Result<Vec<i64>, Failure> {
+    pub(crate) fn covered(&self, connection: &Connection, reach: &Reach) -> Result<Vec<i64>, SqliteError> {
         let last = connection
             .prepare_cached("SELECT coalesce(max(scope), 0) FROM scopes")?
             .query_row([], |row| row.get::<_, i64>(0))?;
@@ -80,7 +80,12 @@ impl Directory {
     }
 
     /// The address of this number, if it is within reach.
-    pub(crate) fn address(&self, connection: &Connection, reach: &Reach, scope: i64) -> Result<Option<Scope>, Failure> {
+    pub(crate) fn address(
+        &self,
+        connection: &Connection,
+        reach: &Reach,
+        scope: i64,
+    ) -> Result<Option<Scope>, SqliteError> {
         self.read_up_to(connection, scope)?;
         let known = self.known.read();
         let Ok(place) = known.addresses.binary_search_by_key(&scope, |address| address.scope) else { return Ok(None) };
@@ -94,7 +99,7 @@ impl Directory {
         is_within.then(|| scopes::named([&tenant.name, &user.name, agent, session, branch])).transpose()
     }
 
-    fn read_up_to(&self, connection: &Connection, scope: i64) -> Result<(), Failure> {
+    fn read_up_to(&self, connection: &Connection, scope: i64) -> Result<(), SqliteError> {
         if self.known.read().last() < scope {
             self.known.write().read(connection)?;
         }
@@ -138,7 +143,7 @@ impl Known {
         self.addresses.last().map_or(0, |address| address.scope)
     }
 
-    fn read(&mut self, connection: &Connection) -> Result<(), Failure> {
+    fn read(&mut self, connection: &Connection) -> Result<(), SqliteError> {
         let sql = "SELECT s.scope, s.namespace, s.agent, s.session, s.branch, n.tenant, n.user, t.name
             FROM scopes s CROSS JOIN namespaces n ON n.namespace = s.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
             WHERE s.scope > ?1 ORDER BY s.scope";

@@ -7,11 +7,12 @@ use crate::{
     cache::caches::Caches,
     cache::changes::{self, LAG},
     cache::side_file::{Chain, MANY},
-    database::failure::Failure,
-    database::migration::in_transaction,
-    database::origin::Origin,
-    vectors::generations::{self, Table},
+    database::error::SqliteError,
+    database::index_metadata,
+    database::schema::in_transaction,
 };
+use memory_engine_sql::embedding_versions::VectorTable;
+use memory_engine_sql::index_metadata::IndexMetadata;
 
 /// How many rows are much to have written: a record is four at the least, and a change for the side files.
 const MUCH: u64 = 4 * 10_000;
@@ -23,7 +24,7 @@ const LEFT: i64 = 1000;
 #[derive(Debug)]
 pub(crate) struct Keeper {
     caches: Caches,
-    origin: Origin,
+    origin: IndexMetadata,
     /// How many rows had been written when it last looked.
     looked: u64,
     /// The last change when it looked for the first time, and when it began the file of an index anew.
@@ -35,7 +36,7 @@ pub(crate) struct Keeper {
 /// An index: of the vectors, or of a tenant's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Which {
-    Vectors(Table),
+    Vectors(VectorTable),
     Terms(i64),
 }
 
@@ -49,13 +50,13 @@ struct Tenants {
 
 impl Keeper {
     /// One that has looked at nothing yet.
-    pub(crate) fn new(caches: Caches, origin: Origin) -> Self {
+    pub(crate) fn new(caches: Caches, origin: IndexMetadata) -> Self {
         Self { caches, origin, looked: 0, first: None, begun: FxHashMap::default(), tenants: Tenants::default() }
     }
 
     /// Looks after the files when much has been written since the last time, in a transaction of its own: what is not committed
     /// may be undone, and must be in no file.
-    pub(crate) fn look(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+    pub(crate) fn look(&mut self, connection: &mut Connection) -> Result<(), SqliteError> {
         let written = connection.total_changes();
         if written - self.looked < LAG as u64 && !self.caches.are_to_be_kept() {
             return Ok(());
@@ -65,7 +66,7 @@ impl Keeper {
     }
 
     /// The same when the file is closed. Whoever has written much, or has read everything, leaves files behind.
-    pub(crate) fn look_at_the_end(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+    pub(crate) fn look_at_the_end(&mut self, connection: &mut Connection) -> Result<(), SqliteError> {
         let has_read = self.caches.vectors.is_loaded() || !self.caches.keywords.loaded().is_empty();
         if connection.total_changes() < LEFT as u64 && !has_read {
             return Ok(());
@@ -73,13 +74,15 @@ impl Keeper {
         in_transaction(connection, |transaction| self.keep_all(transaction, true))
     }
 
-    fn keep_all(&mut self, connection: &Connection, at_the_end: bool) -> Result<(), Failure> {
+    fn keep_all(&mut self, connection: &Connection, at_the_end: bool) -> Result<(), SqliteError> {
         let last = changes::last(connection)?;
         let much = at_the_end && connection.total_changes() > MUCH;
         let lag = if at_the_end { LEFT } else { LAG };
         let caches = self.caches.clone();
         let (vectors, keywords) = (&caches.vectors, &caches.keywords);
-        if let (Some(file), Some(table)) = (vectors.file(), generations::home(connection, &self.origin)?) {
+        if let (Some(file), Some(table)) =
+            (vectors.file(), index_metadata::versions(connection)?.table_for_new_records(&self.origin))
+        {
             let index = Which::Vectors(table);
             let chain = file.chain(connection)?;
             let is_known = if at_the_end { vectors.is_loaded() } else { vectors.is_to_be_kept() };
@@ -118,8 +121,8 @@ impl Keeper {
         last: i64,
         lag: i64,
         is_worth_it: bool,
-        size: impl FnOnce() -> Result<u64, Failure>,
-    ) -> Result<Next, Failure> {
+        size: impl FnOnce() -> Result<u64, SqliteError>,
+    ) -> Result<Next, SqliteError> {
         let first = *self.first.get_or_insert(last);
         let begun = self.begun.get(&index).copied().unwrap_or(first);
         let seen = chain.as_ref().map(Chain::seen);
@@ -151,7 +154,7 @@ enum Next {
 }
 
 /// How many vectors there are; of very many, how many there may be.
-fn vectors_of(connection: &Connection, table: Table) -> Result<u64, Failure> {
+fn vectors_of(connection: &Connection, table: VectorTable) -> Result<u64, SqliteError> {
     let sql = format!(
         "SELECT (SELECT coalesce(max(record), 0) FROM {0}), (SELECT count(*) FROM (SELECT 1 FROM {0} LIMIT {1}))",
         table.name(),
@@ -164,7 +167,7 @@ fn vectors_of(connection: &Connection, table: Table) -> Result<u64, Failure> {
 
 impl Tenants {
     /// Counts them again if there may be a quarter more records by now, or when they are to be right.
-    fn count(&mut self, connection: &Connection, exactly: bool) -> Result<(), Failure> {
+    fn count(&mut self, connection: &Connection, exactly: bool) -> Result<(), SqliteError> {
         let sql = "SELECT coalesce(max(record), 0) FROM records";
         let last: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         if last <= MANY as i64 || last - self.counted < self.counted / 4 && !(exactly && last > self.counted) {

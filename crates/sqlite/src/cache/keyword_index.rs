@@ -4,6 +4,7 @@ use std::{io, path::PathBuf, sync::Arc};
 
 use memory_engine_core::{Filter, Hit, Scope};
 use memory_engine_keyword_store::{Bm25, KeywordQuery, Postings, SegmentedPostings, find, packed};
+use memory_engine_sql::filter;
 use parking_lot::RwLock;
 use rusqlite::{CachedStatement, Connection};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,9 +13,8 @@ use crate::{
     cache::changes::{self, LAG, News},
     cache::directory::Directory,
     cache::side_file::{Chain, Input, MANY, Output, Section, SideFile},
-    database::failure::Failure,
+    database::error::SqliteError,
     database::statement::Statement,
-    filter_sql,
     keywords::keyword_store,
 };
 
@@ -89,7 +89,13 @@ impl KeywordIndex {
 
     /// Adds to a tenant's file what has changed since, up to the last change, in a transaction that keeps others from writing and
     /// has written nothing itself: what is not committed may be undone.
-    pub(crate) fn append(&self, connection: &Connection, tenant: i64, chain: &Chain, last: i64) -> Result<(), Failure> {
+    pub(crate) fn append(
+        &self,
+        connection: &Connection,
+        tenant: i64,
+        chain: &Chain,
+        last: i64,
+    ) -> Result<(), SqliteError> {
         let (file, mut fresh, mut last_row) = (self.file(tenant), SegmentedPostings::default(), chain.last_row());
         let gone = changes::up_to(connection, chain.seen(), chain.last_row())?;
         keyword_store::since_of_tenant(connection, tenant, chain.seen(), |stored| {
@@ -114,7 +120,7 @@ impl KeywordIndex {
     }
 
     /// Begins a tenant's file anew with all there is, in a transaction like that. What is known need not be read again.
-    pub(crate) fn begin(&self, connection: &Connection, tenant: i64, last: i64) -> Result<(), Failure> {
+    pub(crate) fn begin(&self, connection: &Connection, tenant: i64, last: i64) -> Result<(), SqliteError> {
         let (part, file) = (part(&self.tenants, tenant), self.file(tenant));
         if part.read().seen.is_some() {
             bring_up_to_date(connection, tenant, &part, None)?;
@@ -153,7 +159,7 @@ impl KeywordIndex {
         directory: &Directory,
         scope: &Scope,
         query: &KeywordQuery,
-    ) -> Result<Vec<Hit>, Failure> {
+    ) -> Result<Vec<Hit>, SqliteError> {
         if query.limit == 0 || query.clauses.iter().all(|clause| clause.terms.is_empty()) {
             return Ok(Vec::new());
         }
@@ -184,11 +190,11 @@ impl KeywordIndex {
 
 /// Postings that are kept up with the file.
 trait Kept: Default {
-    fn take(&mut self, stored: &keyword_store::StoredTerms<'_>) -> Result<(), Failure>;
+    fn take(&mut self, stored: &keyword_store::StoredTerms<'_>) -> Result<(), SqliteError>;
     fn forget(&mut self, row: i64);
     /// Reads all that belongs to a user, or to a tenant.
-    fn read_all(&mut self, connection: &Connection, whose: i64) -> Result<(), Failure>;
-    fn read_since(&mut self, connection: &Connection, whose: i64, change: i64) -> Result<(), Failure>;
+    fn read_all(&mut self, connection: &Connection, whose: i64) -> Result<(), SqliteError>;
+    fn read_since(&mut self, connection: &Connection, whose: i64, change: i64) -> Result<(), SqliteError>;
     /// Takes in what the section of a side file holds.
     fn extend_from(&mut self, input: &mut Input<'_>) -> io::Result<()>;
 }
@@ -210,7 +216,7 @@ fn take_in(postings: &mut SegmentedPostings<i64>, input: &mut Input<'_>) -> io::
 macro_rules! kept {
     ($postings:ident, $all:ident, $since:ident, $extend:expr) => {
         impl Kept for $postings<i64> {
-            fn take(&mut self, stored: &keyword_store::StoredTerms<'_>) -> Result<(), Failure> {
+            fn take(&mut self, stored: &keyword_store::StoredTerms<'_>) -> Result<(), SqliteError> {
                 let terms =
                     packed::pairs(stored.terms, stored.counts).collect::<memory_engine_core::Result<Vec<_>>>()?;
                 self.insert(stored.row, stored.id, stored.scope, stored.length, terms);
@@ -221,11 +227,11 @@ macro_rules! kept {
                 self.remove(row);
             }
 
-            fn read_all(&mut self, connection: &Connection, whose: i64) -> Result<(), Failure> {
+            fn read_all(&mut self, connection: &Connection, whose: i64) -> Result<(), SqliteError> {
                 keyword_store::$all(connection, whose, |stored| self.take(&stored))
             }
 
-            fn read_since(&mut self, connection: &Connection, whose: i64, change: i64) -> Result<(), Failure> {
+            fn read_since(&mut self, connection: &Connection, whose: i64, change: i64) -> Result<(), SqliteError> {
                 keyword_store::$since(connection, whose, change, |stored| self.take(&stored))
             }
 
@@ -245,7 +251,7 @@ fn bring_up_to_date<P: Kept>(
     whose: i64,
     part: &RwLock<Loaded<P>>,
     file: Option<&SideFile>,
-) -> Result<(), Failure> {
+) -> Result<(), SqliteError> {
     if changes::news(connection, part.read().seen)? == News::None {
         return Ok(());
     }
@@ -288,13 +294,13 @@ struct Admission<'c> {
 impl<'c> Admission<'c> {
     fn of(connection: &'c Connection, filter: &Filter) -> rusqlite::Result<Self> {
         let mut statement = Statement::new("SELECT 1 FROM records r CROSS JOIN scopes s ON s.scope = r.scope WHERE ");
-        filter_sql::write(filter, &mut statement);
+        filter::write(filter, &mut statement);
         statement.push(" AND r.record = ?");
         let (prepared, row) = statement.prepare_for_each(connection)?;
         Ok(Self { prepared, row })
     }
 
-    fn row(&mut self, row: i64) -> Result<bool, Failure> {
+    fn row(&mut self, row: i64) -> Result<bool, SqliteError> {
         self.prepared.raw_bind_parameter(self.row, row)?;
         Ok(self.prepared.raw_query().next()?.is_some())
     }

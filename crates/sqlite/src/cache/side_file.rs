@@ -19,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     cache::changes::{self, News},
-    database::failure::Failure,
+    database::error::SqliteError,
 };
 
 /// From how many records on an index is kept in a file: fewer are read in no time.
@@ -126,11 +126,11 @@ impl SideFile {
     }
 
     /// What there is, if it is of a state from which this transaction's can be reached.
-    pub(crate) fn chain(&self, connection: &Connection) -> Result<Option<Chain>, Failure> {
+    pub(crate) fn chain(&self, connection: &Connection) -> Result<Option<Chain>, SqliteError> {
         Ok(self.open(connection)?.map(|(chain, _)| chain))
     }
 
-    fn open(&self, connection: &Connection) -> Result<Option<(Chain, Files)>, Failure> {
+    fn open(&self, connection: &Connection) -> Result<Option<(Chain, Files)>, SqliteError> {
         let Some(mark) = mark(connection)? else { return Ok(None) };
         // The last part first: what is moved meanwhile to one before it is seen twice, and not missed.
         let open = |path| File::open(path).ok().map(|file| BufReader::with_capacity(AT_ONCE, file));
@@ -156,7 +156,7 @@ impl SideFile {
         connection: &Connection,
         empty: impl FnOnce(usize) -> T,
         mut take: impl FnMut(&mut T, &mut Input<'_>) -> io::Result<()>,
-    ) -> Result<Option<(T, i64)>, Failure> {
+    ) -> Result<Option<(T, i64)>, SqliteError> {
         let Some((chain, mut files)) = self.open(connection)? else { return Ok(None) };
         // Each is told to be there; nothing that is not takes more room than the file.
         let room = chain.links.iter().map(|link| link.section.records.min(link.length)).sum::<u64>();
@@ -184,7 +184,7 @@ impl SideFile {
         chain: &Chain,
         section: Section,
         body: impl FnOnce(&mut Output) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         let part = self.parts.len() - 1;
         self.append_to(part, chain.end(part), connection, chain.mark, section, body)
     }
@@ -198,7 +198,7 @@ impl SideFile {
         mut state: T,
         mut take: impl FnMut(&mut T, &mut Input<'_>) -> io::Result<()>,
         body: impl FnOnce(T, &mut Output) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         let moved: Vec<&Link> = chain.links.iter().filter(|link| link.part > 0).collect();
         let (Some(first), Some(last), Some(path)) = (moved.first(), moved.last(), self.parts.last()) else {
             return Ok(());
@@ -233,7 +233,7 @@ impl SideFile {
         mark: u64,
         section: Section,
         body: impl FnOnce(&mut Output) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         let Some(witness) = witness(connection, section.seen)? else { return Ok(()) };
         let path = &self.parts[part];
         let write = || {
@@ -254,7 +254,7 @@ impl SideFile {
 
     /// Begins the files anew, in a transaction that keeps others from writing: all that there is as of a change. `None` when
     /// there is nothing, or no room.
-    pub(crate) fn begin(&self, connection: &Connection, seen: i64) -> Result<Option<Beginning<'_>>, Failure> {
+    pub(crate) fn begin(&self, connection: &Connection, seen: i64) -> Result<Option<Beginning<'_>>, SqliteError> {
         let Some(witness) = witness(connection, seen)? else { return Ok(None) };
         let mark = match mark(connection)? {
             Some(mark) => mark,
@@ -385,20 +385,20 @@ fn begin(file: &mut BufReader<File>, start: u64, length: u64, mark: u64) -> io::
 
 /// The id of the last record that was changed up to a change, and is there. In a database that was put back to an earlier state,
 /// and has gone on from there, it is another one.
-fn witness(connection: &Connection, change: i64) -> Result<Option<u128>, Failure> {
+fn witness(connection: &Connection, change: i64) -> Result<Option<u128>, SqliteError> {
     let sql = "SELECT r.id FROM changes c CROSS JOIN records r ON r.record = c.record WHERE c.change <= ?1
         ORDER BY c.change DESC LIMIT 1";
     let id = connection.prepare_cached(sql)?.query_row([change], |row| row.get::<_, [u8; 16]>(0)).optional()?;
     Ok(id.map(u128::from_be_bytes))
 }
 
-fn mark(connection: &Connection) -> Result<Option<u64>, Failure> {
+fn mark(connection: &Connection) -> Result<Option<u64>, SqliteError> {
     let sql = "SELECT made_by FROM origins WHERE part = ?1";
     let mark: Option<String> = connection.prepare_cached(sql)?.query_row([MARK], |row| row.get(0)).optional()?;
     Ok(mark.and_then(|mark| u64::from_str_radix(&mark, 16).ok()))
 }
 
-fn set_mark(connection: &Connection) -> Result<u64, Failure> {
+fn set_mark(connection: &Connection) -> Result<u64, SqliteError> {
     let random = u128::from_be_bytes(*RecordId::new().as_bytes()) as u64;
     connection
         .prepare_cached("INSERT OR REPLACE INTO origins (part, made_by) VALUES (?1, ?2)")?

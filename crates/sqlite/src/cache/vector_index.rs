@@ -9,6 +9,7 @@ use std::{
 };
 
 use memory_engine_core::{EmbeddingSpace, Filter, Hit, RecordId, Scope};
+use memory_engine_sql::filter;
 use memory_engine_vector_store::{Among, FlatIndex, VectorQuery};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rusqlite::Connection;
@@ -19,13 +20,12 @@ use crate::{
     cache::directory::Directory,
     cache::side_file::{Chain, Input, MANY, Output, Section, SideFile},
     cache::timeline::{Timeline, Window},
-    database::failure::Failure,
+    database::error::SqliteError,
     database::statement::Statement,
-    filter_sql,
     records::scopes::Reach,
-    vectors::generations::Table,
     vectors::vector_store,
 };
+use memory_engine_sql::embedding_versions::VectorTable;
 
 /// How many vectors of an index are written as one section: as many as are kept without signs.
 const PART: usize = 8_000;
@@ -46,7 +46,7 @@ struct Loaded {
     index: FlatIndex<Key, i64>,
     timeline: Timeline,
     /// Where they were read from.
-    table: Table,
+    table: VectorTable,
     /// The last change it has seen; `None` before the first search.
     seen: Option<i64>,
 }
@@ -92,7 +92,7 @@ impl PartialOrd for Key {
 }
 
 impl Loaded {
-    fn empty(space: &EmbeddingSpace, table: Table) -> Self {
+    fn empty(space: &EmbeddingSpace, table: VectorTable) -> Self {
         Self { index: FlatIndex::lean(space), timeline: Timeline::default(), table, seen: None }
     }
 
@@ -124,7 +124,7 @@ impl Loaded {
 impl VectorIndex {
     /// An index that has not read anything.
     pub(crate) fn new(space: EmbeddingSpace, file: Option<SideFile>) -> Self {
-        let loaded = RwLock::new(Loaded::empty(&space, Table::First));
+        let loaded = RwLock::new(Loaded::empty(&space, VectorTable::First));
         Self { space, loaded, file, kept: AtomicI64::new(0) }
     }
 
@@ -155,10 +155,10 @@ impl VectorIndex {
     pub(crate) fn append(
         &self,
         connection: &Connection,
-        table: Table,
+        table: VectorTable,
         chain: &Chain,
         last: i64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         let Some(file) = &self.file else { return Ok(()) };
         let mut fresh = Loaded::empty(&self.space, table);
         let gone = changes::up_to(connection, chain.seen(), chain.last_row())?;
@@ -175,7 +175,7 @@ impl VectorIndex {
     }
 
     /// Begins its file anew with all there is, in a transaction like that. What it knows need not be read again.
-    pub(crate) fn begin(&self, connection: &Connection, table: Table, last: i64) -> Result<(), Failure> {
+    pub(crate) fn begin(&self, connection: &Connection, table: VectorTable, last: i64) -> Result<(), SqliteError> {
         let Some(file) = &self.file else { return Ok(()) };
         if self.is_loaded() {
             let loaded = self.current(connection, table)?;
@@ -210,11 +210,11 @@ impl VectorIndex {
     pub(crate) fn search(
         &self,
         connection: &Connection,
-        table: Table,
+        table: VectorTable,
         directory: &Directory,
         scope: &Scope,
         query: &VectorQuery,
-    ) -> Result<Vec<Hit>, Failure> {
+    ) -> Result<Vec<Hit>, SqliteError> {
         let Some(reach) = directory.reach(connection, scope)? else { return Ok(Vec::new()) };
         if query.limit == 0 {
             return Ok(Vec::new());
@@ -236,7 +236,7 @@ impl VectorIndex {
     }
 
     /// The vectors as this transaction sees them, or later: another search may have seen more already.
-    fn current(&self, connection: &Connection, table: Table) -> Result<RwLockReadGuard<'_, Loaded>, Failure> {
+    fn current(&self, connection: &Connection, table: VectorTable) -> Result<RwLockReadGuard<'_, Loaded>, SqliteError> {
         // A generation that was dropped and begun anew may lie elsewhere.
         let seen = |loaded: &Loaded| loaded.seen.filter(|_| loaded.table == table);
         let loaded = self.loaded.read();
@@ -276,7 +276,7 @@ impl VectorIndex {
 
 impl VectorIndex {
     /// What the side file holds, if that can be brought up to date.
-    fn stored(&self, connection: &Connection, table: Table) -> Result<Option<Loaded>, Failure> {
+    fn stored(&self, connection: &Connection, table: VectorTable) -> Result<Option<Loaded>, SqliteError> {
         let Some(file) = &self.file else { return Ok(None) };
         let empty = |records: usize| {
             let mut empty = Loaded::empty(&self.space, table);
@@ -329,13 +329,13 @@ impl Loaded {
 }
 
 /// The vectors within reach whose records the filter lets pass.
-fn admitted(connection: &Connection, reach: &Reach, filter: &Filter) -> Result<Vec<Key>, Failure> {
+fn admitted(connection: &Connection, reach: &Reach, filter: &Filter) -> Result<Vec<Key>, SqliteError> {
     let mut statement = Statement::new(
         "SELECT r.id, r.record FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope
          WHERE r.state = 'active' AND ",
     );
     reach.scopes(&mut statement);
-    filter_sql::write(filter, statement.push(" AND "));
+    filter::write(filter, statement.push(" AND "));
     let (mut prepared, values) = statement.prepare(connection)?;
     let keys = prepared.query_map(values, |row| Ok(Key { id: RecordId::from_bytes(row.get(0)?), row: row.get(1)? }))?;
     Ok(keys.collect::<rusqlite::Result<_>>()?)
