@@ -1,6 +1,6 @@
 //! Writing records.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use memory_engine_core::{ContentHash, Index, Job, Record, RecordId, Timestamp, Tombstone, Write, Written};
 use memory_engine_sql::{
@@ -46,7 +46,7 @@ pub(crate) async fn put(
     // After the lock: versions and analyzer change between two writes, and a rebuild of an index waits for this one.
     let mut state = read_state(connection, writes).await?;
     let table = state.versions.table_for_new_records(metadata);
-    let mut changes: BTreeMap<Key, RecordWrite> = BTreeMap::new();
+    let mut changes = BatchChanges::default();
     let mut rewritten = Vec::new();
     let mut written = Vec::with_capacity(writes.len());
     for write in writes {
@@ -59,11 +59,11 @@ pub(crate) async fn put(
                 rewritten.push((written.len(), ns));
             }
             state.records.insert(key, change.record.clone());
-            merge(&mut changes, key, change);
+            changes.add(key, change);
         }
         written.push(one);
     }
-    let changes: Vec<RecordChange> = changes.into_values().map(RecordChange::Write).collect();
+    let changes: Vec<RecordChange> = changes.writes.into_iter().flatten().map(RecordChange::Write).collect();
     change::apply(connection, &changes, table, now).await?;
     if writes.iter().any(|write| write.terms.is_some()) {
         metadata.check(Index::Keywords, state.analyzer.as_deref(), "put")?;
@@ -76,14 +76,34 @@ pub(crate) async fn put(
     Ok(written)
 }
 
-/// Adds a write to those of the batch: of several writes to one record the last one is stored, and the record is new if the
-/// first one has made it.
-fn merge(changes: &mut BTreeMap<Key, RecordWrite>, key: Key, mut change: RecordWrite) {
-    if let Some(earlier) = changes.remove(&key) {
-        change.is_new |= earlier.is_new;
-        change.index = change.index.or(earlier.index);
+/// The writes of a batch, one for each record, in the order in which their jobs are queued.
+#[derive(Debug, Default)]
+struct BatchChanges {
+    writes: Vec<Option<RecordWrite>>,
+    places: FxHashMap<Key, usize>,
+}
+
+impl BatchChanges {
+    /// Adds a write. Of several writes to one record the last one is stored, the last one with index entries says what is
+    /// indexed and when its jobs are queued, and the record is new if the first one has made it.
+    fn add(&mut self, key: Key, mut write: RecordWrite) {
+        let Some(place) = self.places.get(&key).copied() else {
+            self.places.insert(key, self.writes.len());
+            self.writes.push(Some(write));
+            return;
+        };
+        let is_reindexed = write.index.is_some();
+        if let Some(earlier) = self.writes[place].take() {
+            write.is_new |= earlier.is_new;
+            write.index = write.index.or(earlier.index);
+        }
+        if is_reindexed {
+            self.places.insert(key, self.writes.len());
+            self.writes.push(Some(write));
+        } else {
+            self.writes[place] = Some(write);
+        }
     }
-    changes.insert(key, change);
 }
 
 /// The part of the state that belongs to one user.
