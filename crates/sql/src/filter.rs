@@ -226,7 +226,7 @@ fn compare<D: Dialect>(field: &Field, op: Op, values: &[Value], to: &mut D) {
     to.append("(");
     match operands {
         Operands::Texts(texts) if field.value_type() == ValueType::Texts => to.contains_any(column, texts),
-        operands => {
+        operands @ (Operands::Texts(_) | Operands::Numbers(_) | Operands::Times(_) | Operands::Ids(_)) => {
             if missing != Missing::Never {
                 to.append(column).append(missing.is_set::<D>()).append(" AND ");
             }

@@ -11,7 +11,7 @@ use memory_engine_core::{
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordChange {
     /// Stores a record.
-    Write(RecordWrite),
+    Write(Box<RecordWrite>),
     /// Removes the record that the tombstone names, and keeps the tombstone.
     Remove(Tombstone),
 }

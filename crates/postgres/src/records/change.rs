@@ -35,7 +35,7 @@ pub(crate) async fn apply(
     let mut tombstones: BTreeMap<Uuid, Vec<&Tombstone>> = BTreeMap::new();
     for change in changes {
         match change {
-            RecordChange::Write(write) => writes.push(write),
+            RecordChange::Write(write) => writes.push(&**write),
             RecordChange::Remove(tombstone) => {
                 tombstones.entry(scopes::namespace(&tombstone.scope)).or_default().push(tombstone);
             }

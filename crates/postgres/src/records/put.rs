@@ -63,7 +63,8 @@ pub(crate) async fn put(
         }
         written.push(one);
     }
-    let changes: Vec<RecordChange> = changes.writes.into_iter().flatten().map(RecordChange::Write).collect();
+    let changes: Vec<RecordChange> =
+        changes.writes.into_iter().flatten().map(|write| RecordChange::Write(Box::new(write))).collect();
     change::apply(connection, &changes, table, now).await?;
     if writes.iter().any(|write| write.terms.is_some()) {
         metadata.check(Index::Keywords, state.analyzer.as_deref(), "put")?;

@@ -51,7 +51,7 @@ pub(crate) fn put(
             if change.cascades {
                 rewritten.push((written.len(), place.namespace));
             }
-            applied.apply(place, old, &RecordChange::Write(change))?;
+            applied.apply(place, old, &RecordChange::Write(Box::new(change)))?;
         }
         written.push(one);
     }
