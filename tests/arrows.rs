@@ -25,8 +25,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-context", &["core", "rule-data"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),
     ("memory-engine-graph", &["core", "llm", "rule-data"]),
-    ("memory-engine-sqlite", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
-    ("memory-engine-postgres", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
+    // Shared by both adapters; no driver.
+    ("memory-engine-sql", &["core", "graph", "keyword-store", "vector-store"]),
+    ("memory-engine-sqlite", &["core", "graph", "keyword-store", "sql", "synonyms", "vector-store"]),
+    ("memory-engine-postgres", &["core", "graph", "keyword-store", "sql", "synonyms", "vector-store"]),
     ("memory-engine-conformance", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
     // The temporal room resolves the dates of appointments against the turn that names them.
@@ -69,6 +71,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "graph",
             "summarizer",
             "context",
+            "sql",
             "sqlite",
             "postgres",
             "local-models",

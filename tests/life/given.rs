@@ -74,14 +74,9 @@ impl Place {
             Home::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await,
             Home::Postgres(url, options, _) => {
                 let mut options = PostgresOptions::clone(options).with_clock(self.clock.clone());
-                options = options.with_mismatch(match mismatch {
-                    Mismatch::Refuse => memory_engine_postgres::Mismatch::Refuse,
-                    Mismatch::Leave => memory_engine_postgres::Mismatch::Leave,
-                    Mismatch::Refill => memory_engine_postgres::Mismatch::Refill,
-                    Mismatch::Rebuild => memory_engine_postgres::Mismatch::Rebuild,
-                });
-                options.space = embedder.space().clone();
-                options.replaced = replaced.map(|old| old.space().clone());
+                options = options.with_mismatch(mismatch);
+                options.store.space = embedder.space().clone();
+                options.store.replaced = replaced.map(|old| old.space().clone());
                 let store = Arc::new(PostgresStore::connect(url, options).await?);
                 let builder = builder.stores(store.clone(), store.clone(), store.clone());
                 builder.synonyms(store.clone()).graph_store(store).build().await

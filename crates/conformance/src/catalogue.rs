@@ -2,7 +2,7 @@
 
 use futures::future::LocalBoxFuture;
 
-use crate::World;
+use crate::{World, world::Capability};
 
 /// One scenario: a sentence about a backend, and the function that panics when it is not true.
 #[derive(Debug, Clone, Copy)]
@@ -15,10 +15,27 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Plays it in a world that is new and empty.
+    /// The first capability that the scenario needs and the world lacks.
+    pub fn missing(&self, world: &World) -> Option<Capability> {
+        let needed: &[Capability] = match (self.group, self.name) {
+            (_, "in_one_database_it_goes_with_its_record_and_does_not_come_back") => {
+                &[Capability::Graph, Capability::OneDatabase]
+            }
+            ("synonyms", _) | ("forwarding", "boxed_synonyms_are_kept_judged_and_removed") => &[Capability::Synonyms],
+            ("graph", _) => &[Capability::Graph],
+            ("one_database", _) | ("derivations", "what_goes_leaves_the_indexes_of_its_database") => {
+                &[Capability::OneDatabase]
+            }
+            ("generations", _) => &[Capability::VectorVersions],
+            _ => &[],
+        };
+        needed.iter().copied().find(|capability| !world.has(*capability))
+    }
+
+    /// Runs it in a world that is new and empty.
     ///
     /// # Panics
-    /// When the sentence is not true of the world.
+    /// When the sentence is not true of the world, or the world lacks a [capability](Self::missing).
     pub fn run<'a>(&self, world: &'a World) -> LocalBoxFuture<'a, ()> {
         (self.run)(world)
     }
@@ -27,11 +44,13 @@ impl Scenario {
 /// All scenarios, for a test framework of your own; [`suite!`](crate::suite) makes plain tests of them.
 pub const SCENARIOS: &[Scenario] = crate::each_scenario!(scenario_list {});
 
-/// Makes one `#[test]` of every scenario, in one module for each group.
+/// Makes the `main` function of a test without harness: one trial for each scenario, named `group::scenario`. Scenarios that
+/// need a [`Capability`](crate::Capability) which the world lacks are listed as ignored.
 ///
-/// `world` is a function that makes a new, empty world (or a `Result<World, Skip>`); it is called once for each test, outside
-/// of any executor. `block_on` runs a future to its end: `futures::executor::block_on` for a backend that needs no
-/// runtime, a function around `tokio::runtime::Runtime::block_on` for one that does.
+/// The test needs `harness = false` in its `[[test]]` section. `world` is a function that makes a new, empty world (or a
+/// `Result<World, Skip>`). It is called once for the list and once for each trial, outside of any executor. `block_on` runs a
+/// future to its end: `futures::executor::block_on` for a backend that needs no runtime, a function around
+/// `tokio::runtime::Runtime::block_on` for one that does.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -50,27 +69,10 @@ pub const SCENARIOS: &[Scenario] = crate::each_scenario!(scenario_list {});
 #[macro_export]
 macro_rules! suite {
     (block_on = $block_on:expr, world = $world:expr $(,)?) => {
-        $crate::each_scenario! { scenario_tests { $block_on, $world } }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! scenario_tests {
-    ({ $block_on:expr, $world:expr } $($group:ident { $($name:ident,)* })*) => {$(
-        mod $group {
-            #[allow(unused_imports, reason = "the caller's expressions may name what lies beside the suite")]
-            use super::*;
-            $(
-                #[test]
-                fn $name() {
-                    if let Some(world) = $crate::enter($world()) {
-                        $block_on($crate::scenarios::$group::$name(&world));
-                    }
-                }
-            )*
+        fn main() -> std::process::ExitCode {
+            $crate::run(|scenario, world| $block_on(scenario.run(world)), || $crate::IntoWorld::into_world($world()))
         }
-    )*};
+    };
 }
 
 #[doc(hidden)]

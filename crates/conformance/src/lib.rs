@@ -6,9 +6,11 @@ mod cases;
 mod catalogue;
 mod given;
 mod hits;
+mod runner;
 pub mod scenarios;
 mod twin;
 mod world;
 
 pub use catalogue::{SCENARIOS, Scenario};
-pub use world::{IntoWorld, Skip, World, clock, enter, space};
+pub use runner::run;
+pub use world::{Capability, IntoWorld, Skip, World, clock, space};

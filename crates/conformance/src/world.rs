@@ -1,6 +1,6 @@
 //! The stores under test.
 
-use std::{any::Any, env, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use memory_engine_core::{EmbeddingSpace, JobQueue, ManualClock, RecordStore, Timestamp};
 use memory_engine_graph::GraphStore;
@@ -19,9 +19,9 @@ pub struct World {
     pub keywords: Arc<dyn KeywordStore>,
     /// Where the vectors are; their space is [`space`].
     pub vectors: Arc<dyn VectorStore>,
-    /// Where the synonyms are, if the backend keeps any; without it their scenarios assert nothing.
+    /// The synonym store, if the backend has one. Without it the scenarios that need one are ignored.
     pub synonyms: Option<Arc<dyn SynonymStore>>,
-    /// Where the graph is, if the backend keeps one; without it its scenarios assert nothing.
+    /// The graph store, if the backend has one. Without it the scenarios that need one are ignored.
     pub graph: Option<Arc<dyn GraphStore>>,
     /// The clock that the record store was opened with.
     pub clock: Arc<ManualClock>,
@@ -63,6 +63,16 @@ impl World {
         self
     }
 
+    /// Returns true if the backend has what a scenario needs.
+    pub fn has(&self, capability: Capability) -> bool {
+        match capability {
+            Capability::Synonyms => self.synonyms.is_some(),
+            Capability::Graph => self.graph.is_some(),
+            Capability::OneDatabase => self.one_database,
+            Capability::VectorVersions => self.vectors.generations().is_some(),
+        }
+    }
+
     /// Keeps something alive as long as the world, such as the temporary directory that its file lies in.
     #[must_use]
     pub fn guarded_by(mut self, guard: impl Any + Send + Sync) -> Self {
@@ -96,6 +106,30 @@ impl World {
             one_database: self.one_database,
             guard: None,
         }
+    }
+}
+
+/// Something that a backend may lack. Scenarios that need it are then ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Capability {
+    /// A synonym store.
+    Synonyms,
+    /// A graph store.
+    Graph,
+    /// All stores in one database: see [`World::in_one_database`].
+    OneDatabase,
+    /// A second version of the vectors: `VectorStore::generations`.
+    VectorVersions,
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Synonyms => "a synonym store",
+            Self::Graph => "a graph store",
+            Self::OneDatabase => "all stores in one database",
+            Self::VectorVersions => "a vector store with a second version",
+        })
     }
 }
 
@@ -146,24 +180,11 @@ impl IntoWorld for Result<World, Skip> {
     }
 }
 
-/// The world, or nothing when it is skipped; the reason is printed.
+/// The reason why a backend is skipped.
 ///
-/// # Panics
-/// When it is skipped though the variable `CONFORMANCE_REQUIRE` names its backend (several are parted by commas).
-pub fn enter(made: impl IntoWorld) -> Option<World> {
-    let skip = match made.into_world() {
-        Ok(world) => return Some(world),
-        Err(skip) => skip,
-    };
-    match require(skip, &env::var("CONFORMANCE_REQUIRE").unwrap_or_default()) {
-        Ok(reason) => eprintln!("skipped: {reason}"),
-        Err(reason) => panic!("{reason}"),
-    }
-    None
-}
-
-/// Why a backend is skipped, or that it must not be, given the names of those that are required.
-fn require(skip: Skip, required: &str) -> Result<String, String> {
+/// # Errors
+/// The same reason, if `required` names the backend (several names are separated by commas).
+pub(crate) fn require(skip: Skip, required: &str) -> Result<String, String> {
     let Skip { backend, reason } = skip;
     if required.split(',').any(|name| name.trim() == backend) {
         return Err(format!("{backend} is required (CONFORMANCE_REQUIRE) and cannot be tested: {reason}"));
@@ -176,10 +197,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_skipped_backend_has_no_world_and_fails_only_when_it_is_required() {
-        let skip = || Err::<World, _>(Skip::new("no-such-backend", "there is no server"));
-        assert!(enter(skip()).is_none());
-        let required = require(skip().into_world().unwrap_err(), "sqlite, no-such-backend");
-        assert!(required.unwrap_err().contains("there is no server"));
+    fn a_skipped_backend_fails_only_when_it_is_required() {
+        let skip = || Err::<World, _>(Skip::new("no-such-backend", "there is no server")).into_world().unwrap_err();
+        assert_eq!(require(skip(), "sqlite").unwrap(), "no-such-backend: there is no server");
+        assert!(require(skip(), "sqlite, no-such-backend").unwrap_err().contains("there is no server"));
     }
 }

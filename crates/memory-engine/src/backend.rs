@@ -2,34 +2,17 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use memory_engine_core::{Clock, EmbeddingSpace, JobQueue, MemoryRecordStore, RecordStore, Result};
 #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
 use memory_engine_core::{Error, ErrorKind};
+use memory_engine_core::{JobQueue, MemoryRecordStore, RecordStore, Result};
 use memory_engine_graph::{GraphStore, MemoryGraphStore};
 use memory_engine_indexing::Stores;
 use memory_engine_keyword_store::{KeywordStore, MemoryKeywordStore};
+use memory_engine_sql::options::StoreOptions;
 use memory_engine_synonyms::{MemorySynonymStore, SynonymStore};
 use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
 
 use crate::database::Address;
-
-/// What happens if the indexes of a store are of another embedder or analyzer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mismatch {
-    /// Fail with `SchemaMismatch`, naming both.
-    #[default]
-    Refuse,
-    /// Open the store and leave its indexes as they are: records can be read, and whatever needs an index that does not
-    /// match fails with `SchemaMismatch`.
-    Leave,
-    /// Begin a second generation of vectors next to those of the other embedder, or continue it. A process with the other
-    /// embedder searches the old vectors until the new ones are complete; then the store cuts over. See
-    /// [`MemoryEngine::change_over`](crate::MemoryEngine::change_over). A keyword index is emptied and queued to be built
-    /// again. A store of the caller has to support it.
-    Refill,
-    /// Empty the indexes concerned and queue every record to be indexed again.
-    Rebuild,
-}
 
 /// Where a builder stores everything.
 #[derive(Debug, Default)]
@@ -48,18 +31,6 @@ pub(crate) enum Backend {
     },
 }
 
-/// What a store is opened with.
-#[derive(Debug)]
-#[cfg_attr(not(any(feature = "sqlite", feature = "postgres")), allow(dead_code, reason = "stores in memory need less"))]
-pub(crate) struct StoreSettings {
-    pub(crate) space: EmbeddingSpace,
-    pub(crate) replaced: Option<EmbeddingSpace>,
-    pub(crate) fingerprint: String,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) mismatch: Mismatch,
-    pub(crate) page_cache: Option<usize>,
-}
-
 /// The stores of a backend.
 pub(crate) struct OpenStores {
     pub(crate) stores: Stores,
@@ -67,19 +38,21 @@ pub(crate) struct OpenStores {
 }
 
 impl Backend {
-    pub(crate) async fn open(self, settings: StoreSettings) -> Result<OpenStores> {
+    /// Opens the stores. Those in memory use the clock and the space of the options; `page_cache` is the size of SQLite's page
+    /// caches in bytes.
+    pub(crate) async fn open(self, options: StoreOptions, page_cache: Option<usize>) -> Result<OpenStores> {
         match self {
             Self::Memory => {
-                let records = Arc::new(MemoryRecordStore::with_clock(settings.clock));
-                let vectors = Arc::new(MemoryVectorStore::new(settings.space));
+                let records = Arc::new(MemoryRecordStore::with_clock(options.clock));
+                let vectors = Arc::new(MemoryVectorStore::new(options.space));
                 let keywords = Arc::new(MemoryKeywordStore::new());
                 Ok(OpenStores::with_graph_in_memory(records.clone(), records, keywords, vectors))
             }
             Self::Stores { records, jobs, keywords, vectors } => {
                 Ok(OpenStores::with_graph_in_memory(records, jobs, keywords, vectors))
             }
-            Self::Sqlite(path) => open_sqlite(path, settings).await,
-            Self::Postgres(Address(url)) => open_postgres(&url, settings).await,
+            Self::Sqlite(path) => open_sqlite(path, options, page_cache).await,
+            Self::Postgres(Address(url)) => open_postgres(&url, options).await,
         }
     }
 }
@@ -117,42 +90,23 @@ impl OpenStores {
 }
 
 #[cfg(feature = "sqlite")]
-async fn open_sqlite(path: PathBuf, settings: StoreSettings) -> Result<OpenStores> {
-    use memory_engine_sqlite::{Mismatch as OnMismatch, SqliteOptions, SqliteStore};
-    let mismatch = match settings.mismatch {
-        Mismatch::Refuse => OnMismatch::Refuse,
-        Mismatch::Leave => OnMismatch::Leave,
-        Mismatch::Refill => OnMismatch::Refill,
-        Mismatch::Rebuild => OnMismatch::Rebuild,
-    };
-    let mut options =
-        SqliteOptions::new(settings.space, settings.fingerprint).with_clock(settings.clock).with_mismatch(mismatch);
-    options.replaced = settings.replaced;
-    options.cache_bytes = settings.page_cache.unwrap_or(options.cache_bytes);
-    Ok(OpenStores::of(Arc::new(SqliteStore::open(path, options).await?)))
+async fn open_sqlite(path: PathBuf, options: StoreOptions, page_cache: Option<usize>) -> Result<OpenStores> {
+    let mut options = memory_engine_sqlite::SqliteOptions::from(options);
+    options.cache_bytes = page_cache.unwrap_or(options.cache_bytes);
+    Ok(OpenStores::of(Arc::new(memory_engine_sqlite::SqliteStore::open(path, options).await?)))
 }
 
 #[cfg(not(feature = "sqlite"))]
-async fn open_sqlite(_: PathBuf, _: StoreSettings) -> Result<OpenStores> {
+async fn open_sqlite(_: PathBuf, _: StoreOptions, _: Option<usize>) -> Result<OpenStores> {
     Err(Error::new(ErrorKind::Unsupported, "build", "the feature `sqlite` is off; switch it on"))
 }
 
 #[cfg(feature = "postgres")]
-async fn open_postgres(url: &str, settings: StoreSettings) -> Result<OpenStores> {
-    use memory_engine_postgres::{Mismatch as OnMismatch, PostgresOptions, PostgresStore};
-    let mismatch = match settings.mismatch {
-        Mismatch::Refuse => OnMismatch::Refuse,
-        Mismatch::Leave => OnMismatch::Leave,
-        Mismatch::Refill => OnMismatch::Refill,
-        Mismatch::Rebuild => OnMismatch::Rebuild,
-    };
-    let mut options =
-        PostgresOptions::new(settings.space, settings.fingerprint).with_clock(settings.clock).with_mismatch(mismatch);
-    options.replaced = settings.replaced;
-    Ok(OpenStores::of(Arc::new(PostgresStore::connect(url, options).await?)))
+async fn open_postgres(url: &str, options: StoreOptions) -> Result<OpenStores> {
+    Ok(OpenStores::of(Arc::new(memory_engine_postgres::PostgresStore::connect(url, options.into()).await?)))
 }
 
 #[cfg(not(feature = "postgres"))]
-async fn open_postgres(_: &str, _: StoreSettings) -> Result<OpenStores> {
+async fn open_postgres(_: &str, _: StoreOptions) -> Result<OpenStores> {
     Err(Error::new(ErrorKind::Unsupported, "build", "the feature `postgres` is off; switch it on"))
 }

@@ -11,12 +11,13 @@ use memory_engine_keyword_store::{Analyzer, KeywordStore, TextAnalyzer};
 use memory_engine_recall::{RecallOptions, RecallParts, RecallPipeline};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
+use memory_engine_sql::options::{Mismatch, StoreOptions};
 use memory_engine_synonyms::{SharedThesaurus, SynonymStore};
 use memory_engine_vector_store::VectorStore;
 use tokio::runtime::Handle;
 
 use crate::{
-    backend::{Backend, Mismatch, OpenStores, StoreSettings},
+    backend::{Backend, OpenStores},
     database::{Address, Database, Place},
     engine::{EngineParts, MemoryEngine},
 };
@@ -258,15 +259,12 @@ impl Builder {
         let runtime = Handle::try_current().map_err(outside)?;
         let space = self.embedder.space().clone();
         self.replaced = self.replaced.filter(|old| *old.space() != space);
-        let settings = StoreSettings {
-            space: space.clone(),
-            replaced: self.replaced.as_ref().map(|old| old.space().clone()),
-            fingerprint: index_fingerprint(self.analyzer.as_ref()),
-            clock: Arc::clone(&self.clock),
-            mismatch: self.mismatch,
-            page_cache: self.page_cache,
-        };
-        let OpenStores { mut stores, synonyms } = std::mem::take(&mut self.backend).open(settings).await?;
+        let mut options = StoreOptions::new(space.clone(), index_fingerprint(self.analyzer.as_ref()));
+        options.clock = Arc::clone(&self.clock);
+        options.mismatch = self.mismatch;
+        options.replaced = self.replaced.as_ref().map(|old| old.space().clone());
+        let backend = std::mem::take(&mut self.backend);
+        let OpenStores { mut stores, synonyms } = backend.open(options, self.page_cache).await?;
         if let Some(graph) = self.graph_store.take() {
             stores.graph = graph;
         }

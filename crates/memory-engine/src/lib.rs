@@ -18,13 +18,13 @@ mod retraction;
 mod turn;
 pub mod upkeep;
 
-pub use backend::Mismatch;
 pub use builder::Builder;
 pub use database::Database;
 pub use engine::MemoryEngine;
 pub use entity_graph::EntityGraph;
 pub use forget::{Forget, Forgotten};
 pub use injection::{Injection, Injector};
+pub use memory_engine_sql::options::Mismatch;
 pub use mode::MemoryMode;
 pub use retraction::{Retraction, Rewind};
 pub use turn::Turn;

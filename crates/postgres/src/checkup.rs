@@ -3,60 +3,48 @@
 //! What is here serves all tenants, as migrations do: it is no part of any contract.
 
 use memory_engine_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
+use memory_engine_sql::{
+    count_indexed,
+    embedding_versions::EmbeddingVersions,
+    health, indexed,
+    rows::{self, LEASE_DEAD},
+};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::{
-    database::failure::Failure,
-    database::migration,
-    database::origin,
-    database::server::{Secret, Server},
+    database::{error::PostgresError, index_metadata, migration, secret::Secret, server::Server},
     options::PostgresOptions,
-    queue::backlog::GIVEN_UP,
-    records::row::indexed,
-    vectors::generations::{self, Table},
     vectors::vector_index::{self, VectorIndex},
 };
-
-/// What is counted, by name.
-const COUNTS: [(&str, &str); 6] = [
-    ("records", "SELECT count(*) FROM records"),
-    ("active records", "SELECT count(*) FROM records WHERE state = 'active'"),
-    ("tombstones", "SELECT count(*) FROM tombstones"),
-    ("keyword documents", "SELECT count(*) FROM keyword_documents"),
-    ("vectors", "SELECT count(*) FROM vectors"),
-    ("namespaces", "SELECT count(*) FROM namespaces"),
-];
 
 /// What must not be, and what puts it right.
 const FAULTS: [(&str, &str); 5] = [
     (
         concat!(
-            "SELECT count(*) FROM records r WHERE ",
-            indexed!(),
+            count_indexed!(),
             " AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
              AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords')"
         ),
-        "active records are not in the keyword index and do not wait for it; run `memory reindex`",
+        health::NOT_IN_KEYWORD_INDEX,
     ),
     (
         concat!(
-            "SELECT count(*) FROM records r WHERE ",
-            indexed!(),
+            count_indexed!(),
             " AND NOT EXISTS (SELECT FROM vectors v WHERE v.ns = r.ns AND v.id = r.id)
              AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding')"
         ),
-        "active records have no vector and do not wait for one; run `memory reindex`",
+        health::WITHOUT_VECTOR,
     ),
     (
         concat!(
             "SELECT count(*) FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id WHERE NOT ",
             indexed!()
         ),
-        "records that are not active are in the keyword index; run `memory reindex`",
+        health::INACTIVE_IN_KEYWORD_INDEX,
     ),
     (
         concat!("SELECT count(*) FROM vectors v JOIN records r ON r.ns = v.ns AND r.id = v.id WHERE NOT ", indexed!()),
-        "records that are not active have a vector; run `memory reindex`",
+        health::INACTIVE_WITH_VECTOR,
     ),
     (
         "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -80,7 +68,7 @@ pub async fn checkup(url: &str, options: &PostgresOptions) -> Result<Checkup> {
         connection.close().await?;
         Ok(checkup)
     };
-    run.await.map_err(|failure: Failure| failure.into_error("checkup"))
+    run.await.map_err(|failure: PostgresError| failure.into_error("checkup"))
 }
 
 /// Every tenant and every user that the database knows, in the order of their names: for those who keep it, such as a copy
@@ -95,51 +83,47 @@ pub async fn namespaces(url: &str, options: &PostgresOptions) -> Result<Vec<Scop
         if migration::version(&mut connection).await? > 0 {
             let sql = "SELECT n.tenant, n.username FROM namespaces n ORDER BY n.tenant, n.username";
             for row in sqlx::query(sql).fetch_all(&mut connection).await? {
-                let (tenant, user): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-                let scope = Scope::tenant_wide(tenant);
-                let scope = if user.is_empty() { scope } else { scope.and_then(|scope| scope.with_user(user)) };
-                found.push(scope.map_err(|_| Failure::corrupt("an address"))?);
+                found.push(rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""])?);
             }
         }
         connection.close().await?;
         Ok(found)
     };
-    run.await.map_err(|failure: Failure| failure.into_error("namespaces"))
+    run.await.map_err(|failure: PostgresError| failure.into_error("namespaces"))
 }
 
-async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, Failure> {
+async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
     // What is looked at is everything, which may take longer than one user's question.
     let to = Server::of(&Secret::new(url.to_owned()), options)?.options_for_migrations();
     let connected = tokio::time::timeout(options.connect_timeout, PgConnection::connect_with(&to)).await;
-    Ok(connected.map_err(|_| Failure::from(sqlx::Error::PoolTimedOut))??)
+    Ok(connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??)
 }
 
-async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
+async fn examine(connection: &mut PgConnection) -> Result<Checkup, PostgresError> {
     let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut *connection).await?;
     let schema = migration::version(connection).await?;
     let mut checkup = Checkup::new(format!("PostgreSQL {version}"), schema, migration::SCHEMA);
-    let extensions = "SELECT extname::text, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_trgm')";
+    let extensions =
+        "SELECT extname::text AS extname, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_trgm')";
     for row in sqlx::query(extensions).fetch_all(&mut *connection).await? {
-        checkup.extensions.insert(row.try_get(0)?, row.try_get(1)?);
+        checkup.extensions.insert(row.try_get("extname")?, row.try_get("extversion")?);
     }
     if schema == 0 {
         return Ok(checkup);
     }
     let partitions = migration::partitions(connection).await?;
     checkup.partitions = partitions;
-    checkup.analyzer = origin::made_by(connection, Job::Keywords.as_str()).await?;
-    checkup.space = origin::made_by(connection, Job::Embedding.as_str()).await?;
+    checkup.analyzer = index_metadata::maker(connection, Job::Keywords.as_str()).await?;
+    checkup.space = index_metadata::maker(connection, Job::Embedding.as_str()).await?;
     // The statements name the first table of vectors; the one that serves may be the second.
-    let known = if schema >= 7 { Some(generations::known(connection).await?) } else { None };
-    let table = known.as_ref().map_or(Table::First, |known| known.table);
-    let of_serving = |sql: &str| sql.replace("FROM vectors", &format!("FROM {}", table.name()));
-    for (name, sql) in COUNTS {
-        checkup.counts.insert(name.to_owned(), count(connection, &of_serving(sql)).await?);
+    let versions = if schema >= 7 { index_metadata::versions(connection).await? } else { EmbeddingVersions::default() };
+    let table = versions.table;
+    for (name, sql) in health::COUNTS {
+        checkup.counts.insert(name.to_owned(), count(connection, &health::on_serving_table(sql, table)).await?);
     }
-    if let Some(second) = known.and_then(|known| known.second) {
+    if let Some(second) = versions.second {
         let vectors = format!("SELECT count(*) FROM {}", table.other().name());
-        checkup.counts.insert("vectors of the second generation".to_owned(), count(connection, &vectors).await?);
-        checkup.second_space = Some(second);
+        health::add_second_version(&mut checkup, second, count(connection, &vectors).await?);
     }
     if schema >= 2 {
         let groups = count(connection, "SELECT count(*) FROM synonym_map").await?;
@@ -151,25 +135,28 @@ async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
         let stale = "SELECT count(*) FROM graph_entities g JOIN records r ON r.ns = g.ns AND r.id = g.id
                      WHERE r.state <> 'active'";
         let stale = count(connection, stale).await?;
-        checkup.blame(stale, "records that are not active are in the graph; run `memory reindex`");
+        checkup.blame(stale, health::INACTIVE_IN_GRAPH);
     }
     // An earlier schema knows of each record when it was written, and no more.
     let waiting = if checkup.schema == checkup.known_schema {
-        "SELECT count(*) FILTER (WHERE b.leased_until <> $2), min(b.queued_at) FILTER (WHERE b.leased_until <> $2),
-                count(*) FILTER (WHERE b.leased_until = $2) FROM backlog b WHERE b.job = $1"
+        "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
+                min(b.queued_at) FILTER (WHERE b.leased_until <> $2) AS oldest,
+                count(*) FILTER (WHERE b.leased_until = $2) AS given_up
+         FROM backlog b WHERE b.job = $1"
     } else {
-        "SELECT count(*) FILTER (WHERE b.leased_until <> $2), min(r.recorded_at) FILTER (WHERE b.leased_until <> $2),
-                count(*) FILTER (WHERE b.leased_until = $2)
+        "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
+                min(r.recorded_at) FILTER (WHERE b.leased_until <> $2) AS oldest,
+                count(*) FILTER (WHERE b.leased_until = $2) AS given_up
          FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE b.job = $1"
     };
     for job in Job::ALL {
-        let row = sqlx::query(waiting).bind(job.as_str()).bind(GIVEN_UP).fetch_one(&mut *connection).await?;
-        let count = |column| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());
-        let oldest = row.try_get::<Option<i64>, _>(1)?.map(Timestamp::from_micros);
-        checkup.waiting.insert(job, Waiting::new(count(0)?, oldest).with_given_up(count(2)?));
+        let row = sqlx::query(waiting).bind(job.as_str()).bind(LEASE_DEAD).fetch_one(&mut *connection).await?;
+        let count = |column: &str| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());
+        let oldest = row.try_get::<Option<i64>, _>("oldest")?.map(Timestamp::from_micros);
+        checkup.waiting.insert(job, Waiting::new(count("waiting")?, oldest).with_given_up(count("given_up")?));
     }
     for (sql, what) in FAULTS {
-        let found = count(connection, &of_serving(sql)).await?;
+        let found = count(connection, &health::on_serving_table(sql, table)).await?;
         checkup.blame(found, what);
     }
     for index in INDEXES {
@@ -190,7 +177,7 @@ async fn examine(connection: &mut PgConnection) -> Result<Checkup, Failure> {
     Ok(checkup)
 }
 
-async fn count(connection: &mut PgConnection, sql: &str) -> Result<u64, Failure> {
+async fn count(connection: &mut PgConnection, sql: &str) -> Result<u64, PostgresError> {
     // Put together from the texts of this file.
     let count: i64 = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection).await?;
     Ok(u64::try_from(count).unwrap_or_default())

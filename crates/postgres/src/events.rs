@@ -8,7 +8,8 @@ use sqlx::{Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    PostgresStore, database::failure::Failure, database::statement::Statement, database::transaction::reading,
+    database::error::PostgresError, database::statement::Statement, database::transaction::reading,
+    store::PostgresStore,
 };
 
 /// What events are looked for.
@@ -79,7 +80,7 @@ impl PostgresStore {
     ) -> Result<Vec<MemoryEvent>> {
         whole_user(scope)?;
         let write = |statement: &mut Statement| {
-            statement.push("f.similarity FROM search_memory_events(").bind(Vector::from(embedding.to_vec()));
+            statement.push("f.similarity AS score FROM search_memory_events(").bind(Vector::from(embedding.to_vec()));
             statement.push(", ").bind(match_threshold).push(", ").bind(count(query));
             statement.push(", ").bind(assets(query)).push(", ").bind(query.min_confidence);
             statement.push(", ").bind(hours(query));
@@ -104,7 +105,7 @@ impl PostgresStore {
     ) -> Result<Vec<MemoryEvent>> {
         whole_user(scope)?;
         let write = |statement: &mut Statement| {
-            statement.push("f.match_score FROM search_memory_events_keywords(").bind(keywords.to_vec());
+            statement.push("f.match_score AS score FROM search_memory_events_keywords(").bind(keywords.to_vec());
             statement.push(", ").bind(hours(query)).push(", ").bind(count(query));
             statement.push(", ").bind(query.min_confidence).push(", ").bind(assets(query));
             owner(scope, statement);
@@ -115,24 +116,24 @@ impl PostgresStore {
     async fn events(&self, operation: &'static str, write: impl Fn(&mut Statement)) -> Result<Vec<MemoryEvent>> {
         let rows = reading!(self, operation, |connection| {
             let mut statement = Statement::new(
-                "SELECT f.record_id, (extract(epoch FROM f.created_at) * 1000000)::bigint, f.content_text,
+                "SELECT f.record_id, (extract(epoch FROM f.created_at) * 1000000)::bigint AS occurred_at, f.content_text,
                         f.translated_text, ",
             );
             write(&mut statement);
             statement.rows(connection).await
         })?;
-        let events: std::result::Result<Vec<MemoryEvent>, Failure> = rows.iter().map(event).collect();
+        let events: std::result::Result<Vec<MemoryEvent>, PostgresError> = rows.iter().map(event).collect();
         events.map_err(|failure| failure.into_error(operation))
     }
 }
 
-fn event(row: &PgRow) -> std::result::Result<MemoryEvent, Failure> {
+fn event(row: &PgRow) -> std::result::Result<MemoryEvent, PostgresError> {
     Ok(MemoryEvent {
-        record_id: row.try_get(0)?,
-        occurred_at: Timestamp::from_micros(row.try_get(1)?),
-        content_text: row.try_get(2)?,
-        translated_text: row.try_get(3)?,
-        score: row.try_get(4)?,
+        record_id: row.try_get("record_id")?,
+        occurred_at: Timestamp::from_micros(row.try_get("occurred_at")?),
+        content_text: row.try_get("content_text")?,
+        translated_text: row.try_get("translated_text")?,
+        score: row.try_get("score")?,
     })
 }
 

@@ -1,77 +1,49 @@
-//! How a database is opened.
+//! Options of a Postgres store.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use memory_engine_core::{Clock, EmbeddingSpace, SystemClock};
+use memory_engine_core::EmbeddingSpace;
+use memory_engine_sql::{options::StoreOptions, store_option_methods};
 
-use crate::database::server::Secret;
+use crate::database::secret::Secret;
 
-/// What [`PostgresStore::connect`](crate::PostgresStore::connect) needs to know besides the address of the server.
+/// Options of [`PostgresStore::connect`](crate::PostgresStore::connect).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// The space of the vectors.
-    pub space: EmbeddingSpace,
-    /// What the terms are made by: `Analyzer::fingerprint`.
-    pub analyzer: String,
-    /// Where the time of deletions and leases comes from; the machine's clock unless set.
-    pub clock: Arc<dyn Clock>,
-    /// How many connections there may be at once; 10 unless set, and 1 at the least.
+    /// The options that every SQL backend has: embedding space, analyzer, clock, mismatch.
+    pub store: StoreOptions,
+    /// Maximum number of connections, at least 1. Default: 10.
     pub pool_size: u32,
-    /// How long a call waits for a connection; 10 seconds unless set.
+    /// How long a call waits for a connection. Default: 10 seconds.
     pub connect_timeout: Duration,
-    /// How long the server works on one statement before it gives up with `Timeout`; 30 seconds unless set. Migrations
-    /// and the making of an index take as long as they take.
+    /// Time limit of one statement; beyond it the call fails with `Timeout`. Migrations and building an index have no
+    /// limit. Default: 30 seconds.
     pub statement_timeout: Duration,
-    /// What to do about a database that was made with another space or analyzer; [`Mismatch::Refuse`] unless set.
-    pub mismatch: Mismatch,
-    /// The space of the embedder that this one takes the place of: a database of that space is dealt with as
-    /// [`Mismatch::Refill`] does.
-    pub replaced: Option<EmbeddingSpace>,
-    /// Where the tables are; the connection's own schema (as a rule `public`) unless set. It is made when it is not there.
+    /// Schema of the tables, created if it is missing. Default: the schema of the connection, usually `public`.
     pub schema: Option<String>,
-    /// Over how many hash partitions a *new* database spreads each table; 0, plain tables, unless set.
+    /// Number of hash partitions of each table in a *new* database; 0 for plain tables. Default: 0.
     pub partitions: u32,
-    /// Whether the index for near vectors holds numbers of 16 bits: half the memory. The vectors themselves stay as they
-    /// are, and scores are computed from them.
+    /// Whether the vector index holds 16-bit numbers, which halves its memory. Scores are computed from the stored 32-bit
+    /// vectors. Default: false.
     pub half_precision: bool,
-    /// Up to how many vectors within the searched scope each of them is looked at; above, the index proposes.
+    /// Number of vectors within the searched scope up to which all are compared; above, the index selects candidates.
+    /// Default: [`EXACT_UP_TO`](Self::EXACT_UP_TO).
     pub exact_up_to: u64,
     pub(crate) replica: Option<Secret>,
 }
 
-/// What to do about a database that was made with another embedding space or another analyzer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mismatch {
-    /// Fail with `SchemaMismatch`, and leave the database as it is.
-    #[default]
-    Refuse,
-    /// Open it and leave its indexes as they are. Its records can be read; what needs an index that does not fit fails with
-    /// `SchemaMismatch`.
-    Leave,
-    /// Begin a second generation of vectors beside those that do not fit, or go on with it: searches go by the old one until
-    /// [`GenerationStore::switch`](memory_engine_vector_store::GenerationStore::switch). Terms are dealt with as
-    /// [`Rebuild`](Self::Rebuild) does.
-    Refill,
-    /// Empty the indexes that do not fit any more and queue every active record for them, in one transaction.
-    Rebuild,
-}
-
 impl PostgresOptions {
-    /// Up to how many vectors an exact scan is the faster one; `docs/SCALING.md` has the figures.
+    /// Number of vectors up to which an exact scan is faster than the index; `docs/SCALING.md` has the figures.
     pub const EXACT_UP_TO: u64 = 5_000;
 
     /// The usual options for vectors of this space and terms of the analyzer with this fingerprint.
     pub fn new(space: EmbeddingSpace, analyzer: impl Into<String>) -> Self {
         Self {
-            space,
-            analyzer: analyzer.into(),
-            clock: Arc::new(SystemClock),
+            store: StoreOptions::new(space, analyzer),
             pool_size: 10,
             connect_timeout: Duration::from_secs(10),
             statement_timeout: Duration::from_secs(30),
-            mismatch: Mismatch::Refuse,
-            replaced: None,
             schema: None,
             partitions: 0,
             half_precision: false,
@@ -80,70 +52,51 @@ impl PostgresOptions {
         }
     }
 
-    /// Takes the time of deletions and leases from this clock.
-    #[must_use]
-    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
-        self
-    }
+    store_option_methods!();
 
-    /// Opens that many connections at the most.
+    /// Sets [`pool_size`](Self::pool_size).
     #[must_use]
     pub fn with_pool_size(mut self, pool_size: u32) -> Self {
         self.pool_size = pool_size.max(1);
         self
     }
 
-    /// Waits that long for a connection.
+    /// Sets [`connect_timeout`](Self::connect_timeout).
     #[must_use]
     pub fn with_connect_timeout(mut self, connect_timeout: Duration) -> Self {
         self.connect_timeout = connect_timeout;
         self
     }
 
-    /// Lets the server work that long on one statement.
+    /// Sets [`statement_timeout`](Self::statement_timeout).
     #[must_use]
     pub fn with_statement_timeout(mut self, statement_timeout: Duration) -> Self {
         self.statement_timeout = statement_timeout;
         self
     }
 
-    /// Deals with a database of another space or analyzer in this way.
-    #[must_use]
-    pub fn with_mismatch(mut self, mismatch: Mismatch) -> Self {
-        self.mismatch = mismatch;
-        self
-    }
-
-    /// Takes the place of the embedder of that space.
-    #[must_use]
-    pub fn with_replaced(mut self, space: EmbeddingSpace) -> Self {
-        self.replaced = Some(space);
-        self
-    }
-
-    /// Keeps the tables in this schema.
+    /// Sets [`schema`](Self::schema).
     #[must_use]
     pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = Some(schema.into());
         self
     }
 
-    /// Spreads each table of a new database over that many partitions, by the hash of tenant and user.
+    /// Sets [`partitions`](Self::partitions).
     #[must_use]
     pub fn with_partitions(mut self, partitions: u32) -> Self {
         self.partitions = partitions;
         self
     }
 
-    /// Whether the index for near vectors holds numbers of 16 bits.
+    /// Sets [`half_precision`](Self::half_precision).
     #[must_use]
     pub fn with_half_precision(mut self, half_precision: bool) -> Self {
         self.half_precision = half_precision;
         self
     }
 
-    /// Looks at every vector of a scope that has up to that many.
+    /// Sets [`exact_up_to`](Self::exact_up_to).
     #[must_use]
     pub fn with_exact_up_to(mut self, vectors: u64) -> Self {
         self.exact_up_to = vectors;
@@ -156,5 +109,12 @@ impl PostgresOptions {
     pub fn with_replica(mut self, url: impl Into<String>) -> Self {
         self.replica = Some(Secret::new(url.into()));
         self
+    }
+}
+
+impl From<StoreOptions> for PostgresOptions {
+    fn from(store: StoreOptions) -> Self {
+        let defaults = Self::new(store.space.clone(), store.analyzer.clone());
+        Self { store, ..defaults }
     }
 }

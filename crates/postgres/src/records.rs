@@ -1,4 +1,6 @@
 pub(crate) mod bulk_insert;
+pub(crate) mod cascade;
+pub(crate) mod change;
 pub(crate) mod delete;
 pub(crate) mod derivations;
 pub(crate) mod explain;
@@ -9,3 +11,4 @@ pub(crate) mod record_store;
 pub(crate) mod row;
 pub(crate) mod scan;
 pub(crate) mod scopes;
+pub(crate) mod tombstones;

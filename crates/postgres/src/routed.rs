@@ -12,9 +12,10 @@ use memory_engine_core::{
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_sql::request;
 use memory_engine_vector_store::{GenerationStore, Role, VectorEntry, VectorQuery, VectorStore};
 
-use crate::{PostgresStore, records::scopes};
+use crate::{records::scopes, store::PostgresStore};
 
 /// Several databases as one: each user lives on one of them, which their namespace says.
 ///
@@ -217,7 +218,7 @@ impl JobQueue for RoutedStore {
 #[async_trait]
 impl KeywordStore for RoutedStore {
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
-        entries.iter().try_for_each(|entry| scope.authorize("keyword upsert", &entry.record.scope))?;
+        request::check_keyword_entries(scope, entries)?;
         for (shard, own) in self.homes(entries, |entry| &entry.record.scope) {
             KeywordStore::upsert(shard, scope, &own).await?;
         }
@@ -241,14 +242,12 @@ impl VectorStore for RoutedStore {
     }
 
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
-        for entry in entries {
-            scope.authorize("vector upsert", &entry.record.scope)?;
-            self.space().check("vector upsert", &entry.embedding)?;
-        }
+        request::check_vector_entries(scope, self.space(), entries)?;
         for (shard, own) in self.homes(entries, |entry| &entry.record.scope) {
             // What waits for a vector waits for one that serves.
             if shard.role().await? != Role::Serving {
-                let message = "a database goes by vectors of another space; `memory reindex` changes it over by itself";
+                let message =
+                    "a database serves vectors of another space; open each database by itself to replace them";
                 return Err(Error::new(ErrorKind::SchemaMismatch, "vector upsert", message));
             }
             VectorStore::upsert(shard, scope, &own).await?;

@@ -3,18 +3,21 @@
 use std::{fmt, sync::Arc};
 
 use memory_engine_core::{Clock, EmbeddingSpace, Result};
+use memory_engine_sql::{index_metadata::IndexMetadata, options::Mismatch};
 use memory_engine_vector_store::GenerationStore;
 
 use crate::{
-    database::connections::Connections,
-    database::failure::Failure,
-    database::migration,
-    database::origin::Origin,
-    database::server::{Secret, Server},
-    database::transaction::{reading, writing},
-    options::{Mismatch, PostgresOptions},
-    vectors::generations,
-    vectors::vector_index::VectorIndex,
+    database::{
+        connections::Connections,
+        error::PostgresError,
+        index_metadata, migration,
+        secret::Secret,
+        server::Server,
+        transaction::{reading, writing},
+    },
+    options::PostgresOptions,
+    reconcile::reconcile,
+    vectors::{generations, vector_index::VectorIndex},
 };
 
 /// Every store of memory-engine over one Postgres database: [`RecordStore`](memory_engine_core::RecordStore),
@@ -32,7 +35,7 @@ pub struct PostgresStore {
     replica: Option<Arc<Connections>>,
     space: EmbeddingSpace,
     clock: Arc<dyn Clock>,
-    origin: Origin,
+    origin: IndexMetadata,
     index: VectorIndex,
     fuzzy: bool,
 }
@@ -54,34 +57,34 @@ impl PostgresStore {
     pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self> {
         let server = Server::of(&Secret::new(url.to_owned()), &options)?;
         let replica = options.replica.as_ref().map(|url| Server::of(url, &options)).transpose()?;
-        let origin = Origin::of(&options);
+        let origin = IndexMetadata::new(&options.store);
         let index = VectorIndex::of(&options);
         let primary = Arc::new(Connections::to(&server, &options));
         let open = async {
             if !is_settled(&primary, &origin, &index).await? {
-                migration::settle(&server, &options, &origin, &index).await?;
+                reconcile(&server, &options, &origin, &index).await?;
             }
             knows_letters(&primary).await
         };
-        let fuzzy = open.await.map_err(|failure: Failure| failure.into_error("connect"))?;
+        let fuzzy = open.await.map_err(|failure: PostgresError| failure.into_error("connect"))?;
         let store = Self {
             server,
             primary,
             replica: replica.map(|server| Arc::new(Connections::to(&server, &options))),
-            space: options.space,
-            clock: options.clock,
+            space: options.store.space,
+            clock: options.store.clock,
             origin,
             index,
             fuzzy,
         };
-        store.refill(options.mismatch).await?;
+        store.refill(options.store.mismatch).await?;
         Ok(store)
     }
 
     /// Begins a second generation of vectors, or goes on with it, where that is what the store was opened for.
     async fn refill(&self, mismatch: Mismatch) -> Result<()> {
-        let known = reading!(self, "connect", |connection| generations::known(connection).await)?;
-        if known.serving.is_some_and(|found| self.origin.refills(&found, mismatch)) {
+        let versions = reading!(self, "connect", |connection| index_metadata::versions(connection).await)?;
+        if versions.serving.is_some_and(|found| self.origin.refills(&found, mismatch)) {
             self.begin().await?;
         }
         Ok(())
@@ -145,7 +148,7 @@ impl PostgresStore {
         &self.clock
     }
 
-    pub(crate) fn origin(&self) -> &Origin {
+    pub(crate) fn origin(&self) -> &IndexMetadata {
         &self.origin
     }
 
@@ -164,12 +167,16 @@ impl fmt::Debug for PostgresStore {
 }
 
 /// Whether there is nothing to be done: as a rule there is not, and no lock is taken.
-async fn is_settled(connections: &Connections, origin: &Origin, index: &VectorIndex) -> Result<bool, Failure> {
+async fn is_settled(
+    connections: &Connections,
+    origin: &IndexMetadata,
+    index: &VectorIndex,
+) -> Result<bool, PostgresError> {
     let mut connection = connections.acquire().await?;
     let settled = migration::version(&mut connection).await? == migration::SCHEMA
-        && origin.is_settled(&mut connection).await?
+        && index_metadata::fits(&mut connection, origin).await?
         && {
-            let table = generations::known(&mut connection).await?.table;
+            let table = index_metadata::versions(&mut connection).await?.table;
             index.is_settled(&mut connection, table).await?
         };
     connection.give_back();
@@ -177,7 +184,7 @@ async fn is_settled(connections: &Connections, origin: &Origin, index: &VectorIn
 }
 
 /// Whether trigrams can be had of Chinese: under some locales `pg_trgm` throws all but ASCII away.
-async fn knows_letters(connections: &Connections) -> Result<bool, Failure> {
+async fn knows_letters(connections: &Connections) -> Result<bool, PostgresError> {
     let mut connection = connections.acquire().await?;
     let installed = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm')";
     let knows = sqlx::query_scalar::<_, bool>(installed).fetch_one(&mut *connection).await?

@@ -9,11 +9,11 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
-    PostgresStore,
-    database::failure::Failure,
+    database::error::PostgresError,
     database::transaction::{reading, writing},
     records::namespaces,
     records::scopes::{self, Reach},
+    store::PostgresStore,
 };
 
 #[async_trait]
@@ -61,20 +61,25 @@ impl SynonymStore for PostgresStore {
     }
 }
 
-async fn list(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<SynonymGroup>, Failure> {
+async fn list(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<SynonymGroup>, PostgresError> {
     // A row that somebody wrote by hand may lack what the engine always sets.
-    let sql = "SELECT s.term, array_remove(s.synonyms, NULL), coalesce(s.category, 'general') FROM synonym_map s
+    let sql = "SELECT s.term, array_remove(s.synonyms, NULL) AS members, coalesce(s.category, 'general') AS category
+               FROM synonym_map s
                WHERE s.ns = $1";
     let rows = sqlx::query(sql).bind(ns).fetch_all(connection).await?;
     let group = |row: &sqlx::postgres::PgRow| {
-        Ok::<_, Failure>(SynonymGroup { term: row.try_get(0)?, members: row.try_get(1)?, category: row.try_get(2)? })
+        Ok::<_, PostgresError>(SynonymGroup {
+            term: row.try_get("term")?,
+            members: row.try_get("members")?,
+            category: row.try_get("category")?,
+        })
     };
     let mut groups = rows.iter().map(group).collect::<Result<Vec<_>, _>>()?;
     groups.sort_by_cached_key(SynonymGroup::key);
     Ok(groups)
 }
 
-async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGroup]) -> Result<(), Failure> {
+async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGroup]) -> Result<(), PostgresError> {
     let ns = scopes::namespace(scope);
     namespaces::lock(connection, [scope]).await?;
     let wanted: BTreeMap<String, &SynonymGroup> = groups.iter().map(|group| (group.key(), group)).collect();
@@ -101,7 +106,7 @@ async fn spelled(
     connection: &mut PgConnection,
     ns: Uuid,
     wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, PostgresError> {
     let sql = "SELECT s.term FROM synonym_map s WHERE s.ns = $1";
     let mut terms: Vec<String> = sqlx::query_scalar(sql).bind(ns).fetch_all(connection).await?;
     terms.retain(|term| wanted(&fold(term)));
@@ -109,7 +114,7 @@ async fn spelled(
 }
 
 /// Removes the groups of these terms; how many groups there were, by how their terms read.
-async fn remove(connection: &mut PgConnection, ns: Uuid, terms: &[String]) -> Result<u64, Failure> {
+async fn remove(connection: &mut PgConnection, ns: Uuid, terms: &[String]) -> Result<u64, PostgresError> {
     if terms.is_empty() {
         return Ok(0);
     }
@@ -121,18 +126,18 @@ async fn remove(connection: &mut PgConnection, ns: Uuid, terms: &[String]) -> Re
     Ok(done.rows_affected())
 }
 
-async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<Verdict>, Failure> {
+async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<Verdict>, PostgresError> {
     let sql = "SELECT v.first, v.second, v.accepted FROM synonym_verdicts v WHERE v.ns = $1 ORDER BY v.first, v.second";
     let rows = sqlx::query(sql).bind(ns).fetch_all(connection).await?;
     let verdict = |row: &sqlx::postgres::PgRow| {
-        let pair = WordPair::new(row.try_get(0)?, row.try_get(1)?);
-        let pair = pair.ok_or_else(|| Failure::corrupt("a pair of words"))?;
-        Ok(Verdict { pair, accepted: row.try_get(2)? })
+        let pair = WordPair::new(row.try_get("first")?, row.try_get("second")?);
+        let pair = pair.ok_or_else(|| PostgresError::corrupt("a pair of words"))?;
+        Ok(Verdict { pair, accepted: row.try_get("accepted")? })
     };
     rows.iter().map(verdict).collect()
 }
 
-async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[Verdict]) -> Result<(), Failure> {
+async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[Verdict]) -> Result<(), PostgresError> {
     let ns = scopes::namespace(scope);
     namespaces::lock(connection, [scope]).await?;
     // Of two about one pair the later holds; one statement may not write a row twice.
@@ -151,7 +156,7 @@ async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[Verdict
     Ok(())
 }
 
-async fn clear(connection: &mut PgConnection, reach: &Reach) -> Result<u64, Failure> {
+async fn clear(connection: &mut PgConnection, reach: &Reach) -> Result<u64, PostgresError> {
     let namespaces = reach.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     let mut gone = 0;

@@ -3,68 +3,62 @@
 use std::path::Path;
 
 use memory_engine_core::{Checkup, Index, Job, Result, Scope, Timestamp, Waiting};
-use rusqlite::{Connection, OptionalExtension, params};
+use memory_engine_sql::{
+    count_indexed,
+    embedding_versions::EmbeddingVersions,
+    health, indexed,
+    rows::{self, LEASE_DEAD},
+};
+use rusqlite::{Connection, params};
 
 use crate::{
     database::connection,
-    database::failure::Failure,
-    database::migration,
-    queue::backlog::GIVEN_UP,
-    records::row::indexed,
-    vectors::generations::{self, Table},
+    database::error::SqliteError,
+    database::{index_metadata, schema},
+    vectors::generations,
 };
-
-/// What is counted, by name.
-const COUNTS: [(&str, &str); 6] = [
-    ("records", "SELECT count(*) FROM records"),
-    ("active records", "SELECT count(*) FROM records WHERE state = 'active'"),
-    ("tombstones", "SELECT count(*) FROM tombstones"),
-    ("keyword documents", "SELECT count(*) FROM keyword_documents"),
-    ("vectors", "SELECT count(*) FROM vectors"),
-    ("namespaces", "SELECT count(*) FROM namespaces"),
-];
 
 /// What must not be, and what puts it right.
 const FAULTS: [(&str, &str); 4] = [
     (
         concat!(
-            "SELECT count(*) FROM records r WHERE ",
-            indexed!(),
+            count_indexed!(),
             " AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record)
              AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'keywords')"
         ),
-        "active records are not in the keyword index and do not wait for it; run `memory reindex`",
+        health::NOT_IN_KEYWORD_INDEX,
     ),
     (
         concat!(
-            "SELECT count(*) FROM records r WHERE ",
-            indexed!(),
+            count_indexed!(),
             " AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = r.record)
              AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'embedding')"
         ),
-        "active records have no vector and do not wait for one; run `memory reindex`",
+        health::WITHOUT_VECTOR,
     ),
     (
         concat!(
             "SELECT count(*) FROM keyword_documents k JOIN records r ON r.record = k.record WHERE NOT ",
             indexed!()
         ),
-        "records that are not active are in the keyword index; run `memory reindex`",
+        health::INACTIVE_IN_KEYWORD_INDEX,
     ),
     (
         concat!("SELECT count(*) FROM vectors v JOIN records r ON r.record = v.record WHERE NOT ", indexed!()),
-        "records that are not active have a vector; run `memory reindex`",
+        health::INACTIVE_WITH_VECTOR,
     ),
 ];
 
 /// What waits for a job, since when, and for what it was given up.
-const WAITING: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2),
-        min(b.queued_at) FILTER (WHERE b.leased_until <> ?2), count(*) FILTER (WHERE b.leased_until = ?2)
+const WAITING: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
+        min(b.queued_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
+        count(*) FILTER (WHERE b.leased_until = ?2) AS given_up
     FROM backlog b WHERE b.job = ?1";
 
 /// The same in an earlier schema, which knows of each record when it was written, and no more.
-const WAITING_BEFORE: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2),
-        min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2), count(*) FILTER (WHERE b.leased_until = ?2)
+const WAITING_BEFORE: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
+        min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
+        count(*) FILTER (WHERE b.leased_until = ?2) AS given_up
     FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
 
 /// How many faults of the file itself are told one by one.
@@ -82,7 +76,7 @@ pub fn checkup(path: &Path) -> Result<Checkup> {
         transaction.finish()?;
         Ok(checkup)
     };
-    look().map_err(|failure: Failure| failure.into_error("checkup"))
+    look().map_err(|failure: SqliteError| failure.into_error("checkup"))
 }
 
 /// Every tenant and every user that the file knows, in the order of their names: for those who keep it, such as a copy of
@@ -94,27 +88,25 @@ pub fn namespaces(path: &Path) -> Result<Vec<Scope>> {
     let connection = connection::open_existing(path)?;
     let read = || {
         let mut found = Vec::new();
-        if migration::recognise(&connection, path)? == 0 {
+        if schema::recognise(&connection, path)? == 0 {
             return Ok(found);
         }
         let mut statement = connection.prepare(
             "SELECT t.name, n.user FROM namespaces n JOIN tenants t ON t.tenant = n.tenant ORDER BY t.name, n.user",
         )?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let (tenant, user): (String, String) = (row.get(0)?, row.get(1)?);
-            let scope = Scope::tenant_wide(tenant);
-            let scope = if user.is_empty() { scope } else { scope.and_then(|scope| scope.with_user(user)) };
-            found.push(scope.map_err(|_| Failure::corrupt("an address"))?);
+        let mut users = statement.query([])?;
+        while let Some(row) = users.next()? {
+            let name = |column: &str| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+            found.push(rows::scope([name("name")?, name("user")?, "", "", ""])?);
         }
         Ok(found)
     };
-    read().map_err(|failure: Failure| failure.into_error("namespaces"))
+    read().map_err(|failure: SqliteError| failure.into_error("namespaces"))
 }
 
-fn examine(connection: &Connection, path: &Path) -> Result<Checkup, Failure> {
-    let schema = migration::recognise(connection, path)?;
-    let mut checkup = Checkup::new(format!("SQLite {}", rusqlite::version()), schema, migration::SCHEMA);
+fn examine(connection: &Connection, path: &Path) -> Result<Checkup, SqliteError> {
+    let found = schema::recognise(connection, path)?;
+    let mut checkup = Checkup::new(format!("SQLite {}", rusqlite::version()), found, schema::SCHEMA);
     let mut statement = connection.prepare("PRAGMA quick_check(100)")?;
     let faults = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
     let faults: Vec<_> = faults.into_iter().filter(|fault| fault != "ok").collect();
@@ -122,44 +114,38 @@ fn examine(connection: &Connection, path: &Path) -> Result<Checkup, Failure> {
     checkup.problems.extend(
         faults.iter().take(TOLD).map(|fault| format!("the file is damaged: {fault}; restore it from a backup")),
     );
-    if schema == 0 {
+    if found == 0 {
         return Ok(checkup);
     }
-    let made_by = |index: Index| {
-        let sql = "SELECT made_by FROM origins WHERE part = ?1";
-        connection.query_row(sql, [index.job().as_str()], |row| row.get::<_, String>(0)).optional()
-    };
-    (checkup.analyzer, checkup.space) = (made_by(Index::Keywords)?, made_by(Index::Embedding)?);
+    checkup.analyzer = index_metadata::maker(connection, Index::Keywords)?;
+    checkup.space = index_metadata::maker(connection, Index::Embedding)?;
     // The statements name the first table of vectors; the one that serves may be the second.
-    let known = if schema >= 7 { Some(generations::known(connection)?) } else { None };
-    let serving = known.as_ref().map_or(Table::First, |known| known.table);
+    let versions = if found >= 7 { index_metadata::versions(connection)? } else { EmbeddingVersions::default() };
     let count = |sql: &str| {
-        let sql = sql.replace("FROM vectors", &format!("FROM {}", serving.name()));
-        connection.query_row(&sql, [], |row| row.get::<_, u64>(0))
+        connection.query_row(&health::on_serving_table(sql, versions.table), [], |row| row.get::<_, u64>(0))
     };
-    for (name, sql) in COUNTS {
+    for (name, sql) in health::COUNTS {
         checkup.counts.insert(name.to_owned(), count(sql)?);
     }
-    if let Some(second) = known.and_then(|known| known.second) {
-        let vectors = generations::count(connection)?.second.map_or(0, |second| second.vectors);
-        checkup.counts.insert("vectors of the second generation".to_owned(), vectors);
-        checkup.second_space = Some(second);
+    if let Some(second) = &versions.second {
+        let vectors = generations::count_vectors(connection, versions.table.other())?;
+        health::add_second_version(&mut checkup, second.clone(), vectors);
     }
-    if schema >= 2 {
+    if found >= 2 {
         checkup.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);
     }
-    if schema >= 3 {
+    if found >= 3 {
         let mentions = count("SELECT count(*) FROM graph_entities")?;
         checkup.counts.insert("mentions of entities".to_owned(), mentions);
         let stale =
             "SELECT count(*) FROM graph_entities g JOIN records r ON r.record = g.record WHERE r.state <> 'active'";
-        checkup.blame(count(stale)?, "records that are not active are in the graph; run `memory reindex`");
+        checkup.blame(count(stale)?, health::INACTIVE_IN_GRAPH);
     }
-    let waiting = if schema == migration::SCHEMA { WAITING } else { WAITING_BEFORE };
+    let waiting = if found == schema::SCHEMA { WAITING } else { WAITING_BEFORE };
     for job in Job::ALL {
-        let waiting = connection.query_row(waiting, params![job.as_str(), GIVEN_UP], |row| {
-            let oldest = row.get::<_, Option<i64>>(1)?.map(Timestamp::from_micros);
-            Ok(Waiting::new(row.get(0)?, oldest).with_given_up(row.get(2)?))
+        let waiting = connection.query_row(waiting, params![job.as_str(), LEASE_DEAD], |row| {
+            let oldest = row.get::<_, Option<i64>>("oldest")?.map(Timestamp::from_micros);
+            Ok(Waiting::new(row.get("waiting")?, oldest).with_given_up(row.get("given_up")?))
         });
         checkup.waiting.insert(job, waiting?);
     }

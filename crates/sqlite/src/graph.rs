@@ -1,2 +1,3 @@
-pub(crate) mod graph_store;
+pub(crate) mod graph_rows;
+mod graph_store;
 pub(crate) mod graph_walk;

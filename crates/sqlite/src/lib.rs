@@ -8,12 +8,17 @@ mod graph;
 mod keywords;
 mod options;
 mod queue;
+mod reconcile;
 mod records;
 mod store;
 mod synonyms;
 mod vectors;
 
 pub use checkup::{checkup, namespaces};
-pub use database::migration::{MIGRATIONS_BY_NAME, SCHEMA, migrate_down, migrate_up, schema};
-pub use options::{Mismatch, SqliteOptions};
+pub use database::{
+    migration::{migrate_down, migrate_up, schema},
+    schema::{MIGRATIONS_BY_NAME, SCHEMA},
+};
+pub use memory_engine_sql::options::{Mismatch, StoreOptions};
+pub use options::SqliteOptions;
 pub use store::SqliteStore;

@@ -1,3 +1,5 @@
+pub(crate) mod cascade;
+pub(crate) mod change;
 pub(crate) mod delete;
 pub(crate) mod derivations;
 pub(crate) mod put;
@@ -6,3 +8,4 @@ pub(crate) mod record_store;
 pub(crate) mod row;
 pub(crate) mod scan;
 pub(crate) mod scopes;
+pub(crate) mod tombstones;

@@ -20,13 +20,14 @@ use crate::{
     cache::vectors::VectorIndex,
     cache::writer::CacheWriter,
     database::connection,
-    database::failure::Failure,
-    database::migration,
-    database::origin::Origin,
+    database::error::SqliteError,
     database::readers::{self, Reading, Readings},
     database::writer::{self, Answer, Residue, Writing},
+    database::{index_metadata, schema},
     options::SqliteOptions,
+    reconcile::reconcile,
 };
+use memory_engine_sql::index_metadata::IndexMetadata;
 
 /// Every store of memory-engine over one SQLite file: [`RecordStore`](memory_engine_core::RecordStore),
 /// [`KeywordStore`](memory_engine_keyword_store::KeywordStore), [`VectorStore`](memory_engine_vector_store::VectorStore),
@@ -40,7 +41,7 @@ use crate::{
 /// store: the last one closes it.
 pub struct SqliteStore {
     space: EmbeddingSpace,
-    origin: Origin,
+    origin: IndexMetadata,
     caches: IndexCaches,
     file: Arc<File>,
 }
@@ -82,14 +83,14 @@ impl SqliteStore {
         let path = std::path::absolute(path.as_ref()).map_err(|error| {
             Error::invalid("open", "the path is empty or cannot be made absolute").with_source(error)
         })?;
-        let origin = Origin::of(&options);
+        let origin = IndexMetadata::new(&options.store);
         let (write, writes) = mpsc::channel(options.queue_length.max(1));
         let read = Arc::new(Readings::new(options.queue_length.max(1)));
         let (reading, readers_ended) = mpsc::channel(1);
         let (writing, ended) = mpsc::channel(1);
         let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
         let (ready, mut readiness) = mpsc::channel(1);
-        let caches = IndexCaches::new(&path, options.space.clone());
+        let caches = IndexCaches::new(&path, options.store.space.clone());
         let opening = (path.clone(), options.clone(), origin.clone(), caches.clone());
         threads.handles.push(readers::spawn("memory-write".into(), move || {
             let (path, options, origin, caches) = opening;
@@ -110,12 +111,12 @@ impl SqliteStore {
         first_failure(&mut readiness).await?;
         let file = File {
             path,
-            clock: options.clock,
+            clock: options.store.clock,
             flush_pending: Arc::default(),
             queues: Mutex::new(Some(Queues { write, read })),
             threads: Mutex::new(threads),
         };
-        Ok(Self { space: options.space, origin, caches, file: Arc::new(file) })
+        Ok(Self { space: options.store.space, origin, caches, file: Arc::new(file) })
     }
 
     /// Another handle on the same file, in another space.
@@ -152,7 +153,7 @@ impl SqliteStore {
         &self.file.clock
     }
 
-    pub(crate) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> IndexMetadata {
         self.origin.clone()
     }
 
@@ -185,7 +186,7 @@ impl SqliteStore {
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         operation: &'static str,
-        body: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+        body: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let job: Reading = Box::new(move |connection| {
@@ -196,7 +197,7 @@ impl SqliteStore {
                 Ok(found)
             };
             // Whoever asked may have gone away.
-            let _ = reply.send(run().map_err(|failure: Failure| failure.into_error(operation)));
+            let _ = reply.send(run().map_err(|failure: SqliteError| failure.into_error(operation)));
         });
         self.queues(operation)?.read.send(job).await;
         answer.await.map_err(|_| lost(operation))?
@@ -208,7 +209,7 @@ impl SqliteStore {
         &self,
         operation: &'static str,
         residue: fn(&T) -> Residue,
-        body: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+        body: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let job: Writing = Box::new(move |connection| {
@@ -256,23 +257,23 @@ impl fmt::Debug for SqliteStore {
 }
 
 /// Opens the file for writing, at the schema of this version and with indexes that fit.
-fn open_writer(path: &Path, options: &SqliteOptions, origin: &Origin) -> Result<Connection> {
+fn open_writer(path: &Path, options: &SqliteOptions, origin: &IndexMetadata) -> Result<Connection> {
     connection::check_path(path)?;
     let mut connection =
-        connection::open_writer(path, options.busy_timeout, connection::page_size(options.space.dimensions))?;
+        connection::open_writer(path, options.busy_timeout, connection::page_size(options.store.space.dimensions))?;
     connection::keep(&connection, options.cache_part() * 2).map_err(|failure| failure.into_error("open"))?;
     // As a rule there is nothing to write, and whoever only wants to read need not wait for another writer.
     // One state of the file is looked at: another process may be making it at this moment.
     let settled = |connection: &mut Connection| {
         let transaction = connection.transaction()?;
-        Ok(migration::recognise(&transaction, path)? == migration::SCHEMA && origin.is_settled(&transaction)?)
+        Ok(schema::recognise(&transaction, path)? == schema::SCHEMA && index_metadata::fits(&transaction, origin)?)
     };
-    if settled(&mut connection).map_err(|failure: Failure| failure.into_error("open"))? {
+    if settled(&mut connection).map_err(|failure: SqliteError| failure.into_error("open"))? {
         return Ok(connection);
     }
-    migration::in_transaction(&mut connection, |transaction| {
-        migration::up(transaction, path)?;
-        origin.settle(transaction, options.mismatch)
+    schema::in_transaction(&mut connection, |transaction| {
+        schema::up(transaction, path)?;
+        reconcile(transaction, origin, options.store.mismatch, options.store.clock.now())
     })
     .map_err(|failure| failure.into_error("open"))?;
     Ok(connection)

@@ -6,11 +6,11 @@ use memory_engine_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
 use rusqlite::{Connection, params};
 
 use crate::{
-    SqliteStore,
-    database::failure::Failure,
+    database::error::SqliteError,
     database::statement::Statement,
     database::writer::Residue,
     records::scopes::{self, Reach},
+    store::SqliteStore,
 };
 
 #[async_trait]
@@ -60,7 +60,7 @@ impl SynonymStore for SqliteStore {
     }
 }
 
-fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, Failure> {
+fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, SqliteError> {
     let Some(namespace) = scopes::namespace(connection, scope)? else { return Ok(Vec::new()) };
     let mut statement =
         connection.prepare_cached("SELECT term, members, category FROM synonym_groups WHERE namespace = ?1")?;
@@ -68,7 +68,8 @@ fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, Fai
     let mut groups = Vec::new();
     while let Some(row) = rows.next()? {
         let members: String = row.get(1)?;
-        let members = serde_json::from_str(&members).map_err(|_| Failure::corrupt("the members of a synonym group"))?;
+        let members =
+            serde_json::from_str(&members).map_err(|_| SqliteError::corrupt("the members of a synonym group"))?;
         groups.push(SynonymGroup { term: row.get(0)?, members, category: row.get(2)? });
     }
     groups.sort_by_cached_key(SynonymGroup::key);
@@ -76,7 +77,7 @@ fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, Fai
 }
 
 /// Keeps the groups; whether one took the place of another.
-fn put(connection: &Connection, scope: &Scope, groups: &[SynonymGroup]) -> Result<bool, Failure> {
+fn put(connection: &Connection, scope: &Scope, groups: &[SynonymGroup]) -> Result<bool, SqliteError> {
     let namespace = scopes::settle(connection, scope)?.namespace;
     let mut replaced = false;
     for group in groups {
@@ -90,7 +91,7 @@ fn put(connection: &Connection, scope: &Scope, groups: &[SynonymGroup]) -> Resul
 }
 
 /// Removes the group whose term folds to `key`; the database knows the terms only as they are spelled.
-fn remove(connection: &Connection, namespace: i64, key: &str) -> Result<u64, Failure> {
+fn remove(connection: &Connection, namespace: i64, key: &str) -> Result<u64, SqliteError> {
     let mut statement = connection.prepare_cached("SELECT term FROM synonym_groups WHERE namespace = ?1")?;
     let terms = statement.query_map([namespace], |row| row.get::<_, String>(0))?;
     let mut gone = 0;
@@ -105,7 +106,7 @@ fn remove(connection: &Connection, namespace: i64, key: &str) -> Result<u64, Fai
     Ok(gone)
 }
 
-fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<Verdict>, Failure> {
+fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<Verdict>, SqliteError> {
     let Some(namespace) = scopes::namespace(connection, scope)? else { return Ok(Vec::new()) };
     let mut statement = connection.prepare_cached(
         "SELECT first, second, accepted FROM synonym_verdicts WHERE namespace = ?1 ORDER BY first, second",
@@ -114,13 +115,13 @@ fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<Verdict>, Fail
     let mut verdicts = Vec::new();
     while let Some(row) = rows.next()? {
         let (first, second): (String, String) = (row.get(0)?, row.get(1)?);
-        let pair = WordPair::new(&first, &second).ok_or_else(|| Failure::corrupt("a pair of words"))?;
+        let pair = WordPair::new(&first, &second).ok_or_else(|| SqliteError::corrupt("a pair of words"))?;
         verdicts.push(Verdict { pair, accepted: row.get(2)? });
     }
     Ok(verdicts)
 }
 
-fn judge(connection: &Connection, scope: &Scope, verdicts: &[Verdict]) -> Result<(), Failure> {
+fn judge(connection: &Connection, scope: &Scope, verdicts: &[Verdict]) -> Result<(), SqliteError> {
     let namespace = scopes::settle(connection, scope)?.namespace;
     for Verdict { pair, accepted } in verdicts {
         connection
@@ -134,7 +135,7 @@ fn judge(connection: &Connection, scope: &Scope, verdicts: &[Verdict]) -> Result
 }
 
 /// Removes everything within reach; whether there was anything.
-fn clear(connection: &Connection, reach: &Reach) -> Result<u64, Failure> {
+fn clear(connection: &Connection, reach: &Reach) -> Result<u64, SqliteError> {
     let mut gone = 0;
     for table in ["DELETE FROM synonym_groups WHERE ", "DELETE FROM synonym_verdicts WHERE "] {
         let mut statement = Statement::new(table);

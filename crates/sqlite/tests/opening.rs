@@ -111,9 +111,9 @@ async fn a_newer_schema_is_refused() {
 async fn another_analyzer_or_space_is_refused_with_both_names() {
     let (_directory, path) = place();
     fill(&open(&path).await).await;
-    let e = refusal(&path, SqliteOptions::new(options().space, "words-2")).await;
+    let e = refusal(&path, SqliteOptions::new(options().store.space, "words-2")).await;
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
-    assert!(["'words-1'", "'words-2'", "`memory reindex`"].iter().all(|part| e.message().contains(part)), "{e}");
+    assert!(["'words-1'", "'words-2'", "Mismatch::Rebuild"].iter().all(|part| e.message().contains(part)), "{e}");
     let e = refusal(&path, SqliteOptions::new(EmbeddingSpace::cosine("test", 3), "words-1")).await;
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     assert!(["'test (16-d, cosine)'", "'test (3-d, cosine)'"].iter().all(|part| e.message().contains(part)), "{e}");
@@ -138,7 +138,7 @@ async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
     }
     drop(store);
     let rebuild = |space, analyzer: &str| SqliteOptions::new(space, analyzer).with_mismatch(Mismatch::Rebuild);
-    let store = SqliteStore::open(&path, rebuild(options().space, "words-2")).await.unwrap();
+    let store = SqliteStore::open(&path, rebuild(options().store.space, "words-2")).await.unwrap();
     assert_eq!(waiting(&store).await, [2, 0]);
     assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (0, 2));
     for pending in store.claim(Job::Keywords, 10, Duration::ZERO).await.unwrap() {

@@ -189,9 +189,6 @@ pub async fn nothing_is_made_from_what_has_changed_or_gone(world: &World) {
 }
 
 pub async fn what_goes_leaves_the_indexes_of_its_database(world: &World) {
-    if !world.one_database {
-        return;
-    }
     family(world).await;
     let fact = world.stored(&numbered(&session("a"), 4)).await.unwrap();
     world.index(&fact, terms(["rare"])).await;

@@ -1,5 +1,4 @@
-//! A second space beside the one that a store is searched by. Worlds whose vectors are of one space for ever have nothing to show
-//! here and pass.
+//! A second version of the vectors, in another space, next to the one that serves.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,8 +17,8 @@ fn other() -> EmbeddingSpace {
 }
 
 /// The two handles, on a store that holds two users' records with vectors at angles of their numbers.
-async fn begun(world: &World) -> Option<Arc<dyn VectorStore>> {
-    let second = world.vectors.generations()?.beside(other());
+async fn begun(world: &World) -> Arc<dyn VectorStore> {
+    let second = world.vectors.generations().unwrap().beside(other());
     for record in [numbered(&lin(), 1), numbered(&lin(), 2), numbered(&mo(), 3)] {
         remember(world, &record).await;
     }
@@ -28,7 +27,7 @@ async fn begun(world: &World) -> Option<Arc<dyn VectorStore>> {
     assert_eq!((old.begin().await.unwrap(), old.role().await.unwrap()), (0, Role::Serving));
     assert_eq!(store(&second).begin().await.unwrap(), 3);
     assert_eq!(store(&second).role().await.unwrap(), Role::Second);
-    Some(second)
+    second
 }
 
 fn store(vectors: &Arc<dyn VectorStore>) -> &dyn GenerationStore {
@@ -66,7 +65,7 @@ async fn nearest(vectors: &Arc<dyn VectorStore>, to: Embedding) -> RecordId {
 }
 
 pub async fn a_second_generation_is_filled_beside_the_one_that_serves_and_takes_its_place(world: &World) {
-    let Some(second) = begun(world).await else { return };
+    let second = begun(world).await;
     fails_with(ErrorKind::SchemaMismatch, second.search(&lin(), &near(at_angle(0.1))).await);
     assert_eq!(nearest(&world.vectors, at_angle(0.2)).await, id(2));
     // What is written or written again gets both, what is deleted loses both.
@@ -100,7 +99,7 @@ pub async fn a_second_generation_is_filled_beside_the_one_that_serves_and_takes_
 }
 
 pub async fn a_second_generation_that_is_dropped_leaves_nothing_and_makes_room_for_another(world: &World) {
-    let Some(second) = begun(world).await else { return };
+    let second = begun(world).await;
     assert_eq!(work(world, &second, Job::Reembedding, 1.0).await, 3);
     let third = store(&second).beside(EmbeddingSpace::cosine("third", 4));
     fails_with(ErrorKind::SchemaMismatch, store(&third).begin().await);
@@ -118,7 +117,7 @@ pub async fn a_second_generation_that_is_dropped_leaves_nothing_and_makes_room_f
 }
 
 pub async fn a_second_generation_that_is_begun_again_goes_on_and_may_lack_what_was_given_up(world: &World) {
-    let Some(second) = begun(world).await else { return };
+    let second = begun(world).await;
     let pending = world.jobs.claim(Job::Reembedding, MANY, Duration::from_secs(60)).await.unwrap();
     let failed = pending[0].failed(&Error::invalid("embed", "it is no text"), None);
     world.jobs.fail(&[failed]).await.unwrap();

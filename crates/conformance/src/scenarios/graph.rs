@@ -18,12 +18,9 @@ use crate::{
     given::{at_angle, fails_with, id, lin, mo, numbered, session, terms},
 };
 
-/// The store, or nothing where the backend keeps no graph.
-fn store(world: &World) -> Option<&dyn GraphStore> {
-    if world.graph.is_none() {
-        eprintln!("skipped: this world has no graph store");
-    }
-    world.graph.as_deref()
+/// The store. The runner ignores these scenarios in a world without one.
+fn store(world: &World) -> &dyn GraphStore {
+    world.graph.as_deref().unwrap()
 }
 
 fn said(entities: &[&str], relations: &[(&str, &str, &str)]) -> Extraction {
@@ -70,7 +67,7 @@ async fn all(store: &dyn GraphStore, scope: &Scope) -> Subgraph {
 }
 
 pub async fn what_a_record_says_is_found_with_the_record_as_evidence(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let mut extraction = tie("Anna Reed", "lives in", "青石村");
     extraction.entities[0].kind = EntityKind::Person;
     extraction.entities[1].kind = EntityKind::Place;
@@ -103,7 +100,7 @@ pub async fn what_a_record_says_is_found_with_the_record_as_evidence(world: &Wor
 }
 
 pub async fn a_relation_comes_back_with_its_rules(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let co_occurs = RuleId::from_static("sentence.co-occurs");
     let by = |rule: Option<&RuleId>| {
         let mut extraction = tie("a", "knows", "b");
@@ -125,7 +122,7 @@ pub async fn a_relation_comes_back_with_its_rules(world: &World) {
 }
 
 pub async fn the_same_again_changes_nothing_and_something_else_takes_its_place(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let record = numbered(&lin(), 1);
     world.say(&record, tie("a", "knows", "b")).await;
     let before = all(store, &lin()).await;
@@ -140,7 +137,7 @@ pub async fn the_same_again_changes_nothing_and_something_else_takes_its_place(w
 }
 
 pub async fn an_edge_goes_with_its_last_evidence_and_an_entity_too(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     for number in 1..4 {
         world.say(&numbered(&lin(), number), tie("a", "knows", "b")).await;
     }
@@ -160,7 +157,7 @@ pub async fn an_edge_goes_with_its_last_evidence_and_an_entity_too(world: &World
 }
 
 pub async fn a_reader_sees_what_the_records_within_the_scope_say(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let main = session("s").with_branch("main").unwrap();
     let fork = session("s").with_branch("fork").unwrap();
     world.say(&numbered(&main, 1), tie("Anna", "trusts", "Bob")).await;
@@ -180,7 +177,7 @@ pub async fn a_reader_sees_what_the_records_within_the_scope_say(world: &World) 
 }
 
 pub async fn users_of_one_tenant_stay_apart_when_all_are_looked_at(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     let nobody = tenant.clone().with_session("s").unwrap();
     let other = Scope::tenant_wide("other").unwrap();
@@ -197,7 +194,7 @@ pub async fn users_of_one_tenant_stay_apart_when_all_are_looked_at(world: &World
 }
 
 pub async fn a_filter_shows_an_inherited_branch_up_to_the_fork(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let branch = |name: &str| session("s").with_branch(name).unwrap();
     for (number, address, other) in [(1, "main", "b"), (2, "main", "c"), (3, "fork", "d")] {
         let mut record = numbered(&branch(address), number);
@@ -220,7 +217,7 @@ pub async fn a_filter_shows_an_inherited_branch_up_to_the_fork(world: &World) {
 }
 
 pub async fn other_names_of_one_are_put_together(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let mut named = said(&["Anna Reed"], &[]);
     named.entities[0].aliases = vec!["Red".into(), "小红".into()];
     let (one, two) = (session("one"), session("two"));
@@ -242,7 +239,7 @@ pub async fn other_names_of_one_are_put_together(world: &World) {
 }
 
 pub async fn a_name_that_several_are_called_by_means_each_and_makes_them_not_one(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     for (number, name) in [(1, "Anna"), (2, "Bob")] {
         let mut extraction = said(&[name], &[]);
         extraction.entities[0].aliases = vec!["the captain".into()];
@@ -253,7 +250,7 @@ pub async fn a_name_that_several_are_called_by_means_each_and_makes_them_not_one
 }
 
 pub async fn a_walk_goes_as_far_as_it_is_told(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     for (number, pair) in (1..).zip([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("b", "a")]) {
         world.say(&numbered(&lin(), number), tie(pair.0, "to", pair.1)).await;
     }
@@ -274,7 +271,7 @@ pub async fn a_walk_goes_as_far_as_it_is_told(world: &World) {
 }
 
 pub async fn limits_keep_what_most_records_say(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let mut number = 0;
     for (other, times) in [("b", 1), ("c", 3), ("d", 2), ("e", 1)] {
         for _ in 0..times {
@@ -298,7 +295,7 @@ pub async fn limits_keep_what_most_records_say(world: &World) {
 }
 
 pub async fn relations_hold_while_they_are_valid(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let at = Timestamp::from_micros;
     let mut own = said(&["a", "b"], &[]);
     own.relations = vec![Relation::new("a", "ruled", "b").valid(Some(at(10)), Some(at(20)))];
@@ -321,7 +318,7 @@ pub async fn relations_hold_while_they_are_valid(world: &World) {
 }
 
 pub async fn a_bad_entry_keeps_its_whole_batch_away(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let good = numbered(&lin(), 1);
     world.put(&[&good, &numbered(&lin(), 2)]).await;
     world.put(&[&numbered(&mo(), 3)]).await;
@@ -341,7 +338,7 @@ pub async fn a_bad_entry_keeps_its_whole_batch_away(world: &World) {
 }
 
 pub async fn odd_names_come_back(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let odd = ["O'Brien \"Bob\"", "%_*", "🦅 Falke", "'; DROP TABLE graph_entities; --", "İstanbul", "C++"];
     let relations: Vec<_> = odd[1..].iter().map(|name| (odd[0], "it's \\ \"so\"", *name)).collect();
     world.say(&numbered(&lin(), 1), said(&odd, &relations)).await;
@@ -354,7 +351,7 @@ pub async fn odd_names_come_back(world: &World) {
 }
 
 pub async fn clearing_takes_what_the_records_within_the_scope_say(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     for (number, scope) in (1..).zip([session("a"), session("b"), mo()]) {
         world.say(&numbered(&scope, number), tie("x", "knows", "y")).await;
     }
@@ -370,7 +367,7 @@ pub async fn clearing_takes_what_the_records_within_the_scope_say(world: &World)
 }
 
 pub async fn a_deletion_says_how_much_it_removed_where(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     let mut fact = numbered(&session("b"), 2);
     (fact.kind, fact.trust, fact.derived_from) = (Kind::FACT, Trust::Derived, vec![id(1)]);
     let records = [numbered(&session("a"), 1), fact, numbered(&lin(), 3)];
@@ -406,10 +403,7 @@ pub async fn a_deletion_says_how_much_it_removed_where(world: &World) {
 }
 
 pub async fn in_one_database_it_goes_with_its_record_and_does_not_come_back(world: &World) {
-    let Some(store) = store(world) else { return };
-    if !world.one_database {
-        return;
-    }
+    let store = store(world);
     let records = [1, 2, 3, 4].map(|n| numbered(&lin(), n));
     for (record, name) in records.iter().zip(["a", "b", "c", "d"]) {
         world.say(record, said(&[name], &[])).await;
@@ -431,7 +425,7 @@ pub async fn a_boxed_graph_is_kept_walked_and_cleared(world: &World) {
     let boxed = world.boxed();
     an_edge_goes_with_its_last_evidence_and_an_entity_too(&boxed).await;
     a_walk_goes_as_far_as_it_is_told(&boxed).await;
-    let Some(store) = store(&boxed) else { return };
+    let store = store(&boxed);
     store.clear(&lin()).await.unwrap();
     assert_eq!(store.stats(&lin()).await.unwrap(), GraphStats::default());
 }
@@ -546,7 +540,7 @@ async fn play(world: &World, tenant: &str, step: &Step, plain: &mut Plain) -> Ve
 }
 
 pub async fn walks_find_what_a_plain_model_finds(world: &World) {
-    let Some(store) = store(world) else { return };
+    let store = store(world);
     for_all(cases(), async |tenant, case| {
         let mut plain = Plain::default();
         for step in &case.steps {

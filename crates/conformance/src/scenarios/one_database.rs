@@ -34,18 +34,12 @@ fn written(write: Record, words: [&str; 1]) -> Write {
 }
 
 pub async fn deleting_a_record_takes_its_terms_and_its_vector_along(world: &World) {
-    if !world.one_database {
-        return;
-    }
     remember(world, &numbered(&lin(), 1)).await;
     world.records.delete(&lin(), &[id(1)]).await.unwrap();
     assert!(finds_nothing(world).await);
 }
 
 pub async fn burying_a_record_takes_its_terms_and_its_vector_along(world: &World) {
-    if !world.one_database {
-        return;
-    }
     let record = numbered(&lin(), 1);
     remember(world, &record).await;
     let (content_hash, deleted_at) = (record.content_hash(), record.occurred_at);
@@ -55,9 +49,6 @@ pub async fn burying_a_record_takes_its_terms_and_its_vector_along(world: &World
 }
 
 pub async fn a_record_that_is_no_longer_active_leaves_the_indexes(world: &World) {
-    if !world.one_database {
-        return;
-    }
     let mut record = numbered(&lin(), 1);
     remember(world, &record).await;
     record.state = State::Superseded;
@@ -66,9 +57,6 @@ pub async fn a_record_that_is_no_longer_active_leaves_the_indexes(world: &World)
 }
 
 pub async fn entries_of_records_that_are_gone_are_not_taken(world: &World) {
-    if !world.one_database {
-        return;
-    }
     let record = numbered(&lin(), 1);
     offer(world, &record).await;
     assert!(finds_nothing(world).await, "it was never there");
@@ -80,9 +68,6 @@ pub async fn entries_of_records_that_are_gone_are_not_taken(world: &World) {
 }
 
 pub async fn entries_of_records_that_are_not_active_are_not_taken(world: &World) {
-    if !world.one_database {
-        return;
-    }
     let mut record = numbered(&lin(), 1);
     record.state = State::Revoked;
     world.put(&[&record]).await;
@@ -91,9 +76,6 @@ pub async fn entries_of_records_that_are_not_active_are_not_taken(world: &World)
 }
 
 pub async fn entries_of_what_was_written_again_since_are_not_taken(world: &World) {
-    if !world.one_database {
-        return;
-    }
     let mut record = numbered(&lin(), 1);
     world.put(&[&record]).await;
     let before = world.stored(&record).await.unwrap();
@@ -107,9 +89,6 @@ pub async fn entries_of_what_was_written_again_since_are_not_taken(world: &World
 }
 
 pub async fn an_entry_that_is_not_taken_does_not_keep_the_others_of_its_batch_away(world: &World) {
-    if !world.one_database {
-        return;
-    }
     world.put(&[&numbered(&lin(), 1), &numbered(&lin(), 3)]).await;
     let mut records: Vec<_> = [1, 2, 3].map(|n| numbered(&lin(), n)).to_vec();
     (records[0].revision, records[2].revision) = (1, 1);
@@ -125,9 +104,6 @@ pub async fn an_entry_that_is_not_taken_does_not_keep_the_others_of_its_batch_aw
 }
 
 pub async fn terms_that_come_with_a_record_are_found_at_once(world: &World) {
-    if !world.one_database {
-        return;
-    }
     let put = async |record: &Record, word| {
         world.records.put(&lin(), vec![written(record.clone(), [word])]).await.unwrap().remove(0)
     };
@@ -142,9 +118,6 @@ pub async fn terms_that_come_with_a_record_are_found_at_once(world: &World) {
 }
 
 pub async fn terms_of_a_batch_that_fails_are_not_kept(world: &World) {
-    if !world.one_database {
-        return;
-    }
     let mut bad = numbered(&lin(), 2);
     bad.text = String::new();
     let batch = vec![written(numbered(&lin(), 1), ["x"]), written(bad, ["x"])];
@@ -154,9 +127,6 @@ pub async fn terms_of_a_batch_that_fails_are_not_kept(world: &World) {
 }
 
 pub async fn filters_see_the_record_as_it_is_now(world: &World) {
-    if !world.one_database {
-        return;
-    }
     let mut record = numbered(&lin(), 1);
     remember(world, &record).await;
     record.scene = Some("plot".into());

@@ -104,7 +104,7 @@ pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
     // What is written now gets the old vector at once, and the new one later; what is deleted is gone from both.
     run(&["add", "the ferry was late", "--user", "lin"]).ok();
     run(&["forget", "14", "--user", "lin", "--session", "a", "--yes"]).ok();
-    run(&[&["search", "x", "--user", "lin"], &new[..]].concat()).refused(&["memory reindex", "lie beside them"]);
+    run(&[&["search", "x", "--user", "lin"], &new[..]].concat()).refused(&["memory reindex", "next to them"]);
 
     let before = embedded.load(Ordering::Relaxed);
     let told = run(&[&["reindex", "--keep-old"], &new[..]].concat()).ok();

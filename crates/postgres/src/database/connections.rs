@@ -17,7 +17,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{database::failure::Failure, database::server::Server, options::PostgresOptions};
+use crate::{database::error::PostgresError, database::server::Server, options::PostgresOptions};
 
 /// How long a connection may rest before it is asked whether it is still there.
 const TRUSTED: Duration = Duration::from_secs(2);
@@ -58,7 +58,7 @@ impl Connections {
     }
 
     /// A connection, as soon as there is one.
-    pub(crate) async fn acquire(&self) -> Result<Lease<'_>, Failure> {
+    pub(crate) async fn acquire(&self) -> Result<Lease<'_>, PostgresError> {
         let permit = match self.permits.try_acquire() {
             Err(TryAcquireError::NoPermits) => match timeout(self.patience, self.permits.acquire()).await {
                 Ok(permit) => permit.map_err(|_| sqlx::Error::PoolClosed)?,
@@ -97,7 +97,7 @@ impl Connections {
     }
 
     /// Throws away the connections that a server has left behind, as one does that was started again.
-    pub(crate) async fn discard_lost(&self) -> Result<(), Failure> {
+    pub(crate) async fn discard_lost(&self) -> Result<(), PostgresError> {
         let resting = self.resting().as_mut().map(std::mem::take).unwrap_or_default();
         for Resting { mut connection, since, away_since } in resting {
             if connection.ping().await.is_ok() {

@@ -1,16 +1,11 @@
 //! The schema and its versions.
 
 use memory_engine_core::{Error, ErrorKind, Result};
-use memory_engine_vector_store::Role;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
-    database::failure::Failure,
-    database::origin::Origin,
-    database::server::{Secret, Server},
-    options::{Mismatch, PostgresOptions},
-    vectors::generations,
-    vectors::vector_index::VectorIndex,
+    database::{error::PostgresError, secret::Secret, server::Server},
+    options::PostgresOptions,
 };
 
 /// The schema that this version reads and writes.
@@ -77,7 +72,7 @@ pub async fn migrate_up(url: &str, options: &PostgresOptions) -> Result<u32> {
         unlock(connection).await?;
         Ok(found)
     };
-    run.await.map_err(|failure: Failure| failure.into_error("migrate"))
+    run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
 }
 
 /// Takes a database back to an earlier schema, with what the later ones held; 0 empties it. Nobody may have it open.
@@ -109,7 +104,7 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
         }
         unlock(connection).await
     };
-    run.await.map_err(|failure: Failure| failure.into_error("migrate"))
+    run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
 }
 
 /// What is done to a database, and what is still to be done. Changes nothing.
@@ -134,25 +129,7 @@ pub async fn migration_status(url: &str, options: &PostgresOptions) -> Result<Mi
         let partitions = u32::try_from(partitions).unwrap_or(u32::MAX);
         Ok(MigrationStatus { schema, applied: names(applied), pending: names(pending), partitions })
     };
-    run.await.map_err(|failure: Failure| failure.into_error("migrate"))
-}
-
-/// Brings schema, origins and index of a database to what this process works with, in one transaction.
-pub(crate) async fn settle(
-    server: &Server,
-    options: &PostgresOptions,
-    origin: &Origin,
-    index: &VectorIndex,
-) -> Result<(), Failure> {
-    let mut connection = locked(server, options).await?;
-    up(&mut connection, options).await?;
-    origin.settle(&mut connection, options.mismatch).await?;
-    if options.mismatch != Mismatch::Leave
-        && let Ok((Role::Serving, table)) = generations::known(&mut connection).await?.of(origin, "connect")
-    {
-        index.settle(&mut connection, table).await?;
-    }
-    unlock(connection).await
+    run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
 }
 
 fn server(url: &str, options: &PostgresOptions) -> Result<Server> {
@@ -161,10 +138,10 @@ fn server(url: &str, options: &PostgresOptions) -> Result<Server> {
 
 /// A connection in a transaction that no other migration runs beside. Of several processes that open a new database at
 /// once, one does the work and the others find it done.
-async fn locked(server: &Server, options: &PostgresOptions) -> Result<PgConnection, Failure> {
+pub(crate) async fn locked(server: &Server, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
     let to = server.options_for_migrations();
     let connected = tokio::time::timeout(options.connect_timeout, PgConnection::connect_with(&to)).await;
-    let mut connection = connected.map_err(|_| Failure::from(sqlx::Error::PoolTimedOut))??;
+    let mut connection = connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??;
     sqlx::raw_sql("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))")
         .execute(&mut connection)
         .await?;
@@ -179,12 +156,12 @@ async fn locked(server: &Server, options: &PostgresOptions) -> Result<PgConnecti
     Ok(connection)
 }
 
-async fn unlock(mut connection: PgConnection) -> Result<(), Failure> {
+pub(crate) async fn unlock(mut connection: PgConnection) -> Result<(), PostgresError> {
     sqlx::raw_sql("COMMIT").execute(&mut connection).await?;
     Ok(connection.close().await?)
 }
 
-async fn up(connection: &mut PgConnection, options: &PostgresOptions) -> Result<u32, Failure> {
+pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions) -> Result<u32, PostgresError> {
     let found = version(connection).await?;
     if found == SCHEMA {
         return Ok(found);
@@ -211,7 +188,7 @@ async fn up(connection: &mut PgConnection, options: &PostgresOptions) -> Result<
     Ok(found)
 }
 
-pub(crate) async fn partitions(connection: &mut PgConnection) -> Result<u32, Failure> {
+pub(crate) async fn partitions(connection: &mut PgConnection) -> Result<u32, PostgresError> {
     let count: i64 = sqlx::query_scalar("SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('records')")
         .fetch_one(connection)
         .await?;
@@ -236,7 +213,7 @@ fn spread(sql: &str, partitions: u32) -> Vec<String> {
     statements
 }
 
-async fn check_pgvector(connection: &mut PgConnection) -> Result<(), Failure> {
+async fn check_pgvector(connection: &mut PgConnection) -> Result<(), PostgresError> {
     let version: String = sqlx::query_scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         .fetch_one(connection)
         .await?;
@@ -253,7 +230,7 @@ async fn check_pgvector(connection: &mut PgConnection) -> Result<(), Failure> {
 ///
 /// # Errors
 /// `SchemaMismatch` when it is newer than this version.
-pub(crate) async fn version(connection: &mut PgConnection) -> Result<u32, Failure> {
+pub(crate) async fn version(connection: &mut PgConnection) -> Result<u32, PostgresError> {
     // Where tables are to be made, and not wherever the search path finds some: a schema of one's own, which may not be there
     // yet, stands before `public`, with tables of other memories in there.
     let there = r#"SELECT to_regclass(format('%I.memory_schema', CASE

@@ -8,7 +8,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use crate::options::PostgresOptions;
+use crate::{database::secret::Secret, options::PostgresOptions};
 
 /// How pgvector walks through its graph: on, until the filter has left enough. It need not keep the order, since what it
 /// proposes is scored once more. Set with the connection, so that no search has to say it.
@@ -18,22 +18,6 @@ const GRAPH: [(&str, &str); 3] =
 /// What it costs to read a page that is not the next one. The server's own guess is made for disks that turn: by it a
 /// handful of rows is not looked up one by one, but found in a table that is read whole.
 const PAGES: (&str, &str) = ("random_page_cost", "1.1");
-
-/// An address that may hold a password, and shows nothing.
-#[derive(Clone)]
-pub(crate) struct Secret(String);
-
-impl Secret {
-    pub(crate) fn new(url: String) -> Self {
-        Self(url)
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(an address)")
-    }
-}
 
 /// A server's address, and what every connection to it begins with.
 #[derive(Clone)]
@@ -62,11 +46,11 @@ impl Server {
     pub(crate) fn of(url: &Secret, options: &PostgresOptions) -> Result<Self> {
         let wrong = "the address of the database is not understood; \
                      write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters as %XX";
-        if !url.0.starts_with("postgres://") && !url.0.starts_with("postgresql://") {
+        if !url.expose().starts_with("postgres://") && !url.expose().starts_with("postgresql://") {
             return Err(Error::invalid("connect", wrong));
         }
         // The error is left behind: it can quote what it did not understand.
-        let parsed = PgConnectOptions::from_str(&url.0).map_err(|_| Error::invalid("connect", wrong))?;
+        let parsed = PgConnectOptions::from_str(url.expose()).map_err(|_| Error::invalid("connect", wrong))?;
         let shown = format!(
             "postgres://{}@{}:{}/{}",
             parsed.get_username(),

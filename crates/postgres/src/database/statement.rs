@@ -4,7 +4,7 @@ use std::fmt;
 
 use sqlx::{Encode, PgConnection, Postgres, QueryBuilder, Type, postgres::PgRow};
 
-use crate::database::failure::Failure;
+use crate::database::error::PostgresError;
 
 /// A statement in the making. What comes from outside is only ever bound, so that it can never become SQL.
 pub(crate) struct Statement {
@@ -50,8 +50,23 @@ impl Statement {
         self
     }
 
+    /// Appends a template. Each name in braces is replaced by what `fill` appends for it.
+    pub(crate) fn fill(&mut self, template: &'static str, mut fill: impl FnMut(&str, &mut Self)) {
+        for (i, part) in template.split('{').enumerate() {
+            match part.split_once('}') {
+                Some((name, rest)) if i > 0 => {
+                    fill(name, self);
+                    self.push(rest);
+                }
+                _ => {
+                    self.push(part);
+                }
+            }
+        }
+    }
+
     /// Goes on with `write` for each item and `between` between them.
-    pub(crate) fn join<T>(&mut self, items: &[T], between: &'static str, write: &mut impl FnMut(&mut Self, &T)) {
+    pub(crate) fn joined<T>(&mut self, items: &[T], between: &'static str, write: &mut impl FnMut(&mut Self, &T)) {
         self.push("(");
         for (i, item) in items.iter().enumerate() {
             if i > 0 {
@@ -63,12 +78,29 @@ impl Statement {
     }
 
     /// Runs it and gives its rows.
-    pub(crate) async fn rows(mut self, connection: &mut PgConnection) -> Result<Vec<PgRow>, Failure> {
+    pub(crate) async fn rows(mut self, connection: &mut PgConnection) -> Result<Vec<PgRow>, PostgresError> {
         Ok(self.builder.build().fetch_all(connection).await?)
     }
 
     /// Runs it and gives its only row.
-    pub(crate) async fn row(mut self, connection: &mut PgConnection) -> Result<PgRow, Failure> {
+    pub(crate) async fn row(mut self, connection: &mut PgConnection) -> Result<PgRow, PostgresError> {
         Ok(self.builder.build().fetch_one(connection).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_is_filled_in_order() {
+        let mut statement = Statement::default();
+        statement.fill("SELECT {column} FROM t WHERE {condition}", |name, statement| {
+            statement.push(if name == "column" { "a" } else { "b = " });
+            if name == "condition" {
+                statement.bind(1_i64);
+            }
+        });
+        assert_eq!(statement.builder.sql(), "SELECT a FROM t WHERE b = $1");
     }
 }

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{
-    PostgresStore,
-    database::connections::{Connections, Lease},
-    database::failure::Failure,
+use crate::database::{
+    connections::{Connections, Lease},
+    error::PostgresError,
 };
 
 /// How often a transaction that lost against another one is begun anew.
@@ -20,16 +19,16 @@ pub(crate) struct Tries {
 
 impl Tries {
     /// A connection for a transaction.
-    pub(crate) async fn acquire<'s>(&self, store: &'s PostgresStore) -> Result<Lease<'s>, Failure> {
+    pub(crate) async fn acquire<'c>(&self, primary: &'c Connections) -> Result<Lease<'c>, PostgresError> {
         if self.lost {
-            store.primary().discard_lost().await?;
+            primary.discard_lost().await?;
         }
-        store.primary().acquire().await
+        primary.acquire().await
     }
 
     /// Whether it should be tried again: at once, but only once, where the connection turned out to be lost before anything
     /// had begun, and after waiting a little longer each time where it lost against another one.
-    pub(crate) async fn again(&mut self, failure: &Failure, begun: bool) -> bool {
+    pub(crate) async fn again(&mut self, failure: &PostgresError, begun: bool) -> bool {
         if !begun {
             return failure.is_loss() && !waited(failure) && !std::mem::replace(&mut self.lost, true);
         }
@@ -44,41 +43,40 @@ impl Tries {
 
 /// The servers that a read may be answered by, one after the other.
 #[derive(Debug)]
-pub(crate) struct Readers<'s> {
-    store: &'s PostgresStore,
-    replica: bool,
+pub(crate) struct Readers<'c> {
+    primary: &'c Connections,
+    /// The replica, until it has failed.
+    replica: Option<&'c Connections>,
     tries: u32,
 }
 
-impl<'s> Readers<'s> {
-    pub(crate) fn of(store: &'s PostgresStore) -> Self {
-        Self { store, replica: store.replica().is_some(), tries: 0 }
+impl<'c> Readers<'c> {
+    /// The replica first, if there is one.
+    pub(crate) fn of(primary: &'c Connections, replica: Option<&'c Connections>) -> Self {
+        Self { primary, replica, tries: 0 }
     }
 
     /// Only the server that is written to.
-    pub(crate) fn primary(store: &'s PostgresStore) -> Self {
-        Self { store, replica: false, tries: 0 }
+    pub(crate) fn primary(primary: &'c Connections) -> Self {
+        Self::of(primary, None)
     }
 
     /// A connection to whoever is asked now.
-    pub(crate) async fn acquire(&self) -> Result<Lease<'s>, Failure> {
+    pub(crate) async fn acquire(&self) -> Result<Lease<'c>, PostgresError> {
         if self.tries > 0 {
             self.server().discard_lost().await?;
         }
         self.server().acquire().await
     }
 
-    fn server(&self) -> &'s Connections {
-        match self.store.replica() {
-            Some(replica) if self.replica => replica,
-            _ => self.store.primary(),
-        }
+    fn server(&self) -> &'c Connections {
+        self.replica.unwrap_or(self.primary)
     }
 
     /// Whether there is anyone left to ask after such a failure: the primary after a replica, and once more the primary
     /// when it had closed a connection that was idle.
-    pub(crate) fn again(&mut self, failure: &Failure) -> bool {
-        if std::mem::take(&mut self.replica) {
+    pub(crate) fn again(&mut self, failure: &PostgresError) -> bool {
+        if self.replica.take().is_some() {
             return failure.is_loss();
         }
         self.tries += 1;
@@ -87,14 +85,14 @@ impl<'s> Readers<'s> {
 }
 
 /// Whether nobody is there, so that asking once more would only be to wait once more.
-fn waited(failure: &Failure) -> bool {
-    matches!(failure, Failure::Postgres(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
+fn waited(failure: &PostgresError) -> bool {
+    matches!(failure, PostgresError::Postgres(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
 }
 
 /// Runs `$body` on a connection to a server that may be read from. It must not change anything.
 macro_rules! reading {
     ($store:expr, $operation:expr, |$connection:ident| $body:expr) => {
-        $crate::database::transaction::reading!(from $crate::database::transaction::Readers::of($store), $operation, |$connection| $body)
+        $crate::database::transaction::reading!(from $crate::database::transaction::Readers::of($store.primary(), $store.replica()), $operation, |$connection| $body)
     };
     (from $readers:expr, $operation:expr, |$connection:ident| $body:expr) => {{
         let mut readers = $readers;
@@ -104,7 +102,7 @@ macro_rules! reading {
                 let $connection: &mut sqlx::PgConnection = &mut acquired;
                 let value = $body?;
                 acquired.give_back();
-                Ok::<_, $crate::database::failure::Failure>(value)
+                Ok::<_, $crate::database::error::PostgresError>(value)
             };
             match attempt.await {
                 Ok(value) => break Ok(value),
@@ -122,14 +120,14 @@ macro_rules! writing {
         loop {
             let mut begun = false;
             let attempt = async {
-                let mut acquired = tries.acquire($store).await?;
+                let mut acquired = tries.acquire($store.primary()).await?;
                 let mut transaction = sqlx::Connection::begin(&mut *acquired).await?;
                 begun = true;
                 let $connection: &mut sqlx::PgConnection = &mut transaction;
                 let value = $body?;
                 transaction.commit().await?;
                 acquired.give_back();
-                Ok::<_, $crate::database::failure::Failure>(value)
+                Ok::<_, $crate::database::error::PostgresError>(value)
             };
             match attempt.await {
                 Ok(value) => break Ok(value),

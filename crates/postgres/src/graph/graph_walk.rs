@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Cursor, RuleId, Scope, Timestamp};
+use memory_engine_core::{Cursor, Scope, Timestamp};
 use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Seeds, Subgraph, Walk};
+use memory_engine_sql::{
+    filter, graph,
+    rows::{rule as stored_rule, sql_limit},
+};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure,
-    database::statement::Statement,
-    filter_sql,
-    graph::graph_store,
+    database::{error::PostgresError, statement::Statement},
     records::scopes::{self, Reach, record_id},
 };
 
@@ -20,7 +21,7 @@ pub(crate) async fn expand(
     connection: &mut PgConnection,
     scope: &Scope,
     query: &GraphQuery,
-) -> Result<Subgraph, Failure> {
+) -> Result<Subgraph, PostgresError> {
     let mut parts = Vec::new();
     for owner in owners(connection, scope).await? {
         let seen = Seen { reach: Reach::of(scope).within(scopes::namespace(&owner)), query };
@@ -30,17 +31,13 @@ pub(crate) async fn expand(
 }
 
 /// The namespaces within reach, by user.
-async fn owners(connection: &mut PgConnection, scope: &Scope) -> Result<Vec<Scope>, Failure> {
+async fn owners(connection: &mut PgConnection, scope: &Scope) -> Result<Vec<Scope>, PostgresError> {
     if scope.user_name().is_some() {
         return Ok(vec![scope.namespace()]);
     }
     let sql = "SELECT n.username FROM namespaces n WHERE n.tenant = $1 ORDER BY n.username";
     let users: Vec<String> = sqlx::query_scalar(sql).bind(scope.tenant()).fetch_all(connection).await?;
-    let owner = |user: String| match user.as_str() {
-        "" => Ok(scope.namespace()),
-        _ => Ok(scope.namespace().with_user(user)?),
-    };
-    users.into_iter().map(owner).collect()
+    users.iter().map(|user| Ok(graph::owner(scope, user)?)).collect()
 }
 
 /// What a reader sees.
@@ -50,7 +47,7 @@ struct Seen<'q> {
 }
 
 impl Seen<'_> {
-    async fn walk(&self, connection: &mut PgConnection, owner: &Scope) -> Result<Subgraph, Failure> {
+    async fn walk(&self, connection: &mut PgConnection, owner: &Scope) -> Result<Subgraph, PostgresError> {
         let begins = self.query.from == Seeds::MostMentioned;
         let most = if begins { self.most_mentioned(connection).await? } else { Vec::new() };
         let mut walk = Walk::new(owner, self.query, || most);
@@ -75,49 +72,56 @@ impl Seen<'_> {
         }
         self.reach.holds("g", statement.push(" WHERE "));
         if let Some(filter) = &self.query.filter {
-            filter_sql::write(filter, statement.push(" AND "));
+            filter::write(filter, statement.push(" AND "));
         }
     }
 
-    async fn most_mentioned(&self, connection: &mut PgConnection) -> Result<Vec<EntityId>, Failure> {
+    async fn most_mentioned(&self, connection: &mut PgConnection) -> Result<Vec<EntityId>, PostgresError> {
         let mut statement = Statement::new("SELECT g.entity FROM graph_entities g");
         self.seen(&mut statement);
         statement.push(" GROUP BY g.entity ORDER BY count(*) DESC, g.entity LIMIT ");
-        statement.bind(i64::try_from(self.query.entities).unwrap_or(i64::MAX));
-        statement.rows(connection).await?.iter().map(|row| id(row, 0)).collect()
+        statement.bind(sql_limit(self.query.entities));
+        statement.rows(connection).await?.iter().map(|row| id(row, "entity")).collect()
     }
 
-    async fn aliases(&self, connection: &mut PgConnection, of: &BTreeSet<EntityId>) -> Result<Vec<AliasRow>, Failure> {
+    async fn aliases(
+        &self,
+        connection: &mut PgConnection,
+        of: &BTreeSet<EntityId>,
+    ) -> Result<Vec<AliasRow>, PostgresError> {
         let mut statement = Statement::new("SELECT DISTINCT g.entity, g.alias, g.name FROM graph_aliases g");
         self.seen(&mut statement);
         any_of([" AND (g.entity = ANY (", ") OR g.alias = ANY ("], of, &mut statement);
-        let read = |row: &PgRow| Ok(AliasRow { entity: id(row, 0)?, alias: id(row, 1)?, name: row.try_get(2)? });
+        let read = |row: &PgRow| {
+            Ok(AliasRow { entity: id(row, "entity")?, alias: id(row, "alias")?, name: row.try_get("name")? })
+        };
         statement.rows(connection).await?.iter().map(read).collect()
     }
 
-    async fn edges(&self, connection: &mut PgConnection, of: &BTreeSet<EntityId>) -> Result<Vec<EdgeRow>, Failure> {
-        let mut statement = Statement::new(
-            "SELECT g.source, g.relation, g.target, g.valid_from, g.valid_until, r.occurred_at, r.place, r.id,
-                    r.valid_from, r.valid_until, g.rule FROM graph_edges g",
-        );
+    async fn edges(
+        &self,
+        connection: &mut PgConnection,
+        of: &BTreeSet<EntityId>,
+    ) -> Result<Vec<EdgeRow>, PostgresError> {
+        let mut statement = Statement::new(graph::SELECT_EDGES);
         self.seen(&mut statement);
         any_of([" AND (g.source = ANY (", ") OR g.target = ANY ("], of, &mut statement);
         statement.push(" ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC, g.source, g.relation, g.target LIMIT ");
         statement.bind(Walk::MAX_EDGES as i64);
-        let time = |row: &PgRow, column: usize| {
-            Ok::<_, Failure>(row.try_get::<Option<i64>, _>(column)?.map(Timestamp::from_micros))
+        let time = |row: &PgRow, column: &str| {
+            Ok::<_, PostgresError>(row.try_get::<Option<i64>, _>(column)?.map(Timestamp::from_micros))
         };
         let read = |row: &PgRow| {
             let edge = EdgeRow {
-                source: id(row, 0)?,
-                relation: row.try_get(1)?,
-                target: id(row, 2)?,
-                valid_from: time(row, 3)?,
-                valid_until: time(row, 4)?,
-                rule: rule(row.try_get(10)?)?,
-                record: cursor(row, 5)?,
+                source: id(row, "source")?,
+                relation: row.try_get("relation")?,
+                target: id(row, "target")?,
+                valid_from: time(row, "valid_from")?,
+                valid_until: time(row, "valid_until")?,
+                rule: stored_rule(row.try_get("rule")?)?,
+                record: cursor(row)?,
             };
-            Ok(Rows::filled(edge, time(row, 8)?, time(row, 9)?))
+            Ok(Rows::filled(edge, time(row, "record_valid_from")?, time(row, "record_valid_until")?))
         };
         statement.rows(connection).await?.iter().map(read).collect()
     }
@@ -127,24 +131,19 @@ impl Seen<'_> {
         connection: &mut PgConnection,
         of: &BTreeSet<EntityId>,
         each: usize,
-    ) -> Result<Vec<MentionRow>, Failure> {
-        let mut statement = Statement::new(
-            "SELECT m.entity, m.name, m.kind, m.total, m.occurred_at, m.place, m.id FROM (
-                SELECT g.entity, g.name, g.kind, r.occurred_at, r.place, r.id, count(*) OVER (PARTITION BY g.entity) AS total,
-                    row_number() OVER (PARTITION BY g.entity ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC) AS n
-                FROM graph_entities g",
-        );
+    ) -> Result<Vec<MentionRow>, PostgresError> {
+        let mut statement = Statement::new(graph::SELECT_NEWEST_MENTIONS);
         self.seen(&mut statement);
         statement.push(" AND g.entity = ANY (").bind(keys(of)).push(")) m WHERE m.n <= ");
-        statement.bind(i64::try_from(each).unwrap_or(i64::MAX));
+        statement.bind(sql_limit(each));
         let read = |row: &PgRow| {
-            let kind: &str = row.try_get(2)?;
+            let kind: &str = row.try_get("kind")?;
             Ok(MentionRow {
-                entity: id(row, 0)?,
-                name: row.try_get(1)?,
-                kind: kind.parse().map_err(|_| Failure::corrupt("the kind of an entity"))?,
-                total: u64::try_from(row.try_get::<i64, _>(3)?).unwrap_or_default(),
-                record: cursor(row, 4)?,
+                entity: id(row, "entity")?,
+                name: row.try_get("name")?,
+                kind: kind.parse().map_err(|_| PostgresError::corrupt("the kind of an entity"))?,
+                total: u64::try_from(row.try_get::<i64, _>("total")?).unwrap_or_default(),
+                record: cursor(row)?,
             })
         };
         statement.rows(connection).await?.iter().map(read).collect()
@@ -152,7 +151,7 @@ impl Seen<'_> {
 }
 
 fn keys(of: &BTreeSet<EntityId>) -> Vec<Uuid> {
-    of.iter().map(|id| graph_store::key(*id)).collect()
+    of.iter().map(|id| entity_key(*id)).collect()
 }
 
 fn any_of(columns: [&'static str; 2], of: &BTreeSet<EntityId>, statement: &mut Statement) {
@@ -162,18 +161,19 @@ fn any_of(columns: [&'static str; 2], of: &BTreeSet<EntityId>, statement: &mut S
     statement.push("))");
 }
 
-fn id(row: &PgRow, column: usize) -> Result<EntityId, Failure> {
+fn id(row: &PgRow, column: &str) -> Result<EntityId, PostgresError> {
     Ok(EntityId::from_bytes(*row.try_get::<Uuid, _>(column)?.as_bytes()))
 }
 
-fn cursor(row: &PgRow, column: usize) -> Result<Cursor, Failure> {
+fn cursor(row: &PgRow) -> Result<Cursor, PostgresError> {
     Ok(Cursor {
-        occurred_at: Timestamp::from_micros(row.try_get(column)?),
-        sequence: row.try_get(column + 1)?,
-        id: record_id(row.try_get(column + 2)?),
+        occurred_at: Timestamp::from_micros(row.try_get("occurred_at")?),
+        sequence: row.try_get("place")?,
+        id: record_id(row.try_get("id")?),
     })
 }
 
-fn rule(id: Option<String>) -> Result<Option<RuleId>, Failure> {
-    id.map(RuleId::new).transpose().map_err(|_| Failure::corrupt("the rule of a relation"))
+/// The key of an entity.
+pub(crate) fn entity_key(id: EntityId) -> Uuid {
+    Uuid::from_bytes(*id.as_bytes())
 }

@@ -1,11 +1,12 @@
 //! Finding what is misspelled.
 
 use memory_engine_core::{Error, ErrorKind, Hit, Result, Scope, Score, text};
+use memory_engine_sql::rows::sql_limit;
 use sqlx::{Connection, PgConnection, Row};
 
 use crate::{
-    PostgresStore, database::failure::Failure, database::statement::Statement, database::transaction::reading,
-    records::scopes, records::scopes::Reach,
+    database::error::PostgresError, database::statement::Statement, database::transaction::reading, records::scopes,
+    records::scopes::Reach, store::PostgresStore,
 };
 
 /// Chinese has no blanks: to `pg_trgm` a sentence is one word, and a word within it is far less like it than half.
@@ -39,14 +40,14 @@ async fn search(
     scope: &Scope,
     wanted: &str,
     limit: usize,
-) -> std::result::Result<Vec<Hit>, Failure> {
+) -> std::result::Result<Vec<Hit>, PostgresError> {
     let mut statement = Statement::default();
     write(scope, wanted, limit, &mut statement);
     let mut transaction = connection.begin_with(BEGIN).await?;
     let rows = statement.rows(&mut transaction).await?;
     transaction.commit().await?;
     let read = |row: &sqlx::postgres::PgRow| {
-        Ok(Hit { id: scopes::record_id(row.try_get(0)?), score: Score::new(row.try_get(1)?) })
+        Ok(Hit { id: scopes::record_id(row.try_get("id")?), score: Score::new(row.try_get("likeness")?) })
     };
     rows.iter().map(read).collect()
 }
@@ -57,5 +58,5 @@ pub(crate) fn write(scope: &Scope, wanted: &str, limit: usize, statement: &mut S
     statement.push(", coalesce(r.folded, r.text))::double precision AS likeness FROM records r WHERE ");
     Reach::of(scope).holds("r", statement);
     statement.push(" AND r.state = 'active' AND ").bind(wanted.to_owned()).push(" <% coalesce(r.folded, r.text)");
-    statement.push(" ORDER BY likeness DESC, r.id LIMIT ").bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    statement.push(" ORDER BY likeness DESC, r.id LIMIT ").bind(sql_limit(limit));
 }

@@ -2,26 +2,26 @@
 
 use memory_engine_core::{Hit, Index, RecordId, Scope};
 use memory_engine_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
+use memory_engine_sql::filter;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure,
-    database::origin::Origin,
+    database::error::PostgresError,
     database::statement::Statement,
-    filter_sql,
     keywords::lexeme::Owner,
     records::scopes::{self, Reach, Tenants},
 };
+use memory_engine_sql::index_metadata::IndexMetadata;
 
 /// The records within `scope` that hold a term of the query, ranked by the statistics of that scope.
 pub(crate) async fn search(
     connection: &mut PgConnection,
-    origin: &Origin,
+    origin: &IndexMetadata,
     tenants: &Tenants,
     scope: &Scope,
     query: &KeywordQuery,
-) -> Result<Vec<Hit>, Failure> {
+) -> Result<Vec<Hit>, PostgresError> {
     let wanted = Wanted::of(&query.clauses);
     let ask = async |reach: &Reach, connection: &mut PgConnection| {
         let mut statement = Statement::default();
@@ -53,11 +53,12 @@ pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Stateme
 /// right one. One statement for this and for what is found is one way to the server less.
 fn count(reach: &Reach, statement: &mut Statement) {
     statement.push(
-        "SELECT NULL::uuid AS id, NULL::bigint, NULL::bytea, NULL::bytea, NULL::boolean,
-                coalesce(sum(a.documents), 0)::bigint,
-                (SELECT o.made_by FROM origins o WHERE o.part = 'keywords'), ",
+        "SELECT NULL::uuid AS id, NULL::bigint AS length, NULL::bytea AS terms, NULL::bytea AS counts,
+                NULL::boolean AS admitted, coalesce(sum(a.documents), 0)::bigint AS documents,
+                (SELECT o.made_by FROM origins o WHERE o.part = 'keywords') AS made_by, ",
     );
     reach.is_right(statement);
+    statement.push(" AS is_right");
     reach.is_address("a", statement.push(" FROM addresses a WHERE "));
 }
 
@@ -67,7 +68,7 @@ fn propose(reach: &Reach, scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'
     match &query.filter {
         None => drop(statement.push("true, NULL, NULL, NULL FROM keyword_documents d")),
         Some(filter) => {
-            filter_sql::write(filter, statement);
+            filter::write(filter, statement);
             statement.push(
                 ", NULL, NULL, NULL FROM keyword_documents d JOIN records r ON r.ns = d.ns AND r.id = d.id
                   JOIN addresses a ON a.ns = d.ns AND a.address = d.address",
@@ -91,21 +92,22 @@ struct Found {
     candidates: Vec<Candidate<RecordId>>,
 }
 
-fn read(rows: Vec<PgRow>, wanted: &Wanted<'_>) -> Result<Found, Failure> {
+fn read(rows: Vec<PgRow>, wanted: &Wanted<'_>) -> Result<Found, PostgresError> {
     let mut counts = vec![0; wanted.terms().len()];
     let mut found = Found::default();
     for row in rows {
-        let Some(id) = row.try_get::<Option<Uuid>, _>(0)? else {
-            found.documents = u64::try_from(row.try_get::<i64, _>(5)?).unwrap_or_default();
-            (found.made_by, found.is_right) = (row.try_get(6)?, row.try_get(7)?);
+        let Some(id) = row.try_get::<Option<Uuid>, _>("id")? else {
+            found.documents = u64::try_from(row.try_get::<i64, _>("documents")?).unwrap_or_default();
+            found.made_by = row.try_get("made_by")?;
+            found.is_right = row.try_get("is_right")?;
             continue;
         };
-        if packed::count(row.try_get(2)?, row.try_get(3)?, wanted.terms(), &mut counts)? {
+        if packed::count(row.try_get("terms")?, row.try_get("counts")?, wanted.terms(), &mut counts)? {
             found.candidates.push(Candidate {
                 key: scopes::record_id(id),
                 frequencies: wanted.frequencies(&counts),
-                length: u32::try_from(row.try_get::<i64, _>(1)?).unwrap_or(u32::MAX),
-                admitted: row.try_get(4)?,
+                length: u32::try_from(row.try_get::<i64, _>("length")?).unwrap_or(u32::MAX),
+                admitted: row.try_get("admitted")?,
             });
         }
     }

@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure,
+    database::error::PostgresError,
     keywords::lexeme::Owner,
     records::namespaces,
     records::row,
@@ -44,7 +44,7 @@ impl Document {
 }
 
 /// Keeps the terms of records that have none, of however many namespaces.
-pub(crate) async fn insert(connection: &mut PgConnection, documents: &[Document]) -> Result<(), Failure> {
+pub(crate) async fn insert(connection: &mut PgConnection, documents: &[Document]) -> Result<(), PostgresError> {
     if documents.is_empty() {
         return Ok(());
     }
@@ -81,7 +81,7 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[Document]
 }
 
 /// Removes the terms of these records, and counts those that had any.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, Failure> {
+pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
     let gone: i64 = sqlx::query_scalar(
         "WITH gone AS (
             DELETE FROM keyword_documents d WHERE d.ns = $1 AND d.id = ANY ($2) RETURNING d.address
@@ -101,7 +101,7 @@ pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]
 }
 
 /// Keeps the terms of the records that are still as the entries have them.
-pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntry]) -> Result<(), Failure> {
+pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntry]) -> Result<(), PostgresError> {
     let mut of: BTreeMap<Uuid, BTreeMap<RecordId, &KeywordEntry>> = BTreeMap::new();
     for entry in entries {
         of.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
@@ -120,7 +120,11 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntr
 }
 
 /// Removes the terms of these records within reach, and counts those that had any.
-pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+pub(crate) async fn delete(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    ids: &[RecordId],
+) -> Result<u64, PostgresError> {
     let mut gone = 0;
     for (ns, ids) in row::keys(connection, reach, ids).await? {
         namespaces::lock_known(connection, &[ns]).await?;
@@ -130,7 +134,7 @@ pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[
 }
 
 /// Removes all terms of all records: a statement for all tenants, run when an index is rebuilt.
-pub(crate) async fn clear(connection: &mut PgConnection) -> Result<(), Failure> {
+pub(crate) async fn clear(connection: &mut PgConnection) -> Result<(), PostgresError> {
     sqlx::raw_sql("TRUNCATE keyword_documents; UPDATE addresses SET documents = 0").execute(connection).await?;
     Ok(())
 }

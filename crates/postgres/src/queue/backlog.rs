@@ -1,25 +1,26 @@
-//! What is still to be done.
+//! The rows of the job queue.
 //!
 //! Two statements here serve all tenants, because the contract does: looking for what has waited longest, and queueing
 //! everything after an index was emptied. All others are for one namespace.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use memory_engine_core::{Done, Failure as Setback, Job, Pending, RecordId, Stats, Timestamp};
+use memory_engine_core::{Done, Failure, Job, Pending, RecordId, Stats, Timestamp};
+use memory_engine_sql::{
+    indexed,
+    rows::{self, LEASE_DEAD, LEASE_FREE, sql_limit},
+};
 use rustc_hash::FxHashMap;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure,
+    database::error::PostgresError,
     database::statement::Statement,
     records::namespaces,
-    records::row::{self, indexed, selected},
+    records::row::{self, selected},
     records::scopes::{self, Reach, record_id},
 };
-
-pub(crate) const FREE: i64 = i64::MIN;
-pub(crate) const GIVEN_UP: i64 = i64::MAX;
 
 /// A place in the queue, behind all that were drawn before it.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Ticket {
 }
 
 /// Takes every job of these records off the queue, and counts them.
-pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, Failure> {
+pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
     let taken = sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)")
         .bind(ns)
         .bind(ids)
@@ -54,14 +55,14 @@ pub(crate) async fn requeue(
     ids: Option<&[RecordId]>,
     job: Job,
     now: Timestamp,
-) -> Result<u64, Failure> {
+) -> Result<u64, PostgresError> {
     let namespaces = reach.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     let mut queued = 0;
     for ns in namespaces {
         let mut statement =
             Statement::new("INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, ");
-        statement.bind(job.as_str()).push(", r.id, ").bind(Uuid::now_v7()).push(", ").bind(FREE);
+        statement.bind(job.as_str()).push(", r.id, ").bind(Uuid::now_v7()).push(", ").bind(LEASE_FREE);
         statement.push(", ").bind(now.as_micros());
         statement.push(concat!(" FROM records r WHERE ", indexed!(), " AND "));
         reach.within(ns).holds("r", &mut statement);
@@ -78,7 +79,7 @@ pub(crate) async fn requeue(
 }
 
 /// Queues every active record of everybody.
-pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Timestamp) -> Result<(), Failure> {
+pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Timestamp) -> Result<(), PostgresError> {
     sqlx::query(concat!(
         "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, $1, r.id, $2, $3, $4
          FROM records r WHERE ",
@@ -88,7 +89,7 @@ pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Ti
     ))
     .bind(job.as_str())
     .bind(Uuid::now_v7())
-    .bind(FREE)
+    .bind(LEASE_FREE)
     .bind(now.as_micros())
     .execute(connection)
     .await?;
@@ -125,17 +126,17 @@ pub(crate) async fn claim(
     limit: usize,
     lease: Duration,
     now: Timestamp,
-) -> Result<Vec<Pending>, Failure> {
+) -> Result<Vec<Pending>, PostgresError> {
     let query = sqlx::query(if lease.is_zero() { LOOK } else { CLAIM });
-    let mut query = query.bind(job.as_str()).bind(now.as_micros()).bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    let mut query = query.bind(job.as_str()).bind(now.as_micros()).bind(sql_limit(limit));
     if !lease.is_zero() {
         query = query.bind(now.after(lease).as_micros());
     }
     let rows = query.fetch_all(connection).await?;
     let pending = |row: &PgRow| {
-        let attempts = u32::try_from(row.try_get::<i64, _>(30)?).unwrap_or(u32::MAX);
-        let ticket = memory_engine_core::Ticket(row.try_get::<Uuid, _>(31)?.as_u128());
-        let queued_at = Timestamp::from_micros(row.try_get(32)?);
+        let attempts = u32::try_from(row.try_get::<i64, _>("attempts")?).unwrap_or(u32::MAX);
+        let ticket = memory_engine_core::Ticket(row.try_get::<Uuid, _>("ticket")?.as_u128());
+        let queued_at = Timestamp::from_micros(row.try_get("queued_at")?);
         Ok(Pending { ticket, record: row::read(row)?.record, job, attempts, queued_at })
     };
     rows.iter().map(pending).collect()
@@ -146,7 +147,7 @@ pub(crate) async fn extend_lease(
     connection: &mut PgConnection,
     pending: &[Pending],
     until: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<(), PostgresError> {
     let mut of: BTreeMap<Uuid, Vec<&Pending>> = BTreeMap::new();
     for one in pending {
         of.entry(scopes::namespace(&one.record.scope)).or_default().push(one);
@@ -163,7 +164,7 @@ pub(crate) async fn extend_lease(
         .bind(pending.iter().map(|one| one.job.as_str()).collect::<Vec<_>>())
         .bind(pending.iter().map(|one| Uuid::from_u128(one.ticket.0)).collect::<Vec<_>>())
         .bind(until.as_micros())
-        .bind(GIVEN_UP)
+        .bind(LEASE_DEAD)
         .execute(&mut *connection)
         .await?;
     }
@@ -171,7 +172,7 @@ pub(crate) async fn extend_lease(
 }
 
 /// Takes what was done off the queue; `false` for each that is stale.
-pub(crate) async fn complete(connection: &mut PgConnection, done: &[Done]) -> Result<Vec<bool>, Failure> {
+pub(crate) async fn complete(connection: &mut PgConnection, done: &[Done]) -> Result<Vec<bool>, PostgresError> {
     let mut of: BTreeMap<Uuid, Vec<&Done>> = BTreeMap::new();
     for one in done {
         of.entry(scopes::namespace(&one.scope)).or_default().push(one);
@@ -200,7 +201,7 @@ pub(crate) async fn complete(connection: &mut PgConnection, done: &[Done]) -> Re
 }
 
 /// Queues one job of a record, behind all others, whether it waits already or not.
-pub(crate) async fn requeue_one(connection: &mut PgConnection, ns: Uuid, ticket: &Ticket) -> Result<(), Failure> {
+pub(crate) async fn requeue_one(connection: &mut PgConnection, ns: Uuid, ticket: &Ticket) -> Result<(), PostgresError> {
     sqlx::query(
         "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT $1, $2, $3, $4, $5, $6
          ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
@@ -210,7 +211,7 @@ pub(crate) async fn requeue_one(connection: &mut PgConnection, ns: Uuid, ticket:
     .bind(ticket.job.as_str())
     .bind(ticket.id)
     .bind(ticket.ticket)
-    .bind(FREE)
+    .bind(LEASE_FREE)
     .bind(ticket.queued_at.as_micros())
     .execute(connection)
     .await?;
@@ -218,8 +219,8 @@ pub(crate) async fn requeue_one(connection: &mut PgConnection, ns: Uuid, ticket:
 }
 
 /// Notes what could not be done, and hides it until it is to be tried again.
-pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Setback]) -> Result<(), Failure> {
-    let mut of: BTreeMap<Uuid, Vec<&Setback>> = BTreeMap::new();
+pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) -> Result<(), PostgresError> {
+    let mut of: BTreeMap<Uuid, Vec<&Failure>> = BTreeMap::new();
     for failure in failures {
         of.entry(scopes::namespace(&failure.scope)).or_default().push(failure);
     }
@@ -236,7 +237,7 @@ pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Setback]) ->
         .bind(failures.iter().map(|failure| scopes::uuid(failure.id)).collect::<Vec<_>>())
         .bind(failures.iter().map(|failure| i64::try_from(failure.revision).unwrap_or(i64::MAX)).collect::<Vec<_>>())
         .bind(failures.iter().map(|failure| failure.job.as_str()).collect::<Vec<_>>())
-        .bind(failures.iter().map(|failure| until(failure.retry_at)).collect::<Vec<_>>())
+        .bind(failures.iter().map(|failure| rows::leased_until(failure.retry_at)).collect::<Vec<_>>())
         .bind(failures.iter().map(|failure| i64::from(failure.attempts)).collect::<Vec<_>>())
         .bind(failures.iter().map(|failure| &failure.reason[..]).collect::<Vec<_>>())
         .execute(&mut *connection)
@@ -245,16 +246,12 @@ pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Setback]) ->
     Ok(())
 }
 
-fn until(retry_at: Option<Timestamp>) -> i64 {
-    retry_at.map_or(GIVEN_UP, Timestamp::as_micros)
-}
-
 /// What within reach could not be done the last time, the longest waiting first.
 pub(crate) async fn failures(
     connection: &mut PgConnection,
     reach: &Reach,
     limit: usize,
-) -> Result<Vec<Setback>, Failure> {
+) -> Result<Vec<Failure>, PostgresError> {
     let mut statement = Statement::new(
         "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.id, r.revision, b.job, b.attempts, b.reason,
                 b.leased_until
@@ -262,39 +259,37 @@ pub(crate) async fn failures(
          JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE b.reason IS NOT NULL AND ",
     );
     reach.holds("r", &mut statement);
-    statement.push(" ORDER BY b.ticket, b.ns, b.id LIMIT ").bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    statement.push(" ORDER BY b.ticket, b.ns, b.id LIMIT ").bind(sql_limit(limit));
     let read = |row: &PgRow| {
-        let until: i64 = row.try_get(10)?;
-        Ok(Setback {
+        Ok(Failure {
             scope: scopes::read(row)?,
-            id: record_id(row.try_get(5)?),
-            revision: u64::try_from(row.try_get::<i64, _>(6)?).map_err(|_| Failure::corrupt("a revision"))?,
-            job: Job::named(row.try_get(7)?).ok_or_else(|| Failure::corrupt("a job"))?,
-            attempts: u32::try_from(row.try_get::<i64, _>(8)?).unwrap_or(u32::MAX),
-            reason: row.try_get(9)?,
-            retry_at: (until != GIVEN_UP).then(|| Timestamp::from_micros(until)),
+            id: record_id(row.try_get("id")?),
+            revision: u64::try_from(row.try_get::<i64, _>("revision")?)
+                .map_err(|_| PostgresError::corrupt("a revision"))?,
+            job: Job::named(row.try_get("job")?).ok_or_else(|| PostgresError::corrupt("a job"))?,
+            attempts: u32::try_from(row.try_get::<i64, _>("attempts")?).unwrap_or(u32::MAX),
+            reason: row.try_get("reason")?,
+            retry_at: rows::retry_at(row.try_get("leased_until")?),
         })
     };
     statement.rows(connection).await?.iter().map(read).collect()
 }
 
 /// How many records within reach wait for each job, since when the first, and for how many it was given up.
-pub(crate) async fn count(connection: &mut PgConnection, reach: &Reach, stats: &mut Stats) -> Result<(), Failure> {
+pub(crate) async fn count(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    stats: &mut Stats,
+) -> Result<(), PostgresError> {
     let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
-    statement.bind(GIVEN_UP).push(
-        " AS given_up, count(*), min(b.queued_at) FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",
+    statement.bind(LEASE_DEAD).push(
+        " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",
     );
     reach.holds("r", &mut statement);
-    statement.push(" GROUP BY b.job, given_up");
+    statement.push(" GROUP BY b.job, is_dead");
     for row in statement.rows(connection).await? {
-        let Some(job) = Job::named(row.try_get(0)?) else { continue };
-        let count = u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or_default();
-        if row.try_get(1)? {
-            stats.given_up.insert(job, count);
-        } else {
-            stats.backlog.insert(job, count);
-            stats.waiting_since.insert(job, Timestamp::from_micros(row.try_get(3)?));
-        }
+        let records = u64::try_from(row.try_get::<i64, _>("records")?).unwrap_or_default();
+        rows::add_queued(stats, row.try_get("job")?, row.try_get("is_dead")?, records, row.try_get("oldest")?);
     }
     Ok(())
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use memory_engine_core::{Done, Failure as Setback, Job, JobQueue, Pending, RecordId, Result, Scope};
+use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result, Scope};
 
 use crate::{
-    PostgresStore,
     database::transaction::{reading, writing},
     queue::backlog,
     records::scopes::Reach,
+    store::PostgresStore,
 };
 
 #[async_trait]
@@ -28,11 +28,11 @@ impl JobQueue for PostgresStore {
         writing!(self, "complete", |connection| backlog::complete(connection, done).await)
     }
 
-    async fn fail(&self, failures: &[Setback]) -> Result<()> {
+    async fn fail(&self, failures: &[Failure]) -> Result<()> {
         writing!(self, "fail", |connection| backlog::fail(connection, failures).await)
     }
 
-    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Setback>> {
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
         let reach = Reach::of(scope);
         reading!(self, "failures", |connection| backlog::failures(connection, &reach, limit).await)
     }

@@ -7,27 +7,28 @@
 use std::collections::BTreeMap;
 
 use memory_engine_core::{Embedding, Record, Scope};
+use memory_engine_sql::rows::LEASE_FREE;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure,
+    database::error::PostgresError,
     keywords::keyword_store::Document,
-    queue::backlog::{FREE, Ticket},
+    queue::backlog::Ticket,
     records::row,
     records::scopes::{self, uuid},
-    vectors::generations::Table,
     vectors::vector_store,
 };
+use memory_engine_sql::embedding_versions::VectorTable;
 
 /// Records that are not there yet, and what is derived from records that has no rows yet.
 #[derive(Debug)]
 pub(crate) struct Addition<'a> {
-    home: Table,
+    home: VectorTable,
     records: Vec<&'a Record>,
     documents: Vec<Document>,
     vectors: Vec<(&'a Record, &'a Embedding)>,
-    tickets: Vec<(Uuid, &'a Ticket)>,
+    tickets: Vec<(Uuid, Ticket)>,
     /// How many of the documents and vectors are at which address.
     addresses: BTreeMap<&'a Scope, (i64, i64)>,
 }
@@ -80,7 +81,7 @@ macro_rules! adding {
 
 impl<'a> Addition<'a> {
     /// Nothing yet; vectors go into this table.
-    pub(crate) fn to(home: Table) -> Self {
+    pub(crate) fn to(home: VectorTable) -> Self {
         Self {
             home,
             records: Vec::new(),
@@ -110,12 +111,12 @@ impl<'a> Addition<'a> {
     }
 
     /// What is still to be done for a record.
-    pub(crate) fn ticket(&mut self, record: &Record, ticket: &'a Ticket) {
+    pub(crate) fn ticket(&mut self, record: &Record, ticket: Ticket) {
         self.tickets.push((scopes::namespace(&record.scope), ticket));
     }
 
     /// Adds it.
-    pub(crate) async fn write(self, connection: &mut PgConnection) -> Result<(), Failure> {
+    pub(crate) async fn write(self, connection: &mut PgConnection) -> Result<(), PostgresError> {
         let mut chunks = row::chunks(&self.records)?;
         let last = chunks.pop();
         if last.is_none() && self.addresses.is_empty() && self.tickets.is_empty() {
@@ -130,8 +131,8 @@ impl<'a> Addition<'a> {
             addresses.keys().map(|scope| scope.dimensions()[place].1.unwrap_or_default()).collect()
         };
         sqlx::query(match self.home {
-            Table::First => adding!("vectors"),
-            Table::Second => adding!("second_vectors"),
+            VectorTable::First => adding!("vectors"),
+            VectorTable::Second => adding!("second_vectors"),
         })
         .bind(addresses.keys().map(|scope| scopes::namespace(scope)).collect::<Vec<_>>())
         .bind(addresses.keys().map(|scope| scopes::address(scope)).collect::<Vec<_>>())
@@ -152,7 +153,7 @@ impl<'a> Addition<'a> {
         .bind(vectors.iter().map(|(record, _)| uuid(record.id)).collect::<Vec<_>>())
         .bind(vectors.iter().map(|(record, _)| scopes::address(&record.scope)).collect::<Vec<_>>())
         .bind(vectors.iter().map(|(_, embedding)| vector_store::kept(embedding)).collect::<Vec<_>>())
-        .bind(FREE)
+        .bind(LEASE_FREE)
         .bind(tickets.iter().map(|(ns, _)| *ns).collect::<Vec<_>>())
         .bind(tickets.iter().map(|(_, ticket)| ticket.job.as_str()).collect::<Vec<_>>())
         .bind(tickets.iter().map(|(_, ticket)| ticket.id).collect::<Vec<_>>())

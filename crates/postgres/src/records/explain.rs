@@ -6,8 +6,8 @@ use memory_engine_vector_store::VectorQuery;
 use sqlx::Row;
 
 use crate::{
-    PostgresStore, database::failure::Failure, database::statement::Statement, database::transaction::reading,
-    keywords::fuzzy, keywords::keyword_search, records::scan, vectors::vector_search,
+    database::error::PostgresError, database::statement::Statement, database::transaction::reading, keywords::fuzzy,
+    keywords::keyword_search, records::scan, store::PostgresStore, vectors::vector_search,
 };
 
 /// Something to be looked up, to be explained.
@@ -46,7 +46,8 @@ impl PostgresStore {
                 }
             }
             let rows = statement.rows(connection).await?;
-            let lines = rows.iter().map(|row| Ok(row.try_get::<String, _>(0)?)).collect::<Result<Vec<_>, Failure>>();
+            let lines =
+                rows.iter().map(|row| Ok(row.try_get::<String, _>(0)?)).collect::<Result<Vec<_>, PostgresError>>();
             lines.map(|lines| lines.join("\n"))
         })
     }

@@ -6,14 +6,14 @@ use memory_engine_core::Scope;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use crate::{database::failure::Failure, records::scopes};
+use crate::{database::error::PostgresError, records::scopes};
 
 /// Makes the namespaces of these scopes known and locks them until the transaction ends, always in one order, so that two
 /// batches cannot wait for each other.
 pub(crate) async fn lock<'s>(
     connection: &mut PgConnection,
     scopes: impl IntoIterator<Item = &'s Scope>,
-) -> Result<(), Failure> {
+) -> Result<(), PostgresError> {
     let wanted: BTreeMap<Uuid, &Scope> = scopes.into_iter().map(|scope| (scopes::namespace(scope), scope)).collect();
     let all: Vec<Uuid> = wanted.keys().copied().collect();
     let known = lock_known(connection, &all).await?;
@@ -35,10 +35,10 @@ pub(crate) async fn lock<'s>(
 }
 
 /// Locks those of the namespaces that are known, in order, and gives them.
-pub(crate) async fn lock_known(connection: &mut PgConnection, namespaces: &[Uuid]) -> Result<Vec<Uuid>, Failure> {
+pub(crate) async fn lock_known(connection: &mut PgConnection, namespaces: &[Uuid]) -> Result<Vec<Uuid>, PostgresError> {
     let rows = sqlx::query("SELECT n.ns FROM namespaces n WHERE n.ns = ANY ($1) ORDER BY n.ns FOR NO KEY UPDATE")
         .bind(namespaces)
         .fetch_all(connection)
         .await?;
-    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    rows.iter().map(|row| Ok(row.try_get("ns")?)).collect()
 }

@@ -1,12 +1,13 @@
 //! Reading records by id, their neighbours, and counting them.
 
-use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
+use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats};
+use memory_engine_sql::rows::{self, RecordGroup};
 use rustc_hash::FxHashMap;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure,
+    database::error::PostgresError,
     database::statement::Statement,
     queue::backlog,
     records::row,
@@ -18,7 +19,7 @@ pub(crate) async fn get(
     connection: &mut PgConnection,
     scope: &Scope,
     ids: &[RecordId],
-) -> Result<Vec<Option<Record>>, Failure> {
+) -> Result<Vec<Option<Record>>, PostgresError> {
     let mut found: FxHashMap<RecordId, Record> = FxHashMap::default();
     for stored in row::find(connection, &Reach::of(scope), ids).await? {
         // Of several users' records of one id the first user's is given.
@@ -53,9 +54,10 @@ pub(crate) async fn adjacent(
     connection: &mut PgConnection,
     scope: &Scope,
     ids: &[RecordId],
-) -> Result<Vec<Adjacent>, Failure> {
+) -> Result<Vec<Adjacent>, PostgresError> {
     let mut statement = Statement::new(concat!(
-        "SELECT r.id, before.id, before.another_voice, next.id, next.another_voice FROM records r
+        "SELECT r.id, before.id AS before_id, before.another_voice AS before_voice, next.id AS next_id,
+                next.another_voice AS next_voice FROM records r
          JOIN namespaces n ON n.ns = r.ns",
         beside!("before", "<", "DESC"),
         beside!("next", ">", "ASC"),
@@ -66,42 +68,45 @@ pub(crate) async fn adjacent(
     statement.push(" ORDER BY n.username");
     let mut found: FxHashMap<RecordId, Adjacent> = FxHashMap::default();
     for row in statement.rows(connection).await? {
-        let neighbor = |column: usize| -> Result<Option<Neighbor>, Failure> {
-            let id = row.try_get::<Option<Uuid>, _>(column)?.map(record_id);
-            let another_voice = row.try_get::<Option<bool>, _>(column + 1)?;
+        let neighbor = |id: &str, voice: &str| -> Result<Option<Neighbor>, PostgresError> {
+            let id = row.try_get::<Option<Uuid>, _>(id)?.map(record_id);
+            let another_voice = row.try_get::<Option<bool>, _>(voice)?;
             Ok(id.zip(another_voice).map(|(id, another_voice)| Neighbor { id, another_voice }))
         };
-        let beside = Adjacent { previous: neighbor(1)?, next: neighbor(3)? };
-        found.entry(record_id(row.try_get(0)?)).or_insert(beside);
+        let previous = neighbor("before_id", "before_voice")?;
+        let next = neighbor("next_id", "next_voice")?;
+        found.entry(record_id(row.try_get("id")?)).or_insert(Adjacent { previous, next });
     }
     Ok(ids.iter().map(|id| found.get(id).copied().unwrap_or_default()).collect())
 }
 
 /// Counts what is within `scope`.
-pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Result<Stats, Failure> {
+pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Result<Stats, PostgresError> {
     let mut stats = Stats::default();
     let reach = Reach::of(scope);
     let mut statement = Statement::new(
-        "SELECT r.ns, r.address, r.kind, r.state, count(*), min(r.occurred_at), max(r.occurred_at) FROM records r WHERE ",
+        "SELECT r.ns, r.address, r.kind, r.state, count(*) AS records, min(r.occurred_at) AS oldest,
+                max(r.occurred_at) AS newest FROM records r WHERE ",
     );
     reach.holds("r", &mut statement);
     statement.push(" GROUP BY r.ns, r.address, r.kind, r.state ORDER BY r.ns, r.address");
     let mut last: Option<(Uuid, Uuid)> = None;
     for row in statement.rows(connection).await? {
-        let address = (row.try_get(0)?, row.try_get(1)?);
-        stats.addresses += u64::from(last != Some(address));
+        let address = (row.try_get("ns")?, row.try_get("address")?);
+        let group = RecordGroup {
+            kind: row.try_get("kind")?,
+            state: row.try_get("state")?,
+            records: u64::try_from(row.try_get::<i64, _>("records")?).unwrap_or_default(),
+            oldest: row.try_get("oldest")?,
+            newest: row.try_get("newest")?,
+        };
+        rows::add_group(&mut stats, last != Some(address), group);
         last = Some(address);
-        let count = u64::try_from(row.try_get::<i64, _>(4)?).unwrap_or_default();
-        stats.records += count;
-        *stats.kinds.entry(row.try_get(2)?).or_default() += count;
-        *stats.states.entry(row.try_get(3)?).or_default() += count;
-        let (oldest, newest) = (Timestamp::from_micros(row.try_get(5)?), Timestamp::from_micros(row.try_get(6)?));
-        stats.oldest = Some(stats.oldest.map_or(oldest, |t| t.min(oldest)));
-        stats.newest = Some(stats.newest.map_or(newest, |t| t.max(newest)));
     }
     backlog::count(connection, &reach, &mut stats).await?;
-    let mut statement = Statement::new("SELECT count(*) FROM tombstones b WHERE ");
+    let mut statement = Statement::new("SELECT count(*) AS tombstones FROM tombstones b WHERE ");
     reach.holds("b", &mut statement);
-    stats.tombstones = u64::try_from(statement.row(connection).await?.try_get::<i64, _>(0)?).unwrap_or_default();
+    let tombstones: i64 = statement.row(connection).await?.try_get("tombstones")?;
+    stats.tombstones = u64::try_from(tombstones).unwrap_or_default();
     Ok(stats)
 }

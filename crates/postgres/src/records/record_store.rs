@@ -4,38 +4,31 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, EmbeddingSpace, Filter, Hit, Index, Job, Page, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, EmbeddingSpace, Hit, Index, Job, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
+    Stats, Tombstone, Write, Written,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_sql::request;
 use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
-    PostgresStore,
-    database::origin,
-    database::transaction::{Readers, reading, writing},
-    keywords::keyword_search,
-    keywords::keyword_store,
-    records::delete,
-    records::derivations,
-    records::put,
-    records::read,
-    records::scan,
-    records::scopes::Reach,
-    vectors::generations,
-    vectors::vector_search,
-    vectors::vector_store,
+    database::{
+        index_metadata,
+        transaction::{Readers, reading, writing},
+    },
+    keywords::{keyword_search, keyword_store},
+    records::{delete, derivations, put, read, scan, scopes::Reach, tombstones},
+    store::PostgresStore,
+    vectors::{generations, vector_search, vector_store},
 };
 
 #[async_trait]
 impl RecordStore for PostgresStore {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
-        writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
+        request::check_writes(scope, self.embedding_space(), &writes)?;
         if writes.is_empty() {
             return Ok(Vec::new());
         }
-        let space = self.embedding_space();
-        writes.iter().flat_map(|write| &write.embedding).try_for_each(|embedding| space.check("put", embedding))?;
         let now = self.clock().now();
         let written = writing!(self, "put", |connection| put::put(connection, self.origin(), &writes, now).await)?;
         self.see_to_index(writes.iter().filter(|write| write.embedding.is_some()).count()).await;
@@ -52,7 +45,7 @@ impl RecordStore for PostgresStore {
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
-        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        request::check_filter(query.filter.as_ref())?;
         reading!(self, "scan", |connection| scan::scan(connection, scope, query).await)
     }
 
@@ -70,7 +63,7 @@ impl RecordStore for PostgresStore {
 
     async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
         let reach = Reach::of(scope);
-        reading!(self, "tombstones", |connection| delete::tombstones(connection, &reach, after, limit).await)
+        reading!(self, "tombstones", |connection| tombstones::tombstones(connection, &reach, after, limit).await)
     }
 
     async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
@@ -83,9 +76,9 @@ impl RecordStore for PostgresStore {
 #[async_trait]
 impl KeywordStore for PostgresStore {
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
-        entries.iter().try_for_each(|entry| scope.authorize("keyword upsert", &entry.record.scope))?;
+        request::check_keyword_entries(scope, entries)?;
         writing!(self, "keyword upsert", |connection| {
-            let made_by = origin::made_by(connection, Job::Keywords.as_str()).await?;
+            let made_by = index_metadata::maker(connection, Job::Keywords.as_str()).await?;
             self.origin().check(Index::Keywords, made_by.as_deref(), "keyword upsert")?;
             keyword_store::upsert(connection, entries).await
         })
@@ -97,7 +90,7 @@ impl KeywordStore for PostgresStore {
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
-        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        request::check_filter(query.filter.as_ref())?;
         reading!(self, "keyword search", |connection| {
             keyword_search::search(connection, self.origin(), self.index().tenants(), scope, query).await
         })
@@ -111,10 +104,7 @@ impl VectorStore for PostgresStore {
     }
 
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
-        for entry in entries {
-            scope.authorize("vector upsert", &entry.record.scope)?;
-            self.embedding_space().check("vector upsert", &entry.embedding)?;
-        }
+        request::check_vector_entries(scope, self.embedding_space(), entries)?;
         writing!(self, "vector upsert", |connection| {
             vector_store::upsert(connection, self.origin(), entries).await
         })?;
@@ -128,8 +118,7 @@ impl VectorStore for PostgresStore {
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
-        self.embedding_space().check("vector search", &query.embedding)?;
-        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        request::check_vector_query(self.embedding_space(), query)?;
         reading!(self, "vector search", |connection| {
             vector_search::search(connection, self.origin(), self.index(), scope, query).await
         })
@@ -148,29 +137,31 @@ impl GenerationStore for PostgresStore {
 
     async fn role(&self) -> Result<Role> {
         // Not from a replica: who works on what is decided by it.
-        let readers = Readers::primary(self);
-        let known = reading!(from readers, "generations", |connection| generations::known(connection).await)?;
-        Ok(known.of(self.origin(), "generations").map_err(|failure| failure.into_error("generations"))?.0)
+        let readers = Readers::primary(self.primary());
+        let versions = reading!(from readers, "generations", |connection| index_metadata::versions(connection).await)?;
+        Ok(versions.role(self.origin(), "generations")?.0)
     }
 
     async fn generations(&self) -> Result<Generations> {
-        let readers = Readers::primary(self);
+        let readers = Readers::primary(self.primary());
         reading!(from readers, "generations", |connection| generations::count(connection).await)
     }
 
     async fn begin(&self) -> Result<u64> {
+        let now = self.clock().now();
         writing!(self, "reindex", |connection| { generations::begin(connection, self.origin(), self.index()).await })?;
-        writing!(self, "reindex", |connection| generations::queue_missing(connection, self.origin()).await)
+        writing!(self, "reindex", |connection| generations::queue_missing(connection, self.origin(), now).await)
     }
 
     async fn switch(&self, lacking: u64) -> Result<bool> {
+        let now = self.clock().now();
         let may = writing!(self, "reindex", |connection| {
-            generations::may_switch(connection, self.origin(), lacking).await
+            generations::can_switch(connection, self.origin(), lacking).await
         })?;
         if !may {
             return Ok(false);
         }
-        writing!(self, "reindex", |connection| generations::switch(connection, self.origin(), lacking).await)
+        writing!(self, "reindex", |connection| generations::switch(connection, self.origin(), lacking, now).await)
     }
 
     async fn drop_second(&self) -> Result<Option<String>> {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use memory_engine_core::{ContentHash, Kind, Record, RecordId, Role, Source, State, Timestamp, Trust, text};
+use memory_engine_sql::indexed;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, Row, postgres::PgRow, types::Json};
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure,
+    database::error::PostgresError,
     database::statement::Statement,
     records::scopes::{self, Reach, record_id, uuid, uuids},
 };
@@ -41,38 +42,38 @@ pub(crate) struct Stored {
     pub(crate) record: Record,
 }
 
-/// Whether a row is to be in the indexes, as `Record::is_indexed` has it.
-macro_rules! indexed {
-    () => {
-        "(r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/')"
-    };
-}
-pub(crate) use indexed;
-
-/// The record in a row of [`selected`].
-pub(crate) fn read(row: &PgRow) -> Result<Stored, Failure> {
-    let kind = Kind::new(row.try_get::<String, _>(7)?);
-    let (id, occurred_at) = (record_id(row.try_get(6)?), Timestamp::from_micros(row.try_get(19)?));
-    let mut record = Record::with_id(id, scopes::read(row)?, kind, row.try_get(8)?, occurred_at);
-    record.role = row.try_get::<Option<String>, _>(9)?.map(Role::new);
-    record.speaker = row.try_get(10)?;
-    record.scene = row.try_get(11)?;
-    record.topic = row.try_get(12)?;
-    record.emotion = row.try_get(13)?;
-    let round = row.try_get::<Option<i64>, _>(16)?.map(u32::try_from).transpose();
-    let round = round.map_err(|_| Failure::corrupt("a round"))?;
-    record.source = Source { message_id: row.try_get(14)?, sequence: row.try_get(15)?, round };
-    (record.confidence, record.importance) = (row.try_get(17)?, row.try_get(18)?);
-    record.recorded_at = Timestamp::from_micros(row.try_get(20)?);
-    record.valid_from = row.try_get::<Option<i64>, _>(21)?.map(Timestamp::from_micros);
-    record.valid_until = row.try_get::<Option<i64>, _>(22)?.map(Timestamp::from_micros);
-    record.trust = row.try_get::<&str, _>(23)?.parse::<Trust>().map_err(|_| Failure::corrupt("a trust"))?;
-    record.state = row.try_get::<&str, _>(24)?.parse::<State>().map_err(|_| Failure::corrupt("a state"))?;
-    record.revision = u64::try_from(row.try_get::<i64, _>(25)?).map_err(|_| Failure::corrupt("a revision"))?;
-    (record.entities, record.tags) = (row.try_get(26)?, row.try_get(27)?);
-    record.derived_from = row.try_get::<Vec<Uuid>, _>(28)?.into_iter().map(record_id).collect();
-    record.metadata = row.try_get::<Json<Map<String, Value>>, _>(29)?.0;
-    Ok(Stored { ns: row.try_get(5)?, record })
+/// The record in a row of [`selected!`].
+pub(crate) fn read(row: &PgRow) -> Result<Stored, PostgresError> {
+    let optional_time =
+        |column: &str| Ok::<_, sqlx::Error>(row.try_get::<Option<i64>, _>(column)?.map(Timestamp::from_micros));
+    let id = record_id(row.try_get("id")?);
+    let kind = Kind::new(row.try_get::<String, _>("kind")?);
+    let occurred_at = Timestamp::from_micros(row.try_get("occurred_at")?);
+    let mut record = Record::with_id(id, scopes::read(row)?, kind, row.try_get("text")?, occurred_at);
+    record.role = row.try_get::<Option<String>, _>("role")?.map(Role::new);
+    record.speaker = row.try_get("speaker")?;
+    record.scene = row.try_get("scene")?;
+    record.topic = row.try_get("topic")?;
+    record.emotion = row.try_get("emotion")?;
+    let round = row.try_get::<Option<i64>, _>("round")?.map(u32::try_from).transpose();
+    let round = round.map_err(|_| PostgresError::corrupt("a round"))?;
+    record.source = Source { message_id: row.try_get("message_id")?, sequence: row.try_get("sequence")?, round };
+    record.confidence = row.try_get("confidence")?;
+    record.importance = row.try_get("importance")?;
+    record.recorded_at = Timestamp::from_micros(row.try_get("recorded_at")?);
+    record.valid_from = optional_time("valid_from")?;
+    record.valid_until = optional_time("valid_until")?;
+    let trust = row.try_get::<&str, _>("trust")?.parse::<Trust>();
+    record.trust = trust.map_err(|_| PostgresError::corrupt("a trust"))?;
+    let state = row.try_get::<&str, _>("state")?.parse::<State>();
+    record.state = state.map_err(|_| PostgresError::corrupt("a state"))?;
+    let revision = u64::try_from(row.try_get::<i64, _>("revision")?);
+    record.revision = revision.map_err(|_| PostgresError::corrupt("a revision"))?;
+    record.entities = row.try_get("entities")?;
+    record.tags = row.try_get("tags")?;
+    record.derived_from = row.try_get::<Vec<Uuid>, _>("derived_from")?.into_iter().map(record_id).collect();
+    record.metadata = row.try_get::<Json<Map<String, Value>>, _>("metadata")?.0;
+    Ok(Stored { ns: row.try_get("ns")?, record })
 }
 
 /// The records of these ids that `reach` covers, by user: ids of two users may be equal.
@@ -80,7 +81,7 @@ pub(crate) async fn find(
     connection: &mut PgConnection,
     reach: &Reach,
     ids: &[RecordId],
-) -> Result<Vec<Stored>, Failure> {
+) -> Result<Vec<Stored>, PostgresError> {
     let mut statement = Statement::new(concat!(selected!("records r"), "WHERE r.id = ANY ("));
     statement.bind(uuids(ids)).push(") AND ");
     reach.holds_joined(&mut statement);
@@ -89,7 +90,11 @@ pub(crate) async fn find(
 }
 
 /// The records of these ids in a namespace.
-pub(crate) async fn named(connection: &mut PgConnection, ns: Uuid, ids: &[RecordId]) -> Result<Vec<Record>, Failure> {
+pub(crate) async fn named(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    ids: &[RecordId],
+) -> Result<Vec<Record>, PostgresError> {
     let sql = concat!(selected!("records r"), "WHERE r.ns = $1 AND r.id = ANY ($2)");
     let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
     rows.iter().map(|row| Ok(read(row)?.record)).collect()
@@ -100,13 +105,13 @@ pub(crate) async fn keys(
     connection: &mut PgConnection,
     reach: &Reach,
     ids: &[RecordId],
-) -> Result<BTreeMap<Uuid, Vec<Uuid>>, Failure> {
+) -> Result<BTreeMap<Uuid, Vec<Uuid>>, PostgresError> {
     let mut statement = Statement::new("SELECT r.ns, r.id FROM records r WHERE r.id = ANY (");
     statement.bind(uuids(ids)).push(") AND ");
     reach.holds("r", &mut statement);
     let mut keys: BTreeMap<Uuid, Vec<Uuid>> = BTreeMap::new();
     for row in statement.rows(connection).await? {
-        keys.entry(row.try_get(0)?).or_default().push(row.try_get(1)?);
+        keys.entry(row.try_get("ns")?).or_default().push(row.try_get("id")?);
     }
     Ok(keys)
 }
@@ -132,22 +137,31 @@ pub(crate) async fn current(
     connection: &mut PgConnection,
     ns: Uuid,
     ids: &[RecordId],
-) -> Result<Vec<Current>, Failure> {
+) -> Result<Vec<Current>, PostgresError> {
     let sql = concat!(
         "SELECT r.id, r.address, r.revision, ",
         indexed!(),
-        " FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)"
+        " AS indexed FROM records r WHERE r.ns = $1 AND r.id = ANY ($2)"
     );
     let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
     let read = |row: &PgRow| {
-        let revision = u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or_default();
-        Ok(Current { id: record_id(row.try_get(0)?), address: row.try_get(1)?, revision, indexed: row.try_get(3)? })
+        let revision = u64::try_from(row.try_get::<i64, _>("revision")?).unwrap_or_default();
+        Ok(Current {
+            id: record_id(row.try_get("id")?),
+            address: row.try_get("address")?,
+            revision,
+            indexed: row.try_get("indexed")?,
+        })
     };
     rows.iter().map(read).collect()
 }
 
 /// The records of these namespaces and ids, a pair each.
-pub(crate) async fn pairs(connection: &mut PgConnection, ns: &[Uuid], ids: &[Uuid]) -> Result<Vec<Stored>, Failure> {
+pub(crate) async fn pairs(
+    connection: &mut PgConnection,
+    ns: &[Uuid],
+    ids: &[Uuid],
+) -> Result<Vec<Stored>, PostgresError> {
     let sql = selected!("unnest($1::uuid[], $2::uuid[]) k (ns, id) JOIN records r ON r.ns = k.ns AND r.id = k.id");
     let rows = sqlx::query(sql).bind(ns).bind(ids).fetch_all(connection).await?;
     rows.iter().map(read).collect()
@@ -265,7 +279,7 @@ const REPLACE: &str = concat!(
 );
 
 /// Writes new records, of however many namespaces, whose addresses are known.
-pub(crate) async fn insert(connection: &mut PgConnection, chunks: Vec<String>) -> Result<(), Failure> {
+pub(crate) async fn insert(connection: &mut PgConnection, chunks: Vec<String>) -> Result<(), PostgresError> {
     for chunk in chunks {
         sqlx::query(inserting!("$1")).bind(chunk).execute(&mut *connection).await?;
     }
@@ -273,7 +287,7 @@ pub(crate) async fn insert(connection: &mut PgConnection, chunks: Vec<String>) -
 }
 
 /// Writes records in the places of those that are there.
-pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[&Record]) -> Result<(), Failure> {
+pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[&Record]) -> Result<(), PostgresError> {
     for chunk in chunks(records)? {
         sqlx::query(REPLACE).bind(chunk).bind(ns).execute(&mut *connection).await?;
     }
@@ -284,12 +298,12 @@ pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[
 const CHUNK: usize = 8 << 20;
 
 /// The records as the statements read them.
-pub(crate) fn chunks(records: &[&Record]) -> Result<Vec<String>, Failure> {
+pub(crate) fn chunks(records: &[&Record]) -> Result<Vec<String>, PostgresError> {
     let (mut chunks, mut chunk) = (Vec::new(), String::new());
     for (i, record) in records.iter().enumerate() {
         chunk.push(if chunk.is_empty() { '[' } else { ',' });
         let row = serde_json::to_string(&Written::of(record, record.content_hash()));
-        chunk.push_str(&row.map_err(|_| Failure::corrupt("a field that cannot be written"))?);
+        chunk.push_str(&row.map_err(|_| PostgresError::corrupt("a field that cannot be written"))?);
         if chunk.len() > CHUNK || i + 1 == records.len() {
             chunk.push(']');
             chunks.push(std::mem::take(&mut chunk));
@@ -299,7 +313,11 @@ pub(crate) fn chunks(records: &[&Record]) -> Result<Vec<String>, Failure> {
 }
 
 /// Removes records, with what is derived from them, and gives the kind of each.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<Vec<String>, Failure> {
+pub(crate) async fn remove(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    ids: &[Uuid],
+) -> Result<Vec<String>, PostgresError> {
     let sql = "DELETE FROM records r WHERE r.ns = $1 AND r.id = ANY ($2) RETURNING r.kind";
     Ok(sqlx::query_scalar(sql).bind(ns).bind(ids).fetch_all(connection).await?)
 }

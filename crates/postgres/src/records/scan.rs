@@ -1,41 +1,44 @@
 //! Reading records in their order.
 
-use memory_engine_core::{Cursor, Order, Page, Record, ScanQuery, Scope};
+use memory_engine_core::{Order, Page, Record, ScanQuery, Scope};
+use memory_engine_sql::{
+    filter,
+    rows::{self, sql_limit},
+};
 use sqlx::{PgConnection, Row};
 
 use crate::{
-    database::failure::Failure,
+    database::error::PostgresError,
     database::statement::Statement,
-    filter_sql,
     records::row::{self, selected},
     records::scopes::{Reach, uuid},
 };
 
 /// A page of the records within `scope`.
-pub(crate) async fn scan(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) -> Result<Page, Failure> {
+pub(crate) async fn scan(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    query: &ScanQuery,
+) -> Result<Page, PostgresError> {
     let total = if query.counted { Some(count(connection, scope, query).await?) } else { None };
     if query.limit == 0 {
         return Ok(Page { total, ..Page::default() });
     }
     let mut statement = Statement::default();
     write(scope, query, &mut statement);
-    let rows = statement.rows(connection).await?;
-    let records = rows.iter().map(|row| Ok(row::read(row)?.record)).collect::<Result<Vec<Record>, Failure>>();
-    let mut records = records?;
-    let more = records.len() > query.limit;
-    records.truncate(query.limit);
-    let next = records.last().filter(|_| more).map(Cursor::at);
-    Ok(Page { records, next, total })
+    let found = statement.rows(connection).await?;
+    let records = found.iter().map(|row| Ok(row::read(row)?.record)).collect::<Result<Vec<Record>, PostgresError>>();
+    Ok(rows::page(records?, query.limit, total))
 }
 
 /// How many rows there are, whatever the page.
-async fn count(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) -> Result<u64, Failure> {
+async fn count(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) -> Result<u64, PostgresError> {
     // Filters look at the address, too.
     let mut statement = Statement::new(
-        "SELECT count(*) FROM records r JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE ",
+        "SELECT count(*) AS records FROM records r JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE ",
     );
     matching(scope, query, &mut statement);
-    let count: i64 = statement.row(connection).await?.try_get(0)?;
+    let count: i64 = statement.row(connection).await?.try_get("records")?;
     Ok(count.unsigned_abs())
 }
 
@@ -43,7 +46,7 @@ async fn count(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) 
 fn matching(scope: &Scope, query: &ScanQuery, statement: &mut Statement) {
     Reach::of(scope).holds("r", statement);
     if let Some(filter) = &query.filter {
-        filter_sql::write(filter, statement.push(" AND "));
+        filter::write(filter, statement.push(" AND "));
     }
 }
 
@@ -52,10 +55,7 @@ pub(crate) fn write(scope: &Scope, query: &ScanQuery, statement: &mut Statement)
     let reach = Reach::of(scope);
     matching(scope, query, statement.push(concat!(selected!("records r"), "WHERE ")));
     if let Some(after) = query.after {
-        statement.push(match query.order {
-            Order::OldestFirst => " AND (r.occurred_at, r.place, r.id) > (",
-            Order::NewestFirst => " AND (r.occurred_at, r.place, r.id) < (",
-        });
+        statement.push(rows::after_position(query.order));
         statement.bind(after.occurred_at.as_micros()).push(", ").bind(after.sequence);
         statement.push(", ").bind(uuid(after.id)).push(")");
     }
@@ -67,9 +67,8 @@ pub(crate) fn write(scope: &Scope, query: &ScanQuery, statement: &mut Statement)
         (Order::NewestFirst, true) => " ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC, n.username DESC",
     });
     // One more tells whether there is another page.
-    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1);
-    statement.push(" LIMIT ").bind(limit);
+    statement.push(" LIMIT ").bind(sql_limit(query.limit).saturating_add(1));
     if query.skip > 0 {
-        statement.push(" OFFSET ").bind(i64::try_from(query.skip).unwrap_or(i64::MAX));
+        statement.push(" OFFSET ").bind(sql_limit(query.skip));
     }
 }

@@ -6,10 +6,11 @@ use std::sync::{
 };
 
 use memory_engine_core::{RecordId, Scope};
+use memory_engine_sql::rows;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use crate::{database::failure::Failure, database::statement::Statement};
+use crate::{database::error::PostgresError, database::statement::Statement};
 
 /// The namespace of a scope: its tenant and user, as a UUID that everyone computes alike.
 pub(crate) fn namespace(scope: &Scope) -> Uuid {
@@ -51,31 +52,15 @@ pub(crate) fn record_id(id: Uuid) -> RecordId {
     RecordId::from_bytes(*id.as_bytes())
 }
 
-/// The scope in a row that begins with `n.tenant, n.username, a.agent, a.session, a.branch`.
-pub(crate) fn read(row: &PgRow) -> Result<Scope, Failure> {
-    let name = |column: usize| row.try_get::<String, _>(column);
-    let (tenant, user, agent, session, branch) = (name(0)?, name(1)?, name(2)?, name(3)?, name(4)?);
-    let build = || {
-        let mut scope = Scope::tenant_wide(tenant)?;
-        if !user.is_empty() {
-            scope = scope.with_user(user)?;
-        }
-        if !agent.is_empty() {
-            scope = scope.with_agent(agent)?;
-        }
-        if !session.is_empty() {
-            scope = scope.with_session(session)?;
-        }
-        if !branch.is_empty() {
-            scope = scope.with_branch(branch)?;
-        }
-        Ok(scope)
-    };
-    build().map_err(|_: memory_engine_core::Error| Failure::corrupt("an address"))
+/// The scope in a row with the columns `tenant`, `username`, `agent`, `session` and `branch`.
+pub(crate) fn read(row: &PgRow) -> Result<Scope, PostgresError> {
+    let name = |column: &str| row.try_get::<&str, _>(column);
+    let names = [name("tenant")?, name("username")?, name("agent")?, name("session")?, name("branch")?];
+    Ok(rows::scope(names)?)
 }
 
 /// Makes the addresses known; their namespaces have to be.
-pub(crate) async fn settle(connection: &mut PgConnection, scopes: &[&Scope]) -> Result<(), Failure> {
+pub(crate) async fn settle(connection: &mut PgConnection, scopes: &[&Scope]) -> Result<(), PostgresError> {
     let names = |place: usize| -> Vec<String> {
         scopes.iter().map(|scope| scope.dimensions()[place].1.unwrap_or_default().to_owned()).collect()
     };
@@ -144,9 +129,7 @@ impl Reach {
             Some(_) => Whose::User(namespace(scope)),
             None => Whose::Tenant(scope.tenant().to_owned()),
         };
-        let below = [("agent", scope.agent()), ("session", scope.session()), ("branch", scope.branch())];
-        let below = below.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))).collect();
-        Self { whose, below }
+        Self { whose, below: rows::dimensions_below_user(scope) }
     }
 
     /// Whether it is all users of a tenant.
@@ -160,7 +143,7 @@ impl Reach {
     }
 
     /// The namespaces within reach that are there, by user.
-    pub(crate) async fn namespaces(&self, connection: &mut PgConnection) -> Result<Vec<Uuid>, Failure> {
+    pub(crate) async fn namespaces(&self, connection: &mut PgConnection) -> Result<Vec<Uuid>, PostgresError> {
         match &self.whose {
             Whose::User(ns) => Ok(vec![*ns]),
             Whose::Tenant(tenant) | Whose::Everyone(tenant) => {

@@ -12,23 +12,24 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure, database::origin, database::statement::Statement, options::PostgresOptions,
-    records::scopes, records::scopes::Tenants, vectors::generations::Table,
+    database::error::PostgresError, database::index_metadata, database::statement::Statement, options::PostgresOptions,
+    records::scopes, records::scopes::Tenants, vectors::vector_store,
 };
+use memory_engine_sql::embedding_versions::VectorTable;
 
 /// What `origins` calls the index of a table.
-fn part(table: Table) -> &'static str {
+fn part(table: VectorTable) -> &'static str {
     match table {
-        Table::First => "vector index",
-        Table::Second => "second vector index",
+        VectorTable::First => "vector index",
+        VectorTable::Second => "second vector index",
     }
 }
 
 /// What the database calls it.
-pub(crate) fn name(table: Table) -> &'static str {
+pub(crate) fn name(table: VectorTable) -> &'static str {
     match table {
-        Table::First => "vectors_by_nearness",
-        Table::Second => "second_vectors_by_nearness",
+        VectorTable::First => "vectors_by_nearness",
+        VectorTable::Second => "second_vectors_by_nearness",
     }
 }
 
@@ -87,8 +88,8 @@ impl VectorIndex {
     pub(crate) fn of(options: &PostgresOptions) -> Self {
         let (half, exact_up_to) = (options.half_precision, options.exact_up_to);
         Self {
-            space: options.space.clone(),
-            kind: Kind::of(&options.space, half),
+            space: options.store.space.clone(),
+            kind: Kind::of(&options.store.space, half),
             half,
             exact_up_to,
             second: Arc::default(),
@@ -99,13 +100,13 @@ impl VectorIndex {
     }
 
     /// The table that serves, as far as this process knows: a search asks it, and hears whether it was the right one.
-    pub(crate) fn likely_table(&self) -> Table {
-        if self.second.load(Ordering::Relaxed) { Table::Second } else { Table::First }
+    pub(crate) fn likely_table(&self) -> VectorTable {
+        if self.second.load(Ordering::Relaxed) { VectorTable::Second } else { VectorTable::First }
     }
 
     /// Notes which table serves.
-    pub(crate) fn note_table(&self, table: Table) {
-        self.second.store(table == Table::Second, Ordering::Relaxed);
+    pub(crate) fn note_table(&self, table: VectorTable) {
+        self.second.store(table == VectorTable::Second, Ordering::Relaxed);
     }
 
     /// Whether a scope is known to hold more vectors than may each be looked at.
@@ -183,7 +184,11 @@ impl VectorIndex {
     }
 
     /// Whether a table has the very index, or none while it needs none.
-    pub(crate) async fn is_settled(&self, connection: &mut PgConnection, table: Table) -> Result<bool, Failure> {
+    pub(crate) async fn is_settled(
+        &self,
+        connection: &mut PgConnection,
+        table: VectorTable,
+    ) -> Result<bool, PostgresError> {
         match Self::noted(connection, table).await? {
             Some(noted) => Ok(noted == self.definition()),
             None => Ok(!self.is_needed(connection, table).await?),
@@ -192,13 +197,12 @@ impl VectorIndex {
 
     /// Whether there are more vectors than are each looked at. To fill a graph of many at once takes a fifth of the time that it
     /// takes to put one after the other into it.
-    async fn is_needed(&self, connection: &mut PgConnection, table: Table) -> Result<bool, Failure> {
+    async fn is_needed(&self, connection: &mut PgConnection, table: VectorTable) -> Result<bool, PostgresError> {
         if self.exact_up_to < WORTH_WAITING {
             return Ok(true);
         }
-        let sql = format!("SELECT coalesce(sum(a.{}), 0)::bigint FROM addresses a", table.name());
-        let vectors: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(connection).await?;
-        Ok(u64::try_from(vectors).unwrap_or_default() > self.exact_up_to.min(LONGEST_WAITING))
+        let vectors = vector_store::count_vectors(connection, table).await?;
+        Ok(vectors > self.exact_up_to.min(LONGEST_WAITING))
     }
 
     /// Whether it is time to ask for the index, after so many more vectors were written.
@@ -214,7 +218,7 @@ impl VectorIndex {
     }
 
     /// Makes the index, in the place of another one, unless there are so few vectors that none is needed.
-    pub(crate) async fn settle(&self, connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
+    pub(crate) async fn settle(&self, connection: &mut PgConnection, table: VectorTable) -> Result<(), PostgresError> {
         if self.is_settled(connection, table).await? {
             return Ok(());
         }
@@ -227,11 +231,11 @@ impl VectorIndex {
             let sql = format!("CREATE INDEX {} ON {} USING hnsw {definition}", name(table), table.name());
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
         }
-        origin::write(connection, part(table), &definition).await
+        index_metadata::write(connection, part(table), &definition).await
     }
 
     /// Removes the index of a table.
-    pub(crate) async fn remove(connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
+    pub(crate) async fn remove(connection: &mut PgConnection, table: VectorTable) -> Result<(), PostgresError> {
         // In the schema of these tables, and not wherever the search path finds an index of that name.
         let own: String =
             sqlx::query_scalar("SELECT format('%I', current_schema())").fetch_one(&mut *connection).await?;
@@ -242,8 +246,11 @@ impl VectorIndex {
     }
 
     /// What `origins` says that the index of a table is.
-    pub(crate) async fn noted(connection: &mut PgConnection, table: Table) -> Result<Option<String>, Failure> {
-        origin::made_by(connection, part(table)).await
+    pub(crate) async fn noted(
+        connection: &mut PgConnection,
+        table: VectorTable,
+    ) -> Result<Option<String>, PostgresError> {
+        index_metadata::maker(connection, part(table)).await
     }
 
     /// The same way of indexing, for vectors of another space.

@@ -8,21 +8,22 @@
 //! while: counting a tenant takes as long as the index does.
 
 use memory_engine_core::{Embedding, Filter, Hit, RecordId, Scope};
+use memory_engine_sql::filter;
 use memory_engine_vector_store::{Among, FlatIndex, VectorQuery};
 use pgvector::Vector;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure,
-    database::origin::Origin,
+    database::error::PostgresError,
+    database::index_metadata,
     database::statement::Statement,
-    filter_sql,
     records::scopes::{self, Reach},
-    vectors::generations::{self, Table},
     vectors::vector_index::VectorIndex,
     vectors::vector_store,
 };
+use memory_engine_sql::embedding_versions::VectorTable;
+use memory_engine_sql::index_metadata::IndexMetadata;
 
 /// Up to how many hits the index is asked for: it looks at no more than a thousand at a time.
 const MOST_FROM_INDEX: usize = 500;
@@ -33,8 +34,30 @@ const SPARE: usize = 8;
 /// By how much two cosines may differ at the most for that: the server adds in single precision.
 const DOUBT: &str = "1e-4";
 
-/// The frame of a window that sees all that was found.
+/// The frame of a window over everything that was found.
 const WHOLE: &str = " WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)";
+
+/// The first statement of a search: a row that describes the scope, then the hits, if the plan fits that description.
+const COUNT_AND_SEARCH: &str = "
+    WITH c AS MATERIALIZED (
+        SELECT (SELECT o.made_by FROM origins o WHERE o.part = 'embedding') AS made_by,
+               (SELECT o.made_by FROM origins o WHERE o.part = 'serving table') AS serving,
+               {is_right} AS is_right,
+               {counts}
+    ){passing_records}
+    SELECT NULL::uuid AS id, NULL::vector AS embedding, c.first, c.second, c.made_by, c.serving, c.is_right,
+           {passing} AS passing
+    FROM c
+    UNION ALL (
+        SELECT f.id, {vector}, NULL, NULL, NULL, NULL, NULL, NULL
+        FROM ({search}) f
+        WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+    )";
+
+/// The number of vectors within reach, in each table.
+const COUNTS: &str =
+    "coalesce(sum(a.vectors), 0)::bigint AS first, coalesce(sum(a.second_vectors), 0)::bigint AS second
+               FROM addresses a WHERE ";
 
 /// A way to the nearest vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +73,7 @@ enum Way {
 /// What a search is about.
 #[derive(Debug)]
 struct Search<'s> {
-    origin: &'s Origin,
+    origin: &'s IndexMetadata,
     index: &'s VectorIndex,
     reach: &'s Reach,
     /// The same, for a statement that asks whether it is right.
@@ -65,7 +88,7 @@ struct Search<'s> {
 struct Known {
     /// How many vectors are in the table that serves; `None` when they were not counted, since they are many.
     there: Option<u64>,
-    table: Table,
+    table: VectorTable,
     made_by: Option<String>,
     /// Whether it was counted in the right reach.
     is_right: bool,
@@ -76,11 +99,11 @@ struct Known {
 /// The vectors within `scope` that are nearest to the query.
 pub(crate) async fn search(
     connection: &mut PgConnection,
-    origin: &Origin,
+    origin: &IndexMetadata,
     index: &VectorIndex,
     scope: &Scope,
     query: &VectorQuery,
-) -> Result<Vec<Hit>, Failure> {
+) -> Result<Vec<Hit>, PostgresError> {
     let (reach, is_large) = (&Reach::of(scope), index.is_large(scope));
     let mut search = Search { origin, index, reach, guessed: index.tenants().reach(scope), query, is_large };
     let (guess, table) = (search.guess(), index.likely_table());
@@ -91,7 +114,7 @@ pub(crate) async fn search(
         (known, found) = search.run_first(guess, table, connection).await?;
     }
     if known.made_by.as_deref() != Some(origin.space()) {
-        return Err(generations::known(connection).await?.refusal(origin, "vector search").into());
+        return Err(index_metadata::versions(connection).await?.refusal(origin, "vector search").into());
     }
     index.note_table(known.table);
     if known.there == Some(0) || query.limit == 0 {
@@ -111,7 +134,7 @@ pub(crate) async fn search(
     }
     if found.is_empty() {
         // It may have been dropped since it was counted.
-        let known = generations::known(connection).await?;
+        let known = index_metadata::versions(connection).await?;
         if known.serving.as_deref() != Some(origin.space()) {
             return Err(known.refusal(origin, "vector search").into());
         }
@@ -122,12 +145,12 @@ pub(crate) async fn search(
 /// Writes the statement that a search would run now.
 pub(crate) async fn explained(
     connection: &mut PgConnection,
-    origin: &Origin,
+    origin: &IndexMetadata,
     index: &VectorIndex,
     scope: &Scope,
     query: &VectorQuery,
     statement: &mut Statement,
-) -> Result<(), Failure> {
+) -> Result<(), PostgresError> {
     let reach = &Reach::of(scope);
     let search = Search { origin, index, reach, guessed: reach.clone(), query, is_large: false };
     let (known, _) = search.run_first(search.guess(), index.likely_table(), connection).await?;
@@ -167,80 +190,78 @@ impl Search<'_> {
         usize::try_from(self.index.exact_up_to).unwrap_or(usize::MAX).min(i64::MAX as usize - 1)
     }
 
-    /// Writes a statement that counts, and finds something where the guess was right.
-    fn write_first(&self, guess: Way, table: Table, statement: &mut Statement) {
-        statement.push(
-            "WITH c AS MATERIALIZED (
-                SELECT (SELECT o.made_by FROM origins o WHERE o.part = 'embedding') AS made_by,
-                       (SELECT o.made_by FROM origins o WHERE o.part = 'serving table') AS serving, ",
-        );
-        self.guessed.is_right(statement);
-        statement.push(" AS is_right, ");
-        if self.is_large {
-            statement.push("NULL::bigint AS first, NULL::bigint AS second");
-        } else {
-            statement.push(
-                "coalesce(sum(a.vectors), 0)::bigint AS first, coalesce(sum(a.second_vectors), 0)::bigint AS second
-                 FROM addresses a WHERE ",
-            );
-            self.guessed.is_address("a", statement);
-        }
-        statement.push(")");
-        if let (Way::EachThatPasses, Some(filter)) = (guess, &self.query.filter) {
+    /// Writes the statement that counts, and searches if the plan was right.
+    fn write_first(&self, guess: Way, table: VectorTable, statement: &mut Statement) {
+        let is_filtered = guess == Way::EachThatPasses;
+        statement.fill(COUNT_AND_SEARCH, |part, statement| match part {
+            "is_right" => self.guessed.is_right(statement),
+            "counts" if self.is_large => drop(statement.push("NULL::bigint AS first, NULL::bigint AS second")),
+            "counts" => {
+                statement.push(COUNTS);
+                self.guessed.is_address("a", statement);
+            }
+            "passing_records" => self.write_passing_records(is_filtered, statement),
+            "passing" => drop(statement.push(if is_filtered { "(SELECT count(*) FROM m)" } else { "NULL::bigint" })),
+            "vector" => self.write_vector(guess, statement),
+            "search" => {
+                self.write_guessed_search(guess, table, statement);
+                self.guard(guess, table, statement);
+                self.nearest_first(guess, statement);
+            }
+            _ => {}
+        });
+    }
+
+    /// Writes the records that pass the filter as the table `m`, at most one more than may each be compared.
+    fn write_passing_records(&self, is_filtered: bool, statement: &mut Statement) {
+        if let (true, Some(filter)) = (is_filtered, &self.query.filter) {
             statement.push(", m AS MATERIALIZED (SELECT r.ns, r.id FROM records r");
             join_address(filter, "r", statement);
             self.guessed.holds("r", statement.push(" WHERE "));
-            filter_sql::write(filter, statement.push(" AND "));
+            filter::write(filter, statement.push(" AND "));
             statement.push(" AND (SELECT c.is_right FROM c) LIMIT ").number(self.few() + 1).push(")");
         }
-        statement.push(" SELECT NULL::uuid, NULL::vector, c.first, c.second, c.made_by, c.serving, c.is_right, ");
-        let is_filtered = guess == Way::EachThatPasses;
-        statement.push(if is_filtered { "(SELECT count(*) FROM m)" } else { "NULL::bigint" });
-        statement.push(" FROM c UNION ALL (SELECT f.id, ");
-        self.write_vector(guess, statement);
-        statement.push(", NULL, NULL, NULL, NULL, NULL, NULL FROM (");
-        match guess {
-            Way::EachThatPasses => {
-                self.write_distance(guess, statement.push("SELECT v.id, v.embedding, "));
-                statement.push(" FROM m JOIN ").push(table.name());
-                statement.push(" v ON v.ns = m.ns AND v.id = m.id WHERE ");
-                // What is joined lies there too: so much the planner does not see, and would look into all partitions.
-                if self.reach.is_tenant_wide() {
-                    statement.push("true");
-                } else {
-                    self.reach.owns("v", statement);
-                }
-            }
-            Way::Each | Way::Index => self.write_selection(guess, &self.guessed, table, statement),
+    }
+
+    fn write_guessed_search(&self, guess: Way, table: VectorTable, statement: &mut Statement) {
+        if guess != Way::EachThatPasses {
+            return self.write_selection(guess, &self.guessed, table, statement);
         }
-        self.guard(guess, table, statement);
-        self.nearest_first(guess, statement);
-        statement.push(") f").push(WHOLE).push(")");
+        self.write_distance(guess, statement.push("SELECT v.id, v.embedding, "));
+        statement.push(" FROM m JOIN ").push(table.name());
+        statement.push(" v ON v.ns = m.ns AND v.id = m.id WHERE ");
+        // The join implies the owner, but the planner does not see that and would read all partitions.
+        if self.reach.is_tenant_wide() {
+            statement.push("true");
+        } else {
+            self.reach.owns("v", statement);
+        }
     }
 
     /// Lets the statement find nothing where the other way is the right one, if there is another one, and where vectors of
     /// another space serve, or those of the other table: the server would fail on their length. And where the guessed reach is
     /// not the right one.
-    fn guard(&self, guess: Way, table: Table, statement: &mut Statement) {
+    fn guard(&self, guess: Way, table: VectorTable, statement: &mut Statement) {
         statement
             .push(" AND (SELECT c.is_right FROM c) AND (SELECT c.made_by FROM c) = ")
             .bind(self.origin.space().to_owned());
-        statement.push(" AND (SELECT coalesce(c.serving, ").bind(Table::First.name().to_owned());
+        statement.push(" AND (SELECT coalesce(c.serving, ").bind(VectorTable::First.name().to_owned());
         statement.push(") FROM c) = ").bind(table.name().to_owned());
         if guess == Way::EachThatPasses {
             statement.push(" AND (SELECT count(*) FROM m) <= ").number(self.few());
         } else if !self.is_large && self.may_be_proposed() {
             statement.push(match table {
-                Table::First => " AND (SELECT c.first FROM c)",
-                Table::Second => " AND (SELECT c.second FROM c)",
+                VectorTable::First => " AND (SELECT c.first FROM c)",
+                VectorTable::Second => " AND (SELECT c.second FROM c)",
             });
             statement.push(if guess == Way::Each { " <= " } else { " > " }).number(self.few());
         }
     }
 
     /// Writes a statement that goes this way, whatever there is.
-    fn write(&self, way: Way, table: Table, statement: &mut Statement) {
+    fn write(&self, way: Way, table: VectorTable, statement: &mut Statement) {
         self.write_vector(way, statement.push("SELECT f.id, "));
+        statement.push(" AS embedding");
         self.write_selection(way, self.reach, table, statement.push(" FROM ("));
         self.nearest_first(way, statement);
         statement.push(") f").push(WHOLE);
@@ -256,7 +277,7 @@ impl Search<'_> {
         statement.number(self.query.limit.min(i32::MAX as usize)).push(") OVER w, 'NaN') THEN f.embedding END");
     }
 
-    fn write_selection(&self, way: Way, reach: &Reach, table: Table, statement: &mut Statement) {
+    fn write_selection(&self, way: Way, reach: &Reach, table: VectorTable, statement: &mut Statement) {
         self.write_distance(way, statement.push("SELECT v.id, v.embedding, "));
         statement.push(" FROM ").push(table.name()).push(" v");
         if let Some(filter) = &self.query.filter {
@@ -265,7 +286,7 @@ impl Search<'_> {
         }
         reach.holds("v", statement.push(" WHERE "));
         if let Some(filter) = &self.query.filter {
-            filter_sql::write(filter, statement.push(" AND "));
+            filter::write(filter, statement.push(" AND "));
         }
     }
 
@@ -290,15 +311,15 @@ impl Search<'_> {
     async fn run_first(
         &self,
         guess: Way,
-        table: Table,
+        table: VectorTable,
         connection: &mut PgConnection,
-    ) -> Result<(Known, Found), Failure> {
+    ) -> Result<(Known, Found), PostgresError> {
         let mut statement = Statement::default();
         self.write_first(guess, table, &mut statement);
         read(statement.rows(connection).await?)
     }
 
-    async fn run(&self, way: Way, table: Table, connection: &mut PgConnection) -> Result<Found, Failure> {
+    async fn run(&self, way: Way, table: VectorTable, connection: &mut PgConnection) -> Result<Found, PostgresError> {
         let mut statement = Statement::default();
         self.write(way, table, &mut statement);
         let rows = statement.rows(connection).await?;
@@ -308,7 +329,7 @@ impl Search<'_> {
 
 /// Joins the address of `row`, where the filter asks for a part of it.
 fn join_address(filter: &Filter, row: &'static str, statement: &mut Statement) {
-    if filter_sql::asks_for_address(filter) {
+    if filter::reads_address(filter) {
         statement
             .push(" JOIN addresses a ON a.ns = ")
             .push(row)
@@ -321,32 +342,32 @@ fn join_address(filter: &Filter, row: &'static str, statement: &mut Statement) {
 type Found = Vec<(RecordId, Embedding)>;
 
 /// What there is, which is in the row without an id, and what was found.
-fn read(rows: Vec<PgRow>) -> Result<(Known, Found), Failure> {
-    let mut known = Known { there: None, table: Table::First, made_by: None, is_right: true, passing: None };
+fn read(rows: Vec<PgRow>) -> Result<(Known, Found), PostgresError> {
+    let mut known = Known { there: None, table: VectorTable::First, made_by: None, is_right: true, passing: None };
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
-        if row.try_get::<Option<Uuid>, _>(0)?.is_some() {
+        if row.try_get::<Option<Uuid>, _>("id")?.is_some() {
             all.extend(found(row)?);
             continue;
         }
-        known.table = Table::named(row.try_get::<Option<&str>, _>(5)?);
+        known.table = VectorTable::from_name(row.try_get::<Option<&str>, _>("serving")?);
         let there: Option<i64> = match known.table {
-            Table::First => row.try_get(2)?,
-            Table::Second => row.try_get(3)?,
+            VectorTable::First => row.try_get("first")?,
+            VectorTable::Second => row.try_get("second")?,
         };
         known.there = there.map(|there| u64::try_from(there).unwrap_or_default());
-        known.made_by = row.try_get(4)?;
-        known.is_right = row.try_get(6)?;
-        known.passing = row.try_get::<Option<i64>, _>(7)?.and_then(|passing| u64::try_from(passing).ok());
+        known.made_by = row.try_get("made_by")?;
+        known.is_right = row.try_get("is_right")?;
+        known.passing = row.try_get::<Option<i64>, _>("passing")?.and_then(|passing| u64::try_from(passing).ok());
     }
     Ok((known, all))
 }
 
 /// Nothing for one that came without a vector, as it is not among those asked for.
-fn found(row: &PgRow) -> Result<Option<(RecordId, Embedding)>, Failure> {
-    let Some(vector) = row.try_get::<Option<Vector>, _>(1)? else { return Ok(None) };
-    let embedding = Embedding::new(vector.into()).map_err(|_| Failure::corrupt("a vector"))?;
-    Ok(Some((scopes::record_id(row.try_get(0)?), embedding)))
+fn found(row: &PgRow) -> Result<Option<(RecordId, Embedding)>, PostgresError> {
+    let Some(vector) = row.try_get::<Option<Vector>, _>("embedding")? else { return Ok(None) };
+    let embedding = Embedding::new(vector.into()).map_err(|_| PostgresError::corrupt("a vector"))?;
+    Ok(Some((scopes::record_id(row.try_get("id")?), embedding)))
 }
 
 fn rescored(index: &VectorIndex, query: &VectorQuery, found: Found) -> Vec<Hit> {

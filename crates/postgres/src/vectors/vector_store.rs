@@ -9,13 +9,13 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
 
 use crate::{
-    database::failure::Failure,
-    database::origin::Origin,
+    database::{error::PostgresError, index_metadata},
     records::namespaces,
     records::row,
     records::scopes::{self, Reach, uuid},
-    vectors::generations::{self, Table},
 };
+use memory_engine_sql::embedding_versions::VectorTable;
+use memory_engine_sql::index_metadata::IndexMetadata;
 
 /// A vector as it is kept. The server reckons with single precision, where the squares of very long and very short vectors
 /// do not fit: those get length one, which changes nothing under a cosine. All others stay as they are, so that every
@@ -30,16 +30,16 @@ pub(crate) fn kept(embedding: &Embedding) -> Vector {
 /// Keeps the vectors of the records that are still as the entries have them, in the generation of this process' space.
 pub(crate) async fn upsert(
     connection: &mut PgConnection,
-    origin: &Origin,
+    origin: &IndexMetadata,
     entries: &[VectorEntry],
-) -> Result<(), Failure> {
+) -> Result<(), PostgresError> {
     let mut of: BTreeMap<Uuid, BTreeMap<RecordId, &VectorEntry>> = BTreeMap::new();
     for entry in entries {
         of.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
     }
     namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
     // After the lock: generations change between two writes.
-    let (_, table) = generations::known(connection).await?.of(origin, "vector upsert")?;
+    let (_, table) = index_metadata::versions(connection).await?.role(origin, "vector upsert")?;
     for (ns, entries) in of {
         let ids: Vec<_> = entries.keys().copied().collect();
         let current = row::current(connection, ns, &ids).await?;
@@ -98,9 +98,9 @@ macro_rules! removing {
 /// Keeps the vectors of records that have none, of however many namespaces.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
-    table: Table,
+    table: VectorTable,
     entries: &[(&Record, &Embedding)],
-) -> Result<(), Failure> {
+) -> Result<(), PostgresError> {
     if entries.is_empty() {
         return Ok(());
     }
@@ -111,8 +111,8 @@ pub(crate) async fn insert(
         addresses.push(scopes::address(&record.scope));
     }
     sqlx::query(match table {
-        Table::First => inserting!("vectors"),
-        Table::Second => inserting!("second_vectors"),
+        VectorTable::First => inserting!("vectors"),
+        VectorTable::Second => inserting!("second_vectors"),
     })
     .bind(namespaces)
     .bind(ids)
@@ -124,9 +124,9 @@ pub(crate) async fn insert(
 }
 
 /// Removes the vectors of these records, of every generation, and counts those that had any.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, Failure> {
+pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
     let mut gone = BTreeSet::new();
-    for table in Table::ALL {
+    for table in VectorTable::ALL {
         gone.extend(remove_from(connection, table, ns, ids).await?);
     }
     Ok(gone.len() as u64)
@@ -134,19 +134,23 @@ pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]
 
 async fn remove_from(
     connection: &mut PgConnection,
-    table: Table,
+    table: VectorTable,
     ns: Uuid,
     ids: &[Uuid],
-) -> Result<Vec<Uuid>, Failure> {
+) -> Result<Vec<Uuid>, PostgresError> {
     let gone = sqlx::query_scalar(match table {
-        Table::First => removing!("vectors"),
-        Table::Second => removing!("second_vectors"),
+        VectorTable::First => removing!("vectors"),
+        VectorTable::Second => removing!("second_vectors"),
     });
     Ok(gone.bind(ns).bind(ids).fetch_all(connection).await?)
 }
 
 /// Removes the vectors of these records within reach, and counts those that had any.
-pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+pub(crate) async fn delete(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    ids: &[RecordId],
+) -> Result<u64, PostgresError> {
     let mut gone = 0;
     for (ns, ids) in row::keys(connection, reach, ids).await? {
         namespaces::lock_known(connection, &[ns]).await?;
@@ -156,9 +160,16 @@ pub(crate) async fn delete(connection: &mut PgConnection, reach: &Reach, ids: &[
 }
 
 /// Removes all vectors of a generation: a statement for all tenants, run when an index is rebuilt.
-pub(crate) async fn clear(connection: &mut PgConnection, table: Table) -> Result<(), Failure> {
+pub(crate) async fn clear(connection: &mut PgConnection, table: VectorTable) -> Result<(), PostgresError> {
     let name = table.name();
     let sql = format!("TRUNCATE {name}; UPDATE addresses SET {name} = 0 WHERE {name} <> 0");
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await?;
     Ok(())
+}
+
+/// Counts the vectors in a table.
+pub(crate) async fn count_vectors(connection: &mut PgConnection, table: VectorTable) -> Result<u64, PostgresError> {
+    let sql = format!("SELECT coalesce(sum(a.{}), 0)::bigint FROM addresses a", table.name());
+    let vectors: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(connection).await?;
+    Ok(u64::try_from(vectors).unwrap_or_default())
 }

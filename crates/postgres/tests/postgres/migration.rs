@@ -148,7 +148,7 @@ pub(crate) async fn another_analyzer_or_embedder_is_refused_or_rebuilt(database:
     ] {
         let e = PostgresStore::connect(&database.url, options).await.unwrap_err();
         assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
-        assert!(e.to_string().contains(word) && e.to_string().contains("reindex"), "{e}");
+        assert!(e.to_string().contains(word) && e.to_string().contains("Mismatch::"), "{e}");
     }
     let options = database.with(EmbeddingSpace::cosine("newer", 24), "words-2").with_mismatch(Mismatch::Rebuild);
     let new = database.connect(options).await;

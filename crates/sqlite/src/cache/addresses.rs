@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    database::failure::Failure,
+    database::error::SqliteError,
     records::scopes::{self, Reach},
 };
 
@@ -56,13 +56,13 @@ struct User {
 
 impl AddressCache {
     /// Returns the part of the database that `scope` covers; `None` if nothing was ever written there.
-    pub(crate) fn reach(&self, connection: &Connection, scope: &Scope) -> Result<Option<Reach>, Failure> {
+    pub(crate) fn reach(&self, connection: &Connection, scope: &Scope) -> Result<Option<Reach>, SqliteError> {
         let reach = self.loaded.read().reach(scope);
         if reach.is_some() { Ok(reach) } else { Reach::of(connection, scope) }
     }
 
     /// Returns the numbers of the addresses within reach, as of this transaction or later.
-    pub(crate) fn scopes_within(&self, connection: &Connection, reach: &Reach) -> Result<Vec<i64>, Failure> {
+    pub(crate) fn scopes_within(&self, connection: &Connection, reach: &Reach) -> Result<Vec<i64>, SqliteError> {
         let last = connection
             .prepare_cached("SELECT coalesce(max(scope), 0) FROM scopes")?
             .query_row([], |row| row.get::<_, i64>(0))?;
@@ -78,7 +78,12 @@ impl AddressCache {
     }
 
     /// Returns the address with this number, if it is within reach.
-    pub(crate) fn scope(&self, connection: &Connection, reach: &Reach, scope: i64) -> Result<Option<Scope>, Failure> {
+    pub(crate) fn scope(
+        &self,
+        connection: &Connection,
+        reach: &Reach,
+        scope: i64,
+    ) -> Result<Option<Scope>, SqliteError> {
         self.read_up_to(connection, scope)?;
         let loaded = self.loaded.read();
         let Ok(position) = loaded.addresses.binary_search_by_key(&scope, |address| address.scope) else {
@@ -94,7 +99,7 @@ impl AddressCache {
         is_within.then(|| scopes::named([&tenant.name, &user.name, agent, session, branch])).transpose()
     }
 
-    fn read_up_to(&self, connection: &Connection, scope: i64) -> Result<(), Failure> {
+    fn read_up_to(&self, connection: &Connection, scope: i64) -> Result<(), SqliteError> {
         if self.loaded.read().last() < scope {
             self.loaded.write().read(connection)?;
         }
@@ -138,7 +143,7 @@ impl LoadedAddresses {
         self.addresses.last().map_or(0, |address| address.scope)
     }
 
-    fn read(&mut self, connection: &Connection) -> Result<(), Failure> {
+    fn read(&mut self, connection: &Connection) -> Result<(), SqliteError> {
         let sql = "SELECT s.scope, s.namespace, s.agent, s.session, s.branch, n.tenant, n.user, t.name
             FROM scopes s CROSS JOIN namespaces n ON n.namespace = s.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
             WHERE s.scope > ?1 ORDER BY s.scope";

@@ -2,16 +2,16 @@
 
 use rusqlite::Connection;
 
-use crate::{cache::policy::CachePolicy, database::failure::Failure};
+use crate::{cache::policy::CachePolicy, database::error::SqliteError};
 
 /// Notes that the terms or the vector of a record have changed.
-pub(crate) fn note(connection: &Connection, row: i64) -> Result<(), Failure> {
+pub(crate) fn note(connection: &Connection, row: i64) -> Result<(), SqliteError> {
     connection.prepare_cached("INSERT INTO changes (record) VALUES (?1)")?.execute([row])?;
     Ok(())
 }
 
 /// Notes that everything has changed: every process reads its indexes again.
-pub(crate) fn note_all(connection: &Connection) -> Result<(), Failure> {
+pub(crate) fn note_all(connection: &Connection) -> Result<(), SqliteError> {
     connection.execute_batch(
         "INSERT INTO changes (change, record) SELECT coalesce(max(change), 0) + 2, 0 FROM changes;
          DELETE FROM changes WHERE change < (SELECT max(change) FROM changes);",
@@ -20,7 +20,7 @@ pub(crate) fn note_all(connection: &Connection) -> Result<(), Failure> {
 }
 
 /// Deletes the oldest changes if the log is too long.
-pub(crate) fn trim(connection: &Connection) -> Result<(), Failure> {
+pub(crate) fn trim(connection: &Connection) -> Result<(), SqliteError> {
     let CachePolicy { log_max_changes, log_trim_slack, .. } = CachePolicy::DEFAULT;
     let sql = "DELETE FROM changes WHERE change <= (SELECT max(change) FROM changes) - ?1
         AND (SELECT max(change) FROM changes) - (SELECT min(change) FROM changes) > ?2";
@@ -40,7 +40,7 @@ pub(crate) enum Lag {
 }
 
 /// Returns the lag of an index that contains changes up to `seen`; `None` if the index has not been read.
-pub(crate) fn lag(connection: &Connection, seen: Option<i64>) -> Result<Lag, Failure> {
+pub(crate) fn lag(connection: &Connection, seen: Option<i64>) -> Result<Lag, SqliteError> {
     let sql = "SELECT (SELECT min(change) FROM changes), (SELECT max(change) FROM changes)";
     let (oldest, newest): (Option<i64>, Option<i64>) =
         connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -53,14 +53,14 @@ pub(crate) fn lag(connection: &Connection, seen: Option<i64>) -> Result<Lag, Fai
 }
 
 /// Returns the rows of the records that have changed after `change`.
-pub(crate) fn changed_rows(connection: &Connection, change: i64) -> Result<Vec<i64>, Failure> {
+pub(crate) fn changed_rows(connection: &Connection, change: i64) -> Result<Vec<i64>, SqliteError> {
     let mut prepared = connection.prepare_cached("SELECT DISTINCT record FROM changes WHERE change > ?1")?;
     let rows = prepared.query_map([change], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Returns those of the rows that are at most `last_row`, ascending.
-pub(crate) fn changed_rows_up_to(connection: &Connection, change: i64, last_row: i64) -> Result<Vec<i64>, Failure> {
+pub(crate) fn changed_rows_up_to(connection: &Connection, change: i64, last_row: i64) -> Result<Vec<i64>, SqliteError> {
     let sql = "SELECT DISTINCT record FROM changes WHERE change > ?1 AND record <= ?2 ORDER BY record";
     let mut prepared = connection.prepare_cached(sql)?;
     let rows = prepared.query_map([change, last_row], |row| row.get(0))?;
@@ -68,7 +68,7 @@ pub(crate) fn changed_rows_up_to(connection: &Connection, change: i64, last_row:
 }
 
 /// Returns the last change; 0 before the first.
-pub(crate) fn newest(connection: &Connection) -> Result<i64, Failure> {
+pub(crate) fn newest(connection: &Connection) -> Result<i64, SqliteError> {
     let sql = "SELECT coalesce(max(change), 0) FROM changes";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }

@@ -8,13 +8,13 @@ use std::{fs, path::Path};
 use memory_engine_core::RecordId;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{cache::format::Stamp, database::failure::Failure};
+use crate::{cache::format::Stamp, database::error::SqliteError};
 
 /// Key of the epoch in the table `origins`. Part of the format.
 const EPOCH_KEY: &str = "side files";
 
 /// Returns the current epoch; `None` if there has been no cache since the last deletion.
-pub(crate) fn current(connection: &Connection) -> Result<Option<u64>, Failure> {
+pub(crate) fn current(connection: &Connection) -> Result<Option<u64>, SqliteError> {
     let sql = "SELECT made_by FROM origins WHERE part = ?1";
     let epoch: Option<String> = connection.prepare_cached(sql)?.query_row([EPOCH_KEY], |row| row.get(0)).optional()?;
     Ok(epoch.and_then(|epoch| u64::from_str_radix(&epoch, 16).ok()))
@@ -22,7 +22,7 @@ pub(crate) fn current(connection: &Connection) -> Result<Option<u64>, Failure> {
 
 /// Returns the id of the existing record that changed last, up to a change. In a database that was restored to an earlier
 /// state and went on from there, it is another one.
-pub(crate) fn fingerprint(connection: &Connection, change: i64) -> Result<Option<u128>, Failure> {
+pub(crate) fn fingerprint(connection: &Connection, change: i64) -> Result<Option<u128>, SqliteError> {
     let sql = "SELECT r.id FROM changes c CROSS JOIN records r ON r.record = c.record WHERE c.change <= ?1
         ORDER BY c.change DESC LIMIT 1";
     let id = connection.prepare_cached(sql)?.query_row([change], |row| row.get::<_, [u8; 16]>(0)).optional()?;
@@ -31,7 +31,7 @@ pub(crate) fn fingerprint(connection: &Connection, change: i64) -> Result<Option
 
 /// Returns the stamp for a new cache as of a change, and starts an epoch if there is none. `None` if the database has no
 /// records.
-pub(crate) fn stamp(connection: &Connection, change: i64) -> Result<Option<Stamp>, Failure> {
+pub(crate) fn stamp(connection: &Connection, change: i64) -> Result<Option<Stamp>, SqliteError> {
     let Some(fingerprint) = fingerprint(connection, change)? else { return Ok(None) };
     let epoch = match current(connection)? {
         Some(epoch) => epoch,
@@ -40,7 +40,7 @@ pub(crate) fn stamp(connection: &Connection, change: i64) -> Result<Option<Stamp
     Ok(Some(Stamp { epoch, fingerprint }))
 }
 
-fn start(connection: &Connection) -> Result<u64, Failure> {
+fn start(connection: &Connection) -> Result<u64, SqliteError> {
     let random = u128::from_be_bytes(*RecordId::new().as_bytes()) as u64;
     connection
         .prepare_cached("INSERT OR REPLACE INTO origins (part, made_by) VALUES (?1, ?2)")?

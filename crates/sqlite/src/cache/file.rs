@@ -18,7 +18,7 @@ use crate::{
         manifest::{Manifest, ManifestEntry},
         policy::CachePolicy,
     },
-    database::failure::Failure,
+    database::error::SqliteError,
 };
 
 /// Suffix of a file that is being written.
@@ -47,11 +47,11 @@ impl IndexCacheFile {
     }
 
     /// Returns the manifest if the cache is valid: from its state, the change log leads to the state of this transaction.
-    pub(crate) fn manifest(&self, connection: &Connection) -> Result<Option<Manifest>, Failure> {
+    pub(crate) fn manifest(&self, connection: &Connection) -> Result<Option<Manifest>, SqliteError> {
         Ok(self.open(connection)?.map(|(manifest, _)| manifest))
     }
 
-    fn open(&self, connection: &Connection) -> Result<Option<(Manifest, Files)>, Failure> {
+    fn open(&self, connection: &Connection) -> Result<Option<(Manifest, Files)>, SqliteError> {
         let Some(epoch) = epoch::current(connection)? else { return Ok(None) };
         // The append file is opened first: a segment that is compacted at this moment is seen twice rather than not at all.
         let mut files: Files = self.files.iter().rev().map(|path| open_reader(path).ok()).collect();
@@ -76,7 +76,7 @@ impl IndexCacheFile {
         connection: &Connection,
         empty: impl FnOnce(usize) -> T,
         mut extend: impl FnMut(&mut T, &mut SegmentReader<'_>) -> io::Result<()>,
-    ) -> Result<Option<(T, i64)>, Failure> {
+    ) -> Result<Option<(T, i64)>, SqliteError> {
         let Some((manifest, mut files)) = self.open(connection)? else { return Ok(None) };
         // A damaged number of records must not allocate more memory than the file has bytes.
         let records = manifest.entries.iter().map(|entry| entry.header.records.min(entry.length)).sum::<u64>();
@@ -102,7 +102,7 @@ impl IndexCacheFile {
         manifest: &Manifest,
         header: SegmentHeader,
         body: impl FnOnce(&mut SegmentWriter) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         self.append_to(self.files.len() - 1, connection, manifest, header, body)
     }
 
@@ -115,7 +115,7 @@ impl IndexCacheFile {
         mut index: T,
         mut extend: impl FnMut(&mut T, &mut SegmentReader<'_>) -> io::Result<()>,
         body: impl FnOnce(T, &mut SegmentWriter) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         let mut header: Option<SegmentHeader> = None;
         let Some(append_file) = self.files.last() else { return Ok(()) };
         for entry in manifest.appended() {
@@ -149,7 +149,7 @@ impl IndexCacheFile {
         manifest: &Manifest,
         header: SegmentHeader,
         body: impl FnOnce(&mut SegmentWriter) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         let Some(fingerprint) = epoch::fingerprint(connection, header.newest_change)? else { return Ok(()) };
         let stamp = Stamp { epoch: manifest.epoch, fingerprint };
         let path = &self.files[file];
@@ -171,7 +171,11 @@ impl IndexCacheFile {
 
     /// Starts a new cache as of a change, in a transaction that keeps others from writing. Returns `None` if the database is empty
     /// or the file cannot be created.
-    pub(crate) fn builder(&self, connection: &Connection, newest: i64) -> Result<Option<CacheBuilder<'_>>, Failure> {
+    pub(crate) fn builder(
+        &self,
+        connection: &Connection,
+        newest: i64,
+    ) -> Result<Option<CacheBuilder<'_>>, SqliteError> {
         let Some(stamp) = epoch::stamp(connection, newest)? else { return Ok(None) };
         let mut path = OsString::from(&self.files[0]);
         path.push(UNFINISHED);

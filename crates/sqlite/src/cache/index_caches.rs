@@ -9,9 +9,9 @@ use crate::{
     cache::{
         addresses::AddressCache, file::IndexCacheFile, keywords::KeywordIndex, manifest::Manifest, vectors::VectorIndex,
     },
-    database::failure::Failure,
-    vectors::generations::Table,
+    database::error::SqliteError,
 };
+use memory_engine_sql::embedding_versions::VectorTable;
 
 /// Addresses, postings and vectors of a database.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub(crate) struct IndexCaches {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum CacheId {
     /// The vectors in a table.
-    Vectors(Table),
+    Vectors(VectorTable),
     /// The postings of a tenant.
     Postings {
         /// Number of the tenant.
@@ -54,7 +54,7 @@ impl IndexCaches {
     }
 
     /// Returns the manifest of a cache, if the cache is valid.
-    pub(crate) fn manifest(&self, connection: &Connection, cache: CacheId) -> Result<Option<Manifest>, Failure> {
+    pub(crate) fn manifest(&self, connection: &Connection, cache: CacheId) -> Result<Option<Manifest>, SqliteError> {
         match cache {
             CacheId::Vectors(_) => match self.vectors.file() {
                 Some(file) => file.manifest(connection),
@@ -71,7 +71,7 @@ impl IndexCaches {
         cache: CacheId,
         manifest: &Manifest,
         newest: i64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         match cache {
             CacheId::Vectors(table) => self.vectors.append(connection, table, manifest, newest),
             CacheId::Postings { tenant } => self.keywords.append(connection, tenant, manifest, newest),
@@ -79,7 +79,7 @@ impl IndexCaches {
     }
 
     /// Writes a cache from the beginning.
-    pub(crate) fn rebuild(&self, connection: &Connection, cache: CacheId, newest: i64) -> Result<(), Failure> {
+    pub(crate) fn rebuild(&self, connection: &Connection, cache: CacheId, newest: i64) -> Result<(), SqliteError> {
         match cache {
             CacheId::Vectors(table) => self.vectors.rebuild(connection, table, newest),
             CacheId::Postings { tenant } => self.keywords.rebuild(connection, tenant, newest),

@@ -24,7 +24,7 @@ use crate::{
         manifest::Manifest,
         policy::CachePolicy,
     },
-    database::failure::Failure,
+    database::error::SqliteError,
     keywords::keyword_store,
 };
 
@@ -100,7 +100,7 @@ impl KeywordIndex {
         tenant: i64,
         manifest: &Manifest,
         newest: i64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         let file = self.file(tenant);
         let base_change = manifest.newest_change();
         let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
@@ -139,7 +139,7 @@ impl KeywordIndex {
 
     /// Writes a tenant's cache from the beginning, in a transaction that keeps others from writing. Loaded postings are not read
     /// again.
-    pub(crate) fn rebuild(&self, connection: &Connection, tenant: i64, newest: i64) -> Result<(), Failure> {
+    pub(crate) fn rebuild(&self, connection: &Connection, tenant: i64, newest: i64) -> Result<(), SqliteError> {
         let shared = postings_of(&self.tenants, tenant);
         let file = self.file(tenant);
         if shared.read().is_loaded() {
@@ -176,7 +176,7 @@ impl KeywordIndex {
         addresses: &AddressCache,
         scope: &Scope,
         query: &KeywordQuery,
-    ) -> Result<Vec<Hit>, Failure> {
+    ) -> Result<Vec<Hit>, SqliteError> {
         if query.limit == 0 || query.clauses.iter().all(|clause| clause.terms.is_empty()) {
             return Ok(Vec::new());
         }

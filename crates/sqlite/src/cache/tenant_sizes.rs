@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::database::failure::Failure;
+use crate::database::error::SqliteError;
 
 /// Numbers of records by tenant, as of the last count.
 #[derive(Debug, Default)]
@@ -20,7 +20,12 @@ impl TenantSizes {
 
     /// Counts again if the database has more than `min_records` rows and has grown by a quarter since the last count, or at all if
     /// `exactly`.
-    pub(crate) fn update(&mut self, connection: &Connection, min_records: usize, exactly: bool) -> Result<(), Failure> {
+    pub(crate) fn update(
+        &mut self,
+        connection: &Connection,
+        min_records: usize,
+        exactly: bool,
+    ) -> Result<(), SqliteError> {
         let sql = "SELECT coalesce(max(record), 0) FROM records";
         let last: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         let has_grown_by_quarter = last - self.counted_row >= self.counted_row / 4;

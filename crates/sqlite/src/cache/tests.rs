@@ -16,7 +16,8 @@ use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
 use super::{change_log, file::IndexCacheFile, keywords::KeywordIndex, vectors::VectorIndex};
-use crate::{options::SqliteOptions, store::SqliteStore, vectors::generations::Table};
+use crate::{options::SqliteOptions, store::SqliteStore};
+use memory_engine_sql::embedding_versions::VectorTable;
 
 const DIMENSIONS: usize = 16;
 /// Records in the first segment.
@@ -221,13 +222,13 @@ async fn the_same_content_gives_the_golden_bytes() {
     let vectors = VectorIndex::new(space(), Some(IndexCacheFile::new(&path, "vectors")));
     let keywords = KeywordIndex::new(path.clone());
     let newest = change_log::newest(&connection).unwrap();
-    vectors.rebuild(&connection, Table::First, newest).unwrap();
+    vectors.rebuild(&connection, VectorTable::First, newest).unwrap();
     keywords.rebuild(&connection, TENANT, newest).unwrap();
 
     go_on(&connection);
     let newest = change_log::newest(&connection).unwrap();
     let manifest = vectors.file().unwrap().manifest(&connection).unwrap().unwrap();
-    vectors.append(&connection, Table::First, &manifest, newest).unwrap();
+    vectors.append(&connection, VectorTable::First, &manifest, newest).unwrap();
     let manifest = keywords.file(TENANT).manifest(&connection).unwrap().unwrap();
     keywords.append(&connection, TENANT, &manifest, newest).unwrap();
     for file in FILES {

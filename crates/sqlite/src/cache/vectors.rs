@@ -20,11 +20,12 @@ use crate::{
         policy::CachePolicy,
         timeline::Window,
     },
-    database::{failure::Failure, statement::Statement},
-    filter_sql,
+    database::{error::SqliteError, statement::Statement},
     records::scopes::Reach,
-    vectors::{generations::Table, vector_store},
+    vectors::vector_store,
 };
+use memory_engine_sql::embedding_versions::VectorTable;
+use memory_engine_sql::filter;
 
 /// All vectors of an embedding version, read at the first search and kept up to date with the writes of all processes.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ pub(crate) struct VectorIndex {
 impl VectorIndex {
     /// Returns an index that has not read anything.
     pub(crate) fn new(space: EmbeddingSpace, file: Option<IndexCacheFile>) -> Self {
-        let loaded = RwLock::new(LoadedVectors::empty(&space, Table::First));
+        let loaded = RwLock::new(LoadedVectors::empty(&space, VectorTable::First));
         Self { space, policy: CachePolicy::DEFAULT, loaded, file, cached_change: AtomicI64::new(0) }
     }
 
@@ -75,10 +76,10 @@ impl VectorIndex {
     pub(crate) fn append(
         &self,
         connection: &Connection,
-        table: Table,
+        table: VectorTable,
         manifest: &Manifest,
         newest: i64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         let Some(file) = &self.file else { return Ok(()) };
         let base_change = manifest.newest_change();
         let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
@@ -96,7 +97,7 @@ impl VectorIndex {
     }
 
     /// Writes the cache from the beginning, in a transaction that keeps others from writing. A loaded index is not read again.
-    pub(crate) fn rebuild(&self, connection: &Connection, table: Table, newest: i64) -> Result<(), Failure> {
+    pub(crate) fn rebuild(&self, connection: &Connection, table: VectorTable, newest: i64) -> Result<(), SqliteError> {
         let Some(file) = &self.file else { return Ok(()) };
         let segment_records = self.policy.vector_segment_records;
         if self.is_loaded() {
@@ -136,11 +137,11 @@ impl VectorIndex {
     pub(crate) fn search(
         &self,
         connection: &Connection,
-        table: Table,
+        table: VectorTable,
         addresses: &AddressCache,
         scope: &Scope,
         query: &VectorQuery,
-    ) -> Result<Vec<Hit>, Failure> {
+    ) -> Result<Vec<Hit>, SqliteError> {
         let Some(reach) = addresses.reach(connection, scope)? else { return Ok(Vec::new()) };
         if query.limit == 0 {
             return Ok(Vec::new());
@@ -162,7 +163,11 @@ impl VectorIndex {
     }
 
     /// Returns the vectors as of this transaction or later; another search may have read more.
-    fn current(&self, connection: &Connection, table: Table) -> Result<RwLockReadGuard<'_, LoadedVectors>, Failure> {
+    fn current(
+        &self,
+        connection: &Connection,
+        table: VectorTable,
+    ) -> Result<RwLockReadGuard<'_, LoadedVectors>, SqliteError> {
         // An embedding version that was dropped and started again may lie in the other table.
         let seen = |loaded: &LoadedVectors| loaded.newest_change.filter(|_| loaded.table == table);
         let loaded = self.loaded.read();
@@ -200,7 +205,7 @@ impl VectorIndex {
     }
 
     /// Reads the cache, if it is valid.
-    fn read_cache(&self, connection: &Connection, table: Table) -> Result<Option<LoadedVectors>, Failure> {
+    fn read_cache(&self, connection: &Connection, table: VectorTable) -> Result<Option<LoadedVectors>, SqliteError> {
         let Some(file) = &self.file else { return Ok(None) };
         let cached = file.read(
             connection,
@@ -216,13 +221,13 @@ impl VectorIndex {
 }
 
 /// Returns the vectors within reach whose records pass the filter.
-fn admitted_keys(connection: &Connection, reach: &Reach, filter: &Filter) -> Result<Vec<Key>, Failure> {
+fn admitted_keys(connection: &Connection, reach: &Reach, filter: &Filter) -> Result<Vec<Key>, SqliteError> {
     let mut statement = Statement::new(
         "SELECT r.id, r.record FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope
          WHERE r.state = 'active' AND ",
     );
     reach.scopes(&mut statement);
-    filter_sql::write(filter, statement.push(" AND "));
+    filter::write(filter, statement.push(" AND "));
     let (mut prepared, values) = statement.prepare(connection)?;
     let keys = prepared.query_map(values, |row| Ok(Key { id: RecordId::from_bytes(row.get(0)?), row: row.get(1)? }))?;
     Ok(keys.collect::<rusqlite::Result<_>>()?)

@@ -18,15 +18,16 @@ use crate::{
         policy::CachePolicy,
         tenant_sizes::TenantSizes,
     },
-    database::{failure::Failure, migration::in_transaction, origin::Origin},
-    vectors::generations::{self, Table},
+    database::{error::SqliteError, index_metadata, schema::in_transaction},
 };
+use memory_engine_sql::embedding_versions::VectorTable;
+use memory_engine_sql::index_metadata::IndexMetadata;
 
 /// Decides when caches are flushed, and flushes them.
 #[derive(Debug)]
 pub(crate) struct CacheWriter {
     caches: IndexCaches,
-    origin: Origin,
+    origin: IndexMetadata,
     policy: CachePolicy,
     /// `Connection::total_changes` at the last flush.
     rows_at_last_flush: u64,
@@ -69,7 +70,7 @@ enum FlushPlan {
 
 impl CacheWriter {
     /// Returns a writer that has flushed nothing yet.
-    pub(crate) fn new(caches: IndexCaches, origin: Origin) -> Self {
+    pub(crate) fn new(caches: IndexCaches, origin: IndexMetadata) -> Self {
         Self {
             caches,
             origin,
@@ -85,7 +86,7 @@ impl CacheWriter {
     ///
     /// # Errors
     /// Returns the error of the database. The caches stay valid.
-    pub(crate) fn flush_if_due(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+    pub(crate) fn flush_if_due(&mut self, connection: &mut Connection) -> Result<(), SqliteError> {
         let rows = connection.total_changes();
         let has_written_much = rows - self.rows_at_last_flush >= self.policy.flush_min_changes as u64;
         if !has_written_much && !self.caches.needs_flush() {
@@ -100,7 +101,7 @@ impl CacheWriter {
     ///
     /// # Errors
     /// Returns the error of the database. The caches stay valid.
-    pub(crate) fn flush_on_close(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+    pub(crate) fn flush_on_close(&mut self, connection: &mut Connection) -> Result<(), SqliteError> {
         let has_written_little = connection.total_changes() < self.policy.close_max_lag as u64;
         if has_written_little && !self.caches.any_loaded() {
             return Ok(());
@@ -108,7 +109,7 @@ impl CacheWriter {
         in_transaction(connection, |transaction| self.flush(transaction, Occasion::Closing))
     }
 
-    fn flush(&mut self, connection: &Connection, occasion: Occasion) -> Result<(), Failure> {
+    fn flush(&mut self, connection: &Connection, occasion: Occasion) -> Result<(), SqliteError> {
         let newest = change_log::newest(connection)?;
         for candidate in self.candidates(connection, occasion)? {
             let cache = candidate.cache;
@@ -131,9 +132,9 @@ impl CacheWriter {
     }
 
     /// Returns the caches to look at: the vectors, and the postings of large tenants.
-    fn candidates(&mut self, connection: &Connection, occasion: Occasion) -> Result<Vec<FlushCandidate>, Failure> {
+    fn candidates(&mut self, connection: &Connection, occasion: Occasion) -> Result<Vec<FlushCandidate>, SqliteError> {
         let mut candidates = Vec::new();
-        if let Some(table) = generations::home(connection, &self.origin)? {
+        if let Some(table) = index_metadata::versions(connection)?.table_for_new_records(&self.origin) {
             let is_in_memory = match occasion {
                 Occasion::Written => self.caches.vectors.needs_flush(),
                 Occasion::Closing => self.caches.vectors.is_loaded(),
@@ -171,7 +172,7 @@ impl CacheWriter {
         candidate: &FlushCandidate,
         newest: i64,
         occasion: Occasion,
-    ) -> Result<FlushPlan, Failure> {
+    ) -> Result<FlushPlan, SqliteError> {
         let first_flush = *self.first_flush.get_or_insert(newest);
         let changes_since_rebuild = newest - self.rebuilt_at.get(&candidate.cache).copied().unwrap_or(first_flush);
         let min_records = self.policy.min_records;
@@ -213,7 +214,7 @@ impl CacheWriter {
 }
 
 /// Counts the vectors in a table. Above `limit` it returns an upper bound, which takes no scan.
-fn count_vectors(connection: &Connection, table: Table, limit: usize) -> Result<u64, Failure> {
+fn count_vectors(connection: &Connection, table: VectorTable, limit: usize) -> Result<u64, SqliteError> {
     let sql = format!(
         "SELECT (SELECT coalesce(max(record), 0) FROM {0}), (SELECT count(*) FROM (SELECT 1 FROM {0} LIMIT {1}))",
         table.name(),

@@ -6,8 +6,8 @@ use memory_engine_core::{Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
 
 use crate::{
-    database::failure::{Failure, meaning},
-    database::migration,
+    database::error::{SqliteError, meaning},
+    database::schema,
     filter_sql,
 };
 
@@ -73,7 +73,7 @@ pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize)
         // Before the first change: a file of another application stays as it is. In a transaction, since another process
         // may be making this very file.
         let transaction = connection.unchecked_transaction()?;
-        migration::recognise(&transaction, path)?;
+        schema::recognise(&transaction, path)?;
         transaction.finish()?;
         // Of a new file; of another one this changes nothing.
         connection.pragma_update(None, "page_size", page_size as i64)?;
@@ -88,7 +88,7 @@ pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize)
 }
 
 /// Has a connection keep so many KiB of the file in memory.
-pub(crate) fn keep(connection: &Connection, kib: i64) -> Result<(), Failure> {
+pub(crate) fn keep(connection: &Connection, kib: i64) -> Result<(), SqliteError> {
     Ok(connection.pragma_update(None, "cache_size", -kib)?)
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn must_exist(path: &Path) -> Result<()> {
 fn open(
     path: &Path,
     busy_timeout: Duration,
-    set_up: impl FnOnce(&Connection) -> Result<(), Failure>,
+    set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
 ) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || {
@@ -130,8 +130,8 @@ fn open(
         Ok(connection)
     };
     open().map_err(|failure| match failure {
-        Failure::Engine(error) => error,
-        Failure::Sqlite(error) => {
+        SqliteError::Engine(error) => error,
+        SqliteError::Sqlite(error) => {
             let (kind, message) = meaning(&error);
             Error::new(kind, "open", format!("{}: {message}", path.display())).with_source(error)
         }

@@ -10,7 +10,7 @@ use memory_engine_core::{Error, ErrorKind};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
-use crate::{cache::epoch, cache::writer::CacheWriter, database::connection, database::failure::meaning};
+use crate::{cache::epoch, cache::writer::CacheWriter, database::connection, database::error::meaning};
 
 /// How many writes that wait are committed together: each is all or none by itself, and they share the flush to disk.
 const GROUP: usize = 64;

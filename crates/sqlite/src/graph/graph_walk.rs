@@ -2,17 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Cursor, RecordId, RuleId, Scope, Timestamp};
+use memory_engine_core::{Cursor, RecordId, Scope, Timestamp};
 use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Subgraph, Walk};
+use memory_engine_sql::{
+    filter, graph,
+    rows::{rule as stored_rule, sql_limit},
+};
 use rusqlite::{Connection, Row, types::Value};
 
-use crate::{database::failure::Failure, database::statement::Statement, filter_sql, records::scopes::Reach};
+use crate::{
+    database::{error::SqliteError, statement::Statement},
+    records::scopes::Reach,
+};
 
 /// What lies around the entities that the query begins with, for each user within reach.
-pub(crate) fn expand(connection: &Connection, scope: &Scope, query: &GraphQuery) -> Result<Subgraph, Failure> {
+pub(crate) fn expand(connection: &Connection, scope: &Scope, query: &GraphQuery) -> Result<Subgraph, SqliteError> {
     let mut parts = Vec::new();
     for owner in owners(connection, scope)? {
-        let own = within(scope, &owner)?;
+        let own = graph::within(scope, &owner)?;
         let Some(reach) = Reach::of(connection, &own)? else { continue };
         parts.push(Seen { connection, reach: &reach, query }.walk(&owner)?);
     }
@@ -20,28 +27,14 @@ pub(crate) fn expand(connection: &Connection, scope: &Scope, query: &GraphQuery)
 }
 
 /// The namespaces within reach, by user.
-fn owners(connection: &Connection, scope: &Scope) -> Result<Vec<Scope>, Failure> {
+fn owners(connection: &Connection, scope: &Scope) -> Result<Vec<Scope>, SqliteError> {
     if scope.user_name().is_some() {
         return Ok(vec![scope.namespace()]);
     }
     let sql = "SELECT n.user FROM namespaces n JOIN tenants t ON t.tenant = n.tenant WHERE t.name = ?1 ORDER BY n.user";
     let mut prepared = connection.prepare_cached(sql)?;
     let users = prepared.query_map([scope.tenant()], |row| row.get::<_, String>(0))?;
-    let mut owners = Vec::new();
-    for user in users {
-        let owner = scope.namespace();
-        let user = user?;
-        owners.push(if user.is_empty() { owner } else { owner.with_user(user)? });
-    }
-    Ok(owners)
-}
-
-/// What of a scope lies with this owner.
-fn within(scope: &Scope, owner: &Scope) -> Result<Scope, Failure> {
-    match (scope.user_name(), owner.user_name()) {
-        (None, Some(user)) => Ok(scope.clone().with_user(user)?),
-        _ => Ok(scope.clone()),
-    }
+    users.map(|user| Ok(graph::owner(scope, &user?)?)).collect()
 }
 
 /// What a reader sees.
@@ -52,7 +45,7 @@ struct Seen<'q> {
 }
 
 impl Seen<'_> {
-    fn walk(&self, owner: &Scope) -> Result<Subgraph, Failure> {
+    fn walk(&self, owner: &Scope) -> Result<Subgraph, SqliteError> {
         let begins = self.query.from == memory_engine_graph::Seeds::MostMentioned;
         let most = if begins { self.most_mentioned(owner)? } else { Vec::new() };
         let mut walk = Walk::new(owner, self.query, || most);
@@ -79,81 +72,75 @@ impl Seen<'_> {
             statement.bind(self.reach.tenant).push(")");
         }
         if let Some(filter) = &self.query.filter {
-            filter_sql::write(filter, statement.push(" AND "));
+            filter::write(filter, statement.push(" AND "));
         }
     }
 
-    fn most_mentioned(&self, owner: &Scope) -> Result<Vec<EntityId>, Failure> {
+    fn most_mentioned(&self, owner: &Scope) -> Result<Vec<EntityId>, SqliteError> {
         let mut statement = Statement::new("SELECT g.entity FROM graph_entities g");
         self.seen(owner, &mut statement);
         statement.push(" GROUP BY g.entity ORDER BY count(*) DESC, g.entity LIMIT ");
-        statement.bind(i64::try_from(self.query.entities).unwrap_or(i64::MAX));
-        rows(self.connection, statement, |row| Ok(EntityId::from_bytes(row.get(0)?)))
+        statement.bind(sql_limit(self.query.entities));
+        rows(self.connection, statement, |row| Ok(EntityId::from_bytes(row.get("entity")?)))
     }
 
-    fn aliases(&self, owner: &Scope, of: &BTreeSet<EntityId>) -> Result<Vec<AliasRow>, Failure> {
+    fn aliases(&self, owner: &Scope, of: &BTreeSet<EntityId>) -> Result<Vec<AliasRow>, SqliteError> {
         let mut found = Vec::new();
         for column in ["g.entity", "g.alias"] {
             let mut statement = Statement::new("SELECT DISTINCT g.entity, g.alias, g.name FROM graph_aliases g");
             self.seen(owner, &mut statement);
             any_of(column, of, &mut statement);
-            let read = |row: &Row<'_>| Ok(AliasRow { entity: id(row, 0)?, alias: id(row, 1)?, name: row.get(2)? });
+            let read = |row: &Row<'_>| {
+                Ok(AliasRow { entity: id(row, "entity")?, alias: id(row, "alias")?, name: row.get("name")? })
+            };
             found.extend(rows(self.connection, statement, read)?);
         }
         Ok(found)
     }
 
-    fn edges(&self, owner: &Scope, of: &BTreeSet<EntityId>) -> Result<Vec<EdgeRow>, Failure> {
+    fn edges(&self, owner: &Scope, of: &BTreeSet<EntityId>) -> Result<Vec<EdgeRow>, SqliteError> {
         let mut found = Vec::new();
         // An edge between two of them comes twice, which the walk does not mind.
         for column in ["g.source", "g.target"] {
-            let mut statement = Statement::new(
-                "SELECT g.source, g.relation, g.target, g.valid_from, g.valid_until, r.occurred_at, r.place, r.id,
-                        r.valid_from, r.valid_until, g.rule FROM graph_edges g",
-            );
+            let mut statement = Statement::new(graph::SELECT_EDGES);
             self.seen(owner, &mut statement);
             any_of(column, of, &mut statement);
             statement
                 .push(" ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC, g.source, g.relation, g.target LIMIT ");
             statement.bind(Walk::MAX_EDGES as i64);
-            let time = |row: &Row<'_>, column| {
-                Ok::<_, Failure>(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
+            let time = |row: &Row<'_>, column: &str| {
+                Ok::<_, SqliteError>(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
             };
             let read = |row: &Row<'_>| {
                 let row_of = EdgeRow {
-                    source: id(row, 0)?,
-                    relation: row.get(1)?,
-                    target: id(row, 2)?,
-                    valid_from: time(row, 3)?,
-                    valid_until: time(row, 4)?,
-                    rule: rule(row.get(10)?)?,
-                    record: cursor(row, 5)?,
+                    source: id(row, "source")?,
+                    relation: row.get("relation")?,
+                    target: id(row, "target")?,
+                    valid_from: time(row, "valid_from")?,
+                    valid_until: time(row, "valid_until")?,
+                    rule: stored_rule(row.get("rule")?)?,
+                    record: cursor(row)?,
                 };
-                Ok(Rows::filled(row_of, time(row, 8)?, time(row, 9)?))
+                Ok(Rows::filled(row_of, time(row, "record_valid_from")?, time(row, "record_valid_until")?))
             };
             found.extend(rows(self.connection, statement, read)?);
         }
         Ok(found)
     }
 
-    fn mentions(&self, owner: &Scope, of: &BTreeSet<EntityId>, each: usize) -> Result<Vec<MentionRow>, Failure> {
-        let mut statement = Statement::new(
-            "SELECT entity, name, kind, total, occurred_at, place, id FROM (
-                SELECT g.entity, g.name, g.kind, r.occurred_at, r.place, r.id, count(*) OVER (PARTITION BY g.entity) AS total,
-                    row_number() OVER (PARTITION BY g.entity ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC) AS n
-                FROM graph_entities g",
-        );
+    fn mentions(&self, owner: &Scope, of: &BTreeSet<EntityId>, each: usize) -> Result<Vec<MentionRow>, SqliteError> {
+        let mut statement = Statement::new(graph::SELECT_NEWEST_MENTIONS);
         self.seen(owner, &mut statement);
         any_of("g.entity", of, &mut statement);
-        statement.push(") WHERE n <= ").bind(i64::try_from(each).unwrap_or(i64::MAX));
+        statement.push(") m WHERE m.n <= ").bind(sql_limit(each));
         rows(self.connection, statement, |row| {
-            let kind: String = row.get(2)?;
+            let kind: String = row.get("kind")?;
             Ok(MentionRow {
-                entity: id(row, 0)?,
-                name: row.get(1)?,
-                kind: kind.parse().map_err(|_| Failure::corrupt("the kind of an entity"))?,
-                total: row.get(3)?,
-                record: cursor(row, 4)?,
+                entity: id(row, "entity")?,
+                name: row.get("name")?,
+                kind: kind.parse().map_err(|_| SqliteError::corrupt("the kind of an entity"))?,
+                total: row.get("total")?,
+                record: cursor(row)?,
             })
         })
     }
@@ -167,8 +154,8 @@ fn any_of(column: &'static str, of: &BTreeSet<EntityId>, statement: &mut Stateme
 fn rows<T>(
     connection: &Connection,
     statement: Statement,
-    read: impl Fn(&Row<'_>) -> Result<T, Failure>,
-) -> Result<Vec<T>, Failure> {
+    read: impl Fn(&Row<'_>) -> Result<T, SqliteError>,
+) -> Result<Vec<T>, SqliteError> {
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
     let mut found = Vec::new();
@@ -178,18 +165,14 @@ fn rows<T>(
     Ok(found)
 }
 
-fn id(row: &Row<'_>, column: usize) -> Result<EntityId, Failure> {
+fn id(row: &Row<'_>, column: &str) -> Result<EntityId, SqliteError> {
     Ok(EntityId::from_bytes(row.get(column)?))
 }
 
-fn cursor(row: &Row<'_>, column: usize) -> Result<Cursor, Failure> {
+fn cursor(row: &Row<'_>) -> Result<Cursor, SqliteError> {
     Ok(Cursor {
-        occurred_at: Timestamp::from_micros(row.get(column)?),
-        sequence: row.get(column + 1)?,
-        id: RecordId::from_bytes(row.get(column + 2)?),
+        occurred_at: Timestamp::from_micros(row.get("occurred_at")?),
+        sequence: row.get("place")?,
+        id: RecordId::from_bytes(row.get("id")?),
     })
-}
-
-fn rule(id: Option<String>) -> Result<Option<RuleId>, Failure> {
-    id.map(RuleId::new).transpose().map_err(|_| Failure::corrupt("the rule of a relation"))
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Rows, params};
 
 use crate::{
     cache::change_log,
-    database::failure::Failure,
+    database::error::SqliteError,
     records::row,
     records::scopes::{self, Place, Reach},
 };
@@ -18,7 +18,7 @@ pub(crate) fn insert(
     id: RecordId,
     place: Place,
     terms: &Terms,
-) -> Result<(), Failure> {
+) -> Result<(), SqliteError> {
     let (words, counts) = packed::pack_short(terms);
     let length = terms.length();
     connection
@@ -30,12 +30,12 @@ pub(crate) fn insert(
 }
 
 /// Removes the terms of a record; whether it had any. That it has changed is to be noted then.
-pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure> {
+pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteError> {
     Ok(connection.prepare_cached("DELETE FROM keyword_documents WHERE record = ?1")?.execute([row])? > 0)
 }
 
 /// Keeps the terms of the records that are still as the entries have them.
-pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Result<(), Failure> {
+pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Result<(), SqliteError> {
     for KeywordEntry { record, terms } in entries {
         let place = scopes::settle(connection, &record.scope)?;
         let Some(current) = row::current(connection, place.namespace, record.id)? else { continue };
@@ -49,7 +49,7 @@ pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Resul
 }
 
 /// Removes the terms of these records within reach, and counts those that had any.
-pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, SqliteError> {
     let mut gone = 0;
     for id in ids {
         for stored in row::all(connection, reach, *id)? {
@@ -77,8 +77,8 @@ pub(crate) struct StoredTerms<'r> {
 pub(crate) fn all(
     connection: &Connection,
     namespace: i64,
-    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+) -> Result<(), SqliteError> {
     let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
         FROM records r INDEXED BY records_by_namespace CROSS JOIN keyword_documents d ON d.record = r.record
         WHERE r.namespace = ?1";
@@ -89,8 +89,8 @@ pub(crate) fn all(
 pub(crate) fn all_of_tenant(
     connection: &Connection,
     tenant: i64,
-    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+) -> Result<(), SqliteError> {
     let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
         FROM keyword_documents d CROSS JOIN scopes s ON s.scope = d.scope
         CROSS JOIN namespaces n ON n.namespace = s.namespace WHERE n.tenant = ?1";
@@ -102,8 +102,8 @@ pub(crate) fn since_of_tenant(
     connection: &Connection,
     tenant: i64,
     change: i64,
-    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+) -> Result<(), SqliteError> {
     let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
         FROM (SELECT DISTINCT record FROM changes WHERE change > ?2) c
         CROSS JOIN keyword_documents d ON d.record = c.record CROSS JOIN scopes s ON s.scope = d.scope
@@ -116,8 +116,8 @@ pub(crate) fn since(
     connection: &Connection,
     namespace: i64,
     change: i64,
-    take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+) -> Result<(), SqliteError> {
     let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
         FROM (SELECT DISTINCT record FROM changes WHERE change > ?2) c
         CROSS JOIN keyword_documents d ON d.record = c.record CROSS JOIN scopes s ON s.scope = d.scope
@@ -125,7 +125,10 @@ pub(crate) fn since(
     each(connection.prepare_cached(sql)?.query([namespace, change])?, take)
 }
 
-fn each(mut rows: Rows<'_>, mut take: impl FnMut(StoredTerms<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
+fn each(
+    mut rows: Rows<'_>,
+    mut take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+) -> Result<(), SqliteError> {
     while let Some(row) = rows.next()? {
         take(StoredTerms {
             row: row.get(0)?,
@@ -140,7 +143,7 @@ fn each(mut rows: Rows<'_>, mut take: impl FnMut(StoredTerms<'_>) -> Result<(), 
 }
 
 /// Removes all terms of all records.
-pub(crate) fn clear(connection: &Connection) -> Result<(), Failure> {
+pub(crate) fn clear(connection: &Connection) -> Result<(), SqliteError> {
     connection.execute("DELETE FROM keyword_documents", [])?;
     change_log::note_all(connection)
 }

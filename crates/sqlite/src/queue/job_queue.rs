@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use memory_engine_core::{Done, Failure as Setback, Job, JobQueue, Pending, RecordId, Result, Scope};
+use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result, Scope};
 
-use crate::{SqliteStore, database::writer::Residue, queue::backlog, records::scopes::Reach};
+use crate::{database::writer::Residue, queue::backlog, records::scopes::Reach, store::SqliteStore};
 
 #[async_trait]
 impl JobQueue for SqliteStore {
@@ -30,13 +30,13 @@ impl JobQueue for SqliteStore {
         self.write("complete", residue, move |connection| backlog::complete(connection, &done)).await
     }
 
-    async fn fail(&self, failures: &[Setback]) -> Result<()> {
+    async fn fail(&self, failures: &[Failure]) -> Result<()> {
         let failures = failures.to_vec();
         let residue = |_: &()| Residue::None;
         self.write("fail", residue, move |connection| backlog::fail(connection, &failures)).await
     }
 
-    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Setback>> {
+    async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
         let scope = scope.clone();
         self.read("failures", move |connection| match Reach::of(connection, &scope)? {
             None => Ok(Vec::new()),

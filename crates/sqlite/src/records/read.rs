@@ -1,11 +1,12 @@
 //! Reading records by id, their neighbours, and counting them.
 
-use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
+use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats};
+use memory_engine_sql::rows::{self, RecordGroup};
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::{
     cache::addresses::AddressCache,
-    database::failure::Failure,
+    database::error::SqliteError,
     database::statement::Statement,
     queue::backlog,
     records::row::{self, columns},
@@ -18,7 +19,7 @@ pub(crate) fn get(
     addresses: &AddressCache,
     scope: &Scope,
     ids: &[RecordId],
-) -> Result<Vec<Option<Record>>, Failure> {
+) -> Result<Vec<Option<Record>>, SqliteError> {
     let Some(reach) = addresses.reach(connection, scope)? else { return Ok(vec![None; ids.len()]) };
     // Of each record one row is read: names belong to the address, and addresses are known.
     let mut prepared =
@@ -62,7 +63,7 @@ pub(crate) fn adjacent(
     addresses: &AddressCache,
     scope: &Scope,
     ids: &[RecordId],
-) -> Result<Vec<Adjacent>, Failure> {
+) -> Result<Vec<Adjacent>, SqliteError> {
     let Some(reach) = addresses.reach(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
     let mut named = connection
         .prepare_cached("SELECT scope, kind, occurred_at, place, role, speaker FROM records r WHERE r.id = ?1")?;
@@ -80,7 +81,7 @@ pub(crate) fn adjacent(
             }
             let (kind, occurred_at, place): (String, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
             let voice = (row.get_ref(4)?, row.get_ref(5)?);
-            let neighbor = |statement: &mut CachedStatement<'_>| -> Result<Option<Neighbor>, Failure> {
+            let neighbor = |statement: &mut CachedStatement<'_>| -> Result<Option<Neighbor>, SqliteError> {
                 let mut rows = statement.query(params![scope, kind, occurred_at, place, id.as_bytes()])?;
                 let Some(row) = rows.next()? else { return Ok(None) };
                 let another_voice = (row.get_ref(1)?, row.get_ref(2)?) != voice;
@@ -95,7 +96,7 @@ pub(crate) fn adjacent(
 }
 
 /// Counts what is within `scope`.
-pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Failure> {
+pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, SqliteError> {
     let mut stats = Stats::default();
     let Some(reach) = Reach::of(connection, scope)? else { return Ok(stats) };
     count_records(connection, &reach, &mut stats)?;
@@ -109,26 +110,28 @@ pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Fai
     Ok(stats)
 }
 
-fn count_records(connection: &Connection, reach: &Reach, stats: &mut Stats) -> Result<(), Failure> {
+fn count_records(connection: &Connection, reach: &Reach, stats: &mut Stats) -> Result<(), SqliteError> {
     let mut statement = Statement::new(
-        "SELECT r.scope, r.kind, r.state, count(*), min(r.occurred_at), max(r.occurred_at)
+        "SELECT r.scope, r.kind, r.state, count(*) AS records, min(r.occurred_at) AS oldest,
+             max(r.occurred_at) AS newest
          FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope WHERE ",
     );
     reach.scopes(&mut statement);
     statement.push(" GROUP BY r.scope, r.kind, r.state ORDER BY r.scope");
     let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
+    let mut groups = prepared.query(values)?;
     let mut last = None;
-    while let Some(row) = rows.next()? {
-        let (scope, count): (i64, u64) = (row.get(0)?, row.get(3)?);
-        stats.addresses += u64::from(last != Some(scope));
+    while let Some(row) = groups.next()? {
+        let scope: i64 = row.get("scope")?;
+        let group = RecordGroup {
+            kind: row.get("kind")?,
+            state: row.get("state")?,
+            records: row.get("records")?,
+            oldest: row.get("oldest")?,
+            newest: row.get("newest")?,
+        };
+        rows::add_group(stats, last != Some(scope), group);
         last = Some(scope);
-        stats.records += count;
-        *stats.kinds.entry(row.get(1)?).or_default() += count;
-        *stats.states.entry(row.get(2)?).or_default() += count;
-        let (oldest, newest) = (Timestamp::from_micros(row.get(4)?), Timestamp::from_micros(row.get(5)?));
-        stats.oldest = Some(stats.oldest.map_or(oldest, |t| t.min(oldest)));
-        stats.newest = Some(stats.newest.map_or(newest, |t| t.max(newest)));
     }
     Ok(())
 }

@@ -4,31 +4,33 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, EmbeddingSpace, Filter, Hit, Index, Page, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Tombstone, Write, Written,
+    Adjacent, Deleted, EmbeddingSpace, Hit, Index, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
+    Stats, Tombstone, Write, Written,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_sql::request;
 use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
-    SqliteStore, database::writer::Residue, keywords::keyword_store, records::delete, records::derivations,
-    records::put, records::read, records::scan, records::scopes::Reach, vectors::generations, vectors::vector_store,
+    database::{index_metadata, writer::Residue},
+    keywords::keyword_store,
+    records::{delete, derivations, put, read, scan, scopes::Reach, tombstones},
+    store::SqliteStore,
+    vectors::{generations, vector_store},
 };
 
 #[async_trait]
 impl RecordStore for SqliteStore {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
-        writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
-        let space = self.embedding_space();
-        writes.iter().flat_map(|write| &write.embedding).try_for_each(|embedding| space.check("put", embedding))?;
+        request::check_writes(scope, self.embedding_space(), &writes)?;
         let (origin, now) = (self.origin(), self.clock().now());
         let residue = |(_, replaced): &(_, bool)| if *replaced { Residue::Replaced } else { Residue::None };
         let put = self.write("put", residue, move |connection| {
             if writes.iter().any(|write| write.terms.is_some()) {
-                origin.check(connection, Index::Keywords, "put")?;
+                index_metadata::check(connection, &origin, Index::Keywords, "put")?;
             }
             let home = match writes.iter().any(|write| write.embedding.is_some()) {
-                true => generations::home(connection, &origin)?,
+                true => index_metadata::versions(connection)?.table_for_new_records(&origin),
                 false => None,
             };
             put::put(connection, writes, home, now)
@@ -52,7 +54,7 @@ impl RecordStore for SqliteStore {
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
-        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        request::check_filter(query.filter.as_ref())?;
         let (scope, query) = (scope.clone(), query.clone());
         self.read("scan", move |connection| scan::scan(connection, &scope, &query)).await
     }
@@ -76,7 +78,7 @@ impl RecordStore for SqliteStore {
         let scope = scope.clone();
         self.read("tombstones", move |connection| match Reach::of(connection, &scope)? {
             None => Ok(Vec::new()),
-            Some(reach) => delete::tombstones(connection, &reach, after, limit),
+            Some(reach) => tombstones::tombstones(connection, &reach, after, limit),
         })
         .await
     }
@@ -93,11 +95,11 @@ impl RecordStore for SqliteStore {
 #[async_trait]
 impl KeywordStore for SqliteStore {
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
-        entries.iter().try_for_each(|entry| scope.authorize("keyword upsert", &entry.record.scope))?;
+        request::check_keyword_entries(scope, entries)?;
         let (entries, origin) = (entries.to_vec(), self.origin());
         let residue = |_: &()| Residue::None;
         self.write("keyword upsert", residue, move |connection| {
-            origin.check(connection, Index::Keywords, "keyword upsert")?;
+            index_metadata::check(connection, &origin, Index::Keywords, "keyword upsert")?;
             keyword_store::upsert(connection, &entries)
         })
         .await
@@ -114,10 +116,10 @@ impl KeywordStore for SqliteStore {
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
-        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        request::check_filter(query.filter.as_ref())?;
         let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
         let search = self.read("keyword search", move |connection| {
-            origin.check(connection, Index::Keywords, "keyword search")?;
+            index_metadata::check(connection, &origin, Index::Keywords, "keyword search")?;
             caches.keywords.search(connection, &caches.addresses, &scope, &query)
         });
         let found = search.await;
@@ -133,14 +135,11 @@ impl VectorStore for SqliteStore {
     }
 
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
-        for entry in entries {
-            scope.authorize("vector upsert", &entry.record.scope)?;
-            self.embedding_space().check("vector upsert", &entry.embedding)?;
-        }
+        request::check_vector_entries(scope, self.embedding_space(), entries)?;
         let (entries, origin) = (entries.to_vec(), self.origin());
         let residue = |_: &()| Residue::None;
         self.write("vector upsert", residue, move |connection| {
-            let (_, table) = generations::of(connection, &origin, "vector upsert")?;
+            let (_, table) = index_metadata::versions(connection)?.role(&origin, "vector upsert")?;
             vector_store::upsert(connection, table, &entries)
         })
         .await
@@ -157,11 +156,10 @@ impl VectorStore for SqliteStore {
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
-        self.embedding_space().check("vector search", &query.embedding)?;
-        query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
+        request::check_vector_query(self.embedding_space(), query)?;
         let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
         let search = self.read("vector search", move |connection| {
-            let table = generations::serving(connection, &origin, "vector search")?;
+            let table = index_metadata::versions(connection)?.serving_table(&origin, "vector search")?;
             caches.vectors.search(connection, table, &caches.addresses, &scope, &query)
         });
         let found = search.await;
@@ -182,7 +180,10 @@ impl GenerationStore for SqliteStore {
 
     async fn role(&self) -> Result<Role> {
         let origin = self.origin();
-        self.read("generations", move |connection| Ok(generations::of(connection, &origin, "generations")?.0)).await
+        self.read("generations", move |connection| {
+            Ok(index_metadata::versions(connection)?.role(&origin, "generations")?.0)
+        })
+        .await
     }
 
     async fn generations(&self) -> Result<Generations> {
@@ -190,14 +191,18 @@ impl GenerationStore for SqliteStore {
     }
 
     async fn begin(&self) -> Result<u64> {
-        let origin = self.origin();
-        self.write("reindex", |_| Residue::None, move |connection| generations::begin(connection, &origin)).await
+        let (origin, now) = (self.origin(), self.clock().now());
+        self.write("reindex", |_| Residue::None, move |connection| generations::begin(connection, &origin, now)).await
     }
 
     async fn switch(&self, lacking: u64) -> Result<bool> {
-        let origin = self.origin();
-        self.write("reindex", |_| Residue::None, move |connection| generations::switch(connection, &origin, lacking))
-            .await
+        let (origin, now) = (self.origin(), self.clock().now());
+        self.write(
+            "reindex",
+            |_| Residue::None,
+            move |connection| generations::switch(connection, &origin, lacking, now),
+        )
+        .await
     }
 
     async fn drop_second(&self) -> Result<Option<String>> {

@@ -1,11 +1,12 @@
 //! Records as rows.
 
 use memory_engine_core::{Error, ErrorKind, Kind, Record, RecordId, Role, Scope, Source, State, Timestamp, Trust};
+use memory_engine_sql::indexed;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    database::failure::Failure,
+    database::error::SqliteError,
     database::statement::Statement,
     records::scopes::{self, Place, Reach},
 };
@@ -21,7 +22,7 @@ pub(crate) struct Stored {
     pub(crate) record: Record,
 }
 
-/// The columns of what a record says, as [`content`] reads them.
+/// The columns of a record, in the order of [`Column`].
 macro_rules! columns {
     () => {
         "r.record, r.id, r.kind, r.text, r.role, r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, \
@@ -30,6 +31,39 @@ macro_rules! columns {
     };
 }
 pub(crate) use columns;
+
+/// The places of [`columns!`] in a row: to look up 25 names in every row would cost more than to read them.
+#[derive(Debug, Clone, Copy)]
+enum Column {
+    Record,
+    Id,
+    Kind,
+    Text,
+    Role,
+    Speaker,
+    Scene,
+    Topic,
+    Emotion,
+    MessageId,
+    Sequence,
+    Round,
+    Confidence,
+    Importance,
+    OccurredAt,
+    RecordedAt,
+    ValidFrom,
+    ValidUntil,
+    Trust,
+    State,
+    Revision,
+    Entities,
+    Tags,
+    DerivedFrom,
+    Metadata,
+}
+
+/// The number of columns before [`columns!`] in a row of [`selected!`].
+const ADDRESS_COLUMNS: usize = 8;
 
 /// What is selected of a record with its address, up to the joins that it needs.
 macro_rules! selected {
@@ -50,61 +84,57 @@ macro_rules! selected {
 }
 pub(crate) use selected;
 
-/// Whether a row is to be in the indexes, as `Record::is_indexed` has it.
-macro_rules! indexed {
-    () => {
-        "(r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/')"
-    };
-}
-pub(crate) use indexed;
-
-/// The record in a row of [`selected`].
-pub(crate) fn read(row: &Row<'_>) -> Result<Stored, Failure> {
-    let place = Place { tenant: row.get(5)?, namespace: row.get(6)?, scope: row.get(7)? };
-    Ok(Stored { row: row.get(8)?, place, record: content(row, 8, scopes::read(row)?)? })
+/// The record in a row of [`selected!`].
+pub(crate) fn read(row: &Row<'_>) -> Result<Stored, SqliteError> {
+    let place = Place { tenant: row.get("tenant")?, namespace: row.get("namespace")?, scope: row.get("scope")? };
+    let record = content(row, ADDRESS_COLUMNS, scopes::read(row)?)?;
+    Ok(Stored { row: row.get(ADDRESS_COLUMNS + Column::Record as usize)?, place, record })
 }
 
-/// The record at this address whose [`columns!`] begin at this column.
-pub(crate) fn content(row: &Row<'_>, first: usize, address: Scope) -> Result<Record, Failure> {
-    let column = |number: usize| first + number;
-    let time = |number: usize| row.get(column(number)).map(Timestamp::from_micros);
-    let perhaps = |number: usize| {
-        Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column(number))?.map(Timestamp::from_micros))
+/// The record at this address whose [`columns!`] begin at column `first`.
+pub(crate) fn content(row: &Row<'_>, first: usize, address: Scope) -> Result<Record, SqliteError> {
+    let at = |column: Column| first + column as usize;
+    let time = |column| row.get(at(column)).map(Timestamp::from_micros);
+    let optional_time =
+        |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at(column))?.map(Timestamp::from_micros));
+    let text = |column| row.get_ref(at(column))?.as_str().map_err(rusqlite::Error::from);
+    let id = RecordId::from_bytes(row.get(at(Column::Id))?);
+    let kind = Kind::new(row.get::<_, String>(at(Column::Kind))?);
+    let mut record = Record::with_id(id, address, kind, row.get(at(Column::Text))?, time(Column::OccurredAt)?);
+    record.role = row.get::<_, Option<String>>(at(Column::Role))?.map(Role::new);
+    record.speaker = row.get(at(Column::Speaker))?;
+    record.scene = row.get(at(Column::Scene))?;
+    record.topic = row.get(at(Column::Topic))?;
+    record.emotion = row.get(at(Column::Emotion))?;
+    record.source = Source {
+        message_id: row.get(at(Column::MessageId))?,
+        sequence: row.get(at(Column::Sequence))?,
+        round: row.get(at(Column::Round))?,
     };
-    let (id, kind) = (RecordId::from_bytes(row.get(column(1))?), Kind::new(row.get::<_, String>(column(2))?));
-    let mut record = Record::with_id(id, address, kind, row.get(column(3))?, time(14)?);
-    record.role = row.get::<_, Option<String>>(column(4))?.map(Role::new);
-    record.speaker = row.get(column(5))?;
-    record.scene = row.get(column(6))?;
-    record.topic = row.get(column(7))?;
-    record.emotion = row.get(column(8))?;
-    let (message_id, sequence, round) = (row.get(column(9))?, row.get(column(10))?, row.get(column(11))?);
-    record.source = Source { message_id, sequence, round };
-    record.confidence = row.get(column(12))?;
-    record.importance = row.get(column(13))?;
-    record.recorded_at = time(15)?;
-    record.valid_from = perhaps(16)?;
-    record.valid_until = perhaps(17)?;
-    let text = |number: usize| row.get_ref(column(number))?.as_str().map_err(rusqlite::Error::from);
-    record.trust = text(18)?.parse::<Trust>().map_err(|_| Failure::corrupt("a trust"))?;
-    record.state = text(19)?.parse::<State>().map_err(|_| Failure::corrupt("a state"))?;
-    record.revision = row.get(column(20))?;
-    record.entities = json(text(21)?)?;
-    record.tags = json(text(22)?)?;
-    record.derived_from = json(text(23)?)?;
-    record.metadata = json(text(24)?)?;
+    record.confidence = row.get(at(Column::Confidence))?;
+    record.importance = row.get(at(Column::Importance))?;
+    record.recorded_at = time(Column::RecordedAt)?;
+    record.valid_from = optional_time(Column::ValidFrom)?;
+    record.valid_until = optional_time(Column::ValidUntil)?;
+    record.trust = text(Column::Trust)?.parse::<Trust>().map_err(|_| SqliteError::corrupt("a trust"))?;
+    record.state = text(Column::State)?.parse::<State>().map_err(|_| SqliteError::corrupt("a state"))?;
+    record.revision = row.get(at(Column::Revision))?;
+    record.entities = json(text(Column::Entities)?)?;
+    record.tags = json(text(Column::Tags)?)?;
+    record.derived_from = json(text(Column::DerivedFrom)?)?;
+    record.metadata = json(text(Column::Metadata)?)?;
     Ok(record)
 }
 
-fn json<T: DeserializeOwned + Default>(text: &str) -> Result<T, Failure> {
+fn json<T: DeserializeOwned + Default>(text: &str) -> Result<T, SqliteError> {
     match text {
         "[]" | "{}" => Ok(T::default()),
-        text => serde_json::from_str(text).map_err(|_| Failure::corrupt("a list or metadata")),
+        text => serde_json::from_str(text).map_err(|_| SqliteError::corrupt("a list or metadata")),
     }
 }
 
 /// The records of this id that `reach` covers, by user: ids of two users may be equal.
-pub(crate) fn all(connection: &Connection, reach: &Reach, id: RecordId) -> Result<Vec<Stored>, Failure> {
+pub(crate) fn all(connection: &Connection, reach: &Reach, id: RecordId) -> Result<Vec<Stored>, SqliteError> {
     let mut statement = Statement::new(concat!(selected!(""), "WHERE r.id = "));
     statement.bind(id.as_bytes().to_vec()).push(" AND ");
     reach.covers(&mut statement);
@@ -119,7 +149,7 @@ pub(crate) fn all(connection: &Connection, reach: &Reach, id: RecordId) -> Resul
 }
 
 /// The record of this id in a namespace.
-pub(crate) fn named(connection: &Connection, namespace: i64, id: RecordId) -> Result<Option<Stored>, Failure> {
+pub(crate) fn named(connection: &Connection, namespace: i64, id: RecordId) -> Result<Option<Stored>, SqliteError> {
     let sql = concat!(selected!(""), "WHERE r.id = ?1 AND r.namespace = ?2");
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = prepared.query(params![id.as_bytes(), namespace])?;
@@ -147,16 +177,21 @@ pub(crate) fn current(connection: &Connection, namespace: i64, id: RecordId) -> 
     let sql = concat!(
         "SELECT r.record, r.scope, r.revision, ",
         indexed!(),
-        " FROM records r WHERE r.id = ?1 AND r.namespace = ?2"
+        " AS indexed FROM records r WHERE r.id = ?1 AND r.namespace = ?2"
     );
     let read = |row: &Row<'_>| {
-        Ok(Current { row: row.get(0)?, scope: row.get(1)?, revision: row.get(2)?, indexed: row.get(3)? })
+        Ok(Current {
+            row: row.get("record")?,
+            scope: row.get("scope")?,
+            revision: row.get("revision")?,
+            indexed: row.get("indexed")?,
+        })
     };
     connection.prepare_cached(sql)?.query_row(params![id.as_bytes(), namespace], read).optional()
 }
 
 /// Writes a new record and gives its row.
-pub(crate) fn insert(connection: &Connection, place: Place, record: &Record) -> Result<i64, Failure> {
+pub(crate) fn insert(connection: &Connection, place: Place, record: &Record) -> Result<i64, SqliteError> {
     let sql = "INSERT INTO records (namespace, scope, id, revision, state, kind, trust, occurred_at, recorded_at,
         valid_from, valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence,
         round, entities, tags, derived_from, metadata, text)
@@ -167,7 +202,7 @@ pub(crate) fn insert(connection: &Connection, place: Place, record: &Record) -> 
 }
 
 /// Writes a record in the place of one that is there.
-pub(crate) fn replace(connection: &Connection, place: Place, record: &Record) -> Result<(), Failure> {
+pub(crate) fn replace(connection: &Connection, place: Place, record: &Record) -> Result<(), SqliteError> {
     let sql = "UPDATE records SET revision = ?4, state = ?5, kind = ?6, trust = ?7, occurred_at = ?8,
         recorded_at = ?9, valid_from = ?10, valid_until = ?11, role = ?12, speaker = ?13, scene = ?14, topic = ?15,
         emotion = ?16, confidence = ?17, importance = ?18, message_id = ?19, sequence = ?20, round = ?21,
@@ -176,7 +211,7 @@ pub(crate) fn replace(connection: &Connection, place: Place, record: &Record) ->
     write(connection, sql, place, record)
 }
 
-fn write(connection: &Connection, sql: &'static str, place: Place, record: &Record) -> Result<(), Failure> {
+fn write(connection: &Connection, sql: &'static str, place: Place, record: &Record) -> Result<(), SqliteError> {
     let revision = i64::try_from(record.revision).unwrap_or(i64::MAX);
     connection.prepare_cached(sql)?.execute(params![
         place.namespace,
@@ -209,14 +244,57 @@ fn write(connection: &Connection, sql: &'static str, place: Place, record: &Reco
     Ok(())
 }
 
-fn as_json(value: &impl Serialize) -> Result<String, Failure> {
+fn as_json(value: &impl Serialize) -> Result<String, SqliteError> {
     serde_json::to_string(value).map_err(|error| {
         Error::new(ErrorKind::Internal, "put", "a field cannot be written as JSON").with_source(error).into()
     })
 }
 
 /// Removes a record. What is derived from it has to be gone already.
-pub(crate) fn remove(connection: &Connection, row: i64) -> Result<(), Failure> {
+pub(crate) fn remove(connection: &Connection, row: i64) -> Result<(), SqliteError> {
     connection.prepare_cached("DELETE FROM records WHERE record = ?1")?.execute([row])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_columns_of_a_record_are_selected_in_the_order_in_which_they_are_read() {
+        let columns: Vec<String> =
+            columns!().split(", r.").map(|name| name.replace("r.", "").replace('_', "")).collect();
+        let last = Column::Metadata as usize;
+        assert_eq!(columns.len(), last + 1);
+        let places = [
+            Column::Record,
+            Column::Id,
+            Column::Kind,
+            Column::Text,
+            Column::Role,
+            Column::Speaker,
+            Column::Scene,
+            Column::Topic,
+            Column::Emotion,
+            Column::MessageId,
+            Column::Sequence,
+            Column::Round,
+            Column::Confidence,
+            Column::Importance,
+            Column::OccurredAt,
+            Column::RecordedAt,
+            Column::ValidFrom,
+            Column::ValidUntil,
+            Column::Trust,
+            Column::State,
+            Column::Revision,
+            Column::Entities,
+            Column::Tags,
+            Column::DerivedFrom,
+            Column::Metadata,
+        ];
+        for (name, place) in columns.iter().zip(places) {
+            assert_eq!(*name, format!("{place:?}").to_lowercase());
+        }
+    }
 }

@@ -1,18 +1,18 @@
 //! Reading records in their order.
 
-use memory_engine_core::{Cursor, Order, Page, Record, ScanQuery, Scope};
+use memory_engine_core::{Order, Page, Record, ScanQuery, Scope};
+use memory_engine_sql::{filter, rows};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
-    database::failure::Failure,
+    database::error::SqliteError,
     database::statement::Statement,
-    filter_sql,
     records::row::{self, selected},
     records::scopes::Reach,
 };
 
 /// A page of the records within `scope`.
-pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) -> Result<Page, Failure> {
+pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) -> Result<Page, SqliteError> {
     let Some(reach) = Reach::of(connection, scope)? else {
         return Ok(Page { total: query.counted.then_some(0), ..Page::default() });
     };
@@ -25,19 +25,16 @@ pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) ->
     choose(connection, &reach, query, &mut statement)?;
     statement.push(")").push(order(query.order)).push(tie(&reach, query.order));
     let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
+    let mut found = prepared.query(values)?;
     let mut records: Vec<Record> = Vec::new();
-    while let Some(row) = rows.next()? {
+    while let Some(row) = found.next()? {
         records.push(row::read(row)?.record);
     }
-    let more = records.len() > query.limit;
-    records.truncate(query.limit);
-    let next = records.last().filter(|_| more).map(Cursor::at);
-    Ok(Page { records, next, total })
+    Ok(rows::page(records, query.limit, total))
 }
 
 /// How many rows there are, whatever the page.
-fn count(connection: &Connection, reach: &Reach, query: &ScanQuery) -> Result<u64, Failure> {
+fn count(connection: &Connection, reach: &Reach, query: &ScanQuery) -> Result<u64, SqliteError> {
     let mut statement = Statement::new("SELECT count(*)");
     matching(connection, reach, query, &mut statement)?;
     let (mut prepared, values) = statement.prepare(connection)?;
@@ -67,7 +64,7 @@ fn matching(
     reach: &Reach,
     query: &ScanQuery,
     statement: &mut Statement,
-) -> Result<(), Failure> {
+) -> Result<(), SqliteError> {
     let one_scope = if reach.is_narrow() { only_scope(connection, reach)? } else { None };
     let index = match (reach.is_narrow(), one_scope) {
         // In the order of the index of that one address, or of that user: no sorting, whatever there is.
@@ -86,19 +83,21 @@ fn matching(
     }
     reach.scopes(statement.push(" AND "));
     if let Some(filter) = &query.filter {
-        filter_sql::write(filter, statement.push(" AND "));
+        filter::write(filter, statement.push(" AND "));
     }
     Ok(())
 }
 
 /// The rows of one page and one more, which tells that there is another page.
-fn choose(connection: &Connection, reach: &Reach, query: &ScanQuery, statement: &mut Statement) -> Result<(), Failure> {
+fn choose(
+    connection: &Connection,
+    reach: &Reach,
+    query: &ScanQuery,
+    statement: &mut Statement,
+) -> Result<(), SqliteError> {
     matching(connection, reach, query, statement.push("SELECT r.record"))?;
     if let Some(after) = query.after {
-        statement.push(match query.order {
-            Order::OldestFirst => " AND (r.occurred_at, r.place, r.id) > (",
-            Order::NewestFirst => " AND (r.occurred_at, r.place, r.id) < (",
-        });
+        statement.push(rows::after_position(query.order));
         statement.bind(after.occurred_at.as_micros()).push(", ").bind(after.sequence);
         statement.push(", ").bind(after.id.as_bytes().to_vec()).push(")");
     }
@@ -112,7 +111,7 @@ fn choose(connection: &Connection, reach: &Reach, query: &ScanQuery, statement: 
 }
 
 /// The one address within reach, if it is only one.
-fn only_scope(connection: &Connection, reach: &Reach) -> Result<Option<i64>, Failure> {
+fn only_scope(connection: &Connection, reach: &Reach) -> Result<Option<i64>, SqliteError> {
     let mut statement = Statement::new("SELECT max(s.scope) FROM scopes s WHERE ");
     reach.scopes(&mut statement);
     statement.push(" HAVING count(*) = 1");

@@ -1,9 +1,10 @@
 //! Scopes as numbers.
 
 use memory_engine_core::Scope;
+use memory_engine_sql::rows;
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Value};
 
-use crate::{database::failure::Failure, database::statement::Statement};
+use crate::{database::error::SqliteError, database::statement::Statement};
 
 /// An address by its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(crate) struct Reach {
 }
 
 /// The scope in a row that begins with `t.name, n.user, s.agent, s.session, s.branch`.
-pub(crate) fn read(row: &Row<'_>) -> Result<Scope, Failure> {
+pub(crate) fn read(row: &Row<'_>) -> Result<Scope, SqliteError> {
     let mut names = [""; 5];
     for (column, name) in names.iter_mut().enumerate() {
         *name = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
@@ -32,28 +33,12 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Scope, Failure> {
 }
 
 /// The scope of these names: tenant, user, agent, session and branch, empty where it has none.
-pub(crate) fn named([tenant, user, agent, session, branch]: [&str; 5]) -> Result<Scope, Failure> {
-    let build = || {
-        let mut scope = Scope::tenant_wide(tenant)?;
-        if !user.is_empty() {
-            scope = scope.with_user(user)?;
-        }
-        if !agent.is_empty() {
-            scope = scope.with_agent(agent)?;
-        }
-        if !session.is_empty() {
-            scope = scope.with_session(session)?;
-        }
-        if !branch.is_empty() {
-            scope = scope.with_branch(branch)?;
-        }
-        Ok(scope)
-    };
-    build().map_err(|_: memory_engine_core::Error| Failure::corrupt("an address"))
+pub(crate) fn named(names: [&str; 5]) -> Result<Scope, SqliteError> {
+    Ok(rows::scope(names)?)
 }
 
 /// The numbers of an address; new ones, if it has none yet.
-pub(crate) fn settle(connection: &Connection, scope: &Scope) -> Result<Place, Failure> {
+pub(crate) fn settle(connection: &Connection, scope: &Scope) -> Result<Place, SqliteError> {
     let sql = "SELECT t.tenant, n.namespace, s.scope FROM tenants t
         CROSS JOIN namespaces n ON n.tenant = t.tenant AND n.user = ?2
         CROSS JOIN scopes s ON s.namespace = n.namespace AND s.agent = ?3 AND s.session = ?4 AND s.branch = ?5
@@ -67,7 +52,7 @@ pub(crate) fn settle(connection: &Connection, scope: &Scope) -> Result<Place, Fa
     }
 }
 
-fn settle_new(connection: &Connection, scope: &Scope) -> Result<Place, Failure> {
+fn settle_new(connection: &Connection, scope: &Scope) -> Result<Place, SqliteError> {
     let tenant = number(
         connection,
         "SELECT tenant FROM tenants WHERE name = ?1",
@@ -115,7 +100,7 @@ pub(crate) fn namespace(connection: &Connection, scope: &Scope) -> rusqlite::Res
 
 impl Reach {
     /// What `scope` reaches in this file; `None`, when nothing was ever written there.
-    pub(crate) fn of(connection: &Connection, scope: &Scope) -> Result<Option<Self>, Failure> {
+    pub(crate) fn of(connection: &Connection, scope: &Scope) -> Result<Option<Self>, SqliteError> {
         let tenant = connection
             .prepare_cached("SELECT tenant FROM tenants WHERE name = ?1")?
             .query_row([scope.tenant()], |row| row.get(0))
@@ -133,9 +118,7 @@ impl Reach {
 
     /// What a scope reaches whose tenant and user, if it sets one, have these numbers.
     pub(crate) fn new(tenant: i64, namespace: Option<i64>, scope: &Scope) -> Self {
-        let below = [("agent", scope.agent()), ("session", scope.session()), ("branch", scope.branch())];
-        let below = below.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))).collect();
-        Self { tenant, namespace, below }
+        Self { tenant, namespace, below: rows::dimensions_below_user(scope) }
     }
 
     /// The dimensions below the user that the scope sets.

@@ -11,7 +11,7 @@ async fn a_call_that_panics_is_undone_and_the_store_goes_on() {
     let note = |name: &'static str| {
         move |connection: &Connection| Ok(connection.execute("INSERT INTO tenants (name) VALUES (?1)", [name])?)
     };
-    let broken = move |connection: &Connection| -> Result<usize, Failure> {
+    let broken = move |connection: &Connection| -> Result<usize, SqliteError> {
         note("broken")(connection)?;
         panic!("a bug")
     };

@@ -6,14 +6,14 @@ use rusqlite::{CachedStatement, Connection, params, types::ValueRef};
 
 use crate::{
     cache::change_log,
-    database::failure::Failure,
+    database::error::SqliteError,
     records::row,
     records::scopes::{self, Place, Reach},
-    vectors::generations::Table,
 };
+use memory_engine_sql::embedding_versions::VectorTable;
 
 /// Keeps the vectors of the records that are still as the entries have them.
-pub(crate) fn upsert(connection: &Connection, table: Table, entries: &[VectorEntry]) -> Result<(), Failure> {
+pub(crate) fn upsert(connection: &Connection, table: VectorTable, entries: &[VectorEntry]) -> Result<(), SqliteError> {
     for VectorEntry { record, embedding } in entries {
         let place = scopes::settle(connection, &record.scope)?;
         let Some(current) = row::current(connection, place.namespace, record.id)? else { continue };
@@ -28,12 +28,12 @@ pub(crate) fn upsert(connection: &Connection, table: Table, entries: &[VectorEnt
 /// Keeps the vector of a record, in place of an earlier one. That it has changed is to be noted.
 pub(crate) fn insert(
     connection: &Connection,
-    table: Table,
+    table: VectorTable,
     row: i64,
     id: RecordId,
     place: Place,
     embedding: &Embedding,
-) -> Result<(), Failure> {
+) -> Result<(), SqliteError> {
     let vector: Vec<u8> = embedding.values().iter().flat_map(|value| value.to_le_bytes()).collect();
     let sql = format!("INSERT OR REPLACE INTO {} (record, id, scope, vector) VALUES (?1, ?2, ?3, ?4)", table.name());
     connection.prepare_cached(&sql)?.execute(params![row, id.as_bytes(), place.scope, vector])?;
@@ -41,9 +41,9 @@ pub(crate) fn insert(
 }
 
 /// Removes the vectors of a record, of every generation; whether it had one. That it has changed is to be noted then.
-pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure> {
+pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteError> {
     let mut removed = 0;
-    for table in Table::ALL {
+    for table in VectorTable::ALL {
         let sql = format!("DELETE FROM {} WHERE record = ?1", table.name());
         removed += connection.prepare_cached(&sql)?.execute([row])?;
     }
@@ -51,7 +51,7 @@ pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, Failure>
 }
 
 /// Removes the vectors of these records within reach, and counts those that had any.
-pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, Failure> {
+pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, SqliteError> {
     let mut gone = 0;
     for id in ids {
         for stored in row::all(connection, reach, *id)? {
@@ -66,7 +66,7 @@ pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -
 }
 
 /// Removes all vectors of a generation, and has everyone who keeps them read them anew.
-pub(crate) fn clear(connection: &Connection, table: Table) -> Result<(), Failure> {
+pub(crate) fn clear(connection: &Connection, table: VectorTable) -> Result<(), SqliteError> {
     connection.execute(&format!("DELETE FROM {}", table.name()), [])?;
     change_log::note_all(connection)
 }
@@ -82,7 +82,11 @@ pub(crate) struct StoredVector {
 }
 
 /// Gives every vector of a generation.
-pub(crate) fn all(connection: &Connection, table: Table, take: impl FnMut(StoredVector)) -> Result<(), Failure> {
+pub(crate) fn all(
+    connection: &Connection,
+    table: VectorTable,
+    take: impl FnMut(StoredVector),
+) -> Result<(), SqliteError> {
     let sql = format!(
         "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
          FROM {} v CROSS JOIN records r ON r.record = v.record",
@@ -94,10 +98,10 @@ pub(crate) fn all(connection: &Connection, table: Table, take: impl FnMut(Stored
 /// Gives the vectors that have changed after `change` and are still there.
 pub(crate) fn since(
     connection: &Connection,
-    table: Table,
+    table: VectorTable,
     change: i64,
     take: impl FnMut(StoredVector),
-) -> Result<(), Failure> {
+) -> Result<(), SqliteError> {
     let sql = format!(
         "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
          FROM (SELECT DISTINCT record FROM changes WHERE change > ?1) c CROSS JOIN {} v ON v.record = c.record
@@ -113,24 +117,29 @@ pub(crate) struct Lookup<'c> {
 }
 
 impl<'c> Lookup<'c> {
-    pub(crate) fn of(connection: &'c Connection, table: Table) -> Result<Self, Failure> {
+    pub(crate) fn of(connection: &'c Connection, table: VectorTable) -> Result<Self, SqliteError> {
         let sql = format!("SELECT vector FROM {} WHERE record = ?1", table.name());
         Ok(Self { prepared: connection.prepare_cached(&sql)? })
     }
 
-    pub(crate) fn vector(&mut self, row: i64) -> Result<Option<Embedding>, Failure> {
+    pub(crate) fn vector(&mut self, row: i64) -> Result<Option<Embedding>, SqliteError> {
         let mut rows = self.prepared.query([row])?;
         rows.next()?.map(|row| embedding(row.get_ref(0)?)).transpose()
     }
 }
 
-fn embedding(stored: ValueRef<'_>) -> Result<Embedding, Failure> {
+fn embedding(stored: ValueRef<'_>) -> Result<Embedding, SqliteError> {
     let bytes = stored.as_blob().map_err(rusqlite::Error::from)?;
     let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-    Embedding::new(values).map_err(|_| Failure::corrupt("a vector"))
+    Embedding::new(values).map_err(|_| SqliteError::corrupt("a vector"))
 }
 
-fn each(connection: &Connection, sql: &str, change: i64, mut take: impl FnMut(StoredVector)) -> Result<(), Failure> {
+fn each(
+    connection: &Connection,
+    sql: &str,
+    change: i64,
+    mut take: impl FnMut(StoredVector),
+) -> Result<(), SqliteError> {
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = if prepared.parameter_count() > 0 { prepared.query([change])? } else { prepared.query([])? };
     while let Some(row) = rows.next()? {

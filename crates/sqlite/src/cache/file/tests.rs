@@ -11,7 +11,7 @@ fn database() -> (TempDir, PathBuf, Connection) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let mut connection = Connection::open(&path).unwrap();
-    migration::in_transaction(&mut connection, |transaction| migration::up(transaction, &path)).unwrap();
+    schema::in_transaction(&mut connection, |transaction| schema::up(transaction, &path)).unwrap();
     let names = "INSERT INTO tenants VALUES (1, 't'); INSERT INTO namespaces VALUES (1, 1, 'u');
         INSERT INTO scopes VALUES (1, 1, '', '', '');";
     connection.execute_batch(names).unwrap();

@@ -13,7 +13,7 @@ use crate::{
         file::IndexCacheFile,
         format::{SegmentReader, SegmentWriter},
     },
-    database::failure::Failure,
+    database::error::SqliteError,
     keywords::keyword_store::{self, StoredTerms},
 };
 
@@ -49,7 +49,7 @@ impl LoadedPostings {
 }
 
 impl Owner {
-    fn read_all(self, connection: &Connection, postings: &mut SegmentedPostings) -> Result<(), Failure> {
+    fn read_all(self, connection: &Connection, postings: &mut SegmentedPostings) -> Result<(), SqliteError> {
         let insert = |stored: StoredTerms<'_>| insert(postings, &stored);
         match self {
             Self::User(namespace) => keyword_store::all(connection, namespace, insert),
@@ -62,7 +62,7 @@ impl Owner {
         connection: &Connection,
         change: i64,
         postings: &mut SegmentedPostings,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteError> {
         let insert = |stored: StoredTerms<'_>| insert(postings, &stored);
         match self {
             Self::User(namespace) => keyword_store::since(connection, namespace, change, insert),
@@ -72,7 +72,7 @@ impl Owner {
 }
 
 /// Adds the terms of a record.
-pub(super) fn insert(postings: &mut SegmentedPostings, stored: &StoredTerms<'_>) -> Result<(), Failure> {
+pub(super) fn insert(postings: &mut SegmentedPostings, stored: &StoredTerms<'_>) -> Result<(), SqliteError> {
     let terms = packed::pairs(stored.terms, stored.counts).collect::<CoreResult<Vec<_>>>()?;
     postings.insert(stored.row, stored.id, stored.scope, stored.length, terms);
     Ok(())
@@ -100,7 +100,7 @@ pub(super) fn bring_up_to_date(
     owner: Owner,
     shared: &RwLock<LoadedPostings>,
     cache: Option<&IndexCacheFile>,
-) -> Result<(), Failure> {
+) -> Result<(), SqliteError> {
     if change_log::lag(connection, shared.read().newest_change)? == Lag::None {
         return Ok(());
     }

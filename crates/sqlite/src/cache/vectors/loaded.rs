@@ -16,8 +16,9 @@ use crate::{
         format::{SegmentReader, SegmentWriter},
         timeline::{Timeline, Window},
     },
-    vectors::{generations::Table, vector_store::StoredVector},
+    vectors::vector_store::StoredVector,
 };
+use memory_engine_sql::embedding_versions::VectorTable;
 
 /// Vectors, and how far they follow the database.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(super) struct LoadedVectors {
     pub(super) index: FlatIndex<Key, i64>,
     pub(super) timeline: Timeline,
     /// The table that they were read from.
-    pub(super) table: Table,
+    pub(super) table: VectorTable,
     /// The last change that they contain; `None` before they were read.
     pub(super) newest_change: Option<i64>,
 }
@@ -72,12 +73,12 @@ impl PartialOrd for Key {
 
 impl LoadedVectors {
     /// Returns an index without vectors.
-    pub(super) fn empty(space: &EmbeddingSpace, table: Table) -> Self {
+    pub(super) fn empty(space: &EmbeddingSpace, table: VectorTable) -> Self {
         Self { index: FlatIndex::lean(space), timeline: Timeline::default(), table, newest_change: None }
     }
 
     /// Returns an index without vectors, and reserves memory for this many.
-    pub(super) fn with_capacity(space: &EmbeddingSpace, table: Table, records: usize) -> Self {
+    pub(super) fn with_capacity(space: &EmbeddingSpace, table: VectorTable, records: usize) -> Self {
         let mut empty = Self::empty(space, table);
         empty.index.reserve(records);
         empty.timeline.reserve(records);

@@ -1,37 +1,24 @@
-//! From SQLite's errors to the engine's.
+//! Errors of SQLite, and the public errors that they become.
 
 use memory_engine_core::{Error, ErrorKind};
+use memory_engine_sql::rows;
 use rusqlite::ffi::ErrorCode;
 
-/// What a job on a connection fails with, before it is known in which call.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// SQLite said so.
-    Sqlite(rusqlite::Error),
-    /// The engine's rules say so, or the file holds what it should not.
-    Engine(Error),
+/// The error of a job on a connection, before the name of the call is known.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SqliteError {
+    /// SQLite reported it.
+    #[error("{}", meaning(.0).1)]
+    Sqlite(#[from] rusqlite::Error),
+    /// The engine refused the call, or read a value that cannot be right.
+    #[error(transparent)]
+    Engine(#[from] Error),
 }
 
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Engine(error)
-    }
-}
-
-impl Failure {
-    /// A stored value that cannot be what was written.
+impl SqliteError {
+    /// A stored value that no version of this crate can have written.
     pub(crate) fn corrupt(what: &str) -> Self {
-        Self::Engine(Error::new(
-            ErrorKind::Corrupt,
-            "read",
-            format!("the database holds {what} that cannot be read; restore it from a backup"),
-        ))
+        Self::Engine(rows::corrupt(what))
     }
 
     /// The error of the call `operation`.
@@ -46,7 +33,7 @@ impl Failure {
     }
 }
 
-/// What an error of SQLite means. Its own message stays in the source: it can quote what was written.
+/// The kind and message of an error of SQLite. SQLite's own message stays in the source: it can quote stored text.
 pub(crate) fn meaning(error: &rusqlite::Error) -> (ErrorKind, &'static str) {
     if matches!(
         error,

@@ -1,36 +1,23 @@
-//! From Postgres' errors to the engine's.
+//! Errors of Postgres, and the public errors that they become.
 
 use memory_engine_core::{Error, ErrorKind};
+use memory_engine_sql::rows;
 
-/// What a job on a connection fails with, before it is known in which call.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The driver or the server said so.
-    Postgres(sqlx::Error),
-    /// The engine's rules say so, or the database holds what it should not.
-    Engine(Error),
+/// The error of a job on a connection, before the name of the call is known.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PostgresError {
+    /// The driver or the server reported it.
+    #[error("{}", meaning(.0).1)]
+    Postgres(#[from] sqlx::Error),
+    /// The engine refused the call, or read a value that cannot be right.
+    #[error(transparent)]
+    Engine(#[from] Error),
 }
 
-impl From<sqlx::Error> for Failure {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Postgres(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Engine(error)
-    }
-}
-
-impl Failure {
-    /// A stored value that cannot be what was written.
+impl PostgresError {
+    /// A stored value that no version of this crate can have written.
     pub(crate) fn corrupt(what: &str) -> Self {
-        Self::Engine(Error::new(
-            ErrorKind::Corrupt,
-            "read",
-            format!("the database holds {what} that cannot be read; restore it from a backup"),
-        ))
+        Self::Engine(rows::corrupt(what))
     }
 
     /// Whether the transaction lost against another one and can simply be run again.
@@ -176,7 +163,7 @@ mod tests {
     #[test]
     fn a_configuration_is_never_quoted() {
         let error = sqlx::Error::Configuration("postgres://lin:hunter2@db".into());
-        let error = Failure::from(error).into_error("connect");
+        let error = PostgresError::from(error).into_error("connect");
         assert!(!format!("{error} {error:?}").contains("hunter2"));
     }
 }

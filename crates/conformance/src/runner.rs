@@ -1,0 +1,51 @@
+//! Runs the scenarios as the trials of a test without harness.
+
+use std::{env, process::ExitCode};
+
+use libtest_mimic::{Arguments, Trial};
+
+use crate::{
+    SCENARIOS, Scenario, World,
+    world::{Skip, require},
+};
+
+/// Runs one scenario in one world.
+type Play = fn(&Scenario, &World);
+/// Makes a new, empty world.
+type MakeWorld = fn() -> Result<World, Skip>;
+
+/// Runs the scenarios that the arguments of the process select. Use [`suite!`](crate::suite), which calls it.
+pub fn run(play: Play, world: MakeWorld) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let required = env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
+    let trials = trials(play, world, &required);
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// One trial for each scenario. A world that cannot be made ignores all of them, unless the backend is required.
+fn trials(play: Play, make: MakeWorld, required: &str) -> Vec<Trial> {
+    let probe = make().map_err(|skip| require(skip, required));
+    if let Err(Ok(reason)) = &probe {
+        eprintln!("all scenarios are ignored: {reason}");
+    }
+    let trial = |scenario: &'static Scenario| {
+        let is_ignored = match &probe {
+            Ok(world) => scenario.missing(world).is_some(),
+            Err(reason) => reason.is_ok(),
+        };
+        let name = format!("{}::{}", scenario.group, scenario.name);
+        let trial = Trial::test(name, move || {
+            let world = make().map_err(|skip| skip.reason)?;
+            if let Some(capability) = scenario.missing(&world) {
+                return Err(format!("the world lacks {capability}").into());
+            }
+            play(scenario, &world);
+            Ok(())
+        });
+        trial.with_ignored_flag(is_ignored)
+    };
+    SCENARIOS.iter().map(trial).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Applies changes to records and to everything that is derived from them.
+
+use std::collections::BTreeMap;
+
+use memory_engine_core::{Record, Removed, Timestamp, Tombstone};
+use memory_engine_sql::{
+    embedding_versions::VectorTable,
+    write::{RecordChange, RecordWrite},
+};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::{
+    database::error::PostgresError,
+    graph::graph_rows,
+    keywords::keyword_store::{self, Document},
+    queue::backlog::{self, Ticket},
+    records::{
+        bulk_insert::Addition,
+        row,
+        scopes::{self, uuid},
+    },
+    vectors::vector_store,
+};
+
+/// Applies changes to records of namespaces that are locked, and counts what they remove. The addresses of tombstones have to
+/// be known. Vectors that come with records go to `table`.
+pub(crate) async fn apply(
+    connection: &mut PgConnection,
+    changes: &[RecordChange],
+    table: Option<VectorTable>,
+    now: Timestamp,
+) -> Result<Removed, PostgresError> {
+    let mut writes = Vec::new();
+    let mut tombstones: BTreeMap<Uuid, Vec<&Tombstone>> = BTreeMap::new();
+    for change in changes {
+        match change {
+            RecordChange::Write(write) => writes.push(&**write),
+            RecordChange::Remove(tombstone) => {
+                tombstones.entry(scopes::namespace(&tombstone.scope)).or_default().push(tombstone);
+            }
+        }
+    }
+    if !writes.is_empty() {
+        store(connection, &writes, table, now).await?;
+    }
+    let mut removed = Removed::default();
+    for (ns, tombstones) in tombstones {
+        removed += bury(connection, ns, &tombstones).await?;
+    }
+    Ok(removed)
+}
+
+/// Stores records of any number of namespaces with their index entries.
+async fn store(
+    connection: &mut PgConnection,
+    writes: &[&RecordWrite],
+    table: Option<VectorTable>,
+    now: Timestamp,
+) -> Result<(), PostgresError> {
+    let mut old: BTreeMap<Uuid, (Vec<&Record>, Vec<Uuid>)> = BTreeMap::new();
+    for write in writes.iter().filter(|write| !write.is_new) {
+        let (replaced, reindexed) = old.entry(scopes::namespace(&write.record.scope)).or_default();
+        replaced.push(&write.record);
+        reindexed.extend(write.index.is_some().then(|| uuid(write.record.id)));
+    }
+    for (ns, (replaced, reindexed)) in old {
+        row::replace(connection, ns, &replaced).await?;
+        if !reindexed.is_empty() {
+            remove_derived(connection, ns, &reindexed).await?;
+        }
+    }
+    let mut addition = Addition::to(table.unwrap_or_default());
+    for write in writes {
+        let record = &write.record;
+        if write.is_new {
+            addition.record(record);
+        }
+        let Some(entries) = &write.index else { continue };
+        if let Some(terms) = &entries.terms {
+            addition.document(record, Document::of(record, terms));
+        }
+        if let (Some(embedding), Some(_)) = (&entries.embedding, table) {
+            addition.vector(record, embedding);
+        }
+        for job in &entries.jobs {
+            addition.ticket(record, Ticket::new(*job, uuid(record.id), now));
+        }
+    }
+    addition.write(connection).await
+}
+
+/// Removes records from the indexes and the queue, and counts what was removed.
+async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<Removed, PostgresError> {
+    let mut removed = graph_rows::remove(connection, ns, ids).await?;
+    removed.keywords = keyword_store::remove(connection, ns, ids).await?;
+    removed.vectors = vector_store::remove(connection, ns, ids).await?;
+    removed.queued = backlog::unqueue(connection, ns, ids).await?;
+    Ok(removed)
+}
+
+/// Removes the records that tombstones of one namespace name, and keeps the tombstones: of two of one id the later one.
+async fn bury(connection: &mut PgConnection, ns: Uuid, tombstones: &[&Tombstone]) -> Result<Removed, PostgresError> {
+    let last: BTreeMap<Uuid, &Tombstone> =
+        tombstones.iter().map(|tombstone| (uuid(tombstone.id), *tombstone)).collect();
+    let ids: Vec<Uuid> = last.keys().copied().collect();
+    let mut removed = remove_derived(connection, ns, &ids).await?;
+    for kind in row::remove(connection, ns, &ids).await? {
+        removed.count(&kind);
+    }
+    let hashes = |tombstones: &mut dyn Iterator<Item = &Tombstone>| -> Vec<Vec<u8>> {
+        tombstones.map(|tombstone| tombstone.content_hash.as_bytes().to_vec()).collect()
+    };
+    sqlx::query(
+        "INSERT INTO barred_contents (ns, content_hash, withdrawn)
+         SELECT $1::uuid, x.hash, bool_and(x.withdrawn) FROM unnest($2::bytea[], $3::boolean[]) x (hash, withdrawn)
+         GROUP BY x.hash
+         ON CONFLICT (ns, content_hash) DO UPDATE SET withdrawn = barred_contents.withdrawn AND excluded.withdrawn",
+    )
+    .bind(ns)
+    .bind(hashes(&mut tombstones.iter().copied()))
+    .bind(tombstones.iter().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
+    .execute(&mut *connection)
+    .await?;
+    let replaced = sqlx::query("DELETE FROM tombstones b WHERE b.ns = $1 AND b.id = ANY ($2)")
+        .bind(ns)
+        .bind(&ids)
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query(
+        "INSERT INTO tombstones (ns, id, address, content_hash, deleted_at, withdrawn)
+         SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::bytea[], $5::bigint[], $6::boolean[]) x",
+    )
+    .bind(ns)
+    .bind(&ids)
+    .bind(last.values().map(|tombstone| scopes::address(&tombstone.scope)).collect::<Vec<_>>())
+    .bind(hashes(&mut last.values().copied()))
+    .bind(last.values().map(|tombstone| tombstone.deleted_at.as_micros()).collect::<Vec<_>>())
+    .bind(last.values().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
+    .execute(connection)
+    .await?;
+    removed.tombstones += ids.len() as u64 - replaced.rows_affected();
+    Ok(removed)
+}

@@ -1,0 +1,45 @@
+//! Reading tombstones.
+
+use memory_engine_core::{ContentHash, RecordId, Timestamp, Tombstone};
+use memory_engine_sql::rows::sql_limit;
+use sqlx::{PgConnection, Row, postgres::PgRow};
+
+use crate::{
+    database::{error::PostgresError, statement::Statement},
+    records::scopes::{self, Reach, uuid},
+};
+
+/// The column `content_hash` of a row.
+pub(crate) fn content_hash(row: &PgRow) -> Result<ContentHash, PostgresError> {
+    let bytes: Vec<u8> = row.try_get("content_hash")?;
+    <[u8; 32]>::try_from(bytes).map(ContentHash::from_bytes).map_err(|_| PostgresError::corrupt("a content hash"))
+}
+
+/// A page of tombstones within reach, by id.
+pub(crate) async fn tombstones(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    after: Option<RecordId>,
+    limit: usize,
+) -> Result<Vec<Tombstone>, PostgresError> {
+    let mut statement = Statement::new(
+        "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn FROM tombstones b
+         JOIN namespaces n ON n.ns = b.ns JOIN addresses a ON a.ns = b.ns AND a.address = b.address WHERE ",
+    );
+    reach.holds("b", &mut statement);
+    if let Some(after) = after {
+        statement.push(" AND b.id > ").bind(uuid(after));
+    }
+    statement.push(if reach.is_tenant_wide() { " ORDER BY b.id, n.username" } else { " ORDER BY b.id" });
+    statement.push(" LIMIT ").bind(sql_limit(limit));
+    let read = |row: &PgRow| {
+        Ok(Tombstone {
+            scope: scopes::read(row)?,
+            id: scopes::record_id(row.try_get("id")?),
+            content_hash: content_hash(row)?,
+            deleted_at: Timestamp::from_micros(row.try_get("deleted_at")?),
+            withdrawn: row.try_get("withdrawn")?,
+        })
+    };
+    statement.rows(connection).await?.iter().map(read).collect()
+}

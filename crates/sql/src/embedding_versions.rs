@@ -1,0 +1,167 @@
+//! The versions of the vectors: the serving one, and at most one second version next to it.
+
+use memory_engine_core::{Error, ErrorKind, Index, Job, Result};
+use memory_engine_vector_store::Role;
+
+use crate::index_metadata::IndexMetadata;
+
+/// The row of `origins` with the space that serves.
+pub const SERVING_PART: &str = Job::Embedding.as_str();
+/// The row of `origins` with the space of the second version, and the job that fills it.
+pub const SECOND_PART: &str = Job::Reembedding.as_str();
+/// The row of `origins` with the table that serves.
+pub const TABLE_PART: &str = "serving table";
+/// The rows of `origins` that describe the versions.
+pub const PARTS: [&str; 3] = [SERVING_PART, SECOND_PART, TABLE_PART];
+
+/// The renames, in order, that exchange the queued jobs of the two versions when the second one begins to serve.
+pub const JOB_RENAMES: [(&str, &str); 3] =
+    [(SECOND_PART, "changing"), (SERVING_PART, SECOND_PART), ("changing", SERVING_PART)];
+
+/// One of the two tables that hold vectors. Vectors do not move between them: when the second version begins to serve, its
+/// table does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum VectorTable {
+    /// The table of the first version.
+    #[default]
+    First,
+    /// The table of the version after it; the one after that is in the first table again.
+    Second,
+}
+
+impl VectorTable {
+    /// Both tables.
+    pub const ALL: [Self; 2] = [Self::First, Self::Second];
+
+    /// The name of the table.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::First => "vectors",
+            Self::Second => "second_vectors",
+        }
+    }
+
+    /// The table of this name; the first one unless the name is that of the second.
+    pub fn from_name(name: Option<&str>) -> Self {
+        if name == Some(Self::Second.name()) { Self::Second } else { Self::First }
+    }
+
+    /// The other table.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+}
+
+/// What has to be done before a second version can be filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// Nothing: the vectors of this process serve.
+    Serving,
+    /// Nothing: the second version was begun before.
+    Resume,
+    /// The other table is emptied, and the space of the second version is written down.
+    Create,
+}
+
+/// The versions of the vectors in a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmbeddingVersions {
+    /// The space that serves; `None` before the store was first opened.
+    pub serving: Option<String>,
+    /// The space of the second version.
+    pub second: Option<String>,
+    /// The table that serves.
+    pub table: VectorTable,
+}
+
+impl EmbeddingVersions {
+    /// Takes in one row of `origins`. Rows that do not describe vectors are ignored.
+    pub fn read_part(&mut self, part: &str, made_by: String) {
+        match part {
+            SERVING_PART => self.serving = Some(made_by),
+            SECOND_PART => self.second = Some(made_by),
+            TABLE_PART => self.table = VectorTable::from_name(Some(&made_by)),
+            _ => {}
+        }
+    }
+
+    /// Returns true if the vectors of this process serve.
+    pub fn is_serving(&self, metadata: &IndexMetadata) -> bool {
+        self.serving.as_deref() == Some(metadata.space())
+    }
+
+    fn is_second(&self, metadata: &IndexMetadata) -> bool {
+        self.second.as_deref() == Some(metadata.space())
+    }
+
+    /// The role of this process' version, and its table.
+    ///
+    /// # Errors
+    /// `SchemaMismatch` when the store has no vectors of this process' space.
+    pub fn role(&self, metadata: &IndexMetadata, operation: &'static str) -> Result<(Role, VectorTable)> {
+        if self.is_serving(metadata) {
+            return Ok((Role::Serving, self.table));
+        }
+        if self.is_second(metadata) {
+            return Ok((Role::Second, self.table.other()));
+        }
+        Err(self.refusal(metadata, operation))
+    }
+
+    /// The table that searches read.
+    ///
+    /// # Errors
+    /// `SchemaMismatch` unless the vectors of this process serve.
+    pub fn serving_table(&self, metadata: &IndexMetadata, operation: &'static str) -> Result<VectorTable> {
+        if self.is_serving(metadata) { Ok(self.table) } else { Err(self.refusal(metadata, operation)) }
+    }
+
+    /// The table for vectors that come with new records. `None` while there are two versions, or while another space serves:
+    /// then the vectors of new records are made in the background, as all others.
+    pub fn table_for_new_records(&self, metadata: &IndexMetadata) -> Option<VectorTable> {
+        (self.is_serving(metadata) && self.second.is_none()).then_some(self.table)
+    }
+
+    /// The error of a search, or of opening a store for searches, whose vectors do not serve.
+    pub fn refusal(&self, metadata: &IndexMetadata, operation: &'static str) -> Error {
+        if !self.is_second(metadata) {
+            return metadata.mismatch(Index::Embedding, self.serving.as_deref(), operation);
+        }
+        let serving = self.serving.as_deref().unwrap_or("nothing");
+        let message = format!(
+            "the vectors of '{serving}' serve, and those of '{}' are being made next to them; open the store with \
+             Mismatch::Refill to complete them, or with the embedder of '{serving}'",
+            metadata.space()
+        );
+        Error::new(ErrorKind::SchemaMismatch, operation, message)
+    }
+
+    /// Decides how a second version of this process' space begins.
+    ///
+    /// # Errors
+    /// `SchemaMismatch` when there is a second version of another space.
+    pub fn begin(&self, metadata: &IndexMetadata) -> Result<Begin> {
+        if self.is_serving(metadata) {
+            return Ok(Begin::Serving);
+        }
+        match self.second.as_deref() {
+            None => Ok(Begin::Create),
+            Some(_) if self.is_second(metadata) => Ok(Begin::Resume),
+            Some(second) => {
+                let serving = self.serving.as_deref().unwrap_or("nothing");
+                let message = format!(
+                    "there are vectors of '{second}' next to those of '{serving}' already; remove them first, with \
+                     drop_second_generation"
+                );
+                Err(Error::new(ErrorKind::SchemaMismatch, "reindex", message))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

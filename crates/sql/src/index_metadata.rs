@@ -1,0 +1,105 @@
+//! Which analyzer and embedding space the indexes were made with.
+//!
+//! The table `origins` names the maker of each index. The functions here decide; reading and writing the table is for the
+//! backend.
+
+use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Index, Result};
+
+use crate::options::{Mismatch, StoreOptions};
+
+/// The analyzer and the embedding space that this process makes its indexes with.
+#[derive(Debug, Clone)]
+pub struct IndexMetadata {
+    analyzer: String,
+    space: String,
+    /// The space that may serve while the vectors of this process are made.
+    replaced: Option<String>,
+}
+
+/// What opening a store does about one index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reconciliation {
+    /// Nothing: the index fits, or is left as it is.
+    Keep,
+    /// Write down what this process makes the index with: the store is new.
+    Record,
+    /// Begin a second version of the vectors, or continue with it.
+    Refill,
+    /// Fail: with [`EmbeddingVersions::refusal`](crate::embedding_versions::EmbeddingVersions::refusal) for vectors, with
+    /// [`IndexMetadata::mismatch`] for terms.
+    Refuse,
+    /// Empty the index, queue every record for it and write down what this process makes it with.
+    Rebuild,
+}
+
+impl IndexMetadata {
+    /// The metadata of a store that is opened with these options.
+    pub fn new(options: &StoreOptions) -> Self {
+        let replaced = options.replaced.as_ref().map(ToString::to_string);
+        Self { analyzer: options.analyzer.clone(), space: options.space.to_string(), replaced }
+    }
+
+    /// The same analyzer with another embedding space.
+    #[must_use]
+    pub fn in_space(&self, space: &EmbeddingSpace) -> Self {
+        Self { space: space.to_string(), replaced: None, ..self.clone() }
+    }
+
+    /// The embedding space of this process.
+    pub fn space(&self) -> &str {
+        &self.space
+    }
+
+    /// What this process makes the index with.
+    pub fn maker(&self, index: Index) -> &str {
+        match index {
+            Index::Keywords => &self.analyzer,
+            Index::Embedding => &self.space,
+        }
+    }
+
+    /// Fails if the index was made with `found`, and this process would make it with something else.
+    ///
+    /// # Errors
+    /// `SchemaMismatch`.
+    pub fn check(&self, index: Index, found: Option<&str>, operation: &'static str) -> Result<()> {
+        if found == Some(self.maker(index)) { Ok(()) } else { Err(self.mismatch(index, found, operation)) }
+    }
+
+    /// The error of an index that was made with `found`.
+    pub fn mismatch(&self, index: Index, found: Option<&str>, operation: &'static str) -> Error {
+        let (found, wanted) = (found.unwrap_or("nothing"), self.maker(index));
+        let message = match index {
+            Index::Keywords => format!(
+                "the keyword index was made with the analyzer '{found}', but '{wanted}' is in use; open the store with \
+                 Mismatch::Rebuild to index its records again"
+            ),
+            Index::Embedding => format!(
+                "the vectors are in the embedding space '{found}', but '{wanted}' is in use; open the store with the \
+                 embedder of '{found}', or with that of '{wanted}' and Mismatch::Refill to make new vectors while others \
+                 search the old ones"
+            ),
+        };
+        Error::new(ErrorKind::SchemaMismatch, operation, message)
+    }
+
+    /// Returns true if vectors of the space `found` get a second version next to them.
+    pub fn refills(&self, found: &str, mismatch: Mismatch) -> bool {
+        found != self.space && (mismatch == Mismatch::Refill || self.replaced.as_deref() == Some(found))
+    }
+
+    /// Decides what opening the store does about an index that was made with `found`.
+    pub fn reconcile(&self, index: Index, found: Option<&str>, mismatch: Mismatch) -> Reconciliation {
+        let Some(found) = found else { return Reconciliation::Record };
+        if found == self.maker(index) || mismatch == Mismatch::Leave {
+            return Reconciliation::Keep;
+        }
+        if index == Index::Embedding && self.refills(found, mismatch) {
+            return Reconciliation::Refill;
+        }
+        if mismatch == Mismatch::Refuse { Reconciliation::Refuse } else { Reconciliation::Rebuild }
+    }
+}
+
+#[cfg(test)]
+mod tests;

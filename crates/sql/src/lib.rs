@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+pub mod embedding_versions;
+pub mod filter;
+pub mod graph;
+pub mod health;
+pub mod index_metadata;
+pub mod options;
+pub mod request;
+pub mod rows;
+pub mod write;
+
+/// The statement that counts the records which belong into the indexes; further conditions can follow.
+#[macro_export]
+macro_rules! count_indexed {
+    () => {
+        concat!("SELECT count(*) FROM records r WHERE ", $crate::indexed!())
+    };
+}
+
+/// The SQL condition that the row `r` of `records` belongs into the indexes, as `Record::is_indexed` has it.
+#[macro_export]
+macro_rules! indexed {
+    () => {
+        "(r.state = 'active' AND substr(r.kind, 1, 7) <> 'ledger/')"
+    };
+}

@@ -1,0 +1,123 @@
+//! Values put together from rows.
+
+use memory_engine_core::{Cursor, Error, ErrorKind, Job, Order, Page, Record, Result, RuleId, Scope, Stats, Timestamp};
+
+/// The lease end of an item that is free to be claimed.
+pub const LEASE_FREE: i64 = i64::MIN;
+/// The lease end of a dead letter: it is never claimed again.
+pub const LEASE_DEAD: i64 = i64::MAX;
+
+/// The error of a stored value that no version of this crate can have written.
+pub fn corrupt(what: &str) -> Error {
+    let message = format!("the database holds {what} that cannot be read; restore it from a backup");
+    Error::new(ErrorKind::Corrupt, "read", message)
+}
+
+/// The rule that made a relation, from its stored id.
+///
+/// # Errors
+/// `Corrupt` for an id that no rule can have.
+pub fn rule(id: Option<String>) -> Result<Option<RuleId>> {
+    id.map(RuleId::new).transpose().map_err(|_| corrupt("the rule of a relation"))
+}
+
+/// The scope of these names: tenant, user, agent, session and branch, empty where it has none.
+///
+/// # Errors
+/// `Corrupt` for names that no scope can have.
+pub fn scope([tenant, user, agent, session, branch]: [&str; 5]) -> Result<Scope> {
+    let build = || {
+        let mut scope = Scope::tenant_wide(tenant)?;
+        if !user.is_empty() {
+            scope = scope.with_user(user)?;
+        }
+        if !agent.is_empty() {
+            scope = scope.with_agent(agent)?;
+        }
+        if !session.is_empty() {
+            scope = scope.with_session(session)?;
+        }
+        if !branch.is_empty() {
+            scope = scope.with_branch(branch)?;
+        }
+        Ok(scope)
+    };
+    build().map_err(|_: Error| corrupt("an address"))
+}
+
+/// The dimensions below the user that a scope sets: column name and value.
+pub fn dimensions_below_user(scope: &Scope) -> Vec<(&'static str, String)> {
+    let below = [("agent", scope.agent()), ("session", scope.session()), ("branch", scope.branch())];
+    below.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))).collect()
+}
+
+/// A number for `LIMIT` or `OFFSET`.
+pub fn sql_limit(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The condition on the position of a record after a cursor, up to the cursor's values.
+pub fn after_position(order: Order) -> &'static str {
+    match order {
+        Order::OldestFirst => " AND (r.occurred_at, r.place, r.id) > (",
+        Order::NewestFirst => " AND (r.occurred_at, r.place, r.id) < (",
+    }
+}
+
+/// The page of at most `limit` records, given one record more when another page follows.
+pub fn page(mut records: Vec<Record>, limit: usize, total: Option<u64>) -> Page {
+    let has_next = records.len() > limit;
+    records.truncate(limit);
+    let next = records.last().filter(|_| has_next).map(Cursor::at);
+    Page { records, next, total }
+}
+
+/// The time at which an item is tried again; `None` for a dead letter.
+pub fn retry_at(leased_until: i64) -> Option<Timestamp> {
+    (leased_until != LEASE_DEAD).then(|| Timestamp::from_micros(leased_until))
+}
+
+/// The lease end of an item that is tried again at that time.
+pub fn leased_until(retry_at: Option<Timestamp>) -> i64 {
+    retry_at.map_or(LEASE_DEAD, Timestamp::as_micros)
+}
+
+/// The records of one kind and state at one address.
+#[derive(Debug)]
+pub struct RecordGroup {
+    /// The kind.
+    pub kind: String,
+    /// The state.
+    pub state: String,
+    /// The number of records.
+    pub records: u64,
+    /// When the oldest occurred, in microseconds.
+    pub oldest: i64,
+    /// When the newest occurred, in microseconds.
+    pub newest: i64,
+}
+
+/// Adds a group to the statistics. `is_new_address` says whether it is the first group of its address.
+pub fn add_group(stats: &mut Stats, is_new_address: bool, group: RecordGroup) {
+    stats.addresses += u64::from(is_new_address);
+    stats.records += group.records;
+    *stats.kinds.entry(group.kind).or_default() += group.records;
+    *stats.states.entry(group.state).or_default() += group.records;
+    let (oldest, newest) = (Timestamp::from_micros(group.oldest), Timestamp::from_micros(group.newest));
+    stats.oldest = Some(stats.oldest.map_or(oldest, |time| time.min(oldest)));
+    stats.newest = Some(stats.newest.map_or(newest, |time| time.max(newest)));
+}
+
+/// Adds the queued items of one job, or its dead letters, to the statistics. Unknown jobs are ignored.
+pub fn add_queued(stats: &mut Stats, job: &str, are_dead: bool, records: u64, oldest: i64) {
+    let Some(job) = Job::named(job) else { return };
+    if are_dead {
+        stats.given_up.insert(job, records);
+    } else {
+        stats.backlog.insert(job, records);
+        stats.waiting_since.insert(job, Timestamp::from_micros(oldest));
+    }
+}
+
+#[cfg(test)]
+mod tests;

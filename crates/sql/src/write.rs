@@ -1,0 +1,162 @@
+//! What a write or a deletion changes, decided alike for every backend.
+
+use std::collections::BTreeSet;
+
+use memory_engine_core::{
+    Barred, Basis, Decision, Deleted, Embedding, Error, Job, Outcome, Record, RecordId, Removed, Result, Terms,
+    Timestamp, Tombstone, Write, Written,
+};
+
+/// A change to one record and to everything that is derived from it. A backend has one function that applies it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordChange {
+    /// Stores a record.
+    Write(Box<RecordWrite>),
+    /// Removes the record that the tombstone names, and keeps the tombstone.
+    Remove(Tombstone),
+}
+
+/// A record to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordWrite {
+    /// The record with its new revision.
+    pub record: Record,
+    /// Whether there was no record of this id.
+    pub is_new: bool,
+    /// The index entries that take the place of the old ones; `None` leaves the old ones.
+    pub index: Option<IndexEntries>,
+    /// Whether the text has changed, so that records made from it are removed.
+    pub cascades: bool,
+}
+
+/// What a record becomes in the indexes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct IndexEntries {
+    /// The terms, where they came with the record.
+    pub terms: Option<Terms>,
+    /// The vector, where it came with the record and the store takes it.
+    pub embedding: Option<Embedding>,
+    /// The jobs that make the rest.
+    pub jobs: Vec<Job>,
+}
+
+/// What the store holds now, read for a decision.
+pub trait StoredState {
+    /// The error of a read.
+    type Error: From<Error>;
+
+    /// The revision of an active record that another one is made from.
+    ///
+    /// # Errors
+    /// Those of the database.
+    fn source_revision(&self, id: RecordId) -> Result<Option<u64>, Self::Error>;
+
+    /// Returns true if a record of this id was deleted.
+    ///
+    /// # Errors
+    /// Those of the database.
+    fn has_tombstone(&self, id: RecordId) -> Result<bool, Self::Error>;
+
+    /// Returns `None` if no record with this content was deleted, and else whether all such records were only
+    /// [withdrawn](Tombstone::withdrawn).
+    ///
+    /// # Errors
+    /// Those of the database.
+    fn deleted_content(&self, record: &Record) -> Result<Option<bool>, Self::Error>;
+}
+
+/// Decides one write, given the record of the same namespace and id. Returns the change to apply, if there is one.
+/// `keeps_vectors` says whether the store takes vectors that come with records.
+///
+/// # Errors
+/// Those of [`Decision::of`] and [`Basis::check`], and those of reading the state.
+pub fn decide<S: StoredState>(
+    write: Write,
+    old: Option<&Record>,
+    state: &S,
+    keeps_vectors: bool,
+) -> Result<(Written, Option<RecordWrite>), S::Error> {
+    for basis in &write.based_on {
+        Basis::check(*basis, state.source_revision(basis.id)?)?;
+    }
+    let id = write.record.id;
+    let jobs = write.pending();
+    let unchanged = |outcome, revision| Ok((Written::new(id, outcome, revision, Vec::new()), None));
+    let (record, is_new, reindex, cascades) = match Decision::of(write.mode, write.record, old)? {
+        Decision::Keep(revision) => return unchanged(Outcome::Unchanged, revision),
+        Decision::Insert(_) if state.has_tombstone(id)? => return unchanged(Outcome::Barred(Barred::Id), 0),
+        Decision::Insert(record) if blocks_content(&record, state)? => {
+            return unchanged(Outcome::Barred(Barred::Content), 0);
+        }
+        Decision::Replace { record, reindex: true, .. } if record.is_indexed() && blocks_content(&record, state)? => {
+            return unchanged(Outcome::Barred(Barred::Content), record.revision - 1);
+        }
+        Decision::Insert(record) => (*record, true, true, false),
+        Decision::Replace { record, reindex, withdraw } => (*record, false, reindex, withdraw),
+    };
+    let index = reindex.then(|| {
+        let terms = write.terms.filter(|_| record.is_indexed());
+        let embedding = write.embedding.filter(|_| keeps_vectors && record.is_indexed());
+        let is_done = |job: &Job| match job {
+            Job::Keywords => terms.is_some(),
+            Job::Embedding => embedding.is_some(),
+            Job::Reembedding | Job::Chunks | Job::Metadata | Job::Facts | Job::Graph | Job::Summary | Job::Profile => {
+                false
+            }
+        };
+        let jobs = jobs.into_iter().filter(|job| !is_done(job)).collect();
+        IndexEntries { terms, embedding, jobs }
+    });
+    let outcome = if is_new { Outcome::Created } else { Outcome::Updated };
+    let queued = index.as_ref().map(|index| index.jobs.clone()).unwrap_or_default();
+    let written = Written::new(id, outcome, record.revision, queued);
+    Ok((written, Some(RecordWrite { record, is_new, index, cascades })))
+}
+
+/// Returns true if the content of the record was deleted and is blocked for records of its trust.
+fn blocks_content<S: StoredState>(record: &Record, state: &S) -> Result<bool, S::Error> {
+    if !Tombstone::bars_content_for(record.trust, false) {
+        return Ok(false);
+    }
+    let withdrawn = state.deleted_content(record)?;
+    Ok(withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, withdrawn)))
+}
+
+/// The tombstone of a record.
+pub fn tombstone(record: &Record, deleted_at: Timestamp, withdrawn: bool) -> Tombstone {
+    let content_hash = record.content_hash();
+    Tombstone { id: record.id, scope: record.scope.clone(), content_hash, deleted_at, withdrawn }
+}
+
+/// The jobs to queue when records that were made from others are removed: each remaining source is read again. `removed` are
+/// the sources that are gone themselves.
+pub fn source_jobs<'r>(
+    made: impl IntoIterator<Item = &'r Record>,
+    removed: &BTreeSet<RecordId>,
+) -> Vec<(Job, RecordId)> {
+    let mut jobs = Vec::new();
+    for record in made {
+        let Some(job) = Job::making(&record.kind) else { continue };
+        let sources = record.derived_from.iter().filter(|source| !removed.contains(source));
+        jobs.extend(sources.map(|source| (job, *source)));
+    }
+    jobs
+}
+
+/// The answer to a deletion: the named records that were there, in the order in which they were asked for and each once, then
+/// the records that were made from them.
+pub fn deleted(
+    asked: &[RecordId],
+    mut named: BTreeSet<RecordId>,
+    mut cascaded: BTreeSet<RecordId>,
+    mut removed: Removed,
+) -> Deleted {
+    cascaded.retain(|id| !named.contains(id));
+    removed.withdrawn = cascaded.len() as u64;
+    let mut ids: Vec<RecordId> = asked.iter().copied().filter(|id| named.remove(id)).collect();
+    ids.extend(cascaded);
+    Deleted { ids, removed }
+}
+
+#[cfg(test)]
+mod tests;

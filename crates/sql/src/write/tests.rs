@@ -1,0 +1,60 @@
+use memory_engine_core::{Kind, PutMode, Scope, SystemClock, Trust};
+
+use super::*;
+
+/// A store with at most one tombstone.
+#[derive(Debug, Default)]
+struct State {
+    tombstone: Option<RecordId>,
+    withdrawn: Option<bool>,
+}
+
+impl StoredState for State {
+    type Error = Error;
+
+    fn source_revision(&self, _: RecordId) -> Result<Option<u64>> {
+        Ok(Some(1))
+    }
+    fn has_tombstone(&self, id: RecordId) -> Result<bool> {
+        Ok(self.tombstone == Some(id))
+    }
+    fn deleted_content(&self, _: &Record) -> Result<Option<bool>> {
+        Ok(self.withdrawn)
+    }
+}
+
+fn record(trust: Trust) -> Record {
+    let mut record = Record::new(Scope::user("lin").unwrap(), Kind::TURN, "seafood", &SystemClock);
+    record.trust = trust;
+    record
+}
+
+#[test]
+fn a_new_record_queues_what_did_not_come_with_it() {
+    let mut write = Write::upsert(record(Trust::User));
+    write.terms = Some(["seafood"].into_iter().collect());
+    let (written, change) = decide(write, None, &State::default(), true).unwrap();
+    assert_eq!((written.outcome, written.pending), (Outcome::Created, vec![Job::Embedding]));
+    assert!(change.is_some_and(|change| change.is_new && change.index.is_some_and(|index| index.terms.is_some())));
+}
+
+#[test]
+fn tombstones_block_ids_always_and_content_by_trust() {
+    let import = record(Trust::Import);
+    let buried = State { tombstone: Some(import.id), withdrawn: None };
+    let outcome = |record: &Record, state: &State| {
+        decide(Write::new(record.clone(), PutMode::Upsert), None, state, false).unwrap().0.outcome
+    };
+    assert_eq!(outcome(&import, &buried), Outcome::Barred(Barred::Id));
+    let withdrawn = State { tombstone: None, withdrawn: Some(true) };
+    assert_eq!(outcome(&import, &withdrawn), Outcome::Barred(Barred::Content));
+    assert_eq!(outcome(&record(Trust::Derived), &withdrawn), Outcome::Created);
+    assert_eq!(outcome(&record(Trust::User), &withdrawn), Outcome::Created);
+}
+
+#[test]
+fn a_deletion_names_each_record_once_and_counts_the_cascade() {
+    let [first, second, made] = ["a", "b", "c"].map(|name| RecordId::named(&Scope::tenant_wide("t").unwrap(), name));
+    let deleted = deleted(&[second, first, second], [first, second].into(), [made, first].into(), Removed::default());
+    assert_eq!((deleted.ids, deleted.removed.withdrawn), (vec![second, first, made], 1));
+}

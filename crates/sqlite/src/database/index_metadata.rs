@@ -1,0 +1,57 @@
+//! The table `origins`: what each index was made with.
+
+use memory_engine_core::Index;
+use memory_engine_sql::{
+    embedding_versions::{EmbeddingVersions, PARTS},
+    index_metadata::IndexMetadata,
+};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::database::error::SqliteError;
+
+/// Reads what an index was made with.
+pub(crate) fn maker(connection: &Connection, index: Index) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached("SELECT made_by FROM origins WHERE part = ?1")?
+        .query_row([index.job().as_str()], |row| row.get("made_by"))
+        .optional()
+}
+
+/// Writes one row of the table.
+pub(crate) fn write(connection: &Connection, part: &str, made_by: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO origins (part, made_by) VALUES (?1, ?2)")?
+        .execute([part, made_by])?;
+    Ok(())
+}
+
+/// Reads which versions of the vectors there are.
+pub(crate) fn versions(connection: &Connection) -> Result<EmbeddingVersions, SqliteError> {
+    let mut versions = EmbeddingVersions::default();
+    let mut prepared = connection.prepare_cached("SELECT part, made_by FROM origins WHERE part IN (?1, ?2, ?3)")?;
+    let mut rows = prepared.query(PARTS)?;
+    while let Some(row) = rows.next()? {
+        versions.read_part(row.get_ref("part")?.as_str().map_err(rusqlite::Error::from)?, row.get("made_by")?);
+    }
+    Ok(versions)
+}
+
+/// Fails if another process has rebuilt the index with something else since this one opened the file.
+pub(crate) fn check(
+    connection: &Connection,
+    metadata: &IndexMetadata,
+    index: Index,
+    operation: &'static str,
+) -> Result<(), SqliteError> {
+    Ok(metadata.check(index, maker(connection, index)?.as_deref(), operation)?)
+}
+
+/// Returns true if this process makes all indexes with what the file's were made with.
+pub(crate) fn fits(connection: &Connection, metadata: &IndexMetadata) -> Result<bool, SqliteError> {
+    for index in Index::ALL {
+        if maker(connection, index)?.as_deref() != Some(metadata.maker(index)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

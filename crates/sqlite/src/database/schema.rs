@@ -1,0 +1,133 @@
+//! The schema of a file and its versions.
+
+use std::path::Path;
+
+use memory_engine_core::{Error, ErrorKind};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::database::error::SqliteError;
+
+/// The schema that this version reads and writes.
+pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
+
+/// Marks a file as ours, in the header of the database: "MemE".
+pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
+
+/// The step to each schema from the one before, and back.
+pub(crate) const MIGRATIONS: [(&str, &str); 11] = [
+    (
+        include_str!("../../../../migrations/sqlite/0001_initial.up.sql"),
+        include_str!("../../../../migrations/sqlite/0001_initial.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0002_synonyms.up.sql"),
+        include_str!("../../../../migrations/sqlite/0002_synonyms.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0003_life.up.sql"),
+        include_str!("../../../../migrations/sqlite/0003_life.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0004_changes.up.sql"),
+        include_str!("../../../../migrations/sqlite/0004_changes.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0005_graph.up.sql"),
+        include_str!("../../../../migrations/sqlite/0005_graph.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0006_companion.up.sql"),
+        include_str!("../../../../migrations/sqlite/0006_companion.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0007_generations.up.sql"),
+        include_str!("../../../../migrations/sqlite/0007_generations.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0008_waiting.up.sql"),
+        include_str!("../../../../migrations/sqlite/0008_waiting.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0009_postings.up.sql"),
+        include_str!("../../../../migrations/sqlite/0009_postings.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0010_counts.up.sql"),
+        include_str!("../../../../migrations/sqlite/0010_counts.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0011_relation_rule.up.sql"),
+        include_str!("../../../../migrations/sqlite/0011_relation_rule.down.sql"),
+    ),
+];
+
+/// The names of those steps.
+pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
+    "0001_initial",
+    "0002_synonyms",
+    "0003_life",
+    "0004_changes",
+    "0005_graph",
+    "0006_companion",
+    "0007_generations",
+    "0008_waiting",
+    "0009_postings",
+    "0010_counts",
+    "0011_relation_rule",
+];
+
+/// Brings the database to the schema that this version knows. Of several processes that open a new file at once, one
+/// does it and the others find it done.
+pub(crate) fn up(transaction: &Transaction<'_>, path: &Path) -> Result<(), SqliteError> {
+    let found = recognise(transaction, path)?;
+    if found == SCHEMA {
+        return Ok(());
+    }
+    for (up, _) in &MIGRATIONS[found as usize..] {
+        transaction.execute_batch(up)?;
+    }
+    mark(transaction, SCHEMA)
+}
+
+/// Runs `body` while nobody else writes, and undoes it when it fails.
+pub(crate) fn in_transaction(
+    connection: &mut Connection,
+    body: impl FnOnce(&Transaction<'_>) -> Result<(), SqliteError>,
+) -> Result<(), SqliteError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    body(&transaction)?;
+    Ok(transaction.commit()?)
+}
+
+/// The schema of a database, 0 for an empty one.
+///
+/// # Errors
+/// `InvalidInput` when it belongs to another application, `SchemaMismatch` when it is newer than this version.
+pub(crate) fn recognise(connection: &Connection, path: &Path) -> Result<u32, SqliteError> {
+    let path = path.display();
+    let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let schema: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application == 0 && schema == 0 && tables == 0 {
+        return Ok(0);
+    }
+    if application != APPLICATION_ID {
+        let message = format!("{path} is a SQLite database of another application; choose another file");
+        return Err(Error::invalid("open", message).into());
+    }
+    match u32::try_from(schema) {
+        Ok(schema) if schema <= SCHEMA => Ok(schema),
+        Ok(_) | Err(_) => {
+            let message =
+                format!("{path} was made by a newer memory-engine (schema {schema}, this one knows {SCHEMA}); update");
+            Err(Error::new(ErrorKind::SchemaMismatch, "open", message).into())
+        }
+    }
+}
+
+pub(crate) fn mark(transaction: &Transaction<'_>, schema: u32) -> Result<(), SqliteError> {
+    let application = if schema == 0 { 0 } else { APPLICATION_ID };
+    transaction.pragma_update(None, "application_id", application)?;
+    transaction.pragma_update(None, "user_version", schema)?;
+    Ok(())
+}

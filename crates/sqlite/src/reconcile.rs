@@ -1,0 +1,54 @@
+//! Brings a file and the process that opens it together.
+
+use memory_engine_core::{Index, Timestamp};
+use memory_engine_sql::{
+    index_metadata::{IndexMetadata, Reconciliation},
+    options::Mismatch,
+};
+use rusqlite::Connection;
+
+use crate::{
+    database::{error::SqliteError, index_metadata},
+    keywords::keyword_store,
+    queue::backlog,
+    vectors::{generations, vector_store},
+};
+
+/// Treats each index that was made with something else as `mismatch` says.
+pub(crate) fn reconcile(
+    connection: &Connection,
+    metadata: &IndexMetadata,
+    mismatch: Mismatch,
+    now: Timestamp,
+) -> Result<(), SqliteError> {
+    for index in Index::ALL {
+        let found = index_metadata::maker(connection, index)?;
+        match metadata.reconcile(index, found.as_deref(), mismatch) {
+            Reconciliation::Keep => continue,
+            Reconciliation::Record => {}
+            Reconciliation::Refill => {
+                generations::begin(connection, metadata, now)?;
+                continue;
+            }
+            Reconciliation::Refuse => {
+                return Err(match index {
+                    Index::Keywords => metadata.mismatch(index, found.as_deref(), "open"),
+                    Index::Embedding => index_metadata::versions(connection)?.refusal(metadata, "open"),
+                }
+                .into());
+            }
+            Reconciliation::Rebuild => {
+                match index {
+                    Index::Keywords => keyword_store::clear(connection)?,
+                    Index::Embedding => {
+                        generations::drop_second(connection)?;
+                        vector_store::clear(connection, index_metadata::versions(connection)?.table)?;
+                    }
+                }
+                backlog::requeue(connection, None, None, index.job(), now)?;
+            }
+        }
+        index_metadata::write(connection, index.job().as_str(), metadata.maker(index))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! Reading tombstones.
+
+use memory_engine_core::{ContentHash, RecordId, Timestamp, Tombstone};
+use memory_engine_sql::rows::sql_limit;
+use rusqlite::Connection;
+
+use crate::{
+    database::{error::SqliteError, statement::Statement},
+    records::scopes::{self, Reach},
+};
+
+/// A page of tombstones within reach, by id.
+pub(crate) fn tombstones(
+    connection: &Connection,
+    reach: &Reach,
+    after: Option<RecordId>,
+    limit: usize,
+) -> Result<Vec<Tombstone>, SqliteError> {
+    let mut statement = Statement::new(
+        "SELECT t.name, n.user, s.agent, s.session, s.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn FROM tombstones b
+         CROSS JOIN scopes s ON s.scope = b.scope CROSS JOIN namespaces n ON n.namespace = b.namespace
+         CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ",
+    );
+    reach.namespaces("b.namespace", &mut statement);
+    reach.scopes(statement.push(" AND "));
+    if let Some(after) = after {
+        statement.push(" AND b.id > ").bind(after.as_bytes().to_vec());
+    }
+    statement.push(if reach.namespace.is_some() { " ORDER BY b.id" } else { " ORDER BY b.id, n.user" });
+    statement.push(" LIMIT ").bind(sql_limit(limit));
+    let (mut prepared, values) = statement.prepare(connection)?;
+    let mut rows = prepared.query(values)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(Tombstone {
+            scope: scopes::read(row)?,
+            id: RecordId::from_bytes(row.get("id")?),
+            content_hash: ContentHash::from_bytes(row.get("content_hash")?),
+            deleted_at: Timestamp::from_micros(row.get("deleted_at")?),
+            withdrawn: row.get("withdrawn")?,
+        });
+    }
+    Ok(found)
+}
