@@ -13,7 +13,7 @@ pub(crate) struct DigestArgs {
     /// deepseek, ollama, openrouter, vllm) with :MODEL if need be; its key is in the environment or in .env, as
     /// OPENAI_API_KEY. Where the model fails, the rules do it
     #[arg(long = "digest", env = "MEMORY_DIGEST", default_value = "none", value_name = "NAME")]
-    pub(crate) method: Method,
+    pub(crate) digest: Method,
     /// Keep a profile of each user beside that, made anew after so many messages
     #[arg(long, env = "MEMORY_PROFILE_EVERY", value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) profile_every: Option<u32>,
@@ -25,7 +25,7 @@ impl DigestArgs {
     /// # Errors
     /// When a key or the model's name is missing.
     pub(crate) fn digest(&self) -> Result<Digest> {
-        let digest = match &self.method {
+        let digest = match &self.digest {
             Method::None => return Ok(Digest::default()),
             Method::Rules => Digest::by_rules()?,
             Method::Remote(service) => Digest::by_model(&remote::chat(service, "--digest")?)?,
@@ -41,7 +41,7 @@ impl DigestArgs {
     /// # Errors
     /// When there is none, with what would name one; as [`digest`](Self::digest).
     pub(crate) fn need(&self) -> Result<Digest> {
-        if self.method == Method::None {
+        if self.digest == Method::None {
             bail!(
                 "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model"
             );

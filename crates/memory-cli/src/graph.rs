@@ -15,7 +15,7 @@ pub(crate) struct GraphArgs {
     /// (siliconflow, openai, deepseek, ollama, openrouter, vllm) with :MODEL if need be; its key is in the environment or in
     /// .env, as OPENAI_API_KEY. What a model cannot read waits, and is found by its words meanwhile
     #[arg(long = "graph", env = "MEMORY_GRAPH", default_value = "none", value_name = "NAME")]
-    pub(crate) method: Method,
+    pub(crate) graph: Method,
 }
 
 impl GraphArgs {
@@ -24,7 +24,7 @@ impl GraphArgs {
     /// # Errors
     /// When a key or the model's name is missing.
     pub(crate) fn extractor(&self) -> Result<Option<Arc<dyn GraphExtractor>>> {
-        Ok(match &self.method {
+        Ok(match &self.graph {
             Method::None => None,
             Method::Rules => Some(Arc::new(RuleExtractor::default())),
             Method::Remote(service) => Some(Arc::new(ChatExtractor::new(remote::chat(service, "--graph")?))),
@@ -33,7 +33,7 @@ impl GraphArgs {
 
     /// What has a recall go by the graph where nothing is read: no service, and no key of it, is needed for that.
     pub(crate) fn reader(&self) -> Option<Arc<dyn GraphExtractor>> {
-        match self.method {
+        match self.graph {
             Method::None => None,
             Method::Rules | Method::Remote(_) => Some(Arc::new(RuleExtractor::default())),
         }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn recall_uses_the_graph_of_a_service_without_its_key() {
-        let remote = GraphArgs { method: "openrouter:some/model".parse().unwrap() };
-        assert!(remote.reader().is_some() && GraphArgs { method: Method::None }.reader().is_none());
+        let remote = GraphArgs { graph: "openrouter:some/model".parse().unwrap() };
+        assert!(remote.reader().is_some() && GraphArgs { graph: Method::None }.reader().is_none());
     }
 }

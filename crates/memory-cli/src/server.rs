@@ -108,8 +108,8 @@ fn upstream(preset: Preset, settings: &Settings) -> UpstreamConfig {
 pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     let named = |setting: &'static str| move |e: String| anyhow!("{setting}: {e}");
     let profile_every = Some(config.profile_every).filter(|messages| *messages > 0);
-    let digest = DigestArgs { method: config.digest.parse().map_err(named("digest"))?, profile_every };
-    let graph = GraphArgs { method: config.graph.parse().map_err(named("graph"))? };
+    let digest = DigestArgs { digest: config.digest.parse().map_err(named("digest"))?, profile_every };
+    let graph = GraphArgs { graph: config.graph.parse().map_err(named("graph"))? };
     let embedder = EmbedderArgs {
         embedder: config.embedder.parse().map_err(named("embedder"))?,
         models_dir: config.models_dir.as_ref().map(PathBuf::from),

@@ -60,7 +60,7 @@ impl WorkArgs {
     /// # Errors
     /// When there is none, with what would name one; as [`work`](Self::work).
     pub(crate) fn need(&self) -> Result<Work> {
-        if self.digest.method == Method::None && self.graph.method == Method::None {
+        if self.digest.digest == Method::None && self.graph.graph == Method::None {
             bail!(
                 "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model; \
                  --graph rules makes a graph"
