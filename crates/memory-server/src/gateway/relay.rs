@@ -40,6 +40,7 @@ pub(super) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Re
 }
 
 /// Reports an upstream that failed. The status tells the client whether to retry.
+#[allow(clippy::wildcard_enum_match_arm, reason = "all other failures mean that the upstream gave no answer")]
 pub(super) fn upstream_fault(error: &Error, service: &str) -> Fault {
     count("upstream_errors", service);
     let (status, what) = match error.kind() {

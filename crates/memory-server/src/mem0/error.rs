@@ -15,9 +15,9 @@ use crate::fault::Fault;
 /// A refusal or failure: `detail` is for clients of the open-source server, `error` for those of the platform.
 #[derive(Debug, Clone)]
 pub(super) struct Mem0Error {
-    fault: Fault,
+    fault: Box<Fault>,
     /// The invalid fields, which take the place of the message in `detail`.
-    fields: Option<Value>,
+    fields: Option<Box<Value>>,
     /// mem0's name for what failed behind the server.
     code: Option<&'static str>,
 }
@@ -31,7 +31,7 @@ pub(super) struct FieldFault {
     msg: String,
     /// The names of the fields that were sent, for a missing field.
     #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<Value>,
+    input: Option<Box<Value>>,
 }
 
 #[derive(Serialize)]
@@ -52,7 +52,7 @@ impl FieldFault {
 
     /// A missing field. `sent` are the fields of the body; their values are not repeated, because they may be long.
     pub(super) fn missing(loc: &[&str], sent: Option<Vec<String>>) -> Self {
-        Self { input: Some(json!(sent)), ..Self::new("missing", loc, "Field required") }
+        Self { input: Some(Box::new(json!(sent))), ..Self::new("missing", loc, "Field required") }
     }
 }
 
@@ -74,7 +74,7 @@ impl Mem0Error {
         let name = |fault: &FieldFault| fault.loc.last().and_then(Value::as_str).unwrap_or("body").to_owned();
         let sentences: Vec<String> = faults.iter().map(|fault| format!("{}: {}", name(fault), fault.msg)).collect();
         let fault = Fault::new(StatusCode::UNPROCESSABLE_ENTITY, sentences.join("; "));
-        Self { fields: Some(json!(faults)), ..fault.into() }
+        Self { fields: Some(Box::new(json!(faults))), ..fault.into() }
     }
 
     /// The message alone, with 400: the form of the platform.
@@ -84,7 +84,7 @@ impl Mem0Error {
 
     fn into_response_to(self, request_id: Option<&str>) -> Response {
         let error = self.fault.message().to_owned();
-        let detail = self.fields.unwrap_or_else(|| error.as_str().into());
+        let detail = self.fields.map_or_else(|| error.as_str().into(), |fields| *fields);
         let request_id = self.code.map(|_| request_id.into());
         self.fault.into_response_with(Body { detail, error, code: self.code, request_id })
     }
@@ -92,7 +92,7 @@ impl Mem0Error {
 
 impl From<Fault> for Mem0Error {
     fn from(fault: Fault) -> Self {
-        Self { fault, fields: None, code: None }
+        Self { fault: Box::new(fault), fields: None, code: None }
     }
 }
 

@@ -8,6 +8,9 @@ use crate::fault::ErrorBody;
 
 const JSON: &str = "application/json";
 
+/// Where parameters are (`query` or `header`), with an object schema that has a property for each.
+type Parameters = (&'static str, fn() -> Schema);
+
 /// The description of one operation: a method on a path. Schemas are derived from the types that the handler reads and
 /// writes.
 #[derive(Debug, Clone)]
@@ -15,8 +18,7 @@ pub(crate) struct Operation {
     id: &'static str,
     summary: &'static str,
     needs_key: bool,
-    /// Where the parameters are (`query` or `header`), with an object schema that has a property for each.
-    parameters: Vec<(&'static str, fn() -> Schema)>,
+    parameters: Vec<Parameters>,
     request: Option<SchemaOf>,
     responses: Vec<Response>,
     response_headers: Option<fn() -> Schema>,
