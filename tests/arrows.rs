@@ -1,4 +1,4 @@
-//! The arrows between the rooms: which package may depend on which of ours, and on what from outside.
+//! Dependencies between our packages, drivers that only their adapters may use, import circles and file lengths.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -11,8 +11,8 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 
 use serde_json::Value;
 
-/// Each package with those of ours that it may depend on. `docs/ARCHITECTURE.md` says why.
-const ARROWS: &[(&str, &[&str])] = &[
+/// The dependencies on our own packages that each package may have. `docs/ARCHITECTURE.md` says why.
+const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-core", &[]),
     ("memory-engine-rule-data", &[]),
     ("memory-engine-embedder", &["core"]),
@@ -31,7 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-postgres", &["core", "graph", "keyword-store", "sql", "synonyms", "vector-store"]),
     ("memory-engine-conformance", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
-    // The temporal room resolves the dates of appointments against the turn that names them.
+    // `temporal` resolves the dates of appointments against the turn that names them.
     ("memory-engine-summarizer", &["core", "context", "llm", "temporal"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
     ("memory-engine-indexing", &["core", "embedder", "graph", "keyword-store", "temporal", "vector-store"]),
@@ -98,8 +98,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory-engine-tests", &[""]),
 ];
 
-/// Crates that only the named packages may depend on.
-const KEPT_TO: &[(&str, &[&str])] = &[
+/// Third-party crates that only the named packages may depend on.
+const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
     ("rusqlite", &["memory-engine-sqlite", "memory-engine-import"]),
     ("sqlx", &["memory-engine-postgres", "memory-engine-tests"]),
     ("pgvector", &["memory-engine-postgres"]),
@@ -167,27 +167,27 @@ fn ours(short: &str) -> String {
 }
 
 #[test]
-fn every_room_depends_only_on_the_rooms_it_may() {
+fn packages_depend_only_on_allowed_packages() {
     let packages = packages();
     for (package, dependencies) in &packages {
-        let allowed = ARROWS.iter().find(|(name, _)| name == package);
+        let allowed = ALLOWED_DEPENDENCIES.iter().find(|(name, _)| name == package);
         let Some((_, allowed)) = allowed else {
-            panic!("{package} has no row in the table of arrows; add one and say why")
+            panic!("{package} has no row in ALLOWED_DEPENDENCIES; add one and give the reason")
         };
         for dependency in dependencies.iter().filter(|d| packages.contains_key(*d)) {
             let known = allowed.iter().any(|short| ours(short) == *dependency);
             assert!(known, "{package} may not depend on {dependency}");
         }
     }
-    for (name, _) in ARROWS {
-        assert!(packages.contains_key(*name), "the table of arrows names {name}, which is not there");
+    for (name, _) in ALLOWED_DEPENDENCIES {
+        assert!(packages.contains_key(*name), "ALLOWED_DEPENDENCIES names {name}, which is not a package");
     }
 }
 
 #[test]
-fn drivers_runtimes_and_test_kits_stay_where_they_belong() {
+fn drivers_and_runtimes_stay_in_their_packages() {
     for (package, dependencies) in packages() {
-        for (kept, homes) in KEPT_TO {
+        for (kept, homes) in RESTRICTED_CRATES {
             let depends = dependencies.iter().any(|d| d == kept);
             assert!(!depends || homes.contains(&package.as_str()), "{package} may not depend on {kept}");
         }
@@ -195,7 +195,7 @@ fn drivers_runtimes_and_test_kits_stay_where_they_belong() {
 }
 
 #[test]
-fn no_source_file_is_longer_than_one_sitting() {
+fn source_files_stay_short() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders = vec![root.join("crates"), root.join("examples")];
     let mut seen = 0;

@@ -13,29 +13,6 @@ use std::{
 
 use super::tokens::{Token, after_bracket, after_semicolon, tokens, without_tests};
 
-/// Crates that have circles, with the number of files that stand in one. The number may only fall.
-const KNOWN_CIRCLES: &[(&str, usize)] = &[
-    ("companion", 11),
-    ("conformance", 4),
-    ("context", 11),
-    ("graph", 15),
-    ("http-models", 18),
-    ("keyword-store", 10),
-    ("llm", 4),
-    ("local-models", 6),
-    ("memory-cli", 2),
-    ("memory-core", 16),
-    ("memory-engine", 42),
-    ("memory-server", 49),
-    ("postgres", 18),
-    ("scene", 4),
-    ("sqlite", 8),
-    ("summarizer", 26),
-    ("synonyms", 7),
-    ("temporal", 10),
-    ("vector-store", 7),
-];
-
 /// Source files by their path below `src`.
 type Sources = BTreeMap<String, String>;
 /// Names of nested modules, from the crate root.
@@ -317,7 +294,7 @@ fn read_sources(folder: &Path, prefix: &str, sources: &mut Sources) {
 fn modules_import_each_other_in_one_direction() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
     let mut failures = String::new();
-    let mut names = BTreeSet::new();
+    let mut checked = 0;
     for entry in std::fs::read_dir(crates).unwrap() {
         let folder = entry.unwrap().path();
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
@@ -326,17 +303,14 @@ fn modules_import_each_other_in_one_direction() {
         let arrows = crate_arrows(&sources);
         let circles = circles(&arrows);
         let files: usize = circles.iter().map(BTreeSet::len).sum();
-        let known = KNOWN_CIRCLES.iter().find(|(known, _)| *known == name).map_or(0, |(_, files)| *files);
-        if files > known {
-            let _ = writeln!(failures, "\n{name}: {files} files in circles; at most {known} are allowed");
+        if files > 0 {
+            let _ = writeln!(failures, "\n{name}: {files} files in circles");
             failures.push_str(&describe(&circles, &arrows));
         }
-        names.insert(name);
+        checked += 1;
     }
     assert!(failures.is_empty(), "{failures}");
-    for (known, _) in KNOWN_CIRCLES {
-        assert!(names.contains(*known), "KNOWN_CIRCLES names the crate {known}, which does not exist");
-    }
+    assert!(checked > 20, "only {checked} crates were read: is this the right folder?");
 }
 
 fn sources(files: &[(&str, &str)]) -> Sources {

@@ -1,47 +1,10 @@
 //! Random records and filters, drawn from small pools so that they meet, and from odd values so that they hurt.
 
+mod addresses;
 mod filters;
 mod pools;
 mod records;
 
-use memory_engine_core::Scope;
-use proptest::prelude::*;
-
+pub(crate) use addresses::{Address, addresses};
 pub(crate) use filters::filters;
 pub(crate) use records::records;
-
-/// An address below any tenant: names that are equal in several dimensions, and names that run into each other.
-pub(crate) fn addresses() -> impl Strategy<Value = Address> {
-    let name = |names: &'static [&'static str]| proptest::option::weighted(0.7, proptest::sample::select(names));
-    let dimensions = (name(&["a", "A", "a/b"]), name(&["b", "%"]), name(&["a", "b/b"]), name(&["b", "_"]));
-    dimensions.prop_map(|(user, agent, session, branch)| Address { user, agent, session, branch })
-}
-
-/// The dimensions of an address below the tenant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Address {
-    pub(crate) user: Option<&'static str>,
-    pub(crate) agent: Option<&'static str>,
-    pub(crate) session: Option<&'static str>,
-    pub(crate) branch: Option<&'static str>,
-}
-
-impl Address {
-    /// The address within a tenant.
-    pub(crate) fn within(&self, tenant: &str) -> Scope {
-        let mut scope = Scope::tenant_wide(tenant).unwrap();
-        if let Some(user) = self.user {
-            scope = scope.with_user(user).unwrap();
-        }
-        if let Some(agent) = self.agent {
-            scope = scope.with_agent(agent).unwrap();
-        }
-        if let Some(session) = self.session {
-            scope = scope.with_session(session).unwrap();
-        }
-        if let Some(branch) = self.branch {
-            scope = scope.with_branch(branch).unwrap();
-        }
-        scope
-    }
-}

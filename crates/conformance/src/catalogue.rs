@@ -2,7 +2,7 @@
 
 use futures::future::LocalBoxFuture;
 
-use crate::{World, world::Capability};
+use crate::world::{Capability, World};
 
 /// One scenario: a sentence about a backend, and the function that panics when it is not true.
 #[derive(Debug, Clone, Copy)]
@@ -44,42 +44,11 @@ impl Scenario {
 /// All scenarios, for a test framework of your own; [`suite!`](crate::suite) makes plain tests of them.
 pub const SCENARIOS: &[Scenario] = crate::each_scenario!(scenario_list {});
 
-/// Makes the `main` function of a test without harness: one trial for each scenario, named `group::scenario`. Scenarios that
-/// need a [`Capability`](crate::Capability) which the world lacks are listed as ignored.
-///
-/// The test needs `harness = false` in its `[[test]]` section. `world` is a function that makes a new, empty world (or a
-/// `Result<World, Skip>`). It is called once for the list and once for each trial, outside of any executor. `block_on` runs a
-/// future to its end: `futures::executor::block_on` for a backend that needs no runtime, a function around
-/// `tokio::runtime::Runtime::block_on` for one that does.
-///
-/// ```
-/// # use std::sync::Arc;
-/// # use memory_engine_conformance::{World, clock, space};
-/// # use memory_engine_core::MemoryRecordStore;
-/// # use memory_engine_keyword_store::MemoryKeywordStore;
-/// # use memory_engine_vector_store::MemoryVectorStore;
-/// fn world() -> World {
-///     let clock = clock();
-///     let records = MemoryRecordStore::with_clock(clock.clone());
-///     World::new(Arc::new(records), Arc::new(MemoryKeywordStore::new()), Arc::new(MemoryVectorStore::new(space())), clock)
-/// }
-///
-/// memory_engine_conformance::suite!(block_on = futures::executor::block_on, world = world);
-/// ```
-#[macro_export]
-macro_rules! suite {
-    (block_on = $block_on:expr, world = $world:expr $(,)?) => {
-        fn main() -> std::process::ExitCode {
-            $crate::run(|scenario, world| $block_on(scenario.run(world)), || $crate::IntoWorld::into_world($world()))
-        }
-    };
-}
-
 #[doc(hidden)]
 #[macro_export]
 macro_rules! scenario_list {
     ({} $($group:ident { $($name:ident,)* })*) => {
-        &[$($($crate::Scenario {
+        &[$($($crate::catalogue::Scenario {
             group: stringify!($group),
             name: stringify!($name),
             run: |world| Box::pin($crate::scenarios::$group::$name(world)),

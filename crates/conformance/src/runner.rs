@@ -5,8 +5,8 @@ use std::{env, process::ExitCode};
 use libtest_mimic::{Arguments, Trial};
 
 use crate::{
-    SCENARIOS, Scenario, World,
-    world::{Skip, require},
+    catalogue::{SCENARIOS, Scenario},
+    world::{Skip, World, require},
 };
 
 /// Runs one scenario in one world.

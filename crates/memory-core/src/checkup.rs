@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{Job, Timestamp};
+use crate::{store::Job, time::Timestamp};
 
 /// What a look at a whole database shows to whoever keeps it: all tenants together, and nothing of what they said.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

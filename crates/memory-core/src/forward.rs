@@ -5,8 +5,15 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 
 use crate::{
-    Adjacent, Clock, Deleted, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordId, RecordStore, Result,
-    ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, Written,
+    error::Result,
+    id::RecordId,
+    record::Record,
+    scope::Scope,
+    store::{
+        Adjacent, Deleted, Done, Failure, Job, JobQueue, Page, Pending, RecordStore, ScanQuery, Stats, Tombstone,
+        Write, Written,
+    },
+    time::{Clock, Timestamp},
 };
 
 macro_rules! forward {

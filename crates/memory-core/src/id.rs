@@ -5,7 +5,10 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{Error, Result, Scope};
+use crate::{
+    error::{Error, Result},
+    scope::Scope,
+};
 
 /// The name of a record: a UUID, unique within a tenant's user.
 ///

@@ -12,8 +12,16 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use crate::{
-    Adjacent, Clock, Cursor, Deleted, Done, Failure, Filter, Job, JobQueue, Order, Page, Pending, Record, RecordId,
-    RecordStore, Removed, Result, ScanQuery, Scope, Stats, SystemClock, Tombstone, Write, Written,
+    error::Result,
+    filter::Filter,
+    id::RecordId,
+    record::Record,
+    scope::Scope,
+    store::{
+        Adjacent, Cursor, Deleted, Done, Failure, Job, JobQueue, Order, Page, Pending, RecordStore, Removed, ScanQuery,
+        Stats, Tombstone, Write, Written,
+    },
+    time::{Clock, SystemClock},
 };
 use tables::Tables;
 

@@ -5,7 +5,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Clock, Error, RecordId, Result, Scope, Timestamp, text};
+use crate::{
+    error::{Error, Result},
+    id::RecordId,
+    scope::Scope,
+    text,
+    time::{Clock, Timestamp},
+};
 
 /// One remembered thing: a turn of a conversation, a summary, a fact.
 ///
@@ -414,7 +420,7 @@ impl std::str::FromStr for ContentHash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SystemClock;
+    use crate::time::SystemClock;
 
     fn record(text: &str) -> Record {
         Record::new(Scope::user("lin").unwrap(), Kind::TURN, text, &SystemClock)

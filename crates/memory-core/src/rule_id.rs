@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// The id of the rule that made a derived record, such as `en.allergy.of` or `zh.plan.moved`.
 ///

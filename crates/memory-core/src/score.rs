@@ -4,7 +4,7 @@ use std::{cmp::Ordering, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::RecordId;
+use crate::id::RecordId;
 
 /// How well a record fits a question: finite, and higher is better, everywhere.
 ///

@@ -15,7 +15,14 @@ pub use put::{Barred, Basis, Decision, Outcome, PutMode, Write, Written};
 pub use queue::JobQueue;
 pub use removed::{Deleted, Removed};
 
-use crate::{ContentHash, Filter, Record, RecordId, Result, Scope, Timestamp, Trust};
+use crate::{
+    error::Result,
+    filter::Filter,
+    id::RecordId,
+    record::{ContentHash, Record, Trust},
+    scope::Scope,
+    time::Timestamp,
+};
 
 /// Stores records and the tombstones of deleted ones.
 ///
@@ -129,7 +136,7 @@ impl Tombstone {
 mod hash_as_text {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use crate::ContentHash;
+    use crate::record::ContentHash;
 
     pub(super) fn serialize<S: Serializer>(hash: &ContentHash, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(hash)

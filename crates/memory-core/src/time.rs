@@ -6,7 +6,7 @@ use jiff::{civil, tz::TimeZone};
 use parking_lot::Mutex;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// A point in time: microseconds since 1970-01-01T00:00:00 UTC.
 ///

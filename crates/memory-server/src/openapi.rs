@@ -5,7 +5,7 @@
 )]
 
 mod document;
-mod operation;
+pub(crate) mod operation;
 mod routes;
 mod schema;
 

@@ -5,7 +5,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    Address, addresses,
+    addresses::{Address, addresses},
     pools::{KEYS, NUMBERS, SEQUENCES, SHARES, TEXTS, TIMES},
 };
 use crate::given::{id, lin, turn};

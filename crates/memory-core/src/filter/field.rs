@@ -4,8 +4,13 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::{Op, Value};
-use crate::{Error, Record, RecordId, Result, Role, Timestamp};
+use super::value::{Op, Value};
+use crate::{
+    error::{Error, Result},
+    id::RecordId,
+    record::{Record, Role},
+    time::Timestamp,
+};
 
 /// A field of a record that a filter can name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Kind, Scope, SystemClock};
+use crate::{record::Kind, scope::Scope, time::SystemClock};
 
 fn record() -> Record {
     let scope = Scope::user("lin").unwrap().with_session("monday").unwrap();

@@ -6,8 +6,15 @@ use std::{
 };
 
 use crate::{
-    Adjacent, Barred, Basis, ContentHash, Decision, Done, Failure, Job, Kind, Neighbor, Outcome, Pending, Record,
-    RecordId, Removed, Result, Scope, State, Ticket, Timestamp, Tombstone, Write, Written,
+    error::Result,
+    id::RecordId,
+    record::{ContentHash, Kind, Record, State},
+    scope::Scope,
+    store::{
+        Adjacent, Barred, Basis, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, Removed, Ticket, Tombstone,
+        Write, Written,
+    },
+    time::Timestamp,
 };
 
 /// Where a record is found: by namespace and id.

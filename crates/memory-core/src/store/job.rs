@@ -4,7 +4,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Kind, Record, RecordId, Scope, Timestamp};
+use crate::{
+    error::Error,
+    id::RecordId,
+    record::{Kind, Record},
+    scope::Scope,
+    time::Timestamp,
+};
 
 /// Something to be done for a record in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,6 +1,14 @@
 //! Writing a record: what may happen, decided in one place for every backend.
 
-use crate::{Embedding, Error, ErrorKind, Job, Record, RecordId, Result, Terms};
+use crate::{
+    embedding::Embedding,
+    error::{Error, ErrorKind, Result},
+    id::RecordId,
+    record::Record,
+    terms::Terms,
+};
+
+use super::job::Job;
 
 /// A record to be written.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::AddAssign};
 
 use serde::Serialize;
 
-use crate::RecordId;
+use crate::id::RecordId;
 
 /// What became of a deletion: which records are gone, and what went with them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -34,7 +34,7 @@ macro_rules! table {
         $routes$(.$method(
             $path,
             $handler,
-            $crate::openapi::Operation::new($id, $summary)
+            $crate::openapi::operation::Operation::new($id, $summary)
                 $(.query::<$query>())* $(.body::<$body>())? .answer::<$answer>(),
         ))*
     };
