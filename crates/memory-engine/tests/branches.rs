@@ -54,7 +54,7 @@ async fn r10_no_retriever_shows_a_sister_branch() {
 
             let timeline = memory.timeline(&branch(name), &ScanQuery::oldest(9)).await.unwrap();
             assert!(timeline.records.iter().all(|record| ![other, AFTER_FORK].contains(&record.text.as_str())));
-            let facts = memory.graph().facts(&branch(name), &FactQuery::about(["沈砚"])).await.unwrap();
+            let facts = memory.graph().facts(&branch(name), &FactQuery::about(["青石村"])).await.unwrap();
             assert!(!facts.entities.is_empty());
             let cited = facts.relations.iter().map(|relation| relation.citation.record);
             for id in cited.chain(facts.entities.iter().map(|entity| entity.citation.record)) {

@@ -247,7 +247,7 @@ async fn another_embedder_is_refused_until_the_store_is_rebuilt() {
     let e = open().embedder(other()).build().await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     assert!(
-        e.to_string().contains("384") && e.to_string().contains("64") && e.to_string().contains("Mismatch::Rebuild"),
+        e.to_string().contains("384") && e.to_string().contains("64") && e.to_string().contains("Mismatch::Refill"),
         "{e}"
     );
     let memory = open().embedder(other()).on_mismatch(Mismatch::Rebuild).build().await.unwrap();

@@ -57,8 +57,8 @@ pub(super) struct FieldsParam {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct FormatParam {
-    /// `v1.1` asks for an object instead of a list.
-    output_format: Option<String>,
+    /// `v1.1` asks for an object instead of a list. Any other value is ignored.
+    output_format: Option<Value>,
 }
 
 impl ParamGroup for SelectionParams {}
@@ -127,7 +127,7 @@ impl VisibilityParams {
 
 impl FormatParam {
     pub(super) fn is_object(&self) -> bool {
-        self.output_format.as_deref() == Some("v1.1")
+        self.output_format.as_ref().is_some_and(|format| format == "v1.1")
     }
 }
 
