@@ -32,7 +32,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-conformance", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
     // `temporal` resolves the dates of appointments against the turn that names them.
-    ("memory-engine-summarizer", &["core", "context", "llm", "temporal"]),
+    ("memory-engine-summarizer", &["core", "context", "llm", "rule-data", "temporal"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
     ("memory-engine-indexing", &["core", "embedder", "graph", "keyword-store", "temporal", "vector-store"]),
     (

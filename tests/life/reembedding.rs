@@ -269,7 +269,11 @@ pub(crate) async fn a2_one_process_fills_while_another_serves_and_that_one_is_to
     let e = near(&filler, &text(1)).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     let words = filler.recall(&lin(), "lighthouse").await.unwrap();
-    assert!(!words.hits.is_empty() && words.degraded[0].reason.contains("lie beside them"), "{:?}", words.degraded);
+    assert!(
+        !words.hits.is_empty() && words.degraded[0].reason.contains("are being made next to them"),
+        "{:?}",
+        words.degraded
+    );
     assert_eq!(serving.drain(&lin(), |_| ()).await.unwrap(), 10);
     all_near(&serving, &kept).await;
 
@@ -277,7 +281,10 @@ pub(crate) async fn a2_one_process_fills_while_another_serves_and_that_one_is_to
     all_near(&filler, &kept).await;
     let told = serving.recall(&lin(), "lighthouse").await.unwrap();
     assert!(!told.hits.is_empty(), "words go on");
-    assert!(told.degraded[0].reason.contains("open it with that of") || told.degraded[0].reason.contains("lie beside"));
+    assert!(
+        told.degraded[0].reason.contains("open the store with the embedder of")
+            || told.degraded[0].reason.contains("next to them")
+    );
     assert_eq!(near(&serving, &text(1)).await.unwrap_err().kind(), ErrorKind::SchemaMismatch, "never a wrong answer");
     // It keeps its own vectors up for as long as they are there, and leaves the new ones to who can make them.
     let late = remember(&serving, 30..32).await;

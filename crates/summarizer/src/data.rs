@@ -7,8 +7,7 @@
 use std::ops::Deref;
 
 use regex::{Regex, RegexBuilder};
-use serde::{Deserialize, de::DeserializeOwned};
-use toml::{Table, Value};
+use serde::Deserialize;
 
 /// Declares a static with the joined contents of data files, and the test that loads them. The shape is a list of fields
 /// for each type, or a type of its own.
@@ -23,56 +22,11 @@ macro_rules! data {
         $crate::data::data!($name: Data = $($file),+);
     };
     ($name:ident: $type:ty = $($file:literal),+) => {
-        static $name: std::sync::LazyLock<$type> = std::sync::LazyLock::new(|| {
-            $crate::data::load(&[$(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $file))),+])
-        });
-
-        #[test]
-        fn data_files_load() {
-            std::sync::LazyLock::force(&$name);
-        }
+        memory_engine_rule_data::data!($name: $type = $($file),+);
     };
 }
 
 pub(crate) use data;
-
-/// Reads data files of one shape and joins them.
-///
-/// # Panics
-/// When a file does not have that shape or a pattern does not compile. The files are part of the crate, and the test of
-/// each [`data!`] declaration loads them.
-pub(crate) fn load<T: DeserializeOwned>(files: &[&str]) -> T {
-    match joined(files) {
-        Ok(data) => data,
-        #[expect(clippy::panic, reason = "the files are part of the crate, and a test loads each of them")]
-        Err(error) => panic!("a data file of the crate cannot be read: {error}"),
-    }
-}
-
-fn joined<T: DeserializeOwned>(files: &[&str]) -> Result<T, toml::de::Error> {
-    let mut all = Table::new();
-    for file in files {
-        join(&mut all, toml::from_str(file)?);
-    }
-    Value::Table(all).try_into()
-}
-
-fn join(into: &mut Table, from: Table) {
-    for (key, value) in from {
-        let value = match (into.remove(&key), value) {
-            (Some(Value::Array(mut list)), Value::Array(more)) => {
-                list.extend(more);
-                Value::Array(list)
-            }
-            (Some(Value::Table(mut table)), Value::Table(more)) => {
-                join(&mut table, more);
-                Value::Table(table)
-            }
-            (_, value) => value,
-        };
-        into.insert(key, value);
-    }
-}
 
 /// A regular expression of a data file. It matches in both cases.
 #[derive(Debug, Clone, Deserialize)]
