@@ -12,12 +12,13 @@ use crate::{
     worker::Worker,
 };
 
-/// An item that fails this often by its own fault is given up.
+/// An item becomes a dead letter after this many failures that its record caused.
 const MAX_ATTEMPTS: u32 = 5;
-/// After this many failures without fault, a batch is done one by one: one of its items may be what chokes the service.
-const SUSPECT_ATTEMPTS: u32 = 3;
-/// After this many such failures in a row the service is taken to be away.
-const MAX_FAILURES_IN_A_ROW: usize = 3;
+/// If an item of a batch has had this many service errors, the batch is done item by item: one item may cause the errors.
+const ISOLATE_AFTER_ATTEMPTS: u32 = 3;
+/// After this many service errors without a success in between, the service counts as unavailable, and the rest of the
+/// batch is postponed.
+const MAX_CONSECUTIVE_SERVICE_ERRORS: usize = 3;
 
 impl Worker {
     /// Does a batch; if a record in it is at fault, item by item. Returns the number of items done.
@@ -26,7 +27,7 @@ impl Worker {
             Ok(()) => return Ok(pending.len() as u64),
             Err(error) => error,
         };
-        let is_suspect = pending.len() > 1 && pending.iter().any(|one| one.attempts >= SUSPECT_ATTEMPTS);
+        let is_suspect = pending.len() > 1 && pending.iter().any(|one| one.attempts >= ISOLATE_AFTER_ATTEMPTS);
         if !is_record_at_fault(&error) && !is_suspect {
             self.postpone(pending, &error).await?;
             return Err(error);
@@ -35,23 +36,23 @@ impl Worker {
     }
 
     async fn run_one_by_one(&self, handler: &dyn JobHandler, pending: &[Pending], first: Error) -> Result<u64> {
-        // A batch of one that has not changed would fail again in the same way.
-        let mut known = Some(first).filter(|_| pending.len() == 1);
+        // If the batch is one item and its record has not changed, it would fail in the same way: the error is used again.
+        let mut batch_error = Some(first).filter(|_| pending.len() == 1);
         let mut done = 0;
         let mut failures = Vec::new();
-        let mut failures_in_a_row = 0;
+        let mut service_errors = 0;
         for (n, one) in pending.iter().enumerate() {
-            // Another job may have changed the record meanwhile.
+            // A record that was deleted meanwhile is skipped; one that was changed is done with its current content.
             let Some(record) = self.store.get(&one.record.scope, one.record.id).await? else { continue };
-            let known = known.take().filter(|_| record.revision == one.record.revision);
+            let known_error = batch_error.take().filter(|_| record.revision == one.record.revision);
             let one = Pending { record, ..one.clone() };
-            let outcome = match known {
+            let outcome = match known_error {
                 Some(error) => Err(error),
                 None => self.try_run(handler, std::slice::from_ref(&one)).await,
             };
             let Err(error) = outcome else {
                 done += 1;
-                failures_in_a_row = 0;
+                service_errors = 0;
                 continue;
             };
             if is_record_at_fault(&error) {
@@ -60,8 +61,8 @@ impl Worker {
                 continue;
             }
             failures.push(self.postponed(&one, &error));
-            failures_in_a_row += 1;
-            if failures_in_a_row == MAX_FAILURES_IN_A_ROW {
+            service_errors += 1;
+            if service_errors == MAX_CONSECUTIVE_SERVICE_ERRORS {
                 self.store.queue().fail(&failures).await?;
                 self.postpone(&pending[n + 1..], &error).await?;
                 return Err(error);
@@ -71,16 +72,17 @@ impl Worker {
         Ok(done)
     }
 
-    /// Makes items wait for a service that is away. They are never given up for it, but wait longer each time.
+    /// Postpones items because a service is unavailable. They never become dead letters for it.
     async fn postpone(&self, pending: &[Pending], error: &Error) -> Result<()> {
         let failures: Vec<Failure> = pending.iter().map(|one| self.postponed(one, error)).collect();
         self.store.queue().fail(&failures).await
     }
 
-    /// The failure of an item that is not at fault.
+    /// The failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that an outage does
+    /// not use up the attempts of an item.
     fn postponed(&self, one: &Pending, error: &Error) -> Failure {
         let failure = one.failed(error, Some(self.retry_at(one.attempts, error)));
-        Failure { attempts: failure.attempts.min(SUSPECT_ATTEMPTS), ..failure }
+        Failure { attempts: failure.attempts.min(ISOLATE_AFTER_ATTEMPTS), ..failure }
     }
 
     fn retry_at(&self, failures: u32, error: &Error) -> Timestamp {
@@ -94,16 +96,18 @@ impl Worker {
         self.run_handler(handler, pending).instrument(span).await
     }
 
+    /// Runs the handler on the records that it accepts, and removes all items from the queue. For a record that the handler
+    /// changed, it returns a `Done` with the new revision.
     async fn run_handler(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<()> {
         let is_accepted = |one: &&Pending| handler.accepts(&one.record);
         let accepted: Cow<'_, [Pending]> = match pending.iter().all(|one| is_accepted(&one)) {
             true => Cow::Borrowed(pending),
             false => Cow::Owned(pending.iter().filter(is_accepted).cloned().collect()),
         };
-        let changed = handler.run(&accepted).await?;
+        let done_at_new_revision = handler.run(&accepted).await?;
         let mut done: Vec<Done> = pending.iter().map(Pending::done).collect();
-        done.retain(|done| changed.iter().all(|changed| changed.id != done.id));
-        done.extend(changed);
+        done.retain(|done| done_at_new_revision.iter().all(|changed| changed.id != done.id));
+        done.extend(done_at_new_revision);
         self.store.finish(&done).await?;
         let now = self.store.clock().now();
         self.latencies.add(handler.job(), accepted.iter().map(|one| now.since(one.queued_at)));

@@ -32,7 +32,7 @@ pub struct Stores {
 impl Stores {
     /// Returns true if terms or vectors are stored apart from the records, so that no transaction of the record store
     /// covers them.
-    pub(crate) fn are_separate(&self) -> bool {
+    pub(crate) fn has_separate_indexes(&self) -> bool {
         let records = Arc::as_ptr(&self.records);
         !std::ptr::addr_eq(records, Arc::as_ptr(&self.keywords))
             || !std::ptr::addr_eq(records, Arc::as_ptr(&self.vectors))
@@ -118,8 +118,8 @@ impl IndexedStore {
         &self.signal
     }
 
-    pub(crate) fn are_separate(&self) -> bool {
-        self.stores.are_separate()
+    pub(crate) fn has_separate_indexes(&self) -> bool {
+        self.stores.has_separate_indexes()
     }
 
     /// Returns the record with this id if it is within `scope`.

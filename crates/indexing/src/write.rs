@@ -39,12 +39,12 @@ impl IndexedStore {
         }
         let targets: Vec<(Scope, bool)> =
             writes.iter().map(|write| (write.record.scope.namespace(), write.record.is_indexed())).collect();
-        // One store for everything writes terms and vectors in the same transaction, or queues them.
-        let copies = self.are_separate().then(|| writes.clone());
+        // Keyword and vector stores apart from the record store are updated after its transaction, from the same writes.
+        let separate_writes = self.has_separate_indexes().then(|| writes.clone());
         let written = self.records().put(scope, writes).await?;
         self.unindex_removed(targets, &written).await?;
-        if let Some(copies) = copies {
-            self.index_separately(scope, copies, &written).await?;
+        if let Some(writes) = separate_writes {
+            self.index_separately(scope, writes, &written).await?;
         }
         if written.iter().any(|written| !written.pending.is_empty() || !written.withdrawn.is_empty()) {
             self.wake();
@@ -58,14 +58,16 @@ impl IndexedStore {
     /// # Errors
     /// The stores' errors.
     pub async fn finish(&self, done: &[Done]) -> Result<()> {
-        let current = self.queue().complete(done).await?;
-        for (done, _) in done.iter().zip(current).filter(|(_, current)| !current) {
+        // False for a record that was deleted or written again since its job was claimed.
+        let is_current = self.queue().complete(done).await?;
+        for (done, _) in done.iter().zip(is_current).filter(|(_, is_current)| !is_current) {
             self.unindex(&done.scope, &[done.id]).await?;
         }
         Ok(())
     }
 
-    /// Removes records that are gone, or not to be indexed any more, from every index. Returns what was removed.
+    /// Removes those of these records that are deleted or no longer searchable from every index. Leaves the others. Returns
+    /// the number of removed entries per index.
     ///
     /// # Errors
     /// The stores' errors.
@@ -130,7 +132,7 @@ impl IndexedStore {
     }
 }
 
-/// The receipt for a job that was done without being claimed.
+/// The completion of a job that the write path did itself: it has no ticket, since no worker claimed it.
 pub(crate) fn receipt(record: &Record, job: Job, revision: u64) -> Done {
     Done { id: record.id, scope: record.scope.clone(), job, revision, ticket: None }
 }

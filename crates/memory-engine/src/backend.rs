@@ -5,7 +5,9 @@ use std::{path::PathBuf, sync::Arc};
 #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
 use memory_engine_core::{Error, ErrorKind};
 use memory_engine_core::{JobQueue, MemoryRecordStore, RecordStore, Result};
-use memory_engine_graph::{GraphStore, MemoryGraphStore};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use memory_engine_graph::GraphStore;
+use memory_engine_graph::MemoryGraphStore;
 use memory_engine_indexing::Stores;
 use memory_engine_keyword_store::{KeywordStore, MemoryKeywordStore};
 use memory_engine_sql::options::StoreOptions;

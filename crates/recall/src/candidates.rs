@@ -1,4 +1,4 @@
-//! The candidates of a recall: retrieved, fused, reranked, joined by their neighbors.
+//! Builds the list of candidates of a recall: retrieve, fuse, rerank, add neighbors.
 
 use memory_engine_core::Result;
 use tokio::time::Instant;
@@ -6,10 +6,11 @@ use tokio::time::Instant;
 use crate::{candidate::Candidate, neighbors, query::Arms, retrieve::fuse, run::RecallRun, trace::Stage};
 
 impl RecallRun<'_> {
-    /// Returns everything that was found, best first.
+    /// Returns the candidates of all retrievers, best first.
     pub(crate) async fn candidates(&mut self) -> Result<Vec<Candidate>> {
         let retrieved = self.retrieve().await?;
         let mut candidates = fuse(&self.plan, retrieved);
+        // A query to one retriever returns the order of that retriever: no reranking, no neighbors.
         if self.plan.query.arms != Arms::All || candidates.is_empty() {
             return Ok(candidates);
         }
@@ -23,9 +24,11 @@ impl RecallRun<'_> {
         let started = Instant::now();
         let outcome = self.trace.limit(Stage::Rerank, self.reranked(reranker, candidates)).await;
         let reranked = self.trace.finish(Stage::Rerank, started, outcome);
+        // The list is empty on a timeout or an error; then the order stays.
         candidates.splice(..reranked.len(), reranked);
     }
 
+    /// Adds the records next to the candidates, with a share of the candidates' scores.
     async fn add_neighbors(&mut self, candidates: &mut Vec<Candidate>) {
         let share = self.plan.options.neighbor_share;
         if share <= 0.0 {

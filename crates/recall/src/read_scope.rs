@@ -1,4 +1,4 @@
-//! A scope as it may be read.
+//! Read access of a scope: the scope, and a filter for the conversation branches that are visible from it.
 
 use std::sync::Arc;
 
@@ -14,8 +14,9 @@ use crate::fork::{VisibleBranch, ancestors, on_branch};
 /// The records that a scope may read. A branch of a conversation that inherits from its parents reads the whole session,
 /// restricted to the branches that it sees; any other scope reads itself.
 ///
-/// Scope and restriction are private, and every method applies both: a search that forgets the restriction, and so leaks
-/// a sister branch, does not compile.
+/// Both fields are private, so that a retriever outside of this module cannot search without the restriction: leaking a
+/// sister branch does not compile. Only the crate-internal [`locate`](Self::locate) and [`adjacent`](Self::adjacent) ignore
+/// the restriction; their callers check visibility.
 #[derive(Debug, Clone)]
 pub struct ReadScope {
     scope: Scope,
@@ -23,17 +24,20 @@ pub struct ReadScope {
 }
 
 impl ReadScope {
-    /// Finds out what `scope` may read.
+    /// Resolves the branches that are visible from `scope`.
     ///
     /// # Errors
     /// The store's error; `Corrupt` if the record of a fork cannot be read.
     pub async fn resolve(store: &IndexedStore, scope: &Scope) -> Result<Self> {
         let names_a_branch = scope.user_name().is_some() && scope.session().is_some() && scope.branch().is_some();
-        let branches = if names_a_branch { ancestors(store, scope).await? } else { Vec::new() };
-        if branches.len() < 2 {
+        // The first entry of the lineage is the branch itself.
+        let lineage = if names_a_branch { ancestors(store, scope).await? } else { Vec::new() };
+        let inherits = lineage.len() > 1;
+        if !inherits {
             return Ok(Self { scope: scope.clone(), visible_branches: None });
         }
-        let visible_branches = Some(Filter::Or(branches.into_iter().map(branch_filter).collect()));
+        let visible_branches = Some(Filter::Or(lineage.into_iter().map(branch_filter).collect()));
+        // Without a branch, the scope is the whole session; the filter narrows it.
         Ok(Self { scope: on_branch(scope, None)?, visible_branches })
     }
 
@@ -42,8 +46,8 @@ impl ReadScope {
         self.visible_branches.clone().into_iter().chain(filter).reduce(Filter::and)
     }
 
-    /// Returns true if the restriction lets a record of the scope be seen.
-    fn sees(&self, record: &Record) -> bool {
+    /// Returns true if the record lies on a visible branch.
+    fn is_visible(&self, record: &Record) -> bool {
         self.visible_branches.as_ref().is_none_or(|filter| filter.matches(record))
     }
 
@@ -90,19 +94,20 @@ impl ReadScope {
     /// The store's error.
     pub async fn get(&self, store: &IndexedStore, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
         let records = store.get_all(&self.scope, ids).await?;
-        Ok(records.into_iter().map(|record| record.filter(|record| self.sees(record))).collect())
+        Ok(records.into_iter().map(|record| record.filter(|record| self.is_visible(record))).collect())
     }
 
     /// Returns the record with this id, and whether it is visible: for explanations of what is not found.
     pub(crate) async fn locate(&self, store: &IndexedStore, id: RecordId) -> Result<Option<(Record, bool)>> {
         let record = store.get(&self.scope, id).await?;
         Ok(record.map(|record| {
-            let is_visible = self.sees(&record);
+            let is_visible = self.is_visible(&record);
             (record, is_visible)
         }))
     }
 
-    /// Returns the ids right before and after these records. A neighbor may be invisible until [`get`](Self::get) drops it.
+    /// Returns the ids directly before and after each record. They are not checked for visibility: pass them to
+    /// [`get`](Self::get), which returns `None` for an invisible record.
     pub(crate) async fn adjacent(&self, store: &IndexedStore, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         store.records().adjacent(&self.scope, ids).await
     }
@@ -113,14 +118,14 @@ impl ReadScope {
     }
 }
 
-/// The records of one visible branch, up to the fork.
+/// Matches the records of one visible branch, up to and including the fork point. Numbers in filters are `f64`.
 fn branch_filter(branch: VisibleBranch) -> Filter {
-    let own = match &branch.name {
+    let on_this_branch = match &branch.name {
         Some(name) => Filter::eq(Field::Branch, name.as_str()),
         None => Filter::Not(Box::new(Filter::Exists(Field::Branch))),
     };
     match branch.until {
-        Some(sequence) => own.and(Filter::compare(Field::Sequence, Op::Le, sequence as f64)),
-        None => own,
+        Some(sequence) => on_this_branch.and(Filter::compare(Field::Sequence, Op::Le, sequence as f64)),
+        None => on_this_branch,
     }
 }

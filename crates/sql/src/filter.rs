@@ -1,10 +1,11 @@
-//! Filters as SQL conditions over the row `r` of `records` and the row of its address.
+//! Translates filters to SQL conditions over the row `r` of `records` and the row of its address, which holds agent, session
+//! and branch.
 //!
 //! Every condition is true or false and never NULL, so that `NOT` means what [`Filter::matches`] means by it.
 
 use memory_engine_core::{Field, Filter, Op, RecordId, Value, ValueType};
 
-/// A statement under construction in the SQL of one database. Values are bound, never written into the text.
+/// A statement that is being built in the SQL of one database. Values are bound as parameters, never written into the text.
 pub trait Dialect: Sized {
     /// The condition that always holds.
     const TRUE: &'static str;
@@ -21,8 +22,8 @@ pub trait Dialect: Sized {
     /// Appends these filters, each by [`write`], with `separator` between them.
     fn join(&mut self, filters: &[Filter], separator: &'static str);
 
-    /// Appends the rest of a comparison whose left side is there: the operator and the operands. With several operands `op`
-    /// is [`Op::Eq`], and one of them has to be equal.
+    /// Appends the operator and the operands of a comparison whose column is already appended. With more than one operand
+    /// `op` is [`Op::Eq`], and the condition holds if one operand is equal.
     fn compare(&mut self, op: Op, operands: Operands);
 
     /// Appends the condition that a list column holds one of these texts.
@@ -31,8 +32,8 @@ pub trait Dialect: Sized {
     /// Appends the condition that the metadata have a value other than null under this key.
     fn metadata_exists(&mut self, key: &str);
 
-    /// Appends the condition that the value under this key compares to one of the operands. A scalar compares by itself, a
-    /// list by any of its elements, and an object by nothing.
+    /// Appends the condition that the metadata value under `key` satisfies `op` for at least one operand. A list satisfies it
+    /// if one element does. An object never does.
     fn compare_metadata(&mut self, key: &str, op: Op, operands: MetadataOperands);
 }
 
@@ -50,7 +51,7 @@ pub enum Operands {
 }
 
 impl Operands {
-    /// The values that something in a column of this type can be compared with; `None` when there are none.
+    /// Returns the values whose type matches the column; `None` if there are none, so that the comparison is false.
     fn new(column: ValueType, values: &[Value]) -> Option<Self> {
         let texts = || values.iter().filter_map(|value| if let Value::Text(text) = value { Some(text) } else { None });
         let number = |value: &Value| if let Value::Number(number) = value { Some(*number) } else { None };

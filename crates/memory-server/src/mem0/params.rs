@@ -205,6 +205,7 @@ impl Params {
                 Ok(group) => return group,
                 Err(invalid) => invalid,
             };
+            // serde reports errors of a field only: all fields have defaults, and unknown ones are not read here.
             let Some(name) = fields.current else { return T::default() };
             self.faults.push(FieldFault::new(kind, &[self.location, name], message));
             self.values.shift_remove(name);

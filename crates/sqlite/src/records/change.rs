@@ -21,7 +21,7 @@ use crate::{
     vectors::vector_store,
 };
 
-/// Applies changes within one transaction, and counts what they remove.
+/// Applies changes to records within one transaction, and counts what they remove.
 #[derive(Debug)]
 pub(crate) struct Changes<'c> {
     connection: &'c Connection,
@@ -30,12 +30,12 @@ pub(crate) struct Changes<'c> {
     now: Timestamp,
     /// What the changes have removed.
     pub(crate) removed: Removed,
-    /// Whether text of a record was overwritten.
+    /// True if a write replaced content, so that caches with the old content must be deleted.
     pub(crate) overwrote: bool,
 }
 
 impl<'c> Changes<'c> {
-    /// Changes that happen now.
+    /// Returns the changes of one transaction. `now` is the time at which jobs are queued.
     pub(crate) fn new(connection: &'c Connection, table: Option<VectorTable>, now: Timestamp) -> Self {
         Self { connection, table, now, removed: Removed::default(), overwrote: false }
     }
@@ -69,7 +69,7 @@ impl<'c> Changes<'c> {
             return write.index.iter().try_for_each(|entries| self.index(row, place, record, entries));
         };
         row::replace(connection, place, record)?;
-        self.overwrote |= !keeps_all_of(record, &old.record);
+        self.overwrote |= !has_same_content(record, &old.record);
         if old.record.derived_from != record.derived_from {
             derivations::forget(connection, place.namespace, old.row, &old.record)?;
             derivations::note(connection, place.namespace, old.row, record)?;
@@ -107,13 +107,13 @@ impl<'c> Changes<'c> {
             derivations::forget(self.connection, place.namespace, old.row, &old.record)?;
             row::remove(self.connection, old.row)?;
         }
-        self.removed.tombstones += u64::from(keep_tombstone(self.connection, place, tombstone)?);
+        self.removed.tombstones += u64::from(store_tombstone(self.connection, place, tombstone)?);
         Ok(())
     }
 }
 
-/// Returns true if the new record repeats everything that `old` said. State, kind, weights and times may differ.
-fn keeps_all_of(new: &Record, old: &Record) -> bool {
+/// Returns true if new and old differ at most in state, kind, trust, confidence, importance, validity and time of occurrence.
+fn has_same_content(new: &Record, old: &Record) -> bool {
     let mut expected = old.clone();
     expected.state = new.state;
     expected.kind = new.kind.clone();
@@ -138,9 +138,10 @@ fn remove_derived(connection: &Connection, row: i64) -> Result<Removed, SqliteEr
     Ok(removed)
 }
 
-/// Keeps a tombstone, in place of an earlier one of its id. Returns true if there was none.
-fn keep_tombstone(connection: &Connection, place: Place, tombstone: &Tombstone) -> Result<bool, SqliteError> {
+/// Stores a tombstone, in place of an earlier one of its id, and blocks its content. Returns true if there was none.
+fn store_tombstone(connection: &Connection, place: Place, tombstone: &Tombstone) -> Result<bool, SqliteError> {
     let (id, hash) = (tombstone.id.as_bytes(), tombstone.content_hash.as_bytes());
+    // `withdrawn` is 1 for a cascade and 0 for a deletion by the user, which takes precedence: hence `min`.
     connection
         .prepare_cached(
             "INSERT INTO barred_contents (namespace, content_hash, withdrawn) VALUES (?1, ?2, ?3)
