@@ -1,6 +1,6 @@
 //! Turns that are stored and searched for facts in one call.
 
-use std::{sync::LazyLock, time::Duration};
+use std::{sync::OnceLock, time::Duration};
 
 use memory_engine_core::{Error, ErrorKind, Job, PutMode, Record, RecordId, Result, Scope, Trust, Write};
 use memory_engine_summarizer::{RuleFacts, is_said};
@@ -10,8 +10,15 @@ use crate::enrichment::Enrichment;
 /// Maximum number of retries after a conflict with another writer.
 const MAX_RETRIES: usize = 5;
 
-// The patterns are compiled in, so that reading them cannot fail.
-static RULES: LazyLock<Option<RuleFacts>> = LazyLock::new(|| RuleFacts::built_in().ok());
+/// Returns the built-in rules, for an engine without a fact extractor. They are read once.
+fn built_in_rules() -> Result<&'static RuleFacts> {
+    static RULES: OnceLock<RuleFacts> = OnceLock::new();
+    if let Some(rules) = RULES.get() {
+        return Ok(rules);
+    }
+    let rules = RuleFacts::built_in()?;
+    Ok(RULES.get_or_init(|| rules))
+}
 
 /// Turns that were stored, and the facts in them.
 ///
@@ -88,10 +95,9 @@ impl Enrichment {
         if said.is_empty() {
             return Ok(Vec::new());
         }
-        match (self.fact_extractor(), &*RULES) {
-            (Some(extractor), _) => self.facts().extract(extractor, &said, Trust::User).await?,
-            (None, Some(rules)) => self.facts().extract(rules, &said, Trust::User).await?,
-            (None, None) => {}
+        match self.fact_extractor() {
+            Some(extractor) => self.facts().extract(extractor, &said, Trust::User).await?,
+            None => self.facts().extract(built_in_rules()?, &said, Trust::User).await?,
         }
         self.facts().derived_from(address, turns).await
     }
