@@ -224,10 +224,12 @@ pub(crate) async fn a_server_that_is_killed_loses_nothing_that_was_acknowledged(
         }
     }
     let e = failure.unwrap();
-    assert_eq!((e.kind(), e.is_transient(), acknowledged), (ErrorKind::Unavailable, true, 60), "{e}");
+    assert_eq!((e.kind(), e.is_transient()), (ErrorKind::Unavailable, true), "{e}");
+    // A server process serves its connection until it notices that the main process is gone.
+    assert!((60..batches.len()).contains(&acknowledged), "{acknowledged}");
     server.start();
     // The very same store finds the server again.
-    let ids: Vec<_> = batches[..60].iter().flatten().map(|write| write.record.id).collect();
+    let ids: Vec<_> = batches[..acknowledged].iter().flatten().map(|write| write.record.id).collect();
     let kept = store.get(&lin(), &ids).await.unwrap();
     assert!(kept.iter().all(Option::is_some), "what was acknowledged is there");
     // The import is simply run again: what is there already stays as it is.
