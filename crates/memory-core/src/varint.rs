@@ -1,6 +1,7 @@
 //! Unsigned integers of variable length (LEB128): seven bits in each byte, the lowest first.
 
 /// Appends a number in as few bytes as it needs: one to ten.
+#[inline]
 pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);

@@ -1,15 +1,14 @@
 //! Words that say nothing about the subject of a text.
 
-use std::collections::HashSet;
-
 use memory_engine_rule_data::data;
+use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StopWords {
-    english: HashSet<String>,
-    chinese: HashSet<String>,
+    english: FxHashSet<String>,
+    chinese: FxHashSet<String>,
 }
 
 data!(STOP_WORDS: StopWords = "en/stop_words.toml", "zh/stop_words.toml");
