@@ -15,7 +15,7 @@ use crate::fork::{VisibleBranch, ancestors, on_branch};
 /// restricted to the branches that it sees; any other scope reads itself.
 ///
 /// Both fields are private, so that a retriever outside of this module cannot search without the restriction: leaking a
-/// sister branch does not compile. Only the crate-internal [`locate`](Self::locate) and [`adjacent`](Self::adjacent) ignore
+/// sister branch does not compile. Only the crate-internal `locate` and `adjacent` ignore
 /// the restriction; their callers check visibility.
 #[derive(Debug, Clone)]
 pub struct ReadScope {

@@ -19,7 +19,7 @@ pub trait Dialect: Sized {
     /// Appends SQL.
     fn append(&mut self, sql: &'static str) -> &mut Self;
 
-    /// Appends these filters, each by [`write`], with `separator` between them.
+    /// Appends these filters, each by [`write()`], with `separator` between them.
     fn join(&mut self, filters: &[Filter], separator: &'static str);
 
     /// Appends the operator and the operands of a comparison whose column is already appended. With more than one operand

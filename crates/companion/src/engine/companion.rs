@@ -72,7 +72,7 @@ impl Companion {
         self
     }
 
-    /// Has profiles written by this, such as [`ChatProfiles`].
+    /// Has profiles written by this, such as [`ChatProfiles`](memory_engine_summarizer::ChatProfiles).
     pub fn with_profiles(mut self, profiles: Arc<dyn ProfileSummarizer>) -> Self {
         self.profiles = profiles;
         self
