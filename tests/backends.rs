@@ -11,7 +11,7 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::{
-    Arms, Embedder, HashEmbedder, ManualClock, MemoryEngine, PutMode, RecallQuery, Record, RecordId, Scope,
+    Embedder, HashEmbedder, ManualClock, MemoryEngine, PutMode, RecallQuery, Record, RecordId, Retrievers, Scope,
     TextAnalyzer, Timestamp, Trust, index_fingerprint,
 };
 use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
@@ -77,9 +77,9 @@ impl Pair {
     async fn agree(&self, corpus: &Corpus) {
         let mut hits = 0;
         for (scope, question) in &corpus.questions {
-            for arms in [Arms::KeywordOnly, Arms::VectorOnly, Arms::All] {
+            for arms in [Retrievers::KeywordOnly, Retrievers::VectorOnly, Retrievers::All] {
                 let ask = async |engine: &MemoryEngine| {
-                    let query = RecallQuery::new(question).with_limit(20).with_arms(arms);
+                    let query = RecallQuery::new(question).with_limit(20).with_retrievers(arms);
                     let recall = engine.recall(scope, query).await.unwrap();
                     assert!(recall.degraded.is_empty(), "{:?}", recall.degraded);
                     recall.hits.into_iter().map(|hit| (hit.record.id, hit.score)).collect::<Vec<_>>()

@@ -22,9 +22,9 @@ use async_trait::async_trait;
 use given::{Place, lin, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
-    Builder, Digest, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Field, Filter, GatewayBlock, HashEmbedder,
-    InjectionRules, Kind, MemoryEngine, Purpose, RecallOptions, RecallQuery, Record, Reranker, Result, ScanQuery,
-    Score, SynonymGroup, SynonymStoreExt, Turn,
+    Builder, Embedder, Embedding, EmbeddingSpace, EnrichmentOptions, Error, ErrorKind, Field, Filter, GatewayBlock,
+    HashEmbedder, InjectionRules, Kind, MemoryEngine, Purpose, RecallOptions, RecallQuery, Record, Reranker, Result,
+    ScanQuery, Score, SynonymGroup, SynonymStoreExt, Turn,
     http_models::{Endpoint, Secret},
     synonyms::{SEED, Suggester, groups_from_toml},
     upkeep,
@@ -44,7 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn equipped(builder: Builder) -> Builder {
     let options = RecallOptions::default().with_deadline(PATIENCE);
-    builder.digest(Digest::by_rules().unwrap()).recall_options(options)
+    builder.enrichment(EnrichmentOptions::rules().unwrap()).recall_options(options)
 }
 
 /// The gateway, the model behind it, and the app before it.

@@ -18,7 +18,7 @@ use std::{
 use given::{Place, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
-    Digest, Layer, MemoryEngine, Scope,
+    EnrichmentOptions, MemoryEngine, QueryForm, Scope,
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Event, Mem0Owner, Mem0Search},
     llm::{Message, ScriptedModel},
 };
@@ -65,7 +65,7 @@ fn chat(lines: &[&str]) -> Vec<Message> {
 
 impl Tavern {
     async fn new(place: Place) -> Self {
-        let memory = place.open_with(|builder| builder.digest(Digest::by_rules().unwrap())).await;
+        let memory = place.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await;
         // Rules find plain statements only; what was said is found, too.
         let mem0 = Mem0::new(memory.clone()).with_turns(true).with_add_timeout(Duration::from_secs(30));
         let server = Served::new(server(&memory).mem0(mem0)).await;
@@ -95,8 +95,8 @@ fn change(memory: &Mem0Chat, change: impl FnOnce(&mut Mem0Settings)) {
     memory.set(settings).unwrap();
 }
 
-fn holds(retrieved: &Retrieved, layer: Layer, words: &str) {
-    assert_eq!((retrieved.layer(), retrieved.degraded.len()), (Some(layer), 0), "{retrieved:?}");
+fn holds(retrieved: &Retrieved, form: QueryForm, words: &str) {
+    assert_eq!((retrieved.form(), retrieved.degraded.len()), (Some(form), 0), "{retrieved:?}");
     assert!(retrieved.memories.iter().any(|memory| memory.memory.contains(words)), "{retrieved:?}");
     assert!(retrieved.text.starts_with("Relevant long-term memory:\n- ") && retrieved.text.contains(words));
 }
@@ -117,7 +117,7 @@ async fn m1_m2_a_saved_chat_is_written_with_its_metadata_and_found_by_nobody_els
 
     for (question, words) in [("Which nuts? walnuts?", "walnuts"), ("团子今天乖吗？", "团子")] {
         let found = memory.before_generation(&chat(&[question])).await;
-        holds(&found, Layer::Question, words);
+        holds(&found, QueryForm::Question, words);
         assert_eq!(found.memories[0].metadata.as_ref().unwrap()["chatfile"], "a.jsonl");
         for other in [
             Mem0Owner::user("xiaoyu").with_agent("Kai"),
@@ -137,13 +137,13 @@ async fn m3_m5_m8_case_a_a_clear_question_is_answered_with_what_was_said_another
     tavern.saved(&memory, "I get hives from peanuts, so never recommend peanuts").await;
     let asked = [Message::system("Stay in character."), Message::user("晚饭推荐什么？")];
     let found = memory.before_generation(&asked).await;
-    holds(&found, Layer::Question, "海鲜");
+    holds(&found, QueryForm::Question, "海鲜");
     assert!(!found.memories.iter().any(|memory| memory.memory.contains("记下了")), "not the character's own words");
     let prompt = found.inject(&asked);
     assert_eq!((prompt.len(), &prompt[1]), (2, &asked[1]));
     assert_eq!(prompt[0].content, format!("Stay in character.\n\n{}", found.text), "appended, and nothing changed");
     let found = memory.before_generation(&chat(&["What do you recommend for dinner?"])).await;
-    holds(&found, Layer::Question, "peanuts");
+    holds(&found, QueryForm::Question, "peanuts");
     let prompt = found.inject(&chat(&["What do you recommend for dinner?"]));
     assert_eq!((prompt.len(), prompt[0].role.as_str(), &prompt[0].content), (2, "system", &found.text));
     change(&memory, |settings| (settings.limit, settings.inject_chars) = (1, 60));
@@ -162,13 +162,13 @@ async fn m3_m4_m8_case_b_a_weak_question_is_asked_with_its_dialogue(place: Place
         let asked = chat(&[before, "……", weak]);
         change(&memory, |settings| settings.weak_at_once = true);
         let found = memory.before_generation(&asked).await;
-        holds(&found, Layer::Context, words);
+        holds(&found, QueryForm::Context, words);
         let query = &found.asked[0].query;
-        assert_eq!(found.asked.len(), 1, "straight to the second layer");
+        assert_eq!(found.asked.len(), 1, "straight to the second form");
         assert!(query.contains(before) && query.ends_with(&format!("User question: {weak}")), "{query}");
         change(&memory, |settings| settings.weak_at_once = false);
         let fallback = memory.before_generation(&asked).await;
-        assert_eq!((fallback.layer(), fallback.asked.len()), (Some(Layer::Context), 2), "else after the first");
+        assert_eq!((fallback.form(), fallback.asked.len()), (Some(QueryForm::Context), 2), "else after the first");
     }
     let page = "很久很久以前，山里有一座庙。".repeat(200);
     let found = memory.before_generation(&chat(&[&page, "……", WEAK])).await;
@@ -187,15 +187,15 @@ async fn m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prom
     tavern.saved(&memory, "My insomnia gives me a headache; warm milk helps").await;
     let asked = chat(&["又是盯着天花板数羊的一夜", "……", WEAK]);
     let off = memory.before_generation(&asked).await;
-    assert_eq!((off.layer(), off.asked.len(), off.text.as_str()), (None, 2, ""), "{off:?}");
+    assert_eq!((off.form(), off.asked.len(), off.text.as_str()), (None, 2, ""), "{off:?}");
     assert_eq!(model.requests().len(), 0, "off is off");
 
     change(&memory, |settings| settings.rewrite = true);
     let on = memory.before_generation(&asked).await;
-    holds(&on, Layer::Rewritten, "失眠");
+    holds(&on, QueryForm::Rewritten, "失眠");
     assert_eq!(
-        on.asked.iter().map(|asked| asked.layer).collect::<Vec<_>>(),
-        [Layer::Question, Layer::Context, Layer::Rewritten]
+        on.asked.iter().map(|asked| asked.form).collect::<Vec<_>>(),
+        [QueryForm::Question, QueryForm::Context, QueryForm::Rewritten]
     );
     assert_eq!(on.asked[2].query, rewritten);
     let told: Value = serde_json::from_str(&model.requests()[0].messages[1].content).unwrap();
@@ -203,11 +203,11 @@ async fn m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prom
     assert_eq!(told["user_question"], WEAK);
     assert!(told["recent_conversation"].to_string().contains("数羊"));
     let english = chat(&["Another night staring at the ceiling", "…", WEAK_TOO]);
-    holds(&memory.before_generation(&english).await, Layer::Rewritten, "headache");
+    holds(&memory.before_generation(&english).await, QueryForm::Rewritten, "headache");
 
     change(&memory, |settings| settings.rewrite_prompt = "Answer in one plain word".into());
     let broken = memory.before_generation(&asked).await;
-    assert_eq!((broken.layer(), broken.degraded[0].stage), (None, "rewrite"), "{broken:?}");
+    assert_eq!((broken.form(), broken.degraded[0].stage), (None, "rewrite"), "{broken:?}");
 }
 
 async fn m2_m6_a_server_that_is_silent_or_gone_costs_its_time_and_nothing_else(_: Place) {

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::Result;
 use futures::{StreamExt, TryStreamExt, stream};
-use memory_engine::{Arms, Embedding, MemoryEngine, PutMode, RecallQuery, Record, Scope};
+use memory_engine::{Embedding, MemoryEngine, PutMode, RecallQuery, Record, Retrievers, Scope};
 
 use crate::{
     given::GivenEmbedder,
@@ -87,9 +87,9 @@ impl Filled {
     ///
     /// # Errors
     /// Those of a recall.
-    pub async fn ask(&self, question: &Question, arms: Arms, of_one_user: bool) -> Result<bool> {
+    pub async fn ask(&self, question: &Question, arms: Retrievers, of_one_user: bool) -> Result<bool> {
         let scope = if of_one_user { Scope::user(&question.user)? } else { everything()? };
-        let query = RecallQuery::new(question.text.as_str()).with_arms(arms).with_limit(10);
+        let query = RecallQuery::new(question.text.as_str()).with_retrievers(arms).with_limit(10);
         Ok(!self.engine.recall(&scope, query).await?.is_partial())
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Digest, Embedder, Embedding, EmbeddingSpace, HashEmbedder, JobQueue, ManualClock, MemoryEngine, Purpose,
+    Embedder, Embedding, EmbeddingSpace, EnrichmentOptions, HashEmbedder, JobQueue, ManualClock, MemoryEngine, Purpose,
     RecordStore, Result, RuleExtractor, TextAnalyzer, Timestamp, graph::GraphStore, index_fingerprint,
 };
 use memory_engine_keyword_store::KeywordStore;
@@ -100,7 +100,7 @@ impl Place {
             .graph_store(store)
             .graph(Arc::new(RuleExtractor::default()))
             .embedder(Arc::new(Small(HashEmbedder::default())))
-            .digest(Digest::by_rules().unwrap().with_profile(10))
+            .enrichment(EnrichmentOptions::rules().unwrap().with_profile(10))
             .clock(self.clock.clone())
             .background(false)
             .build()

@@ -110,8 +110,8 @@ impl<S: RecordStore> RecordStore for StoppingStore<S> {
     async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
         self.inner.tombstones(scope, after, limit).await
     }
-    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        self.inner.bury(scope, tombstones).await
+    async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        self.inner.import_tombstones(scope, tombstones).await
     }
 }
 

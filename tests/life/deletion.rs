@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    Digest, FactQuery, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, RuleExtractor, ScanQuery,
-    State, Tombstone, Trust, Turn, summarizer::SummaryTrigger,
+    EnrichmentOptions, FactQuery, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, RuleExtractor,
+    ScanQuery, State, Tombstone, Trust, Turn, summarizer::SummaryTrigger,
 };
 
 use crate::given::{Place, lin, recalled, story};
@@ -12,8 +12,8 @@ use crate::given::{Place, lin, recalled, story};
 const SECRET: &str = "Zanzibarine";
 
 async fn open(place: &Place) -> MemoryEngine {
-    let digest = Digest::by_rules().unwrap().with_trigger(SummaryTrigger::every_turns(3));
-    place.open_with(|builder| builder.digest(digest).graph(Arc::new(RuleExtractor::default()))).await
+    let digest = EnrichmentOptions::rules().unwrap().with_trigger(SummaryTrigger::every_turns(3));
+    place.open_with(|builder| builder.enrichment(digest).graph(Arc::new(RuleExtractor::default()))).await
 }
 
 async fn everything(memory: &MemoryEngine) -> Vec<Record> {
@@ -92,7 +92,7 @@ pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_co
     let other = MemoryEngine::builder().clock(place.clock.clone()).background(false).build().await.unwrap();
     other.store(&lin(), again.clone(), PutMode::IfAbsent).await.unwrap();
     other.store(&lin(), records, PutMode::IfAbsent).await.unwrap();
-    other.bury(&lin(), &buried).await.unwrap();
+    other.import_tombstones(&lin(), &buried).await.unwrap();
     other.drain(&lin(), |_| ()).await.unwrap();
     for record in everything(&other).await {
         assert!(!record.text.contains(SECRET), "the other one: {record:?}");

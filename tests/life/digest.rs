@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    Digest, ErrorKind, Job, Kind, MemoryEngine, Record, State, Timestamp, Trust, Turn,
+    EnrichmentOptions, ErrorKind, Job, Kind, MemoryEngine, Record, State, Timestamp, Trust, Turn,
     llm::{ChatModel, ScriptedModel},
     summarizer::{self, SummaryTrigger},
 };
@@ -11,7 +11,7 @@ use memory_engine::{
 use crate::given::{NOON, Place, lin, recalled, story};
 
 async fn by_rules(place: &Place) -> MemoryEngine {
-    place.open_with(|builder| builder.digest(Digest::by_rules().unwrap())).await
+    place.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await
 }
 
 fn said(hour: i64, text: &str) -> Turn {
@@ -97,7 +97,7 @@ pub(crate) async fn m10_facts_follow_their_message_when_it_is_edited_taken_back_
 
 pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_and_only_once(place: Place) {
     let memory = place.open().await;
-    let refused = memory.redigest(&lin()).await.unwrap_err();
+    let refused = memory.requeue_enrichment(&lin()).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
     for (hour, text) in [(1, "我对海鲜过敏"), (2, "Do you like walnuts?"), (3, "我住在上海")] {
         let turn = if text.ends_with('?') { answered(hour, text) } else { said(hour, text) };
@@ -110,11 +110,11 @@ pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_
     drain(&memory).await;
     drop(memory);
     let memory = by_rules(&place).await;
-    assert_eq!(memory.redigest(&lin()).await.unwrap(), 4, "the turns, and nothing else");
+    assert_eq!(memory.requeue_enrichment(&lin()).await.unwrap(), 4, "the turns, and nothing else");
     drain(&memory).await;
     let found = (known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len());
     assert!(found.0.len() == 2 && found.1 > 1, "{found:?}");
-    assert_eq!(memory.redigest(&lin()).await.unwrap(), 4, "facts and parts are no turns");
+    assert_eq!(memory.requeue_enrichment(&lin()).await.unwrap(), 4, "facts and parts are no turns");
     drain(&memory).await;
     assert_eq!((known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len()), found);
     let retraction = memory.retract(&lin(), &[page], "a page too long").await.unwrap();
@@ -127,7 +127,7 @@ pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_
         "brought back, and not cut again"
     );
     let elsewhere = lin().with_session("elsewhere").unwrap();
-    assert_eq!(memory.redigest(&elsewhere).await.unwrap(), 0);
+    assert_eq!(memory.requeue_enrichment(&elsewhere).await.unwrap(), 0);
 }
 
 pub(crate) async fn k10_turns_get_topic_entities_and_emotion_in_the_background(place: Place) {
@@ -193,8 +193,8 @@ pub(crate) async fn r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_mad
 
 pub(crate) async fn r15_a_model_that_fails_leaves_the_rules_and_nothing_waits(place: Place) {
     let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::default());
-    let digest = Digest::by_model(&model).unwrap().with_trigger(SummaryTrigger::every_turns(2));
-    let memory = place.open_with(|builder| builder.digest(digest)).await;
+    let digest = EnrichmentOptions::model(&model).unwrap().with_trigger(SummaryTrigger::every_turns(2));
+    let memory = place.open_with(|builder| builder.enrichment(digest)).await;
     memory.remember(&story(None), said(1, "我对海鲜过敏，今天很难过")).await.unwrap();
     memory.remember(&story(None), answered(1, "记住了，以后不点海鲜。")).await.unwrap();
     drain(&memory).await;
@@ -219,8 +219,8 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
             }
         }
     }
-    let digest = Digest::default().with_facts(Arc::new(Choking));
-    let memory = place.open_with(|builder| builder.digest(digest)).await;
+    let digest = EnrichmentOptions::default().with_facts(Arc::new(Choking));
+    let memory = place.open_with(|builder| builder.enrichment(digest)).await;
     let elsewhere = lin().with_session("elsewhere").unwrap();
     let poison = memory.remember(&elsewhere, "this is poison").await.unwrap();
     for text in ["one", "two", "three"] {
@@ -304,8 +304,8 @@ pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_
         "用户说自己对海鲜过敏，助手答应以后不点海鲜。",
     ]));
     let chat: Arc<dyn ChatModel> = model.clone();
-    let digest = Digest::by_model(&chat).unwrap().with_trigger(SummaryTrigger::every_turns(2));
-    let memory = place.open_with(|builder| builder.digest(digest)).await;
+    let digest = EnrichmentOptions::model(&chat).unwrap().with_trigger(SummaryTrigger::every_turns(2));
+    let memory = place.open_with(|builder| builder.enrichment(digest)).await;
     let said = memory.remember(&story(None), said(1, "我对海鲜过敏，今天很难过")).await.unwrap();
     memory.remember(&story(None), answered(1, "记住了，以后不点海鲜。")).await.unwrap();
     assert_eq!(model.requests().len(), 0, "a write waits for no model");

@@ -8,8 +8,8 @@ use std::{
 };
 
 use memory_engine::{
-    ChatExtractor, Digest, Enhancement, FactQuery, Failure, Field, Filter, Job, Kind, Layer, MemoryEngine, Record,
-    Rewrite, ScanQuery, State,
+    ChatExtractor, Enhancement, EnrichmentOptions, FactQuery, Failure, Field, Filter, Job, Kind, MemoryEngine,
+    QueryForm, Record, Rewrite, ScanQuery, State,
     http_models::{ChatOptions, Endpoint, HttpChatModel, HttpClient, HttpOptions, Secret},
     llm::ChatModel,
     summarizer::SummaryTrigger,
@@ -126,9 +126,9 @@ fn script(request: &Request) -> String {
 
 async fn open(place: &Place, service: &Service) -> MemoryEngine {
     let model = service.model();
-    let digest = Digest::by_model(&model).unwrap().with_trigger(SummaryTrigger::every_turns(4));
+    let digest = EnrichmentOptions::model(&model).unwrap().with_trigger(SummaryTrigger::every_turns(4));
     let graph = Arc::new(ChatExtractor::new(model));
-    place.open_with(|builder| builder.digest(digest).graph(graph)).await
+    place.open_with(|builder| builder.enrichment(digest).graph(graph)).await
 }
 
 /// A conversation of which rules find two facts, and a model one more.
@@ -191,7 +191,7 @@ pub(crate) async fn a_model_that_answers_makes_labels_facts_summaries_a_graph_an
     assert_eq!(said.citation.message_id.as_deref(), Some("m1"));
     let (question, enhancement) = weak(&service);
     let found = memory.recall_enhanced(&lin(), question, &enhancement).await.unwrap();
-    assert_eq!((found.layer, found.asked.as_str()), (Layer::Rewritten, "沈砚 青石村"));
+    assert_eq!((found.form, found.asked.as_str()), (QueryForm::Rewritten, "沈砚 青石村"));
     assert!(found.recall.relevant().next().unwrap().record.text.contains("青石村"));
     assert_eq!(memory.failures(&lin(), 9).await.unwrap(), []);
 }
@@ -226,13 +226,13 @@ async fn without_it(place: Place, mood: Mood, reason: &str) -> Vec<Failure> {
     // Nor is a question rewritten; it finds what it finds by itself.
     let (question, enhancement) = weak(&service);
     let found = memory.recall_enhanced(&lin(), question, &enhancement).await.unwrap();
-    assert!(found.layer != Layer::Rewritten, "{found:?}");
+    assert!(found.form != QueryForm::Rewritten, "{found:?}");
     assert!(found.recall.degraded.iter().any(|one| one.stage == "rewrite" && !one.reason.is_empty()), "{found:?}");
     assert!(recalled(&memory, &lin(), "海鲜").await.iter().any(|text| text.contains("沈砚")), "found by its words");
 
     // Nothing is lost: with a service that answers all of it is made, and nothing twice.
     service.becomes(Mood::Scripted);
-    memory.redigest(&lin()).await.unwrap();
+    memory.requeue_enrichment(&lin()).await.unwrap();
     work(&place, &memory).await;
     assert_eq!(of_kind(&memory, Kind::TURN).await.len(), 4);
     assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 2);
@@ -242,7 +242,7 @@ async fn without_it(place: Place, mood: Mood, reason: &str) -> Vec<Failure> {
     let stats = memory.stats(&lin()).await.unwrap();
     assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0), "{stats:?}");
     let found = memory.recall_enhanced(&lin(), question, &enhancement).await.unwrap();
-    assert_eq!((found.layer, found.recall.degraded.len()), (Layer::Rewritten, 0));
+    assert_eq!((found.form, found.recall.degraded.len()), (QueryForm::Rewritten, 0));
     let waits = |one: &Failure| one.retry_at.is_none_or(|at| at > tried_at);
     assert!(first.iter().all(waits), "{first:?}");
     first

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    Digest, Field, Filter, Kind, MemoryEngine, Record, Rewind, ScanQuery, State, Turn,
+    EnrichmentOptions, Field, Filter, Kind, MemoryEngine, Record, Rewind, ScanQuery, State, Turn,
     llm::{ChatModel, ScriptedModel},
 };
 
 use crate::given::{Place, lin, message, recalled, story};
 
-async fn keeping(place: &Place, digest: Digest) -> MemoryEngine {
-    place.open_with(|builder| builder.digest(digest.with_profile(4))).await
+async fn keeping(place: &Place, digest: EnrichmentOptions) -> MemoryEngine {
+    place.open_with(|builder| builder.enrichment(digest.with_profile(4))).await
 }
 
 async fn by_rules(place: &Place) -> MemoryEngine {
-    keeping(place, Digest::by_rules().unwrap()).await
+    keeping(place, EnrichmentOptions::rules().unwrap()).await
 }
 
 /// Says these things one after the other, beginning with this number.
@@ -124,14 +124,14 @@ pub(crate) async fn a4_a_model_writes_the_profile_and_where_it_fails_the_rules_d
             "relationship": "they trust each other"}"#,
     ));
     let chat: Arc<dyn ChatModel> = model;
-    let memory = keeping(&place, Digest::by_model(&chat).unwrap()).await;
+    let memory = keeping(&place, EnrichmentOptions::model(&chat).unwrap()).await;
     say(&memory, 1, &["I'm allergic to walnuts.", "Hm.", "The boots are wet.", "No."]).await;
     let written = the_profile(&memory).await;
     assert!(written.text.contains("dry and brief") && !written.text.contains("trust"), "{}", written.text);
 
     let failing: Arc<dyn ChatModel> = Arc::new(ScriptedModel::default());
     drop(memory);
-    let memory = keeping(&place, Digest::by_model(&failing).unwrap()).await;
+    let memory = keeping(&place, EnrichmentOptions::model(&failing).unwrap()).await;
     say(&memory, 5, &["One.", "Two.", "Three.", "The ferry was late."]).await;
     let by_rules = the_profile(&memory).await;
     assert!(by_rules.text.contains("ferry") && by_rules.text.contains("walnuts"), "{}", by_rules.text);
@@ -140,7 +140,7 @@ pub(crate) async fn a4_a_model_writes_the_profile_and_where_it_fails_the_rules_d
 }
 
 pub(crate) async fn a4_without_a_word_about_it_no_profile_is_kept(place: Place) {
-    let memory = place.open_with(|builder| builder.digest(Digest::by_rules().unwrap())).await;
+    let memory = place.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await;
     for n in 0..9 {
         memory.remember(&story(None), Turn::user(format!("message {n}"))).await.unwrap();
     }

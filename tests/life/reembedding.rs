@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Arms, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, HashEmbedder, MemoryEngine, Mismatch, Purpose,
-    RecallQuery, RecordId, Result, Scope, Turn,
+    Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, HashEmbedder, MemoryEngine, Mismatch, Purpose, RecallQuery,
+    RecordId, Result, Retrievers, Scope, Turn,
 };
 
 use crate::given::{Place, lin};
@@ -107,7 +107,7 @@ async fn remember(memory: &MemoryEngine, numbers: impl IntoIterator<Item = usize
 
 /// What lies near a text, by vectors alone.
 async fn near(memory: &MemoryEngine, text: &str) -> Result<Vec<RecordId>> {
-    let query = RecallQuery::new(text).with_arms(Arms::VectorOnly).with_limit(3);
+    let query = RecallQuery::new(text).with_retrievers(Retrievers::VectorOnly).with_limit(3);
     Ok(memory.recall(&lin(), query).await?.hits.into_iter().map(|hit| hit.record.id).collect())
 }
 
@@ -188,7 +188,7 @@ pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or
             }
         };
         let filling = async {
-            assert!(memory.change_over(0, |_| ()).await.unwrap());
+            assert!(memory.cut_over(0, |_| ()).await.unwrap());
             assert_eq!(memory.embedder().space(), new.space());
             tokio::time::sleep(Duration::from_millis(150)).await;
             done.store(true, Ordering::Relaxed);
@@ -234,7 +234,7 @@ pub(crate) async fn a2_a_fill_that_is_broken_off_goes_on_where_it_was(place: Pla
     assert_eq!(filled(&memory).await, 0);
     // Broken off in the middle: the future is dropped, and then the engine.
     let half = AtomicBool::new(false);
-    let fill = memory.change_over(0, |progress| half.store(progress.done >= 32, Ordering::Relaxed));
+    let fill = memory.cut_over(0, |progress| half.store(progress.done >= 32, Ordering::Relaxed));
     let enough = async {
         while !half.load(Ordering::Relaxed) {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -252,7 +252,7 @@ pub(crate) async fn a2_a_fill_that_is_broken_off_goes_on_where_it_was(place: Pla
     let before = filled(&memory).await;
     assert!((32..80).contains(&before), "{before}");
     let mut first = None;
-    assert!(memory.change_over(0, |progress| _ = first.get_or_insert(progress.done)).await.unwrap());
+    assert!(memory.cut_over(0, |progress| _ = first.get_or_insert(progress.done)).await.unwrap());
     assert_eq!(first, Some(before), "what was filled stays");
     all_near(&memory, &kept).await;
 }
@@ -277,7 +277,7 @@ pub(crate) async fn a2_one_process_fills_while_another_serves_and_that_one_is_to
     assert_eq!(serving.drain(&lin(), |_| ()).await.unwrap(), 10);
     all_near(&serving, &kept).await;
 
-    assert!(filler.change_over(0, |_| ()).await.unwrap());
+    assert!(filler.cut_over(0, |_| ()).await.unwrap());
     all_near(&filler, &kept).await;
     let told = serving.recall(&lin(), "lighthouse").await.unwrap();
     assert!(!told.hits.is_empty(), "words go on");
@@ -306,7 +306,7 @@ pub(crate) async fn a2_a_generation_is_given_up_or_kept_to_switch_back(place: Pl
     let e = place.open_in(same_length(), None, Mismatch::Refill, false).await.unwrap_err();
     assert!(e.kind() == ErrorKind::SchemaMismatch && e.to_string().contains("drop_second_generation"), "{e}");
     assert_eq!(filler.drop_second_generation().await.unwrap(), Some(shorter().space().to_string()));
-    assert_eq!(filler.change_over(0, |_| ()).await.unwrap_err().kind(), ErrorKind::SchemaMismatch);
+    assert_eq!(filler.cut_over(0, |_| ()).await.unwrap_err().kind(), ErrorKind::SchemaMismatch);
     drop(filler);
 
     let both = place.open_in(same_length(), Some(old()), Mismatch::Refuse, false).await.unwrap();
@@ -321,7 +321,7 @@ pub(crate) async fn a2_a_generation_is_given_up_or_kept_to_switch_back(place: Pl
     let away = old();
     away.away.store(true, Ordering::Relaxed);
     let back = place.open_in(away.clone(), Some(same_length()), Mismatch::Refuse, false).await.unwrap();
-    assert!(back.change_over(0, |_| ()).await.unwrap());
+    assert!(back.cut_over(0, |_| ()).await.unwrap());
     away.away.store(false, Ordering::Relaxed);
     assert_eq!(serving(&back).await, old().space().to_string());
     all_near(&back, &kept).await;
@@ -333,7 +333,7 @@ pub(crate) async fn a2_an_embedder_that_fails_holds_up_the_new_vectors_and_not_t
     let away = same_length();
     away.away.store(true, Ordering::Relaxed);
     let memory = place.open_in(away.clone(), Some(old()), Mismatch::Refuse, false).await.unwrap();
-    let e = memory.change_over(0, |_| ()).await.unwrap_err();
+    let e = memory.cut_over(0, |_| ()).await.unwrap_err();
     assert!(e.to_string().contains("the service is away"), "{e}");
     let late = remember(&memory, 20..22).await;
     memory.drain(&lin(), |_| ()).await.unwrap_err();
@@ -341,7 +341,7 @@ pub(crate) async fn a2_an_embedder_that_fails_holds_up_the_new_vectors_and_not_t
     all_near(&memory, &late).await;
     away.away.store(false, Ordering::Relaxed);
     place.clock.advance(Duration::from_secs(120));
-    assert!(memory.change_over(0, |_| ()).await.unwrap());
+    assert!(memory.cut_over(0, |_| ()).await.unwrap());
     all_near(&memory, &kept).await;
 }
 
@@ -356,14 +356,14 @@ pub(crate) async fn a2_what_cannot_be_embedded_keeps_the_old_vectors_until_that_
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let over = tokio::select! { over = memory.change_over(0, |_| ()) => over.unwrap(), () = hurry => unreachable!() };
+    let over = tokio::select! { over = memory.cut_over(0, |_| ()) => over.unwrap(), () = hurry => unreachable!() };
     assert!(!over, "one is missing");
     assert_eq!(memory.embedder().space(), old().space());
     all_near(&memory, &kept).await;
     let failures = memory.failures(&Scope::tenant_wide("default").unwrap(), 9).await.unwrap();
     assert!(failures.len() == 1 && failures[0].reason.contains("no number 4"), "{failures:?}");
     // With it left out the new ones serve, and the old ones are still there.
-    assert!(memory.change_over(1, |_| ()).await.unwrap());
+    assert!(memory.cut_over(1, |_| ()).await.unwrap());
     assert_eq!(near(&memory, &text(4)).await.unwrap_err().kind(), ErrorKind::InvalidInput);
     all_near(&memory, &kept[5..]).await;
     let generations = memory.generations().await.unwrap().unwrap();

@@ -94,8 +94,8 @@ pub(crate) async fn r9_what_was_changed_after_it_was_taken_back_stays_as_it_is(p
 }
 
 pub(crate) async fn r11_a_message_that_is_sent_again_keeps_what_was_found_out_and_stays_taken_back(place: Place) {
-    let digest = memory_engine::Digest::by_rules().unwrap();
-    let memory = place.open_with(|builder| builder.digest(digest)).await;
+    let digest = memory_engine::EnrichmentOptions::rules().unwrap();
+    let memory = place.open_with(|builder| builder.enrichment(digest)).await;
     let send = async || memory.remember(&story(None), message(1, "今天不太开心，在虹桥火车站等小王")).await.unwrap();
     let id = send().await;
     memory.drain(&lin(), |_| ()).await.unwrap();

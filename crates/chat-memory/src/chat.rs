@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine::{Degraded, Layer, Rewrite};
+use memory_engine::{Degraded, QueryForm, Rewrite};
 use memory_engine_context::{MemoryList, append_to_system, contextual_query, weak_question};
 use memory_engine_core::{Error, ErrorKind, Kind, Record, Result, Role, Scope, SystemClock};
 use memory_engine_http_models::{Mem0Client, Mem0Event, Mem0Memory, Mem0Owner, Mem0Search};
@@ -47,8 +47,8 @@ pub struct Retrieved {
 /// One search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemorySearch {
-    /// The layer that made its text.
-    pub layer: Layer,
+    /// The form of the query that made its text.
+    pub form: QueryForm,
     /// Its text.
     pub query: String,
     /// The number of memories found.
@@ -56,9 +56,9 @@ pub struct MemorySearch {
 }
 
 impl Retrieved {
-    /// The layer that found the memories; none, when there are none.
-    pub fn layer(&self) -> Option<Layer> {
-        self.asked.last().filter(|asked| asked.found > 0).map(|asked| asked.layer)
+    /// The form of the query that found the memories; none, when there are none.
+    pub fn form(&self) -> Option<QueryForm> {
+        self.asked.last().filter(|asked| asked.found > 0).map(|asked| asked.form)
     }
 
     /// The messages with the list behind the first system message, or in one of its own. Nothing else is changed.
@@ -135,14 +135,14 @@ impl Mem0Chat {
     /// What the chat holds already is no memory, nor what the character said on another day.
     pub async fn before_generation(&self, chat: &[Message]) -> Retrieved {
         let (settings, mut retrieved) = (self.settings(), Retrieved::default());
-        if let Err(e) = self.search_in_layers(chat, &settings, &mut retrieved).await {
+        if let Err(e) = self.search_in_forms(chat, &settings, &mut retrieved).await {
             retrieved.add_degraded("search", &e, "mem0 cannot be asked, the reply comes without it");
         }
         retrieved.text = list(&retrieved.memories, &settings);
         retrieved
     }
 
-    async fn search_in_layers(
+    async fn search_in_forms(
         &self,
         chat: &[Message],
         settings: &Mem0Settings,
@@ -157,12 +157,12 @@ impl Mem0Chat {
         let recent = &said[said.len().saturating_sub(settings.recent)..];
 
         let at_once = settings.weak_at_once && !recent.is_empty() && weak_question(&question.content);
-        if !at_once && self.search(Layer::Question, question.content.clone(), chat, settings, retrieved).await? {
+        if !at_once && self.search(QueryForm::Question, question.content.clone(), chat, settings, retrieved).await? {
             return Ok(());
         }
         if !recent.is_empty() {
             let query = contextual_query(recent, &question.content, settings.max_chars);
-            if self.search(Layer::Context, query, chat, settings, retrieved).await? {
+            if self.search(QueryForm::Context, query, chat, settings, retrieved).await? {
                 return Ok(());
             }
         }
@@ -175,7 +175,7 @@ impl Mem0Chat {
         rewrite.user_name = name(&self.owner.user_id, rewrite.user_name);
         rewrite.char_name = name(&self.owner.agent_id, rewrite.char_name);
         match rewrite.ask(&question.content, recent, Duration::MAX).await {
-            Ok(query) => _ = self.search(Layer::Rewritten, query, chat, settings, retrieved).await?,
+            Ok(query) => _ = self.search(QueryForm::Rewritten, query, chat, settings, retrieved).await?,
             Err(e) => retrieved.add_degraded("rewrite", &e, "the question stays as it is"),
         }
         Ok(())
@@ -183,13 +183,13 @@ impl Mem0Chat {
 
     async fn search(
         &self,
-        layer: Layer,
+        form: QueryForm,
         query: String,
         chat: &[Message],
         settings: &Mem0Settings,
         retrieved: &mut Retrieved,
     ) -> Result<bool> {
-        let threshold = if layer == Layer::Context { settings.context_threshold } else { settings.threshold };
+        let threshold = if form == QueryForm::Context { settings.context_threshold } else { settings.threshold };
         let search = Mem0Search::new(&query).with_limit(settings.limit * OVERFETCH_FACTOR).with_threshold(threshold);
         let time = Duration::from_millis(settings.search_limit_ms);
         let mut memories = within(time, self.client.search(&self.owner, &search)).await?;
@@ -197,7 +197,7 @@ impl Mem0Chat {
         let own = |memory: &Mem0Memory| memory.role.as_deref() == Some(Role::ASSISTANT.as_str());
         memories.retain(|memory| !held(memory) && !own(memory));
         memories.truncate(settings.limit as usize);
-        retrieved.asked.push(MemorySearch { layer, query, found: memories.len() });
+        retrieved.asked.push(MemorySearch { form, query, found: memories.len() });
         retrieved.memories = memories;
         Ok(!retrieved.memories.is_empty())
     }

@@ -13,7 +13,6 @@ use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::{FactExtractor, is_said};
 
 use crate::{
-    digest::Digest,
     fact_book::FactBook,
     graph_indexer::GraphIndexer,
     handler::JobHandler,
@@ -27,6 +26,7 @@ use crate::{
         profile::{ProfileJob, is_written_here},
         summaries::SummaryJob,
     },
+    options::EnrichmentOptions,
     worker::Worker,
 };
 
@@ -49,7 +49,11 @@ pub struct Enrichment {
 impl Enrichment {
     /// Combines a store with the jobs of a digest and with a graph extractor. No job runs before
     /// [`Worker::spawn`] or [`Worker::drain`].
-    pub fn new(store: Arc<IndexedStore>, digest: Digest, extractor: Option<Arc<dyn GraphExtractor>>) -> Self {
+    pub fn new(
+        store: Arc<IndexedStore>,
+        digest: EnrichmentOptions,
+        extractor: Option<Arc<dyn GraphExtractor>>,
+    ) -> Self {
         let facts = FactBook::new(Arc::clone(&store));
         let fact_extractor = digest.facts;
         let graph = GraphIndexer::new(Arc::clone(&store), extractor);
@@ -125,10 +129,10 @@ impl Enrichment {
     ///
     /// # Errors
     /// `Unsupported` if this engine has no jobs for turns; the store's error.
-    pub async fn redigest(&self, scope: &Scope) -> Result<u64> {
+    pub async fn requeue_enrichment(&self, scope: &Scope) -> Result<u64> {
         if self.jobs.is_empty() {
             let message = "this engine makes nothing of turns; build it with a digest or a graph";
-            return Err(Error::new(ErrorKind::Unsupported, "redigest", message));
+            return Err(Error::new(ErrorKind::Unsupported, "requeue_enrichment", message));
         }
         let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
         let mut scan = ScanQuery::oldest(SCAN_PAGE_ROWS).with_filter(turns);

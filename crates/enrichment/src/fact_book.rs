@@ -142,7 +142,7 @@ impl FactBook {
                 Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => {}
                 Err(error) => return Err(error),
                 Ok(written) => {
-                    let refused = written.iter().filter(|written| matches!(written.outcome, Outcome::Barred(_)));
+                    let refused = written.iter().filter(|written| matches!(written.outcome, Outcome::Blocked(_)));
                     let refused: Vec<RecordId> = refused.map(|written| written.id).collect();
                     let is_last = retries >= MAX_RETRIES;
                     if is_last || (refused.is_empty() && written.iter().all(|written| written.pending.is_empty())) {

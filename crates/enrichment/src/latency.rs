@@ -18,7 +18,7 @@ const MAX_ITEMS: usize = 1000;
 /// soon as it is written. Serialized as numbers of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
-pub struct Lag {
+pub struct LatencyStats {
     /// Number of items: the latest ones, at most 1000.
     pub items: usize,
     /// Median.
@@ -36,7 +36,7 @@ fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_f64(time.as_secs_f64())
 }
 
-impl Lag {
+impl LatencyStats {
     /// The statistics of these times.
     fn of(times: impl IntoIterator<Item = Duration>) -> Self {
         let mut times: Vec<Duration> = times.into_iter().collect();
@@ -62,10 +62,10 @@ impl LatencyLog {
     }
 
     /// Returns the statistics of each job.
-    pub(crate) fn statistics(&self) -> BTreeMap<Job, Lag> {
+    pub(crate) fn statistics(&self) -> BTreeMap<Job, LatencyStats> {
         let jobs = self.0.lock();
         let done = jobs.iter().filter(|(_, times)| !times.is_empty());
-        done.map(|(job, times)| (*job, Lag::of(times.iter().copied()))).collect()
+        done.map(|(job, times)| (*job, LatencyStats::of(times.iter().copied()))).collect()
     }
 }
 
@@ -79,11 +79,11 @@ mod tests {
 
     #[test]
     fn a_lag_is_told_by_times_that_were_really_taken() {
-        let lag = Lag::of(of_seconds((1..=100).rev()));
+        let lag = LatencyStats::of(of_seconds((1..=100).rev()));
         assert_eq!((lag.items, lag.p50.as_secs(), lag.p95.as_secs(), lag.longest.as_secs()), (100, 50, 95, 100));
-        let one = Lag::of(of_seconds([7]));
+        let one = LatencyStats::of(of_seconds([7]));
         assert_eq!((one.p50.as_secs(), one.p95.as_secs(), one.longest.as_secs()), (7, 7, 7));
-        assert_eq!(Lag::of([]), Lag::default());
+        assert_eq!(LatencyStats::of([]), LatencyStats::default());
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         let lags = LatencyLog::default();
         lags.add(Job::Embedding, of_seconds((0..700).map(|_| 60)));
         lags.add(Job::Embedding, of_seconds((0..999).map(|_| 1)));
-        let lag = Lag::of(lags.0.lock()[&Job::Embedding].iter().copied());
+        let lag = LatencyStats::of(lags.0.lock()[&Job::Embedding].iter().copied());
         assert_eq!((lag.items, lag.p95.as_secs(), lag.longest.as_secs()), (1000, 1, 60));
     }
 }

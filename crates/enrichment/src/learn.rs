@@ -24,10 +24,10 @@ fn built_in_rules() -> Result<&'static RuleFacts> {
 ///
 /// ```
 /// use std::time::Duration;
-/// use memory_engine::{Digest, Kind, MemoryEngine, Record, Scope, SystemClock};
+/// use memory_engine::{EnrichmentOptions, Kind, MemoryEngine, Record, Scope, SystemClock};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).build().await?;
+/// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
 /// let lin = Scope::user("lin")?;
 /// let turn = Record::new(lin.clone(), Kind::TURN, "我对海鲜过敏。", &SystemClock);
 /// let learned = memory.learn(&lin, vec![turn], Duration::from_secs(60)).await?;
@@ -36,7 +36,7 @@ fn built_in_rules() -> Result<&'static RuleFacts> {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Learned {
+pub struct EnrichmentReport {
     /// The turns, in their order.
     pub turns: Vec<RecordId>,
     /// The facts in them, including those that say nothing new or have been superseded already.
@@ -58,8 +58,8 @@ impl Enrichment {
     /// stored then.
     ///
     /// # Cancel safety
-    /// Dropping the future may leave turns without facts until [`redigest`](Self::redigest).
-    pub async fn learn(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<Learned> {
+    /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).
+    pub async fn learn(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
         let other_jobs = |turn: &Record| self.jobs_for(turn).into_iter().filter(|job| *job != Job::Facts).collect();
         let write = |turn: Record| Write { jobs: other_jobs(&turn), ..Write::new(turn, PutMode::Create) };
         let written = self.store().write(address, turns.into_iter().map(write).collect()).await?;
@@ -67,12 +67,12 @@ impl Enrichment {
         let extracted = tokio::time::timeout(timeout, self.extract_facts(address, &turns)).await;
         let late = |_| Err(Error::new(ErrorKind::Timeout, "facts", "they were not found in time"));
         match extracted.unwrap_or_else(late) {
-            Ok(facts) => Ok(Learned { turns, facts, pending: false }),
+            Ok(facts) => Ok(EnrichmentReport { turns, facts, pending: false }),
             Err(error) => {
                 tracing::warn!(kind = ?error.kind(), "facts are left to the background: {error}");
                 self.store().queue().enqueue(address, &turns, Job::Facts).await?;
                 self.store().wake();
-                Ok(Learned { turns, facts: Vec::new(), pending: true })
+                Ok(EnrichmentReport { turns, facts: Vec::new(), pending: true })
             }
         }
     }

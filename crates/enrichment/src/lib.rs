@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod batch;
-mod digest;
 mod drain;
 mod enrichment;
 mod fact_book;
@@ -11,16 +10,17 @@ mod jobs;
 mod latency;
 mod learn;
 mod log;
+mod options;
 mod retry;
 mod worker;
 
-pub use digest::Digest;
 pub use drain::Progress;
 pub use enrichment::Enrichment;
 pub use fact_book::FactBook;
 pub use graph_indexer::{Extracted, GraphIndexer};
 pub use handler::JobHandler;
-pub use latency::Lag;
-pub use learn::Learned;
+pub use latency::LatencyStats;
+pub use learn::EnrichmentReport;
 pub use log::REQUEST_ID;
+pub use options::EnrichmentOptions;
 pub use worker::Worker;

@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::{
     handler::JobHandler,
-    latency::{Lag, LatencyLog},
+    latency::{LatencyLog, LatencyStats},
     retry::backoff,
 };
 
@@ -46,7 +46,7 @@ impl Worker {
     }
 
     /// Returns the latency statistics of each job that this worker has done.
-    pub fn latencies(&self) -> BTreeMap<Job, Lag> {
+    pub fn latencies(&self) -> BTreeMap<Job, LatencyStats> {
         self.latencies.statistics()
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use memory_engine::{Arms, MemoryEngine, RecallQuery};
+use memory_engine::{MemoryEngine, RecallQuery, Retrievers};
 use memory_engine_core::{
     Embedding, Error, ErrorKind, Field, Filter, Hit, Op, Record, RecordId, Result, Scope, State, Terms, Timestamp,
     Value,
@@ -69,7 +69,7 @@ impl EvidenceSource for LocalEvidence {
         let mut options = *self.engine.options();
         (options.date_weight, options.synonyms) = (0.0, false);
         let query = RecallQuery::new(keywords.join(" "))
-            .with_arms(Arms::KeywordOnly)
+            .with_retrievers(Retrievers::KeywordOnly)
             .with_filter(self.filter(request))
             .with_limit(request.match_count.saturating_mul(OVERFETCH_FACTOR))
             .with_options(options);

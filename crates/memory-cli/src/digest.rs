@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::Digest;
+use memory_engine::EnrichmentOptions;
 
 use crate::{method::Method, remote};
 
@@ -24,11 +24,11 @@ impl DigestArgs {
     ///
     /// # Errors
     /// When a key or the model's name is missing.
-    pub(crate) fn digest(&self) -> Result<Digest> {
+    pub(crate) fn digest(&self) -> Result<EnrichmentOptions> {
         let digest = match &self.digest {
-            Method::None => return Ok(Digest::default()),
-            Method::Rules => Digest::by_rules()?,
-            Method::Remote(service) => Digest::by_model(&remote::chat(service, "--digest")?)?,
+            Method::None => return Ok(EnrichmentOptions::default()),
+            Method::Rules => EnrichmentOptions::rules()?,
+            Method::Remote(service) => EnrichmentOptions::model(&remote::chat(service, "--digest")?)?,
         };
         Ok(match self.profile_every {
             Some(messages) => digest.with_profile(messages as usize),
@@ -40,7 +40,7 @@ impl DigestArgs {
     ///
     /// # Errors
     /// When there is none, with what would name one; as [`digest`](Self::digest).
-    pub(crate) fn need(&self) -> Result<Digest> {
+    pub(crate) fn need(&self) -> Result<EnrichmentOptions> {
         if self.digest == Method::None {
             bail!(
                 "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model"

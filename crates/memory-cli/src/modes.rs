@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_engine::{Arms, Method, RecallOptions};
+use memory_engine::{Method, RecallOptions, Retrievers};
 
 /// Deadline of a recall. Long, so that slow stages are measured too.
 pub(crate) const EVAL_DEADLINE: Duration = Duration::from_secs(300);
@@ -11,33 +11,34 @@ pub(crate) const EVAL_DEADLINE: Duration = Duration::from_secs(300);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mode {
     pub(crate) name: &'static str,
-    pub(crate) arms: Arms,
+    pub(crate) arms: Retrievers,
     change: fn(&mut RecallOptions),
 }
 
-const fn mode(name: &'static str, arms: Arms, change: fn(&mut RecallOptions)) -> Mode {
+const fn mode(name: &'static str, arms: Retrievers, change: fn(&mut RecallOptions)) -> Mode {
     Mode { name, arms, change }
 }
 
 /// Each retriever alone.
-const ARMS: [Mode; 2] = [mode("keyword", Arms::KeywordOnly, |_| {}), mode("vector", Arms::VectorOnly, |_| {})];
+const ARMS: [Mode; 2] =
+    [mode("keyword", Retrievers::KeywordOnly, |_| {}), mode("vector", Retrievers::VectorOnly, |_| {})];
 /// All together, without a reranker.
-const FUSED: Mode = mode("fused", Arms::All, |o| o.reranked = 0);
+const FUSED: Mode = mode("fused", Retrievers::All, |o| o.reranked = 0);
 /// All together.
-const RERANKED: Mode = mode("fused + rerank", Arms::All, |_| {});
+const RERANKED: Mode = mode("fused + rerank", Retrievers::All, |_| {});
 
 /// The default with one part changed.
 const ABLATIONS: [Mode; 10] = [
-    mode("- dates", Arms::All, |o| o.date_weight = 0.0),
-    mode("half the dates", Arms::All, |o| o.date_weight = 0.5),
-    mode("- neighbours", Arms::All, |o| o.neighbor_share = 0.0),
-    mode("- voice", Arms::All, |o| o.assistant_weight = 1.0),
-    mode("- near-duplicates", Arms::All, |o| o.near_duplicate = 2.0),
-    mode("- vectors", Arms::All, |o| (o.vector_weight, o.spelling_weight) = (0.0, 0.0)),
-    mode("half the vectors", Arms::All, |o| o.vector_weight /= 2.0),
-    mode("more vectors", Arms::All, |o| o.vector_weight *= 1.5),
-    mode("ranks, not scores", Arms::All, |o| o.fusion = Method::Ranks { k: 60.0 }),
-    mode("+ age (30 days)", Arms::All, |o| o.oldest = 0.7),
+    mode("- dates", Retrievers::All, |o| o.date_weight = 0.0),
+    mode("half the dates", Retrievers::All, |o| o.date_weight = 0.5),
+    mode("- neighbours", Retrievers::All, |o| o.neighbor_share = 0.0),
+    mode("- voice", Retrievers::All, |o| o.assistant_weight = 1.0),
+    mode("- near-duplicates", Retrievers::All, |o| o.near_duplicate = 2.0),
+    mode("- vectors", Retrievers::All, |o| (o.vector_weight, o.spelling_weight) = (0.0, 0.0)),
+    mode("half the vectors", Retrievers::All, |o| o.vector_weight /= 2.0),
+    mode("more vectors", Retrievers::All, |o| o.vector_weight *= 1.5),
+    mode("ranks, not scores", Retrievers::All, |o| o.fusion = Method::Ranks { k: 60.0 }),
+    mode("+ age (30 days)", Retrievers::All, |o| o.oldest = 0.7),
 ];
 
 impl Mode {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
-use memory_engine::{Arm, MemoryEngine, RecallHit, Scope};
+use memory_engine::{MemoryEngine, RecallHit, Retriever, Scope};
 use serde_json::{Value, json};
 
 use crate::{modes::EVAL_DEADLINE, output, question::Question};
@@ -61,8 +61,8 @@ async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<
     ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);
     let gold: BTreeSet<String> = question.groups().into_iter().flatten().collect();
     let hits = recall.hits.iter().map(|hit| Hit {
-        words: score(hit, Arm::Keyword).unwrap_or_default(),
-        nearness: score(hit, Arm::Vector).map_or(0.0, |score| {
+        words: score(hit, Retriever::Keyword).unwrap_or_default(),
+        nearness: score(hit, Retriever::Vector).map_or(0.0, |score| {
             let unrelated = engine.embedder().unrelated(&question.question, &hit.record.text);
             (score - unrelated) / (1.0 - unrelated)
         }),
@@ -72,8 +72,8 @@ async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<
     Ok(hits.collect())
 }
 
-fn score(hit: &RecallHit, arm: Arm) -> Option<f64> {
-    hit.found_by.iter().find(|found| found.arm == arm).map(|found| found.score.value())
+fn score(hit: &RecallHit, arm: Retriever) -> Option<f64> {
+    hit.found_by.iter().find(|found| found.retriever == arm).map(|found| found.score.value())
 }
 
 /// Renders the measured shares as a table: the default, then each threshold alone.

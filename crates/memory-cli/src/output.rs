@@ -8,7 +8,7 @@ use std::{
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{Arm, Job, MemoryEngine, Progress, Recall, RecallHit, Scope};
+use memory_engine::{Job, MemoryEngine, Progress, Recall, RecallHit, Retriever, Scope};
 
 /// Prints a line; a reader that has gone away, as `head` does, is an error like any other and no panic.
 macro_rules! say {
@@ -58,13 +58,13 @@ pub(crate) async fn work(
 }
 
 /// Waits until a change of embedder is done, with a bar, and tells how far it is.
-pub(crate) async fn change_over(
+pub(crate) async fn cut_over(
     engine: &MemoryEngine,
     lacking: u64,
     mut told: impl FnMut(Progress),
 ) -> memory_engine::Result<bool> {
     let bar = work_bar("embedding");
-    let over = engine.change_over(lacking, |progress| {
+    let over = engine.cut_over(lacking, |progress| {
         show(&bar, progress);
         told(progress);
     });
@@ -133,7 +133,7 @@ pub(crate) fn display_zone() -> TimeZone {
 
 /// What made a hit's score.
 pub(crate) fn reasons(hit: &RecallHit) -> String {
-    let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.arm.as_str(), f.rank, f.score));
+    let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.retriever.as_str(), f.rank, f.score));
     let ways = ways.collect::<Vec<_>>().join(", ");
     let judged = hit.reranked.map(|score| format!("; the reranker says {score}")).unwrap_or_default();
     let boosts = hit.boosts.iter().map(|b| format!("; {} × {:.2}", b.of, b.factor)).collect::<String>();
@@ -167,9 +167,9 @@ pub(crate) fn recall_table(recall: &Recall) -> String {
 
 fn found_by(hit: &RecallHit) -> String {
     // That a neighbour was found too says something only of what was not found by its own words.
-    let by_words = hit.found_by.iter().any(|f| f.arm == Arm::Keyword);
-    let ways = hit.found_by.iter().filter(|f| !by_words || f.arm != Arm::Neighbor);
-    ways.map(|f| format!("{} #{}", f.arm.as_str(), f.rank)).collect::<Vec<_>>().join(", ")
+    let by_words = hit.found_by.iter().any(|f| f.retriever == Retriever::Keyword);
+    let ways = hit.found_by.iter().filter(|f| !by_words || f.retriever != Retriever::Neighbor);
+    ways.map(|f| format!("{} #{}", f.retriever.as_str(), f.rank)).collect::<Vec<_>>().join(", ")
 }
 
 /// A text on one line, cut at a number of characters.

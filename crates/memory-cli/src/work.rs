@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Builder, Digest, GraphExtractor};
+use memory_engine::{Builder, EnrichmentOptions, GraphExtractor};
 
 use crate::{digest::DigestArgs, graph::GraphArgs, method::Method};
 
@@ -20,14 +20,14 @@ pub(crate) struct WorkArgs {
 /// What is made of turns beside indexing them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Work {
-    pub(crate) digest: Digest,
+    pub(crate) digest: EnrichmentOptions,
     pub(crate) graph: Option<Arc<dyn GraphExtractor>>,
     /// How much of a file is kept in memory meanwhile, in bytes; as usual, unless set.
     pub(crate) page_cache: Option<usize>,
 }
 
-impl From<Digest> for Work {
-    fn from(digest: Digest) -> Self {
+impl From<EnrichmentOptions> for Work {
+    fn from(digest: EnrichmentOptions) -> Self {
         Self { digest, ..Self::default() }
     }
 }
@@ -35,7 +35,7 @@ impl From<Digest> for Work {
 impl Work {
     /// A builder that makes an engine of this.
     pub(crate) fn equip(self, builder: Builder) -> Builder {
-        let mut builder = builder.digest(self.digest);
+        let mut builder = builder.enrichment(self.digest);
         if let Some(bytes) = self.page_cache {
             builder = builder.page_cache(bytes);
         }

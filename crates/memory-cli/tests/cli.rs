@@ -76,7 +76,7 @@ fn r3_a_search_stays_within_its_scope_and_its_filters() {
     );
     assert_eq!(texts(&["search", "interview", "--user", "lin", "--kind", "fact"]), Vec::<String>::new());
     let explained = desk.run(&["search", "interview", "--user", "lin", "--explain"]).ok();
-    assert!(explained.contains("keyword #1 at") && explained.contains("stages: arms"), "{explained}");
+    assert!(explained.contains("keyword #1 at") && explained.contains("stages: retrievers"), "{explained}");
     let id = explained.split_whitespace().find(|word| word.len() == 36).unwrap().to_owned();
     let why = desk.run(&["search", "interview", "--user", "lin", "--why", &id]).ok();
     assert!(why.contains(": it is hit 1\n") && why.contains("keyword #1 at"), "{why}");

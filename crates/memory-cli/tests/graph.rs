@@ -64,7 +64,7 @@ fn a_search_goes_by_the_graph_where_it_is_told_to() {
         let found = desk.run_with(variables, &[&question, arguments].concat()).json();
         assert_eq!(found["degraded"], json!([]));
         let hits = found["hits"].as_array().unwrap().clone();
-        hits.iter().flat_map(|hit| hit["found_by"].as_array().unwrap()).any(|found| found["arm"] == "graph")
+        hits.iter().flat_map(|hit| hit["found_by"].as_array().unwrap()).any(|found| found["retriever"] == "graph")
     };
     assert!(!arms(&[], &[]) && arms(&["--graph", "rules"], &[]) && arms(&[], &[("MEMORY_GRAPH", "rules")]));
     assert!(arms(&[], &[("MEMORY_GRAPH", "openai:some-model")]), "whoever reads the turns is not asked, nor its key");

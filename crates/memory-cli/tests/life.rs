@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use desk::Desk;
 use memory_engine::{
-    Clock, Digest, Error, ErrorKind, ManualClock, MemoryEngine, Record, Scope, SystemClock,
+    Clock, EnrichmentOptions, Error, ErrorKind, ManualClock, MemoryEngine, Record, Scope, SystemClock,
     summarizer::{FactExtractor, Facts},
 };
 use serde_json::Value;
@@ -186,7 +186,7 @@ async fn what_was_given_up_is_told_with_its_reason_and_what_puts_it_right() {
     let desk = Desk::new();
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let builder = MemoryEngine::builder().sqlite(desk.path("memory.db")).clock(clock.clone()).background(false);
-    let engine = builder.digest(Digest::default().with_facts(Arc::new(Choking))).build().await.unwrap();
+    let engine = builder.enrichment(EnrichmentOptions::default().with_facts(Arc::new(Choking))).build().await.unwrap();
     let lin = Scope::user("lin").unwrap();
     engine.remember(&lin, "I live in Porto.").await.unwrap();
     while engine.stats(&lin).await.unwrap().given_up.is_empty() {

@@ -30,12 +30,12 @@ fn k2_a_group_is_added_found_by_and_removed() {
     assert!(
         desk.run(&["search", "KSK", "--user", "lin", "--json"]).json()["hits"][0]["found_by"]
             .as_array()
-            .is_none_or(|arms| arms.iter().all(|found| found["arm"] != "keyword"))
+            .is_none_or(|arms| arms.iter().all(|found| found["retriever"] != "keyword"))
     );
     desk.run(&["synonyms", "add", "KSK", "Kommando Spezialkräfte", "特种部队", "--category", "org"]).ok();
     let found = desk.run(&["search", "ｋｓｋ", "--user", "lin", "--json"]).json();
     assert_eq!(found["hits"][0]["record"]["text"], "He is a Kommando Spezialkräfte soldier");
-    assert_eq!(found["hits"][0]["found_by"][0]["arm"], "keyword");
+    assert_eq!(found["hits"][0]["found_by"][0]["retriever"], "keyword");
     let more = desk.run(&["synonyms", "add", "ksk", "特種部隊", "elite", "--json"]).json();
     assert_eq!((more["members"].as_array().unwrap().len(), more["category"].as_str()), (3, Some("org")), "{more}");
     let shown = desk.run(&["synonyms", "list", "--user", "lin"]).ok();

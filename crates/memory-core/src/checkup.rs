@@ -9,7 +9,7 @@ use crate::{store::Job, time::Timestamp};
 /// What a look at a whole database shows to whoever keeps it: all tenants together, and nothing of what they said.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
-pub struct Checkup {
+pub struct HealthReport {
     /// The database system with its version.
     pub backend: String,
     /// The schema that the database has; 0 when nothing of ours is in it.
@@ -29,12 +29,12 @@ pub struct Checkup {
     /// How many of what is stored, by the names of things.
     pub counts: BTreeMap<String, u64>,
     /// What waits for each job.
-    pub waiting: BTreeMap<Job, Waiting>,
+    pub waiting: BTreeMap<Job, QueueHealth>,
     /// What is wrong, each with what would put it right.
     pub problems: Vec<String>,
 }
 
-impl Checkup {
+impl HealthReport {
     /// A look at such a database, of which nothing is known yet.
     pub fn new(backend: impl Into<String>, schema: u32, known_schema: u32) -> Self {
         Self { backend: backend.into(), schema, known_schema, ..Self::default() }
@@ -51,7 +51,7 @@ impl Checkup {
 /// What waits for a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
-pub struct Waiting {
+pub struct QueueHealth {
     /// How many records.
     pub records: u64,
     /// Since when the first of them has been waiting.
@@ -60,7 +60,7 @@ pub struct Waiting {
     pub given_up: u64,
 }
 
-impl Waiting {
+impl QueueHealth {
     /// So many, the first of them since then.
     pub fn new(records: u64, oldest: Option<Timestamp>) -> Self {
         Self { records, oldest, given_up: 0 }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn only_what_is_there_is_blamed() {
-        let mut checkup = Checkup::new("SQLite 3", 2, 2);
+        let mut checkup = HealthReport::new("SQLite 3", 2, 2);
         checkup.blame(0, "records without a home");
         checkup.blame(2, "records without a vector");
         assert_eq!(checkup.problems, ["2 records without a vector"]);

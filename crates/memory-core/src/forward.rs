@@ -52,8 +52,8 @@ macro_rules! forward {
             async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
                 (**self).tombstones(scope, after, limit).await
             }
-            async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-                (**self).bury(scope, tombstones).await
+            async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+                (**self).import_tombstones(scope, tombstones).await
             }
         }
 

@@ -20,7 +20,7 @@ pub mod text;
 mod time;
 pub mod varint;
 
-pub use checkup::{Checkup, Waiting};
+pub use checkup::{HealthReport, QueueHealth};
 pub use embedding::{Embedding, EmbeddingSpace, Metric};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Field, FieldValue, Filter, Op, Value, ValueType};
@@ -33,8 +33,8 @@ pub use rule_id::RuleId;
 pub use scope::Scope;
 pub use score::{Hit, Score};
 pub use store::{
-    Adjacent, Barred, Basis, Cursor, Decision, Deleted, Done, Failure, Index, Job, JobQueue, Neighbor, Order, Outcome,
-    Page, Pending, PutMode, RecordStore, Removed, ScanQuery, Stats, Ticket, Tombstone, Write, Written,
+    Adjacent, Basis, BlockReason, Cursor, Decision, Deleted, Done, Failure, Index, Job, JobQueue, Neighbor, Order,
+    Outcome, Page, Pending, PutMode, RecordStore, Removed, ScanQuery, Stats, Ticket, Tombstone, Write, Written,
 };
 pub use terms::Terms;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};

@@ -181,11 +181,11 @@ impl RecordStore for MemoryRecordStore {
         Ok(found)
     }
 
-    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        tombstones.iter().try_for_each(|t| scope.authorize("bury", &t.scope))?;
+    async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        tombstones.iter().try_for_each(|t| scope.authorize("import_tombstones", &t.scope))?;
         let mut tables = self.tables.lock();
         let now = self.clock.now();
-        Ok(tombstones.iter().map(|t| u64::from(tables.bury(t, now))).sum())
+        Ok(tombstones.iter().map(|t| u64::from(tables.import_tombstones(t, now))).sum())
     }
 }
 

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 pub use job::{Done, Failure, Index, Job, Pending, Ticket};
-pub use put::{Barred, Basis, Decision, Outcome, PutMode, Write, Written};
+pub use put::{Basis, BlockReason, Decision, Outcome, PutMode, Write, Written};
 pub use queue::JobQueue;
 pub use removed::{Deleted, Removed};
 
@@ -44,7 +44,7 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// Writes records, all or none, and gives for each what became of it, in their order.
     ///
     /// A record's address must lie within `scope`. Where two writes of one batch name the same record, the later sees
-    /// what the earlier did. A record that was deleted before is not written again but [`Outcome::Barred`]: see
+    /// what the earlier did. A record that was deleted before is not written again but [`Outcome::Blocked`]: see
     /// [`Tombstone`]. Every record that was created, or whose text, [named speaker](Record::named_speaker) or activity
     /// changed, is queued for the jobs in [`Written::pending`]; one that is not to be [indexed](Record::is_indexed) leaves the
     /// derived indexes and the queue. What was made from a text that is replaced goes, unless the same batch writes it: see
@@ -95,7 +95,7 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// `Unauthorized` when one lies outside `scope`; nothing is taken then.
-    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
+    async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
 }
 
 const _: fn(&dyn RecordStore) = |_| {};

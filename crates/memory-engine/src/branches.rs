@@ -21,7 +21,7 @@ impl MemoryEngine {
             Err(error) if error.kind() == ErrorKind::Conflict => {
                 Err(conflict(format!("there is a branch {branch:?} already")))
             }
-            Ok(written) if written.iter().any(|written| matches!(written.outcome, Outcome::Barred(_))) => Err(
+            Ok(written) if written.iter().any(|written| matches!(written.outcome, Outcome::Blocked(_))) => Err(
                 conflict(format!("a branch {branch:?} was forgotten and stays away; give the new one another name")),
             ),
             outcome => outcome.map(drop),

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, JobQueue, RecordStore, Result, SystemClock};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
-use memory_engine_enrichment::{Digest, Enrichment};
+use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::{GraphExtractor, GraphStore};
 use memory_engine_indexing::{EmbeddingBackend, EmbeddingBackends, IndexedStore, Stores, index_fingerprint};
 use memory_engine_keyword_store::{Analyzer, KeywordStore, TextAnalyzer};
@@ -30,7 +30,7 @@ const CACHE_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 /// ```
 /// use std::sync::Arc;
 /// use memory_engine::{
-///     Digest, HashEmbedder, LexicalReranker, ManualClock, MemoryEngine, Mismatch, RecallOptions, RuleExtractor,
+///     EnrichmentOptions, HashEmbedder, LexicalReranker, ManualClock, MemoryEngine, Mismatch, RecallOptions, RuleExtractor,
 ///     ScenePolicy, Scope,
 /// };
 ///
@@ -40,7 +40,7 @@ const CACHE_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 ///     .in_memory() // or .sqlite("memory.db"), or .postgres("postgres://…")
 ///     .embedder(Arc::new(HashEmbedder::default()))
 ///     .reranker(Arc::new(LexicalReranker::default()))
-///     .digest(Digest::by_rules()?)
+///     .enrichment(EnrichmentOptions::rules()?)
 ///     .graph(Arc::new(RuleExtractor::default()))
 ///     .scene_policy(ScenePolicy::default())
 ///     .recall_options(RecallOptions::default().with_limit(5))
@@ -74,7 +74,7 @@ pub struct Builder {
     background: bool,
     embedding_cache: usize,
     page_cache: Option<usize>,
-    digest: Digest,
+    enrichment: EnrichmentOptions,
 }
 
 impl Default for Builder {
@@ -95,7 +95,7 @@ impl Default for Builder {
             background: true,
             embedding_cache: 16 << 20,
             page_cache: None,
-            digest: Digest::default(),
+            enrichment: EnrichmentOptions::default(),
         }
     }
 }
@@ -244,8 +244,8 @@ impl Builder {
     }
 
     /// Sets the background jobs other than indexing. Default: none.
-    pub fn digest(mut self, digest: Digest) -> Self {
-        self.digest = digest;
+    pub fn enrichment(mut self, enrichment: EnrichmentOptions) -> Self {
+        self.enrichment = enrichment;
         self
     }
 
@@ -281,7 +281,7 @@ impl Builder {
             scene_policy: self.scene_policy,
             thesaurus: SharedThesaurus::new(synonyms, self.analyzer, self.clock),
         });
-        let enrichment = Enrichment::new(Arc::clone(&store), self.digest, self.graph_extractor);
+        let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, self.graph_extractor);
         if self.background {
             enrichment.worker().spawn(&runtime);
         }

@@ -29,7 +29,7 @@ impl MemoryEngine {
     /// let builder = MemoryEngine::builder().sqlite(&path).embedder(new).replacing(old).background(false);
     /// let memory = builder.on_mismatch(Mismatch::Refill).build().await?;
     /// println!("{:?}", memory.generations().await?);
-    /// assert!(memory.change_over(0, |_| ()).await?);
+    /// assert!(memory.cut_over(0, |_| ()).await?);
     /// println!("gone: {:?}", memory.drop_second_generation().await?);
     /// assert_eq!(memory.recall(&lin, "violin").await?.hits.len(), 1);
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
@@ -51,7 +51,7 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// The embedder's or the store's; what was filled before stays, and the next call goes on.
-    pub async fn change_over(&self, max_missing: u64, progress: impl FnMut(Progress)) -> Result<bool> {
+    pub async fn cut_over(&self, max_missing: u64, progress: impl FnMut(Progress)) -> Result<bool> {
         self.enrichment().worker().cut_over(max_missing, progress).await
     }
 

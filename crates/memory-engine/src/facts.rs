@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memory_engine_core::{Record, RecordId, Result, Scope};
-use memory_engine_enrichment::Learned;
+use memory_engine_enrichment::EnrichmentReport;
 
 use crate::engine::MemoryEngine;
 
@@ -20,8 +20,8 @@ impl MemoryEngine {
     /// then.
     ///
     /// # Cancel safety
-    /// Dropping the future may leave turns without facts until [`redigest`](Self::redigest).
-    pub async fn learn(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<Learned> {
+    /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).
+    pub async fn learn(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
         self.enrichment().learn(address, turns, timeout).await
     }
 
@@ -37,10 +37,10 @@ impl MemoryEngine {
     /// retracted or found wrong are not among them.
     ///
     /// ```
-    /// use memory_engine::{Digest, MemoryEngine, Scope};
+    /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).background(false).build().await?;
+    /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).background(false).build().await?;
     /// let lin = Scope::user("lin")?;
     /// for said in ["I live in Porto.", "I live in Lisbon now."] {
     ///     memory.remember(&lin, said).await?;
@@ -70,10 +70,10 @@ impl MemoryEngine {
     /// farther back that the background has not done yet are left to it.
     ///
     /// ```
-    /// use memory_engine::{Digest, Field, Filter, Kind, MemoryEngine, ScanQuery, Scope, Turn};
+    /// use memory_engine::{EnrichmentOptions, Field, Filter, Kind, MemoryEngine, ScanQuery, Scope, Turn};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).build().await?;
+    /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
     /// let monday = Scope::user("lin")?.with_session("monday")?;
     /// memory.remember(&monday, Turn::user("周五要去面试，有点紧张").with_round(1)).await?;
     /// memory.remember(&monday, Turn::assistant("准备得怎么样了？").with_round(1)).await?;

@@ -115,7 +115,7 @@ impl MemoryEngine {
     /// let id = here.remember(&lin, "a secret").await?;
     /// here.forget(&lin, id).await?;
     /// let tombstones = here.tombstones(&lin, None, 100).await?;
-    /// assert_eq!(there.bury(&lin, &tombstones).await?, 1); // what was forgotten here stays away there, too
+    /// assert_eq!(there.import_tombstones(&lin, &tombstones).await?, 1); // what was forgotten here stays away there, too
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
     ///
@@ -130,7 +130,7 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// The stores' errors.
-    pub async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+    pub async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         let mut named: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
         for tombstone in tombstones {
             named.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);
@@ -140,7 +140,7 @@ impl MemoryEngine {
             self.add_affected(user, ids, &mut affected).await?;
             ids.extend(self.records().derived(user, ids).await?);
         }
-        let new = self.records().bury(scope, tombstones).await?;
+        let new = self.records().import_tombstones(scope, tombstones).await?;
         for (user, ids) in &named {
             self.indexed_store().unindex(user, ids).await?;
         }

@@ -6,7 +6,7 @@ use memory_engine_context::{Action, Decision, GatewayBlock, InjectionRules, Mess
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, Kind, Op, Record, Result, ScanQuery, Scope, Value,
 };
-use memory_engine_recall::{Arms, Degraded, RecallOptions, RecallQuery};
+use memory_engine_recall::{Degraded, RecallOptions, RecallQuery, Retrievers};
 use tokio::time::timeout;
 
 use crate::engine::MemoryEngine;
@@ -226,7 +226,7 @@ impl Injector {
         let newest = self.newest(scope, message, labelled, options.limit).await;
         let found = material.or_nothing(newest);
         material.memories = material.fresh(found, self.limit);
-        let query = RecallQuery::new(words.join(" ")).with_arms(Arms::KeywordOnly).with_filter(lately);
+        let query = RecallQuery::new(words.join(" ")).with_retrievers(Retrievers::KeywordOnly).with_filter(lately);
         let recall = match self.engine.recall(scope, query.in_scene(message.scene).with_options(options)).await {
             Ok(recall) => recall,
             Err(e) => return material.lacks(&e),

@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 
 use memory_engine_core::{Failure, Job, Result, Scope};
-use memory_engine_enrichment::{Lag, Progress};
+use memory_engine_enrichment::{LatencyStats, Progress};
 
 use crate::engine::MemoryEngine;
 
 impl MemoryEngine {
     /// Returns the jobs within `scope` whose last attempt failed, the longest waiting first, at most `limit`.
-    /// [`reindex`](Self::reindex) and [`redigest`](Self::redigest) queue everything again.
+    /// [`reindex`](Self::reindex) and [`requeue_enrichment`](Self::requeue_enrichment) queue everything again.
     ///
     /// ```
-    /// use memory_engine::{Digest, MemoryEngine, Scope};
+    /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().digest(Digest::by_rules()?).background(false).build().await?;
+    /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).background(false).build().await?;
     /// let lin = Scope::user("lin")?;
     /// memory.remember(&lin, "我住在上海").await?;
     /// assert_eq!(memory.reindex(&lin).await?, 1);
-    /// assert_eq!(memory.redigest(&lin).await?, 1);
+    /// assert_eq!(memory.requeue_enrichment(&lin).await?, 1);
     /// memory.drain(&lin, |_| ()).await?;
     /// for failure in memory.failures(&lin, 10).await? {
     ///     println!("{} of {}: {}", failure.job.as_str(), failure.id, failure.reason);
@@ -54,8 +54,8 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// `Unsupported` if this engine has no jobs for turns; the store's error.
-    pub async fn redigest(&self, scope: &Scope) -> Result<u64> {
-        self.enrichment().redigest(scope).await
+    pub async fn requeue_enrichment(&self, scope: &Scope) -> Result<u64> {
+        self.enrichment().requeue_enrichment(scope).await
     }
 
     /// Works and waits until everything within `scope` that is queued has been done or given up. Returns the number of
@@ -72,7 +72,7 @@ impl MemoryEngine {
 
     /// Returns the latency statistics of each job that this handle and its clones have done. [`stats`](Self::stats) tells
     /// what still waits.
-    pub fn lag(&self) -> BTreeMap<Job, Lag> {
+    pub fn lag(&self) -> BTreeMap<Job, LatencyStats> {
         self.enrichment().worker().latencies()
     }
 }

@@ -32,13 +32,15 @@ pub use turn::Turn;
 pub use memory_engine_context as context;
 pub use memory_engine_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, Rendered};
 pub use memory_engine_core::{
-    Barred, Checkup, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, Field, Filter,
-    Job, JobQueue, Kind, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode, Record, RecordId,
-    RecordStore, Removed, Result, Role, ScanQuery, Scope, Score, Source, State, Stats, SystemClock, Timestamp,
-    Tombstone, Trust, Value, Waiting, Written,
+    BlockReason, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, Field, Filter,
+    HealthReport, Job, JobQueue, Kind, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode,
+    QueueHealth, Record, RecordId, RecordStore, Removed, Result, Role, ScanQuery, Scope, Score, Source, State, Stats,
+    SystemClock, Timestamp, Tombstone, Trust, Value, Written,
 };
 pub use memory_engine_embedder::{Embedder, HashEmbedder, Purpose};
-pub use memory_engine_enrichment::{Digest, Extracted, Lag, Learned, Progress, REQUEST_ID};
+pub use memory_engine_enrichment::{
+    EnrichmentOptions, EnrichmentReport, Extracted, LatencyStats, Progress, REQUEST_ID,
+};
 pub use memory_engine_graph as graph;
 pub use memory_engine_graph::{ChatExtractor, GraphExtractor, GraphStore, MemoryGraphStore, RuleExtractor};
 #[cfg(feature = "http-models")]
@@ -51,9 +53,9 @@ pub use memory_engine_local_models::LocalModel;
 #[cfg(feature = "postgres")]
 pub use memory_engine_postgres as postgres;
 pub use memory_engine_recall::{
-    Arm, Arms, Boost, Citation, Degraded, Enhanced, Enhancement, Explanation, FactQuery, Fork, Found, GraphFacts,
-    Inherits, KeyEntity, KeyRelation, Layer, Recall, RecallHit, RecallOptions, RecallQuery, Rewrite, StageTime,
-    Verdict,
+    Boost, Citation, Degraded, Enhanced, Enhancement, Explanation, FactQuery, Fork, GraphFacts, Inherits, KeyEntity,
+    KeyRelation, QueryForm, Recall, RecallHit, RecallOptions, RecallQuery, Retriever, RetrieverHit, Retrievers,
+    Rewrite, StageTime, Verdict,
 };
 pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};
 pub use memory_engine_scene as scene;

@@ -17,7 +17,7 @@
 
 use std::path::Path;
 
-use memory_engine_core::{Checkup, Error, ErrorKind, Result, Scope};
+use memory_engine_core::{Error, ErrorKind, HealthReport, Result, Scope};
 
 use crate::database::{Database, Place};
 
@@ -38,7 +38,7 @@ pub struct Migrations {
 /// # Errors
 /// `NotFound` when it is not there, `Unavailable` when it cannot be reached, `InvalidInput` when it belongs to another
 /// application, `SchemaMismatch` when a newer version made it.
-pub async fn checkup(database: &Database) -> Result<Checkup> {
+pub async fn checkup(database: &Database) -> Result<HealthReport> {
     match &database.0 {
         Place::File(path) => file::checkup(path).await,
         Place::Server(address) => server::checkup(&address.0).await,
@@ -104,7 +104,7 @@ mod file {
         run_blocking("upkeep", move || work(&path)).await?
     }
 
-    pub(super) async fn checkup(path: &Path) -> Result<Checkup> {
+    pub(super) async fn checkup(path: &Path) -> Result<HealthReport> {
         run(path, memory_engine_sqlite::checkup).await
     }
 
@@ -136,7 +136,7 @@ mod file {
         Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `sqlite` is off; switch it on"))
     }
 
-    pub(super) async fn checkup(_: &Path) -> Result<Checkup> {
+    pub(super) async fn checkup(_: &Path) -> Result<HealthReport> {
         off()
     }
 
@@ -169,7 +169,7 @@ mod server {
         PostgresOptions::new(EmbeddingSpace::cosine("", 1), "")
     }
 
-    pub(super) async fn checkup(url: &str) -> Result<Checkup> {
+    pub(super) async fn checkup(url: &str) -> Result<HealthReport> {
         memory_engine_postgres::checkup(url, &options()).await
     }
 
@@ -199,7 +199,7 @@ mod server {
         Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `postgres` is off; switch it on"))
     }
 
-    pub(super) async fn checkup(_: &str) -> Result<Checkup> {
+    pub(super) async fn checkup(_: &str) -> Result<HealthReport> {
         off()
     }
 

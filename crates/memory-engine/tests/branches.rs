@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use given::{Backend, lin};
 use memory_engine::{
-    Arm, Arms, FactQuery, Fork, MemoryEngine, RecallQuery, RuleExtractor, ScanQuery, Scope, Turn, Verdict,
+    FactQuery, Fork, MemoryEngine, RecallQuery, Retriever, Retrievers, RuleExtractor, ScanQuery, Scope, Turn, Verdict,
 };
 
 const SHARED: &str = "沈砚在青石村遇见了林晓月";
@@ -40,16 +40,17 @@ async fn r10_no_retriever_shows_a_sister_branch() {
         let memory = forked(&backend).await;
         for (name, own, other) in [("left", LEFT, RIGHT), ("right", RIGHT, LEFT)] {
             let mut retrievers = BTreeSet::new();
-            for arms in [Arms::KeywordOnly, Arms::VectorOnly, Arms::All] {
+            for arms in [Retrievers::KeywordOnly, Retrievers::VectorOnly, Retrievers::All] {
                 for text in [SHARED, own, other, AFTER_FORK] {
-                    let recall = memory.recall(&branch(name), RecallQuery::new(text).with_arms(arms)).await.unwrap();
+                    let recall =
+                        memory.recall(&branch(name), RecallQuery::new(text).with_retrievers(arms)).await.unwrap();
                     for hit in &recall.hits {
                         assert!([SHARED, own].contains(&hit.record.text.as_str()), "{name}: {}", hit.record.text);
-                        retrievers.extend(hit.found_by.iter().map(|found| found.arm.as_str()));
+                        retrievers.extend(hit.found_by.iter().map(|found| found.retriever.as_str()));
                     }
                 }
             }
-            let all = [Arm::Keyword, Arm::Vector, Arm::Graph].map(Arm::as_str);
+            let all = [Retriever::Keyword, Retriever::Vector, Retriever::Graph].map(Retriever::as_str);
             assert!(all.iter().all(|arm| retrievers.contains(arm)), "{retrievers:?}");
 
             let timeline = memory.timeline(&branch(name), &ScanQuery::oldest(9)).await.unwrap();

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use given::{Backend, FlakyEmbedder, lin};
 use memory_engine::{
-    Arm, Arms, Embedder, ErrorKind, Field, Filter, Forget, HashEmbedder, Kind, MemoryEngine, Mismatch, Purpose,
-    PutMode, RecallQuery, Record, RecordId, Scope, SystemClock, Timestamp, Trust, Turn,
+    Embedder, ErrorKind, Field, Filter, Forget, HashEmbedder, Kind, MemoryEngine, Mismatch, Purpose, PutMode,
+    RecallQuery, Record, RecordId, Retriever, Retrievers, Scope, SystemClock, Timestamp, Trust, Turn,
 };
 
 #[tokio::test]
@@ -19,13 +19,13 @@ async fn k4_what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_v
         let id = memory.remember(&lin(), Turn::user("我对海鲜过敏")).await.unwrap();
         let found = memory.recall(&lin(), "海鮮可以吃嗎").await.unwrap();
         assert_eq!(found.hits[0].record.id, id);
-        assert_eq!(found.hits[0].found_by.iter().map(|f| f.arm).collect::<Vec<_>>(), [Arm::Keyword]);
+        assert_eq!(found.hits[0].found_by.iter().map(|f| f.retriever).collect::<Vec<_>>(), [Retriever::Keyword]);
 
         assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 1);
         let found = memory.recall(&lin(), "海鮮可以吃嗎").await.unwrap();
         assert_eq!(
-            found.hits[0].found_by.iter().map(|f| (f.arm, f.rank)).collect::<Vec<_>>(),
-            [(Arm::Keyword, 1), (Arm::Vector, 1)]
+            found.hits[0].found_by.iter().map(|f| (f.retriever, f.rank)).collect::<Vec<_>>(),
+            [(Retriever::Keyword, 1), (Retriever::Vector, 1)]
         );
         assert!(found.degraded.is_empty());
         assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
@@ -34,7 +34,7 @@ async fn k4_what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_v
 
 #[tokio::test]
 async fn a_record_that_brings_its_vector_along_is_found_by_it_at_once() {
-    use memory_engine::{Arms, Embedder, Embedding, Purpose};
+    use memory_engine::{Embedder, Embedding, Purpose, Retrievers};
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         let texts = ["我对海鲜过敏", "the brass key is under the stove"];
@@ -45,7 +45,7 @@ async fn a_record_that_brings_its_vector_along_is_found_by_it_at_once() {
         memory.store_embedded(&lin(), pairs.clone(), PutMode::Create).await.unwrap();
         assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty(), "nothing is left for the background");
         for (id, question) in ids.iter().zip(["海鲜过敏", "brasskey stove"]) {
-            let asked = RecallQuery::new(question).with_arms(Arms::VectorOnly);
+            let asked = RecallQuery::new(question).with_retrievers(Retrievers::VectorOnly);
             assert_eq!(memory.recall(&lin(), asked).await.unwrap().hits[0].record.id, *id);
         }
         // Said again, it stays as it is; with another text it takes along the vector of that.
@@ -55,7 +55,7 @@ async fn a_record_that_brings_its_vector_along_is_found_by_it_at_once() {
         let vector = memory.embedder().embed(&[&other.text], Purpose::Document).await.unwrap().remove(0);
         memory.store_embedded(&lin(), vec![(other, vector)], PutMode::Upsert).await.unwrap();
         assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
-        let asked = RecallQuery::new("jazzrecords attic").with_arms(Arms::VectorOnly);
+        let asked = RecallQuery::new("jazzrecords attic").with_retrievers(Retrievers::VectorOnly);
         assert_eq!(memory.recall(&lin(), asked).await.unwrap().hits[0].record.id, ids[0]);
 
         let short = vec![(record("too short a vector"), Embedding::new(vec![1.0]).unwrap())];
@@ -78,7 +78,7 @@ async fn the_background_indexes_without_being_asked() {
         }
         assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
         let found = memory.recall(&lin(), "brasskey").await.unwrap();
-        assert_eq!(found.hits[0].found_by[0].arm, Arm::Vector, "only the letters are alike");
+        assert_eq!(found.hits[0].found_by[0].retriever, Retriever::Vector, "only the letters are alike");
     }
 }
 
@@ -148,7 +148,7 @@ async fn k15_vectors_that_were_made_elsewhere_are_taken_over_and_not_made_again(
         embedder.fail(true);
         assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 0, "nothing is left to be embedded");
         embedder.fail(false);
-        let query = RecallQuery::new("harbour dusk").with_arms(Arms::VectorOnly);
+        let query = RecallQuery::new("harbour dusk").with_retrievers(Retrievers::VectorOnly);
         let found = memory.recall(&lin(), query).await.unwrap();
         assert_eq!(found.hits[0].record.id, id, "it is found by the vector that it was given");
         let error = memory.adopt_vectors(&lin(), vec![(id, vec![1.0; 3])]).await.unwrap_err();
@@ -189,7 +189,7 @@ async fn the_answer_to_a_hit_is_found_as_its_neighbour() {
         let found = memory.recall(&lin(), "wine for dinner").await.unwrap();
         let texts: Vec<&str> = found.hits.iter().map(|h| h.record.text.as_str()).collect();
         assert_eq!(texts, ["Which wine did you bring to the dinner?", "A Riesling."]);
-        assert_eq!(found.hits[1].found_by[0].arm, Arm::Neighbor);
+        assert_eq!(found.hits[1].found_by[0].retriever, Retriever::Neighbor);
         let alone = memory
             .recall(&lin(), RecallQuery::new("wine for dinner").with_filter(Filter::eq(Field::Role, "user")))
             .await

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use given::{Backend, lin};
 use memory_engine::{
-    Arm, ChatExtractor, Error, ErrorKind, FactQuery, Field, Filter, GraphExtractor, GraphStore, Kind, MemoryEngine, Op,
-    PutMode, RecallOptions, RecallQuery, Record, RecordId, Removed, Result, RuleExtractor, Scope, State, SystemClock,
+    ChatExtractor, Error, ErrorKind, FactQuery, Field, Filter, GraphExtractor, GraphStore, Kind, MemoryEngine, Op,
+    PutMode, RecallOptions, RecallQuery, Record, RecordId, Removed, Result, Retriever, RuleExtractor, Scope, State,
+    SystemClock,
     graph::{Extraction, GraphEntry, GraphQuery, GraphStats, Subgraph},
     llm::{Answer, ScriptedModel},
 };
@@ -58,14 +59,14 @@ async fn r8_what_lies_around_the_entities_of_a_question_is_found_though_it_share
         let found = memory.recall(&lin(), ask("who is Anna Reed")).await.unwrap();
         assert_eq!(ids(&found)[..2], ["m2", "m1"], "the ship of the man who loved her");
         let ship = &found.hits[1];
-        assert!(ship.found_by.iter().any(|found| found.arm == Arm::Graph), "{:?}", ship.found_by);
+        assert!(ship.found_by.iter().any(|found| found.retriever == Retriever::Graph), "{:?}", ship.found_by);
         assert!(!ship.relevant, "to be near is no answer by itself");
         let found = memory.recall(&lin(), ask("青石村有谁？")).await.unwrap();
         let places: Vec<&str> = found.hits.iter().map(|hit| &hit.record.text[..]).collect();
         assert!(places[0].contains("青石村") && places.iter().any(|text| text.contains("落霞山")), "{places:?}");
 
         let explained = memory.explain(&lin(), ask("who is Anna Reed"), story()[0].id).await.unwrap();
-        assert!(explained.hit.unwrap().found_by.iter().any(|found| found.arm == Arm::Graph));
+        assert!(explained.hit.unwrap().found_by.iter().any(|found| found.retriever == Retriever::Graph));
         let after = RecallQuery::new("what then?").after(["They spoke of Anna Reed."]);
         assert_eq!(ids(&memory.recall(&lin(), after).await.unwrap()), ["m2"], "who was named just now");
     }
@@ -86,7 +87,7 @@ async fn without_a_graph_nothing_is_asked_and_nothing_changes() {
         let scores =
             |recall: &memory_engine::Recall| recall.hits.iter().map(|h| (h.record.id, h.score)).collect::<Vec<_>>();
         assert_eq!(scores(&plain), scores(&off));
-        assert!(plain.hits.iter().flat_map(|hit| &hit.found_by).all(|found| found.arm != Arm::Graph));
+        assert!(plain.hits.iter().flat_map(|hit| &hit.found_by).all(|found| found.retriever != Retriever::Graph));
     }
 }
 

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use given::{Backend, lin};
 use memory_engine::{
-    Enhancement, Injector, Kind, Layer, ManualClock, MemoryEngine, Rewrite, Timestamp, Turn,
+    Enhancement, Injector, Kind, ManualClock, MemoryEngine, QueryForm, Rewrite, Timestamp, Turn,
     context::{Message, Rule, append_to_system},
     llm::{Answer, ScriptedModel},
 };
@@ -32,7 +32,7 @@ async fn m3_a_clear_question_is_answered_by_the_first_layer() {
         memory.remember(&lin(), "我对海鲜过敏").await.unwrap();
         let found =
             memory.recall_enhanced(&lin(), "海鲜过敏吗？", &Enhancement::new([("user", "你好")])).await.unwrap();
-        assert_eq!((found.layer, found.recall.hits.len()), (Layer::Question, 1));
+        assert_eq!((found.form, found.recall.hits.len()), (QueryForm::Question, 1));
     }
 }
 
@@ -44,14 +44,14 @@ async fn m3_m4_a_weak_question_is_answered_with_its_dialogue_and_at_once_when_th
         let question = "你今天有什么不一样？";
         let dialogue = Enhancement::new([("user", "我昨晚失眠了")]);
         let found = memory.recall_enhanced(&lin(), question, &dialogue).await.unwrap();
-        assert_eq!(found.layer, Layer::Context, "{found:?}");
+        assert_eq!(found.form, QueryForm::Context, "{found:?}");
         assert!(found.asked.contains("我昨晚失眠了") && found.asked.contains("User question: 你今天"));
         assert_eq!(found.recall.relevant().count(), 1);
         let at_once = memory.recall_enhanced(&lin(), "你还记得吗？", &dialogue.weak_at_once()).await.unwrap();
-        assert_eq!(at_once.layer, Layer::Context);
+        assert_eq!(at_once.form, QueryForm::Context);
         let nothing =
             memory.recall_enhanced(&lin(), "你还记得吗？", &Enhancement::new([("user", "嗯")])).await.unwrap();
-        assert_eq!((nothing.layer, nothing.recall.relevant().count()), (Layer::Question, 0));
+        assert_eq!((nothing.form, nothing.recall.relevant().count()), (QueryForm::Question, 0));
     }
 }
 
@@ -65,7 +65,7 @@ async fn m3_a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contrac
         memory.recall_enhanced(&lin(), "你今天有什么不一样？", &enhancement).await.unwrap()
     };
     let found = ask(ScriptedModel::replying(["昨晚失眠 凌晨"])).await;
-    assert_eq!((found.layer, found.asked.as_str()), (Layer::Rewritten, "昨晚失眠 凌晨"));
+    assert_eq!((found.form, found.asked.as_str()), (QueryForm::Rewritten, "昨晚失眠 凌晨"));
     for (answer, reason) in [
         (Answer::from("Here is the query:\n昨晚失眠"), "one plain line"),
         (Answer::Hang, "no answer after"),
@@ -73,7 +73,7 @@ async fn m3_a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contrac
     ] {
         let started = tokio::time::Instant::now();
         let found = ask(ScriptedModel::replying([answer])).await;
-        assert_eq!(found.layer, Layer::Question);
+        assert_eq!(found.form, QueryForm::Question);
         assert!(started.elapsed() <= Duration::from_secs(3));
         assert_eq!(found.recall.degraded[0].stage, "rewrite");
         assert!(reason == "rewrite" || found.recall.degraded[0].reason.contains(reason), "{:?}", found.recall.degraded);

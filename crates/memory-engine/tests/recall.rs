@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use given::{Backend, FlakyEmbedder, SlowReranker, lin};
 use memory_engine::{
-    Arm, ManualClock, MemoryEngine, RecallOptions, RecallQuery, SceneView, SynonymGroup, Timestamp, Turn, Verdict,
+    ManualClock, MemoryEngine, RecallOptions, RecallQuery, Retriever, SceneView, SynonymGroup, Timestamp, Turn, Verdict,
 };
 use tokio::time::Instant;
 
@@ -163,7 +163,7 @@ async fn k7_at_the_deadline_a_recall_gives_what_it_has_even_when_that_is_nothing
     let memory =
         MemoryEngine::builder().in_memory().embedder(embedder.clone()).background(false).build().await.unwrap();
     let _held = embedder.hold();
-    let query = RecallQuery::new("anything").with_arms(memory_engine::Arms::VectorOnly);
+    let query = RecallQuery::new("anything").with_retrievers(memory_engine::Retrievers::VectorOnly);
     let found = memory.recall(&lin(), query).await.unwrap();
     assert!(found.hits.is_empty());
     assert_eq!(found.degraded.len(), 1);
@@ -182,7 +182,7 @@ async fn k6_a_reranker_that_hangs_or_fails_leaves_the_order_before_it() {
         let found = memory.recall(&lin(), query).await.unwrap();
         assert!(started.elapsed() < Duration::from_millis(500));
         assert_eq!(found.hits[0].record.text, "the violin is in the attic");
-        assert_eq!(found.hits[0].found_by[0].arm, Arm::Keyword);
+        assert_eq!(found.hits[0].found_by[0].retriever, Retriever::Keyword);
         assert_eq!(found.degraded.iter().map(|d| d.stage).collect::<Vec<_>>(), ["rerank"]);
     }
 }
@@ -200,7 +200,7 @@ async fn for_every_record_it_can_be_said_why_it_is_a_hit_or_not() {
 
         let explained = why(ask(), best).await;
         assert_eq!(explained.verdict, Verdict::Hit { place: 1 });
-        assert_eq!(explained.hit.unwrap().found_by[0].arm, Arm::Keyword);
+        assert_eq!(explained.hit.unwrap().found_by[0].retriever, Retriever::Keyword);
         assert!(matches!(why(ask(), repeated).await.verdict, Verdict::Repeats { .. } | Verdict::BelowTheCut { .. }));
         assert_eq!(why(ask(), unrelated).await.verdict, Verdict::NotFound { pool: 200 });
         assert_eq!(why(ask(), memory_engine::RecordId::new()).await.verdict, Verdict::NotThere);

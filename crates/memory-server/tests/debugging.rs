@@ -117,7 +117,8 @@ async fn r14_a_search_tells_what_each_arm_and_stage_did() {
     assert_eq!(status, StatusCode::OK, "{by_url}");
     let hit = &by_url["hits"][0];
     assert_eq!((&hit["record"]["id"], &hit["place"]), (&json!(id), &json!(1)));
-    let arms: Vec<&str> = hit["found_by"].as_array().unwrap().iter().map(|f| f["arm"].as_str().unwrap()).collect();
+    let arms: Vec<&str> =
+        hit["found_by"].as_array().unwrap().iter().map(|f| f["retriever"].as_str().unwrap()).collect();
     assert!(arms.contains(&"keyword"), "{hit}");
     assert!(hit["found_by"].as_array().unwrap().iter().all(|found| found["rank"].as_u64().unwrap() >= 1));
     assert!(hit["explanation"].as_str().unwrap().contains("keyword #1"), "{hit}");

@@ -11,7 +11,7 @@ use std::env;
 use given::{Api, events, texts};
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::{
-    Builder, Digest, Embedder, EmbeddingSpace, HashEmbedder, MemoryEngine, TextAnalyzer, index_fingerprint,
+    Builder, Embedder, EmbeddingSpace, EnrichmentOptions, HashEmbedder, MemoryEngine, TextAnalyzer, index_fingerprint,
 };
 use memory_engine_postgres::{PostgresOptions, migrate_down, migrate_up};
 use memory_engine_server::Mem0;
@@ -58,7 +58,7 @@ fn on_postgres(url: Option<String>) -> Result<(), Failed> {
 
 /// From the first word to the last trace of it.
 async fn course(builder: Builder) {
-    let engine = builder.digest(Digest::by_rules().unwrap()).build().await.unwrap();
+    let engine = builder.enrichment(EnrichmentOptions::rules().unwrap()).build().await.unwrap();
     let api = Api::over(Mem0::new(engine.clone()), engine);
     let lin = json!({"user_id": "lin", "agent_id": "kai", "run_id": "monday"});
     let mut owner = lin.clone();

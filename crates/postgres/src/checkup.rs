@@ -2,7 +2,7 @@
 //!
 //! What is here serves all tenants, as migrations do: it is no part of any contract.
 
-use memory_engine_core::{Checkup, Job, Result, Scope, Timestamp, Waiting};
+use memory_engine_core::{HealthReport, Job, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
     count_indexed,
     embedding_versions::EmbeddingVersions,
@@ -61,7 +61,7 @@ const INDEXES: [&str; 3] = ["records_by_time", "keyword_documents_by_lexeme", "b
 ///
 /// # Errors
 /// Those of [`PostgresStore::connect`](crate::PostgresStore::connect) but for the mismatches.
-pub async fn checkup(url: &str, options: &PostgresOptions) -> Result<Checkup> {
+pub async fn checkup(url: &str, options: &PostgresOptions) -> Result<HealthReport> {
     let run = async {
         let mut connection = connect(url, options).await?;
         let checkup = examine(&mut connection).await?;
@@ -99,10 +99,10 @@ async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, P
     Ok(connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??)
 }
 
-async fn examine(connection: &mut PgConnection) -> Result<Checkup, PostgresError> {
+async fn examine(connection: &mut PgConnection) -> Result<HealthReport, PostgresError> {
     let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut *connection).await?;
     let schema = migration::version(connection).await?;
-    let mut checkup = Checkup::new(format!("PostgreSQL {version}"), schema, migration::SCHEMA);
+    let mut checkup = HealthReport::new(format!("PostgreSQL {version}"), schema, migration::SCHEMA);
     let extensions =
         "SELECT extname::text AS extname, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_trgm')";
     for row in sqlx::query(extensions).fetch_all(&mut *connection).await? {
@@ -153,7 +153,7 @@ async fn examine(connection: &mut PgConnection) -> Result<Checkup, PostgresError
         let row = sqlx::query(waiting).bind(job.as_str()).bind(LEASE_DEAD).fetch_one(&mut *connection).await?;
         let count = |column: &str| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());
         let oldest = row.try_get::<Option<i64>, _>("oldest")?.map(Timestamp::from_micros);
-        checkup.waiting.insert(job, Waiting::new(count("waiting")?, oldest).with_given_up(count("given_up")?));
+        checkup.waiting.insert(job, QueueHealth::new(count("waiting")?, oldest).with_given_up(count("given_up")?));
     }
     for (sql, what) in FAULTS {
         let found = count(connection, &health::on_serving_table(sql, table)).await?;

@@ -144,8 +144,8 @@ impl RecordStore for RoutedStore {
         self.shard(scope)?.tombstones(scope, after, limit).await
     }
 
-    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        self.shard(scope)?.bury(scope, tombstones).await
+    async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        self.shard(scope)?.import_tombstones(scope, tombstones).await
     }
 }
 

@@ -5,14 +5,14 @@ use std::cmp::Ordering;
 use memory_engine_core::{RecordId, Score};
 use memory_engine_reranker::{Fused, Place};
 
-use crate::hit::{Arm, Found};
+use crate::hit::{Retriever, RetrieverHit};
 
 /// A record that a retriever found, by its id.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) id: RecordId,
     pub(crate) score: f64,
-    pub(crate) found_by: Vec<Found>,
+    pub(crate) found_by: Vec<RetrieverHit>,
     pub(crate) reranked: Option<Score>,
     /// Keyword score of the query's words alone, if the keyword retriever's score also counts dates.
     pub(crate) word_score: Option<f64>,
@@ -23,9 +23,9 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     pub(crate) fn of(fused: Fused) -> Self {
-        let places = [Arm::Keyword, Arm::Vector, Arm::Graph].into_iter().zip(&fused.places);
-        let found = |(arm, place): (Arm, &Option<Place>)| {
-            place.map(|place| Found { arm, rank: place.rank, score: place.score })
+        let places = [Retriever::Keyword, Retriever::Vector, Retriever::Graph].into_iter().zip(&fused.places);
+        let found = |(retriever, place): (Retriever, &Option<Place>)| {
+            place.map(|place| RetrieverHit { retriever, rank: place.rank, score: place.score })
         };
         let (score, found_by) = (fused.score.value(), places.filter_map(found).collect());
         Self { id: fused.id, score, found_by, reranked: None, word_score: None, similarity: None }

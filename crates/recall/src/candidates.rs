@@ -3,7 +3,7 @@
 use memory_engine_core::Result;
 use tokio::time::Instant;
 
-use crate::{candidate::Candidate, neighbors, query::Arms, retrieve::fuse, run::RecallRun, trace::Stage};
+use crate::{candidate::Candidate, neighbors, query::Retrievers, retrieve::fuse, run::RecallRun, trace::Stage};
 
 impl RecallRun<'_> {
     /// Returns the candidates of all retrievers, best first.
@@ -11,7 +11,7 @@ impl RecallRun<'_> {
         let retrieved = self.retrieve().await?;
         let mut candidates = fuse(&self.plan, retrieved);
         // A query to one retriever returns the order of that retriever: no reranking, no neighbors.
-        if self.plan.query.arms != Arms::All || candidates.is_empty() {
+        if self.plan.query.retrievers != Retrievers::All || candidates.is_empty() {
             return Ok(candidates);
         }
         self.rerank_best(&mut candidates).await;

@@ -1,4 +1,4 @@
-//! Queries that say too little, asked again with the dialogue before them: layer by layer, from the cheap to the costly.
+//! Queries that say too little, asked again with the dialogue before them: form by form, from the cheap to the costly.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ const CONTEXT_RELEVANCE_SHARE: f64 = 0.5;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use memory_engine::{Enhancement, Layer, MemoryEngine, Rewrite, Scope, llm::ScriptedModel};
+/// use memory_engine::{Enhancement, QueryForm, MemoryEngine, Rewrite, Scope, llm::ScriptedModel};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;
@@ -36,12 +36,12 @@ const CONTEXT_RELEVANCE_SHARE: f64 = 0.5;
 /// // "What is different about you today?" names nothing; what was said before it does.
 /// let weak = "你今天有什么不一样？";
 /// let enhanced = memory.recall_enhanced(&lin, weak, &Enhancement::new([("user", "我昨晚失眠了")])).await?;
-/// assert_eq!(enhanced.layer, Layer::Context);
+/// assert_eq!(enhanced.form, QueryForm::Context);
 ///
 /// let rewrite = Rewrite::by(Arc::new(ScriptedModel::replying(["昨晚失眠 凌晨"]))).with_names("Lin", "Kai");
 /// let enhancement = Enhancement::new([("user", "早")]).with_rewrite(rewrite);
 /// let enhanced = memory.recall_enhanced(&lin, weak, &enhancement).await?;
-/// assert_eq!((enhanced.layer, enhanced.asked.as_str()), (Layer::Rewritten, "昨晚失眠 凌晨"));
+/// assert_eq!((enhanced.form, enhanced.asked.as_str()), (QueryForm::Rewritten, "昨晚失眠 凌晨"));
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ pub struct Rewrite {
 /// The text that a result was found with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Layer {
+pub enum QueryForm {
     /// The query as it is.
     Question,
     /// The query with the dialogue before it.
@@ -87,12 +87,12 @@ pub enum Layer {
     Rewritten,
 }
 
-/// A result, and the layer that found it.
+/// A result, and the form of the query that found it.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Enhanced {
-    /// The layer of the result; the first one if none found anything relevant.
-    pub layer: Layer,
+    /// The form of the query; the question as asked if none found anything relevant.
+    pub form: QueryForm,
     /// The text of the query; of a dialogue without the names of the speakers.
     pub asked: String,
     /// The result.
@@ -184,7 +184,7 @@ fn without_labels(dialogue: &str) -> String {
     dialogue.lines().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// One enhanced recall: asks layer after layer, under one deadline, until something relevant is found.
+/// One enhanced recall: asks form after form, under one deadline, until something relevant is found.
 pub(crate) struct EnhancedRun<'a> {
     parts: &'a RecallParts,
     scope: &'a Scope,
@@ -216,7 +216,7 @@ impl<'a> EnhancedRun<'a> {
         let is_weak = self.enhancement.weak_at_once && has_context && weak_question(&self.query.text);
         let mut first = None;
         if !is_weak {
-            let enhanced = self.ask(Layer::Question, self.query.text.clone()).await?;
+            let enhanced = self.ask(QueryForm::Question, self.query.text.clone()).await?;
             if enhanced.is_relevant() {
                 return Ok(enhanced);
             }
@@ -224,7 +224,7 @@ impl<'a> EnhancedRun<'a> {
         }
         if has_context {
             let text = contextual_query(&self.recent, &self.query.text, self.enhancement.max_chars);
-            match (self.ask(Layer::Context, text).await, &mut first) {
+            match (self.ask(QueryForm::Context, text).await, &mut first) {
                 (Ok(enhanced), _) if enhanced.is_relevant() => return Ok(enhanced),
                 (Ok(enhanced), None) => first = Some(enhanced),
                 (Ok(_), Some(_)) => {}
@@ -234,7 +234,7 @@ impl<'a> EnhancedRun<'a> {
         }
         let first = match first {
             Some(first) => first,
-            None => self.ask(Layer::Question, self.query.text.clone()).await?,
+            None => self.ask(QueryForm::Question, self.query.text.clone()).await?,
         };
         match &self.enhancement.rewrite {
             Some(rewrite) => Ok(self.ask_rewritten(rewrite, first).await),
@@ -250,7 +250,7 @@ impl<'a> EnhancedRun<'a> {
             return first;
         }
         let rewritten = match rewrite.ask(&self.query.text, &self.recent, self.time_left()).await {
-            Ok(text) => self.ask(Layer::Rewritten, text).await,
+            Ok(text) => self.ask(QueryForm::Rewritten, text).await,
             Err(e) => Err(e),
         };
         match rewritten {
@@ -265,25 +265,25 @@ impl<'a> EnhancedRun<'a> {
         self.options.deadline.saturating_sub(self.began.elapsed())
     }
 
-    async fn ask(&self, layer: Layer, asked: String) -> Result<Enhanced> {
-        // One deadline for all layers; the last one gets a tenth of it in any case.
+    async fn ask(&self, form: QueryForm, asked: String) -> Result<Enhanced> {
+        // One deadline for all forms; the last one gets a tenth of it in any case.
         let deadline = self.time_left().max(self.options.deadline / 10);
         let mut options = self.options.with_deadline(deadline);
-        if layer == Layer::Context {
+        if form == QueryForm::Context {
             options.relevant_words *= CONTEXT_RELEVANCE_SHARE;
         }
-        let text = if layer == Layer::Context { without_labels(&asked) } else { asked.clone() };
+        let text = if form == QueryForm::Context { without_labels(&asked) } else { asked.clone() };
         let mut query = RecallQuery { text, ..self.query.clone() }.with_options(options);
-        if layer != Layer::Question && query.only_then {
+        if form != QueryForm::Question && query.only_then {
             // The time is that of the query, not one that the dialogue names.
             query.only_then = false;
             let asked_at = self.query.asked_at.unwrap_or_else(|| self.parts.store.clock().now());
             query = time_filter(self.query, asked_at).into_iter().fold(query, RecallQuery::with_filter);
         }
         let mut recall = recall(self.parts, self.scope, &query).await?;
-        if layer != Layer::Question {
+        if form != QueryForm::Question {
             recall.hits.retain(|hit| !self.said.contains(&text::normalize(&hit.record.text)));
         }
-        Ok(Enhanced { layer, asked, recall })
+        Ok(Enhanced { form, asked, recall })
     }
 }

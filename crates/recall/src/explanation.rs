@@ -75,7 +75,7 @@ impl fmt::Display for Verdict {
                 let scene = scene.as_deref().unwrap_or("no scene");
                 write!(f, "it belongs to {scene}, which cannot be seen from {from}")
             }
-            Self::NotFound { pool } => write!(f, "no arm found it among its best {pool}, nor a neighbour of it"),
+            Self::NotFound { pool } => write!(f, "no retriever found it among its best {pool}, nor a neighbour of it"),
             Self::BelowTheCut { place, limit } => write!(f, "it would be hit {place}, and {limit} are given"),
             Self::Repeats { id } => write!(f, "it only repeats {id}"),
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The result of a recall.
 ///
 /// ```
-/// use memory_engine::{Arm, MemoryEngine, Scope};
+/// use memory_engine::{Retriever, MemoryEngine, Scope};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;
@@ -18,9 +18,9 @@ use serde::Serialize;
 /// let recall = memory.recall(&lin, "Who plays the violin?").await?;
 /// let hit = recall.relevant().next().unwrap();
 /// for found in &hit.found_by {
-///     println!("{} #{}: {:.2}", found.arm.as_str(), found.rank, found.score.value());
+///     println!("{} #{}: {:.2}", found.retriever.as_str(), found.rank, found.score.value());
 /// }
-/// assert_eq!((hit.found_by[0].arm, hit.found_by[0].rank), (Arm::Keyword, 1));
+/// assert_eq!((hit.found_by[0].retriever, hit.found_by[0].rank), (Retriever::Keyword, 1));
 /// assert!(!recall.is_partial(), "{:?}", recall.degraded);
 /// for stage in &recall.stages {
 ///     println!("{} took {:?}", stage.stage, stage.took);
@@ -74,7 +74,7 @@ pub struct RecallHit {
     /// Factors that its score was multiplied by.
     pub boosts: Vec<Boost>,
     /// The retrievers that found it.
-    pub found_by: Vec<Found>,
+    pub found_by: Vec<RetrieverHit>,
     /// The better hit that it repeats, if any.
     pub repeats: Option<RecordId>,
 }
@@ -83,7 +83,7 @@ pub struct RecallHit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Arm {
+pub enum Retriever {
     /// By keywords.
     Keyword,
     /// By vector similarity.
@@ -94,7 +94,7 @@ pub enum Arm {
     Neighbor,
 }
 
-impl Arm {
+impl Retriever {
     /// The name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -108,9 +108,9 @@ impl Arm {
 
 /// The rank and score of a record in one retriever.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Found {
+pub struct RetrieverHit {
     /// The retriever.
-    pub arm: Arm,
+    pub retriever: Retriever,
     /// The rank in the retriever's list, from 1.
     pub rank: usize,
     /// The score on the retriever's own scale; for a neighbor, what it gained.

@@ -23,13 +23,13 @@ mod run;
 mod select;
 mod trace;
 
-pub use enhance::{Enhanced, Enhancement, Layer, Rewrite};
+pub use enhance::{Enhanced, Enhancement, QueryForm, Rewrite};
 pub use explanation::{Explanation, Verdict};
 pub use fork::{Fork, Inherits, VisibleBranch, ancestors, fork_id, fork_of, on_branch};
 pub use graph_facts::{Citation, FactQuery, GraphFacts, KeyEntity, KeyRelation};
-pub use hit::{Arm, Boost, Degraded, Found, Recall, RecallHit, StageTime};
+pub use hit::{Boost, Degraded, Recall, RecallHit, Retriever, RetrieverHit, StageTime};
 pub use options::RecallOptions;
 pub use parts::RecallParts;
 pub use pipeline::RecallPipeline;
-pub use query::{Arms, RecallQuery};
+pub use query::{RecallQuery, Retrievers};
 pub use read_scope::ReadScope;

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     candidate::Candidate,
-    hit::{Arm, Found},
+    hit::{Retriever, RetrieverHit},
     run::RecallRun,
 };
 
@@ -27,7 +27,7 @@ impl RecallRun<'_> {
 pub(crate) fn add_gains(gains: Vec<Hit>, candidates: &mut Vec<Candidate>) {
     let places: FxHashMap<RecordId, usize> = candidates.iter().enumerate().map(|(n, c)| (c.id, n)).collect();
     for (gain, rank) in gains.into_iter().zip(1..) {
-        let found = Found { arm: Arm::Neighbor, rank, score: gain.score };
+        let found = RetrieverHit { retriever: Retriever::Neighbor, rank, score: gain.score };
         match places.get(&gain.id) {
             Some(n) => {
                 candidates[*n].score += gain.score.value();

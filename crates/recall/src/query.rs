@@ -8,7 +8,7 @@ use crate::options::RecallOptions;
 /// A query to memory. A plain `&str` is a query with the engine's options.
 ///
 /// ```
-/// use memory_engine::{Arms, Field, Filter, Kind, MemoryEngine, RecallQuery, Scope, Turn};
+/// use memory_engine::{Retrievers, Field, Filter, Kind, MemoryEngine, RecallQuery, Scope, Turn};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;
@@ -20,7 +20,7 @@ use crate::options::RecallOptions;
 /// let then = RecallQuery::new("Where did we climb in May 2023?").only_then().with_limit(5);
 /// assert_eq!(memory.recall(&lin, then).await?.hits.len(), 1);
 /// let noted = Filter::eq(Field::Kind, Kind::NOTE.as_str());
-/// let query = RecallQuery::new("climbing").with_filter(noted).with_arms(Arms::KeywordOnly);
+/// let query = RecallQuery::new("climbing").with_filter(noted).with_retrievers(Retrievers::KeywordOnly);
 /// assert!(memory.recall(&lin, query).await?.hits[0].record.text.contains("boots"));
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
@@ -37,7 +37,7 @@ pub struct RecallQuery {
     /// The dialogue right before the query: the graph retriever also starts at the entities that it names. Default: none.
     pub context: Vec<String>,
     /// The retrievers that take part. Default: all.
-    pub arms: Arms,
+    pub retrievers: Retrievers,
     /// The scene of the conversation: only what is visible from there is recalled. Default: everything.
     pub scene: Option<String>,
     /// The speaker whose records count more. Default: none.
@@ -61,7 +61,7 @@ impl RecallQuery {
             filter: None,
             limit: None,
             context: Vec::new(),
-            arms: Arms::default(),
+            retrievers: Retrievers::default(),
             scene: None,
             speaker: None,
             asked_at: None,
@@ -103,8 +103,8 @@ impl RecallQuery {
     }
 
     /// Sets the retrievers that take part: for measuring each of them.
-    pub fn with_arms(mut self, arms: Arms) -> Self {
-        self.arms = arms;
+    pub fn with_retrievers(mut self, retrievers: Retrievers) -> Self {
+        self.retrievers = retrievers;
         self
     }
 
@@ -155,7 +155,7 @@ impl From<String> for RecallQuery {
 
 /// The retrievers that take part in a recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Arms {
+pub enum Retrievers {
     /// All of them.
     #[default]
     All,

@@ -8,7 +8,7 @@ use memory_engine_core::{Error, ErrorKind, Hit, RecordId, Result, Score};
 use memory_engine_reranker::{Fused, Fusion, Ranking};
 use tokio::time::Instant;
 
-use crate::{candidate::Candidate, plan::Plan, query::Arms, run::RecallRun, trace::Stage};
+use crate::{candidate::Candidate, plan::Plan, query::Retrievers, run::RecallRun, trace::Stage};
 use keywords::KeywordHits;
 
 /// The hits of each retriever.
@@ -48,9 +48,11 @@ impl RecallRun<'_> {
         self.trace.or_default(Stage::Synonyms, thesaurus);
         self.trace.time(Stage::RETRIEVE, started);
         let is_broken = |e: &Error| e.kind() != ErrorKind::Timeout;
-        let (keywords, vectors) = match (self.plan.query.arms, keywords, vectors) {
-            (Arms::All, Err(k), Err(v)) if is_broken(&k) && is_broken(&v) => return Err(v),
-            (Arms::KeywordOnly, Err(e), _) | (Arms::VectorOnly, _, Err(e)) if is_broken(&e) => return Err(e),
+        let (keywords, vectors) = match (self.plan.query.retrievers, keywords, vectors) {
+            (Retrievers::All, Err(k), Err(v)) if is_broken(&k) && is_broken(&v) => return Err(v),
+            (Retrievers::KeywordOnly, Err(e), _) | (Retrievers::VectorOnly, _, Err(e)) if is_broken(&e) => {
+                return Err(e);
+            }
             (_, keywords, vectors) => (keywords, vectors),
         };
         Ok(Retrieved {

@@ -7,7 +7,7 @@ use memory_engine_reranker::Novelty;
 use crate::{
     boosts::Boosts,
     candidate::Candidate,
-    hit::{Arm, RecallHit},
+    hit::{RecallHit, Retriever},
     options::RecallOptions,
     plan::Plan,
     run::RecallRun,
@@ -73,9 +73,9 @@ fn boosted(candidate: Candidate, record: Record, boosts: &Boosts<'_>, plan: &Pla
 /// Returns true if a record answers the query by itself. Dates do not count as words: a day that the query names is no
 /// subject. Similarity counts only if the embedder has a semantic weight, and a neighbor does not count.
 fn is_relevant(candidate: &Candidate, record: &Record, embedder: &dyn Embedder, plan: &Plan<'_>) -> bool {
-    let found_by = |arm| candidate.found_by.iter().find(|found| found.arm == arm);
-    let words = found_by(Arm::Keyword).map(|found| candidate.word_score.unwrap_or(found.score.value()));
-    if words.is_none() && found_by(Arm::Vector).is_none() {
+    let found_by = |arm| candidate.found_by.iter().find(|found| found.retriever == arm);
+    let words = found_by(Retriever::Keyword).map(|found| candidate.word_score.unwrap_or(found.score.value()));
+    if words.is_none() && found_by(Retriever::Vector).is_none() {
         return false;
     }
     let similarity = candidate.similarity.filter(|_| embedder.semantic_weight() > 0.0).map(|score| {

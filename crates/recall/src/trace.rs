@@ -36,7 +36,7 @@ pub(crate) enum Stage {
 
 impl Stage {
     /// The name of the retrieving stages together.
-    pub(crate) const RETRIEVE: &'static str = "arms";
+    pub(crate) const RETRIEVE: &'static str = "retrievers";
 
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! The texts and counts that the health reports of all backends share.
 
-use memory_engine_core::Checkup;
+use memory_engine_core::HealthReport;
 
 use crate::embedding_versions::VectorTable;
 
@@ -35,7 +35,7 @@ pub fn on_serving_table(sql: &str, serving: VectorTable) -> String {
 }
 
 /// Adds the number of vectors that do not serve, and their space, to the report.
-pub fn add_second_version(checkup: &mut Checkup, space: String, vectors: u64) {
+pub fn add_second_version(checkup: &mut HealthReport, space: String, vectors: u64) {
     checkup.counts.insert(SECOND_VECTORS.to_owned(), vectors);
     checkup.second_space = Some(space);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{
-    Barred, Basis, Decision, Deleted, Embedding, Error, Job, Outcome, Record, RecordId, Removed, Result, Terms,
+    Basis, BlockReason, Decision, Deleted, Embedding, Error, Job, Outcome, Record, RecordId, Removed, Result, Terms,
     Timestamp, Tombstone, Write, Written,
 };
 
@@ -84,12 +84,12 @@ pub fn decide<S: StoredState>(
     let unchanged = |outcome, revision| Ok((Written::new(id, outcome, revision, Vec::new()), None));
     let (record, is_new, reindex, cascades) = match Decision::of(write.mode, write.record, old)? {
         Decision::Keep(revision) => return unchanged(Outcome::Unchanged, revision),
-        Decision::Insert(_) if state.has_tombstone(id)? => return unchanged(Outcome::Barred(Barred::Id), 0),
+        Decision::Insert(_) if state.has_tombstone(id)? => return unchanged(Outcome::Blocked(BlockReason::Id), 0),
         Decision::Insert(record) if blocks_content(&record, state)? => {
-            return unchanged(Outcome::Barred(Barred::Content), 0);
+            return unchanged(Outcome::Blocked(BlockReason::Content), 0);
         }
         Decision::Replace { record, reindex: true, .. } if record.is_indexed() && blocks_content(&record, state)? => {
-            return unchanged(Outcome::Barred(Barred::Content), record.revision - 1);
+            return unchanged(Outcome::Blocked(BlockReason::Content), record.revision - 1);
         }
         Decision::Insert(record) => (*record, true, true, false),
         Decision::Replace { record, reindex, withdraw } => (*record, false, reindex, withdraw),

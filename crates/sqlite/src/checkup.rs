@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_engine_core::{Checkup, Index, Job, Result, Scope, Timestamp, Waiting};
+use memory_engine_core::{HealthReport, Index, Job, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
     count_indexed,
     embedding_versions::EmbeddingVersions,
@@ -68,7 +68,7 @@ const TOLD: usize = 5;
 ///
 /// # Errors
 /// `NotFound` when there is no file; else those of [`SqliteStore::open`](crate::SqliteStore::open) but for the mismatches.
-pub fn checkup(path: &Path) -> Result<Checkup> {
+pub fn checkup(path: &Path) -> Result<HealthReport> {
     let connection = connection::open_existing(path)?;
     let look = || {
         let transaction = connection.unchecked_transaction()?;
@@ -104,9 +104,9 @@ pub fn namespaces(path: &Path) -> Result<Vec<Scope>> {
     read().map_err(|failure: SqliteError| failure.into_error("namespaces"))
 }
 
-fn examine(connection: &Connection, path: &Path) -> Result<Checkup, SqliteError> {
+fn examine(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteError> {
     let found = schema::recognise(connection, path)?;
-    let mut checkup = Checkup::new(format!("SQLite {}", rusqlite::version()), found, schema::SCHEMA);
+    let mut checkup = HealthReport::new(format!("SQLite {}", rusqlite::version()), found, schema::SCHEMA);
     let mut statement = connection.prepare("PRAGMA quick_check(100)")?;
     let faults = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
     let faults: Vec<_> = faults.into_iter().filter(|fault| fault != "ok").collect();
@@ -145,7 +145,7 @@ fn examine(connection: &Connection, path: &Path) -> Result<Checkup, SqliteError>
     for job in Job::ALL {
         let waiting = connection.query_row(waiting, params![job.as_str(), LEASE_DEAD], |row| {
             let oldest = row.get::<_, Option<i64>>("oldest")?.map(Timestamp::from_micros);
-            Ok(Waiting::new(row.get("waiting")?, oldest).with_given_up(row.get("given_up")?))
+            Ok(QueueHealth::new(row.get("waiting")?, oldest).with_given_up(row.get("given_up")?))
         });
         checkup.waiting.insert(job, waiting?);
     }

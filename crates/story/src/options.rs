@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use memory_engine::Digest;
+use memory_engine::EnrichmentOptions;
 use memory_engine_context::StorySections;
 use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, SummaryTrigger};
 
@@ -13,7 +13,7 @@ use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, SummaryTrigger};
 /// use memory_engine_story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// let engine = MemoryEngine::builder().in_memory().digest(story_digest(10)).build().await?;
+/// let engine = MemoryEngine::builder().in_memory().enrichment(story_digest(10)).build().await?;
 /// let options = StoryOptions::default().with_kinds(["system_report"]).with_min_confidence(0.5).with_hops(1);
 /// let memory = StoryMemory::new(engine, MemoryMode::Vector, options);
 /// let branch = Scope::user("lin")?.with_session("story")?.with_branch("main")?;
@@ -110,8 +110,8 @@ impl StoryOptions {
 
 /// Returns the background jobs that a story memory needs: long messages in chunks, and a summary every `messages`
 /// messages, both without a model.
-pub fn story_digest(messages: usize) -> Digest {
-    Digest::default()
+pub fn story_digest(messages: usize) -> EnrichmentOptions {
+    EnrichmentOptions::default()
         .with_chunks(Chunker::default())
         .with_summaries(Arc::new(ExtractiveSummarizer::default()))
         .with_trigger(SummaryTrigger::every_turns(messages))

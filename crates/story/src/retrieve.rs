@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::future::join_all;
 use memory_engine::{
-    Arm, Citation, FactQuery, GraphFacts, KeyEntity, KeyRelation, MemoryMode, Recall, RecallHit, RecallQuery,
+    Citation, FactQuery, GraphFacts, KeyEntity, KeyRelation, MemoryMode, Recall, RecallHit, RecallQuery, Retriever,
 };
 use memory_engine_context::{Relation, StoryEntity};
 use memory_engine_core::{Error, ErrorKind, Field, Filter, Op, Record, RecordId, Result, Scope, Value};
@@ -151,7 +151,10 @@ fn select_snippets(answers: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<
 }
 
 fn is_worth_showing(hit: &RecallHit) -> bool {
-    let ties = hit.found_by.iter().any(|found| found.arm == Arm::Graph && found.score.value() >= MIN_RELATION_SCORE);
+    let ties = hit
+        .found_by
+        .iter()
+        .any(|found| found.retriever == Retriever::Graph && found.score.value() >= MIN_RELATION_SCORE);
     hit.repeats.is_none() && (hit.relevant || ties)
 }
 

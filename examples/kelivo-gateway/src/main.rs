@@ -9,7 +9,7 @@ use std::{env, path::PathBuf, sync::Arc};
 use anyhow::Result;
 use clap::Parser;
 use memory_engine::{
-    Builder, Clock, Database, Digest, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
+    Builder, Clock, Database, EnrichmentOptions, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
     synonyms::{SEED, groups_from_toml},
 };
 use memory_engine_server::{Sources, UpstreamConfig};
@@ -72,6 +72,7 @@ async fn main() -> Result<()> {
 }
 
 async fn open(db: Option<Database>, clock: Arc<dyn Clock>, background: bool) -> Result<MemoryEngine> {
-    let builder = MemoryEngine::builder().in_memory().clock(clock).digest(Digest::by_rules()?).background(background);
+    let builder =
+        MemoryEngine::builder().in_memory().clock(clock).enrichment(EnrichmentOptions::rules()?).background(background);
     Ok(db.into_iter().fold(builder, Builder::database).build().await?)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use memory_engine::{Layer, ManualClock};
+use memory_engine::{ManualClock, QueryForm};
 use memory_engine_chat_memory::Retrieved;
 
 use crate::chat::{Chat, FrontEnd, named};
@@ -19,21 +19,21 @@ pub(crate) async fn run(front: &FrontEnd, clock: &ManualClock) -> Result<()> {
 
     println!("── day 2 · case A: a clear question");
     let (found, reply) = one(front, "day-2-a", &["晚饭推荐什么？"]).await?;
-    let a = shown("A", &found, Layer::Question, "海鲜过敏") && !reply.contains("海鲜炒饭");
+    let a = shown("A", &found, QueryForm::Question, "海鲜过敏") && !reply.contains("海鲜炒饭");
 
     println!("── day 2 · case B: a weak question, with what was said before it");
     let mut settings = front.memory.settings();
     settings.weak_at_once = true;
     front.memory.set(settings.clone())?;
     let (found, _) = one(front, "day-2-b", &["我昨晚失眠了，三点才睡着", WEAK]).await?;
-    let b = shown("B", &found, Layer::Context, "温牛奶") && found.asked[0].query.contains("失眠");
+    let b = shown("B", &found, QueryForm::Context, "温牛奶") && found.asked[0].query.contains("失眠");
 
     println!("── day 3 · case C: a weak question that a model rewrites");
     clock.advance(DAY);
     (settings.weak_at_once, settings.rewrite) = (false, true);
     front.memory.set(settings)?;
     let (found, _) = one(front, "day-3-c", &["又是盯着天花板数羊的一夜", WEAK]).await?;
-    let c = shown("C", &found, Layer::Rewritten, "失眠") && found.asked.len() == 3;
+    let c = shown("C", &found, QueryForm::Rewritten, "失眠") && found.asked.len() == 3;
     ensure!(a && b && c, "not every case holds");
     Ok(())
 }
@@ -48,9 +48,9 @@ async fn one(front: &FrontEnd, name: &str, lines: &[&str]) -> Result<(Retrieved,
     Ok(last)
 }
 
-/// Whether this layer found a memory with these words; a line says so.
-fn shown(case: &str, found: &Retrieved, layer: Layer, words: &str) -> bool {
-    let holds = found.layer() == Some(layer) && found.memories.iter().any(|memory| memory.memory.contains(words));
-    println!("case {case} {}: {words}, by {}\n", if holds { "holds" } else { "does NOT hold" }, named(layer));
+/// Whether this form of the query found a memory with these words; a line says so.
+fn shown(case: &str, found: &Retrieved, form: QueryForm, words: &str) -> bool {
+    let holds = found.form() == Some(form) && found.memories.iter().any(|memory| memory.memory.contains(words));
+    println!("case {case} {}: {words}, by {}\n", if holds { "holds" } else { "does NOT hold" }, named(form));
     holds
 }

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Result;
 use memory_engine::{
-    Clock, Layer,
+    Clock, QueryForm,
     http_models::Mem0Event,
     llm::{ChatModel, ChatRequest, Message},
 };
@@ -57,7 +57,7 @@ impl<'f> Chat<'f> {
         let retrieved = self.front.memory.before_generation(&self.messages).await;
         for asked in &retrieved.asked {
             let query = asked.query.replace('\n', " ⏎ ");
-            println!("  {} · {} found · {query}", named(asked.layer), asked.found);
+            println!("  {} · {} found · {query}", named(asked.form), asked.found);
         }
         retrieved.text.lines().for_each(|line| println!("  {line}"));
 
@@ -101,9 +101,9 @@ impl<'f> Chat<'f> {
     }
 }
 
-/// The document's name for a layer.
-pub(crate) fn named(layer: Layer) -> String {
-    format!("query {}", layer as u8 + 1)
+/// The document's name for a form of the query.
+pub(crate) fn named(form: QueryForm) -> String {
+    format!("query {}", form as u8 + 1)
 }
 
 /// Goes by what a page of settings says.

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use chat::{Chat, FrontEnd, turn};
 use clap::Parser;
 use memory_engine::{
-    Builder, Clock, Database, Digest, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
+    Builder, Clock, Database, EnrichmentOptions, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
     http_models::{HttpChatModel, HttpClient, HttpOptions, Mem0Client, Mem0Owner, Secret},
     llm::ChatModel,
 };
@@ -62,7 +62,8 @@ async fn main() -> Result<()> {
     let (url, key) = match &args.mem0 {
         Some(url) => (url.clone(), env::var("MEM0_API_KEY").ok().map(Secret::new)),
         None => {
-            let builder = MemoryEngine::builder().in_memory().clock(clock.clone()).digest(Digest::by_rules()?);
+            let builder =
+                MemoryEngine::builder().in_memory().clock(clock.clone()).enrichment(EnrichmentOptions::rules()?);
             let engine = args.db.into_iter().fold(builder, Builder::database).build().await?;
             if !args.chat {
                 engine.forget(&Scope::user(user)?, Forget::Everything).await?;

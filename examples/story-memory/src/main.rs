@@ -105,7 +105,7 @@ impl Branch {
 async fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let mode = MemoryMode::from_env()?;
-    let builder = MemoryEngine::builder().graph(Arc::new(RuleExtractor::default())).digest(story_digest(5));
+    let builder = MemoryEngine::builder().graph(Arc::new(RuleExtractor::default())).enrichment(story_digest(5));
     let builder = match arguments.db {
         Some(database) => builder.database(database),
         None => builder.in_memory(),

@@ -40,8 +40,8 @@ pub(crate) async fn run(
     // What was written last is there for the next question: by its words and by its vector.
     if let Some((row, vector)) = last {
         embedder.learn(&row.text, vector)?;
-        for arms in [memory_engine::Arms::KeywordOnly, memory_engine::Arms::VectorOnly] {
-            let asked = memory_engine::RecallQuery::new(row.text.as_str()).with_arms(arms);
+        for arms in [memory_engine::Retrievers::KeywordOnly, memory_engine::Retrievers::VectorOnly] {
+            let asked = memory_engine::RecallQuery::new(row.text.as_str()).with_retrievers(arms);
             let found = engine.recall(&scope, asked).await?;
             let id = Some(row.id.to_string());
             ensure!(found.hits.iter().any(|hit| hit.record.source.message_id == id), "what was inserted is not found");

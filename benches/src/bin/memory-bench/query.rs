@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
-use memory_engine::{Arms, Field, Filter, MemoryEngine, Method, Op, RecallOptions, RecallQuery, Scope};
+use memory_engine::{Field, Filter, MemoryEngine, Method, Op, RecallOptions, RecallQuery, Retrievers, Scope};
 use memory_engine_benches::{given::GivenEmbedder, process};
 
 use crate::{
@@ -158,10 +158,10 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
         Part::Org => store::everything()?.with_agent(question.org.as_str())?,
         Part::Scope | Part::ScopeAndTime => Scope::user(question.scope.as_str())?,
     };
-    let query = RecallQuery::new(question.text.as_str()).with_limit(arguments.k).with_arms(match how {
-        How::Vectors => Arms::VectorOnly,
-        How::Words => Arms::KeywordOnly,
-        How::Both | How::Recall => Arms::All,
+    let query = RecallQuery::new(question.text.as_str()).with_limit(arguments.k).with_retrievers(match how {
+        How::Vectors => Retrievers::VectorOnly,
+        How::Words => Retrievers::KeywordOnly,
+        How::Both | How::Recall => Retrievers::All,
     });
     let query =
         match part {

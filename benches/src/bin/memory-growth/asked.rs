@@ -3,7 +3,7 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::Result;
-use memory_engine::Arms;
+use memory_engine::Retrievers;
 use memory_engine_benches::{
     filled::Filled,
     process, synthetic,
@@ -17,13 +17,13 @@ const QUESTIONS: usize = 200;
 const PATIENCE: usize = 60;
 
 /// What is asked: its name, by which arms, and whether of one user.
-pub(crate) const KINDS: [(&str, Arms, bool); 6] = [
-    ("vectors, everything", Arms::VectorOnly, false),
-    ("vectors, one user", Arms::VectorOnly, true),
-    ("words, everything", Arms::KeywordOnly, false),
-    ("words, one user", Arms::KeywordOnly, true),
-    ("recall, everything", Arms::All, false),
-    ("recall, one user", Arms::All, true),
+pub(crate) const KINDS: [(&str, Retrievers, bool); 6] = [
+    ("vectors, everything", Retrievers::VectorOnly, false),
+    ("vectors, one user", Retrievers::VectorOnly, true),
+    ("words, everything", Retrievers::KeywordOnly, false),
+    ("words, one user", Retrievers::KeywordOnly, true),
+    ("recall, everything", Retrievers::All, false),
+    ("recall, one user", Retrievers::All, true),
 ];
 
 /// Asks every kind, and gives the median of each, how long the first question took, and the memory that is resident then.

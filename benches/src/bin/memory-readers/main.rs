@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use memory_engine::{Arms, PutMode};
+use memory_engine::{PutMode, Retrievers};
 use memory_engine_benches::{
     filled::{self, BATCH, Filled},
     synthetic,
@@ -85,7 +85,7 @@ async fn main() -> Result<()> {
         let question = synthetic::question(number, arguments.n);
         filled.learn(&question)?;
         for of_one_user in [true, false] {
-            filled.ask(&question, Arms::All, of_one_user).await?;
+            filled.ask(&question, Retrievers::All, of_one_user).await?;
         }
     }
     println!(
@@ -163,7 +163,7 @@ async fn read(filled: Arc<Filled>, reader: usize, records: usize, stop: Arc<Atom
     while !stop.load(Ordering::Relaxed) {
         let question = synthetic::question(number % QUESTIONS, records);
         let started = Instant::now();
-        let whole = filled.ask(&question, Arms::All, number.is_multiple_of(2)).await?;
+        let whole = filled.ask(&question, Retrievers::All, number.is_multiple_of(2)).await?;
         asked.push(started.elapsed().as_secs_f64());
         partial += usize::from(!whole);
         number += 1;

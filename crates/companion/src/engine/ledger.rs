@@ -56,7 +56,7 @@ impl Companion {
                 let state = CompanionState::default();
                 let record = state_record(id, scope, &state, &self.pack.stages, self.engine.clock());
                 match self.commit(scope, vec![Write::new(record, PutMode::Create)]).await {
-                    Ok(written) if written.iter().any(|w| matches!(w.outcome, Outcome::Barred(_))) => {}
+                    Ok(written) if written.iter().any(|w| matches!(w.outcome, Outcome::Blocked(_))) => {}
                     // Made, by us or by another: it is read as it is now.
                     Ok(_) => break,
                     Err(e) if e.kind() == ErrorKind::Conflict => break,

@@ -1,8 +1,8 @@
 //! What was made from what, and what goes with its source.
 
 use memory_engine_core::{
-    Barred, Basis, Deleted, ErrorKind, Job, Kind, Outcome, PutMode, Record, RecordId, Removed, Scope, State, Tombstone,
-    Trust, Write,
+    Basis, BlockReason, Deleted, ErrorKind, Job, Kind, Outcome, PutMode, Record, RecordId, Removed, Scope, State,
+    Tombstone, Trust, Write,
 };
 use serde_json::json;
 
@@ -104,7 +104,11 @@ pub async fn what_was_made_from_a_buried_record_goes_with_it(world: &World) {
     let record = numbered(&session("a"), 2);
     let (content_hash, deleted_at) = (record.content_hash(), record.occurred_at);
     let tombstone = Tombstone { id: record.id, scope: record.scope, content_hash, deleted_at, withdrawn: false };
-    assert_eq!(world.records.bury(&lin(), &[tombstone]).await.unwrap(), 1, "only those that were handed over count");
+    assert_eq!(
+        world.records.import_tombstones(&lin(), &[tombstone]).await.unwrap(),
+        1,
+        "only those that were handed over count"
+    );
     assert_eq!(ids_within(world, &lin()).await, [1, 4, 6].map(id));
 }
 
@@ -140,11 +144,11 @@ pub async fn what_was_withdrawn_is_derived_again_and_not_imported(world: &World)
         record
     };
     let outcome = async |record: Record| world.put(&[&record]).await[0].outcome;
-    assert_eq!(outcome(again(11, Trust::Import)).await, Outcome::Barred(Barred::Content));
-    assert_eq!(outcome(again(3, Trust::Derived)).await, Outcome::Barred(Barred::Id));
+    assert_eq!(outcome(again(11, Trust::Import)).await, Outcome::Blocked(BlockReason::Content));
+    assert_eq!(outcome(again(3, Trust::Derived)).await, Outcome::Blocked(BlockReason::Id));
     assert_eq!(outcome(again(12, Trust::Derived)).await, Outcome::Created);
     world.records.delete(&lin(), &[id(12)]).await.unwrap();
-    assert_eq!(outcome(again(13, Trust::Derived)).await, Outcome::Barred(Barred::Content), "now it was deleted");
+    assert_eq!(outcome(again(13, Trust::Derived)).await, Outcome::Blocked(BlockReason::Content), "now it was deleted");
 }
 
 pub async fn what_else_it_was_made_from_is_looked_at_again(world: &World) {

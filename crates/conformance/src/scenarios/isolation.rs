@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
-    Adjacent, Barred, ErrorKind, Neighbor, Outcome, Record, RecordId, ScanQuery, Scope, State, Write,
+    Adjacent, BlockReason, ErrorKind, Neighbor, Outcome, Record, RecordId, ScanQuery, Scope, State, Write,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -88,7 +88,7 @@ async fn write(world: &World, expected: &mut Expected, mut record: Record) -> Ve
     }
     let written = result?.remove(0);
     if expected.gone.contains_key(&key) {
-        ensure!(written.outcome == Outcome::Barred(Barred::Id), "{:?} of what was deleted", written.outcome);
+        ensure!(written.outcome == Outcome::Blocked(BlockReason::Id), "{:?} of what was deleted", written.outcome);
         return Ok(());
     }
     record.revision = written.revision;

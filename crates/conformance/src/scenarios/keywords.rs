@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{Barred, ErrorKind, Field, Filter, Job, Outcome, Pending, Record, Scope, Terms, Write};
+use memory_engine_core::{BlockReason, ErrorKind, Field, Filter, Job, Outcome, Pending, Record, Scope, Terms, Write};
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery};
 
 use crate::{
@@ -197,7 +197,7 @@ pub async fn terms_that_come_with_a_record_are_indexed_or_queued(world: &World) 
     world.forget(&lin(), &[id(1)]).await;
     let write = Write { terms: Some(terms(["x"])), ..Write::upsert(numbered(&lin(), 1)) };
     let written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
-    assert_eq!(written.outcome, Outcome::Barred(Barred::Id));
+    assert_eq!(written.outcome, Outcome::Blocked(BlockReason::Id));
     assert!(world.found(&lin(), &["x"]).await.is_empty());
 }
 

@@ -162,7 +162,11 @@ impl Pair<'_> {
             }
             Step::Bury(place, buried) => {
                 let (scope, tombstones) = (self.scope((place.0, None)), self.tombstones(place.0, buried).await?);
-                same("bury", world.bury(&scope, &tombstones).await, model.bury(&scope, &tombstones).await)
+                same(
+                    "import_tombstones",
+                    world.import_tombstones(&scope, &tombstones).await,
+                    model.import_tombstones(&scope, &tombstones).await,
+                )
             }
             Step::Requeue(place, job) => {
                 let scope = self.scope(*place);

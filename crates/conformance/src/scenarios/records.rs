@@ -32,7 +32,7 @@ pub async fn calls_about_nothing_do_nothing(world: &World) {
     assert_eq!(world.records.get(&lin(), &[]).await.unwrap(), []);
     assert_eq!(world.records.delete(&lin(), &[]).await.unwrap().ids, []);
     assert_eq!(world.records.adjacent(&lin(), &[]).await.unwrap(), []);
-    assert_eq!(world.records.bury(&lin(), &[]).await.unwrap(), 0);
+    assert_eq!(world.records.import_tombstones(&lin(), &[]).await.unwrap(), 0);
     assert_eq!(world.jobs.complete(&[]).await.unwrap(), [] as [bool; 0]);
     assert!(world.all(&lin()).await.is_empty());
     world.keywords.upsert(&lin(), &[]).await.unwrap();

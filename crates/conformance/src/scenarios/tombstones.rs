@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use memory_engine_core::{
-    Barred, Clock, ErrorKind, MemoryRecordStore, Outcome, PutMode, Record, RecordStore, Scope, Tombstone, Trust, Write,
+    BlockReason, Clock, ErrorKind, MemoryRecordStore, Outcome, PutMode, Record, RecordStore, Scope, Tombstone, Trust,
+    Write,
 };
 
 use crate::{
@@ -34,7 +35,7 @@ async fn tombstones(world: &World, scope: &Scope) -> Vec<Tombstone> {
 
 async fn outcome(world: &World, record: &Record) -> Outcome {
     let written = world.put(&[record]).await.remove(0);
-    if matches!(written.outcome, Outcome::Barred(_)) {
+    if matches!(written.outcome, Outcome::Blocked(_)) {
         assert_eq!((written.revision, written.pending), (0, vec![]));
         assert_eq!(world.stored(record).await, None);
     }
@@ -61,7 +62,7 @@ pub async fn a_tombstone_bars_its_id_for_every_trust_and_mode(world: &World) {
                 let record = saying(1, &address, "something else", *trust);
                 let write = Write { mode, ..Write::upsert(record) };
                 let written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
-                assert_eq!(written.outcome, Outcome::Barred(Barred::Id), "{trust}, {mode:?}");
+                assert_eq!(written.outcome, Outcome::Blocked(BlockReason::Id), "{trust}, {mode:?}");
             }
         }
     }
@@ -74,7 +75,7 @@ pub async fn a_tombstone_bars_its_content_for_imports_and_derivations_only(world
     world.forget(&lin(), &[id(1)]).await;
     for (trust, number) in Trust::ALL.iter().zip(2..) {
         let expected = match trust {
-            Trust::Import | Trust::Derived => Outcome::Barred(Barred::Content),
+            Trust::Import | Trust::Derived => Outcome::Blocked(BlockReason::Content),
             Trust::User | Trust::Assistant | Trust::Tool => Outcome::Created,
         };
         assert_eq!(outcome(world, &saying(number, &lin(), "I live in Bern", *trust)).await, expected, "{trust}");
@@ -87,14 +88,14 @@ pub async fn content_that_reads_the_same_is_barred(world: &World) {
     world.forget(&lin(), &[id(1)]).await;
     for (text, number) in ["我對海鮮過敏 ok", "  我对海鲜过敏\n\tＯＫ "].into_iter().zip(2..) {
         let again = saying(number, &lin(), text, Trust::Import);
-        assert_eq!(outcome(world, &again).await, Outcome::Barred(Barred::Content), "{text}");
+        assert_eq!(outcome(world, &again).await, Outcome::Blocked(BlockReason::Content), "{text}");
     }
 }
 
 pub async fn content_is_barred_for_one_user_at_all_addresses(world: &World) {
     world.put(&[&saying(1, &session("a"), "a secret", Trust::User)]).await;
     world.forget(&session("a"), &[id(1)]).await;
-    let barred = Outcome::Barred(Barred::Content);
+    let barred = Outcome::Blocked(BlockReason::Content);
     assert_eq!(outcome(world, &saying(2, &session("b"), "a secret", Trust::Import)).await, barred);
     assert_eq!(outcome(world, &saying(2, &mo(), "a secret", Trust::Import)).await, Outcome::Created);
     assert_eq!(outcome(world, &saying(1, &mo(), "a secret", Trust::Import)).await, Outcome::Created);
@@ -105,7 +106,7 @@ pub async fn a_barred_write_does_not_keep_the_others_of_its_batch_away(world: &W
     world.forget(&lin(), &[id(1)]).await;
     let written = world.put(&[&numbered(&lin(), 2), &numbered(&lin(), 1), &numbered(&lin(), 3)]).await;
     let outcomes: Vec<_> = written.iter().map(|w| w.outcome).collect();
-    assert_eq!(outcomes, [Outcome::Created, Outcome::Barred(Barred::Id), Outcome::Created]);
+    assert_eq!(outcomes, [Outcome::Created, Outcome::Blocked(BlockReason::Id), Outcome::Created]);
     assert_eq!(world.all(&lin()).await.iter().map(|r| r.id).collect::<Vec<_>>(), [id(2), id(3)]);
 }
 
@@ -139,13 +140,13 @@ pub async fn burying_removes_what_is_there_bars_it_and_counts_what_is_new(world:
     let (one, two) = (numbered(&session("a"), 1), saying(2, &lin(), "never seen here", Trust::User));
     world.put(&[&one, &numbered(&lin(), 3)]).await;
     let buried = [tombstone(&one, world), tombstone(&two, world)];
-    assert_eq!(world.records.bury(&lin(), &buried).await.unwrap(), 2);
-    assert_eq!(world.records.bury(&lin(), &buried).await.unwrap(), 0, "the second time they are known");
+    assert_eq!(world.records.import_tombstones(&lin(), &buried).await.unwrap(), 2);
+    assert_eq!(world.records.import_tombstones(&lin(), &buried).await.unwrap(), 0, "the second time they are known");
     assert_eq!(world.all(&lin()).await.iter().map(|r| r.id).collect::<Vec<_>>(), [id(3)]);
     assert_eq!(tombstones(world, &lin()).await, buried);
-    assert_eq!(outcome(world, &two).await, Outcome::Barred(Barred::Id));
+    assert_eq!(outcome(world, &two).await, Outcome::Blocked(BlockReason::Id));
     let derived = saying(4, &session("b"), "never seen here", Trust::Derived);
-    assert_eq!(outcome(world, &derived).await, Outcome::Barred(Barred::Content));
+    assert_eq!(outcome(world, &derived).await, Outcome::Blocked(BlockReason::Content));
     let pending = world.jobs.claim(memory_engine_core::Job::Embedding, MANY, Duration::ZERO).await.unwrap();
     assert_eq!(pending.iter().map(|p| p.record.id).collect::<Vec<_>>(), [id(3)], "what was buried waits for nothing");
 }
@@ -159,9 +160,9 @@ pub async fn a_deletion_carries_over_to_another_store(world: &World) {
 
     world.forget(&lin(), &[id(1)]).await;
     other.delete(&lin(), &[id(2)]).await.unwrap();
-    assert_eq!(other.bury(&lin(), &tombstones(world, &lin()).await).await.unwrap(), 1);
+    assert_eq!(other.import_tombstones(&lin(), &tombstones(world, &lin()).await).await.unwrap(), 1);
     let theirs = other.tombstones(&lin(), None, MANY).await.unwrap();
-    assert_eq!(world.records.bury(&lin(), &theirs).await.unwrap(), 1, "one of the two it knows already");
+    assert_eq!(world.records.import_tombstones(&lin(), &theirs).await.unwrap(), 1, "one of the two it knows already");
     assert_eq!(tombstones(world, &lin()).await, theirs);
     assert_eq!(world.all(&lin()).await.iter().map(|r| r.id).collect::<Vec<_>>(), [id(3)]);
 }
@@ -171,8 +172,8 @@ pub async fn burying_outside_the_scope_is_refused_whole(world: &World) {
     world.put(&[&lins]).await;
     world.put(&[&mos]).await;
     let both = [tombstone(&lins, world), tombstone(&mos, world)];
-    fails_with(ErrorKind::Unauthorized, world.records.bury(&lin(), &both).await);
-    fails_with(ErrorKind::Unauthorized, world.records.bury(&session("a"), &both[..1]).await);
+    fails_with(ErrorKind::Unauthorized, world.records.import_tombstones(&lin(), &both).await);
+    fails_with(ErrorKind::Unauthorized, world.records.import_tombstones(&session("a"), &both[..1]).await);
     assert!(world.stored(&lins).await.is_some() && world.stored(&mos).await.is_some());
     assert!(tombstones(world, &lin()).await.is_empty() && tombstones(world, &mo()).await.is_empty());
 }
@@ -181,7 +182,7 @@ pub async fn a_tombstone_of_a_record_at_another_address_is_left_out(world: &Worl
     let (there, elsewhere) = (numbered(&session("b"), 1), numbered(&session("a"), 1));
     world.put(&[&there]).await;
     let strange = tombstone(&elsewhere, world);
-    assert_eq!(world.records.bury(&session("a"), &[strange]).await.unwrap(), 0);
+    assert_eq!(world.records.import_tombstones(&session("a"), &[strange]).await.unwrap(), 0);
     assert!(world.stored(&there).await.is_some(), "session a has no say over session b");
     assert!(tombstones(world, &lin()).await.is_empty());
 }
@@ -201,6 +202,6 @@ pub async fn an_import_cannot_be_rewritten_into_what_was_deleted(world: &World) 
     let kept = saying(2, &lin(), "harmless", Trust::Import);
     world.put(&[&kept]).await;
     let written = world.put(&[&saying(2, &lin(), "A  secret", Trust::Import)]).await.remove(0);
-    assert_eq!((written.outcome, written.revision), (Outcome::Barred(Barred::Content), 1));
+    assert_eq!((written.outcome, written.revision), (Outcome::Blocked(BlockReason::Content), 1));
     assert_eq!(world.stored(&kept).await.unwrap().text, "harmless");
 }

@@ -18,7 +18,7 @@ use crate::{
 /// For turns that were stored without `--digest`, or whose jobs were given up. Existing facts are not duplicated. After an
 /// interruption, `--waiting` does the remaining work.
 #[derive(Debug, Args)]
-pub(crate) struct Digest {
+pub(crate) struct EnrichmentOptions {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -32,13 +32,13 @@ pub(crate) struct Digest {
     report: ReportArgs,
 }
 
-impl Digest {
+impl EnrichmentOptions {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let work = self.work.need()?;
         let graph = work.graph.is_some();
         let engine = self.store.open_with(work).await?;
-        let queued = if self.waiting { None } else { Some(engine.redigest(&scope).await?) };
+        let queued = if self.waiting { None } else { Some(engine.requeue_enrichment(&scope).await?) };
         let done = output::work(&engine, &scope, "digesting", |progress| self.report.print_progress(progress)).await?;
         let given_up = dead_letters::report(&engine, &scope).await?;
         let kinds = engine.stats(&scope).await?.kinds;

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Args;
-use memory_engine::{Checkup, Clock, Database, Scope, SystemClock, upkeep};
+use memory_engine::{Clock, Database, HealthReport, Scope, SystemClock, upkeep};
 
 use crate::{
     args::{self, StoreArgs},
@@ -57,7 +57,7 @@ impl Doctor {
 }
 
 /// Describes the jobs given up, for all tenants together.
-async fn given_up(db: &Database, checkup: &Checkup) -> Result<Vec<String>> {
+async fn given_up(db: &Database, checkup: &HealthReport) -> Result<Vec<String>> {
     let counts = checkup.waiting.iter().map(|(job, waiting)| (*job, waiting.given_up));
     let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
     let mut reasons = BTreeMap::new();
@@ -72,7 +72,7 @@ async fn given_up(db: &Database, checkup: &Checkup) -> Result<Vec<String>> {
     Ok(counts.into_iter().map(|(job, count)| dead_letters::describe(job, count, reasons.get(&job))).collect())
 }
 
-fn table(db: &str, checkup: &Checkup) -> String {
+fn table(db: &str, checkup: &HealthReport) -> String {
     let mut table = output::table(["what", "how it is"]);
     let mut row = |what: &str, how: String| {
         table.add_row([what.to_owned(), how]);

@@ -77,7 +77,7 @@ impl Eval {
         let mut report = Map::new();
         report.insert("memories".into(), json!(memories));
         report.insert("embedder".into(), json!(engine.embedder().space().model));
-        let mut table = output::table(["arm", "recall@k", "hit@k", "all@k", "nDCG@10", "MRR", "p50 ms"]);
+        let mut table = output::table(["retriever", "recall@k", "hit@k", "all@k", "nDCG@10", "MRR", "p50 ms"]);
         let mut categories = Map::new();
         let default = if engine.reranker().is_some() { "fused + rerank" } else { "fused" };
         for mode in Mode::all(engine.reranker().is_some(), self.ablate) {
@@ -151,7 +151,7 @@ async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Resul
     for question in questions {
         let scope = Scope::user(&question.scope)?;
         let started = std::time::Instant::now();
-        let query = question.query()?.with_limit(DEPTH).with_arms(mode.arms);
+        let query = question.query()?.with_limit(DEPTH).with_retrievers(mode.arms);
         let query = query.with_options(mode.options(engine.options()));
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);

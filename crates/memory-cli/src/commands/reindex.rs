@@ -58,7 +58,7 @@ impl Reindex {
         let engine = if scope == everybody { self.store.open_to_refill().await? } else { self.store.open().await? };
         let space = engine.embedder().space().to_string();
         if let Some(generations) = engine.generations().await?.filter(|now| now.serving.space != space) {
-            return self.change_over(&engine, &scope, &generations).await;
+            return self.cut_over(&engine, &scope, &generations).await;
         }
         let count = engine.reindex(&scope).await?;
         self.drain(&engine, &scope).await?;
@@ -71,9 +71,9 @@ impl Reindex {
     }
 
     /// Fills the vectors of this command's embedder, and has the store go by them.
-    async fn change_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
+    async fn cut_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
         let (old, new) = (&before.serving.space, engine.embedder().space().to_string());
-        let over = output::change_over(engine, self.lacking, |progress| self.report.print_progress(progress));
+        let over = output::cut_over(engine, self.lacking, |progress| self.report.print_progress(progress));
         let over = over.await?;
         if !over {
             let left = engine.generations().await?.and_then(|now| now.second).map_or(0, |second| second.given_up);

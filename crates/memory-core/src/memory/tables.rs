@@ -11,8 +11,8 @@ use crate::{
     record::{ContentHash, Kind, Record, State},
     scope::Scope,
     store::{
-        Adjacent, Barred, Basis, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, Removed, Ticket, Tombstone,
-        Write, Written,
+        Adjacent, Basis, BlockReason, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, Removed, Ticket,
+        Tombstone, Write, Written,
     },
     time::Timestamp,
 };
@@ -149,11 +149,11 @@ impl Tables {
         self.tombstones.values().filter(move |t| scope.covers(&t.scope))
     }
 
-    fn barred(&self, record: &Record) -> Option<Barred> {
+    fn barred(&self, record: &Record) -> Option<BlockReason> {
         if self.tombstones.contains_key(&key(record)) {
-            return Some(Barred::Id);
+            return Some(BlockReason::Id);
         }
-        self.bars_content(record).then_some(Barred::Content)
+        self.bars_content(record).then_some(BlockReason::Content)
     }
 
     fn bars_content(&self, record: &Record) -> bool {
@@ -173,14 +173,14 @@ impl Tables {
         let step = match Decision::of(write.mode, write.record, old)? {
             Decision::Keep(revision) => Step { id, outcome: Outcome::Unchanged, revision, store: None },
             Decision::Insert(record) => match self.barred(&record) {
-                Some(barred) => Step { id, outcome: Outcome::Barred(barred), revision: 0, store: None },
+                Some(barred) => Step { id, outcome: Outcome::Blocked(barred), revision: 0, store: None },
                 None => {
                     let store = Store { record: *record, reindex: true, withdraw: false, jobs };
                     Step { id, outcome: Outcome::Created, revision: 1, store: Some(store) }
                 }
             },
             Decision::Replace { record, reindex: true, .. } if record.is_indexed() && self.bars_content(&record) => {
-                let outcome = Outcome::Barred(Barred::Content);
+                let outcome = Outcome::Blocked(BlockReason::Content);
                 Step { id, outcome, revision: record.revision - 1, store: None }
             }
             Decision::Replace { record, reindex, withdraw } => {
@@ -270,7 +270,7 @@ impl Tables {
     }
 
     /// Takes in a tombstone of another store, unless its id belongs to a record at another address; whether it is new.
-    pub(super) fn bury(&mut self, tombstone: &Tombstone, now: Timestamp) -> bool {
+    pub(super) fn import_tombstones(&mut self, tombstone: &Tombstone, now: Timestamp) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
         if self.records.get(&key).is_some_and(|record| record.scope != tombstone.scope) {
             return false;

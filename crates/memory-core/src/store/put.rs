@@ -129,12 +129,12 @@ pub enum Outcome {
     /// It was there and is as it was.
     Unchanged,
     /// It had been deleted before, and stays away.
-    Barred(Barred),
+    Blocked(BlockReason),
 }
 
 /// Why a record stays away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Barred {
+pub enum BlockReason {
     /// A record of this id was deleted.
     Id,
     /// A record that reads the same was deleted, and this one is no fresh utterance.

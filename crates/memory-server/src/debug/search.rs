@@ -150,7 +150,7 @@ impl SearchParams {
 
 /// Lists the retrievers that found a hit, and what each stage did to its score.
 fn in_words(hit: &RecallHit) -> String {
-    let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.arm.as_str(), f.rank, f.score));
+    let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.retriever.as_str(), f.rank, f.score));
     let ways = ways.collect::<Vec<_>>().join(", ");
     let judged = hit.reranked.map(|score| format!("; the reranker says {score}")).unwrap_or_default();
     let boosts = hit.boosts.iter().map(|b| format!("; {} × {:.2}", b.of, b.factor)).collect::<String>();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memory_engine::{
-    Error, ErrorKind, Kind, Learned, PutMode, Record, RecordId, Role, Scope, State, Timestamp, Trust,
+    EnrichmentReport, Error, ErrorKind, Kind, PutMode, Record, RecordId, Role, Scope, State, Timestamp, Trust,
     summarizer::fact_keys,
 };
 use schemars::JsonSchema;
@@ -182,7 +182,7 @@ impl Mem0 {
             self.engine.store(address, records, PutMode::Create).await?;
             return Ok(Added { event: Some(event), results, is_pending: false });
         }
-        let Learned { facts, pending, .. } = self.engine.learn(address, records, timeout).await?;
+        let EnrichmentReport { facts, pending, .. } = self.engine.learn(address, records, timeout).await?;
         Ok(Added { event: Some(event), results: self.results(&facts).await?, is_pending: pending })
     }
 

@@ -1,6 +1,6 @@
 //! Searches memories.
 
-use memory_engine::{Arm, RecallHit, RecallQuery, Record, Timestamp};
+use memory_engine::{RecallHit, RecallQuery, Record, Retriever, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -147,13 +147,14 @@ impl Mem0 {
     fn scored(&self, question: &str, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
         let embedder = self.engine.embedder();
         let knows_meaning = embedder.semantic_weight() > 0.0;
-        let by =
-            |hit: &RecallHit, arm: Arm| hit.found_by.iter().find(|found| found.arm == arm).map(|f| f.score.value());
+        let by = |hit: &RecallHit, arm: Retriever| {
+            hit.found_by.iter().find(|found| found.retriever == arm).map(|f| f.score.value())
+        };
         let best = hits.iter().map(|hit| hit.score.value()).fold(0.0, f64::max);
         let mut matches: Vec<ScoredMemory> = Vec::with_capacity(hits.len());
         for hit in hits {
-            let words = by(&hit, Arm::Keyword).unwrap_or(0.0).clamp(0.0, 1.0);
-            let near = by(&hit, Arm::Vector).filter(|_| knows_meaning).map_or(0.0, |near| {
+            let words = by(&hit, Retriever::Keyword).unwrap_or(0.0).clamp(0.0, 1.0);
+            let near = by(&hit, Retriever::Vector).filter(|_| knows_meaning).map_or(0.0, |near| {
                 let unrelated = embedder.unrelated(question, &hit.record.text);
                 ((near - unrelated) / (1.0 - unrelated).max(f64::EPSILON)).clamp(0.0, 1.0)
             });
@@ -175,7 +176,7 @@ impl Mem0 {
 impl ScoredMemory {
     /// The memory with its score, and with the parts of the score if the query asks for them.
     pub(super) fn row(&self, dialect: Dialect, query: &SearchQuery) -> MemoryRow {
-        let graph = self.hit.found_by.iter().find(|found| found.arm == Arm::Graph);
+        let graph = self.hit.found_by.iter().find(|found| found.retriever == Retriever::Graph);
         let (semantic, bm25) = (rounded(self.semantic), rounded(self.keyword));
         let entity = rounded(graph.map_or(0.0, |found| found.score.value()));
         let breakdown =
@@ -188,7 +189,7 @@ impl ScoredMemory {
             max_possible_score: 1.0,
             final_score: rounded(self.score),
             threshold: query.threshold,
-            found_by: self.hit.found_by.iter().map(|found| found.arm.as_str()).collect(),
+            found_by: self.hit.found_by.iter().map(|found| found.retriever.as_str()).collect(),
             relevant: self.hit.relevant,
         });
         let score = Score { score: Some(rounded(self.score)), score_breakdown: breakdown, score_details: details };

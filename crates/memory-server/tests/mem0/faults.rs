@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Digest, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, HashEmbedder, Job, JobQueue, Kind,
-    ManualClock, MemoryEngine, MemoryKeywordStore, MemoryVectorStore, Page, Purpose, PutMode, Record, RecordId,
+    Embedder, Embedding, EmbeddingSpace, EnrichmentOptions, Error, ErrorKind, Failure, HashEmbedder, Job, JobQueue,
+    Kind, ManualClock, MemoryEngine, MemoryKeywordStore, MemoryVectorStore, Page, Purpose, PutMode, Record, RecordId,
     RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Written,
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Owner, Mem0Search, Secret},
     llm::Message,
@@ -49,7 +49,7 @@ impl Embedder for BrokenEmbedder {
 #[tokio::test]
 async fn without_an_embedder_memories_are_stored_and_found_by_their_words() {
     let builder = MemoryEngine::builder().in_memory().embedder(Arc::new(BrokenEmbedder::default()));
-    let engine = builder.digest(Digest::by_rules().unwrap()).build().await.unwrap();
+    let engine = builder.enrichment(EnrichmentOptions::rules().unwrap()).build().await.unwrap();
     let api = Api::over(Mem0::new(engine.clone()), engine);
     assert_eq!(api.tell(json!({"user_id": "lin"}), "我对海鲜过敏。").await.len(), 1);
     api.note(json!({"user_id": "lin"}), "I like oolong.").await;
@@ -82,7 +82,7 @@ away! {
     adjacent(&Scope, &[RecordId]) -> Vec<Adjacent>;
     stats(&Scope) -> Stats;
     tombstones(&Scope, Option<RecordId>, usize) -> Vec<Tombstone>;
-    bury(&Scope, &[Tombstone]) -> u64;
+    import_tombstones(&Scope, &[Tombstone]) -> u64;
 }
 
 away! {

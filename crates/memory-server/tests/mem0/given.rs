@@ -9,7 +9,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Request},
 };
-use memory_engine::{Builder, Clock, Digest, MemoryEngine};
+use memory_engine::{Builder, Clock, EnrichmentOptions, MemoryEngine};
 use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mem0, Server};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -30,12 +30,12 @@ pub(crate) struct Answer {
 }
 
 pub(crate) async fn engine() -> MemoryEngine {
-    MemoryEngine::builder().in_memory().digest(Digest::by_rules().unwrap()).build().await.unwrap()
+    MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules().unwrap()).build().await.unwrap()
 }
 
 /// An engine of which nothing is done in the background, at a time of its own.
 pub(crate) async fn engine_at(clock: Arc<dyn Clock>) -> MemoryEngine {
-    let builder: Builder = MemoryEngine::builder().in_memory().digest(Digest::by_rules().unwrap());
+    let builder: Builder = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules().unwrap());
     builder.clock(clock).background(false).build().await.unwrap()
 }
 

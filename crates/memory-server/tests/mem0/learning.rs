@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use memory_engine::{
-    Digest, MemoryEngine, Record,
+    EnrichmentOptions, MemoryEngine, Record,
     summarizer::{FactExtractor, Facts, RuleFacts},
 };
 use memory_engine_server::Mem0;
@@ -190,8 +190,8 @@ impl FactExtractor for SlowFacts {
 #[tokio::test]
 async fn what_takes_long_goes_on_in_the_background_and_its_event_tells() {
     let slow = SlowFacts(RuleFacts::built_in().unwrap(), Duration::from_millis(400));
-    let digest = Digest::default().with_facts(Arc::new(slow));
-    let engine = MemoryEngine::builder().in_memory().digest(digest).build().await.unwrap();
+    let digest = EnrichmentOptions::default().with_facts(Arc::new(slow));
+    let engine = MemoryEngine::builder().in_memory().enrichment(digest).build().await.unwrap();
     let mem0 = Mem0::new(engine.clone())
         .with_platform_add_timeout(Duration::from_millis(50))
         .with_add_timeout(Duration::from_secs(5));

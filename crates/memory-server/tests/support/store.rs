@@ -105,7 +105,7 @@ watched! {
         adjacent(scope: &Scope, ids: &[RecordId]) -> Vec<Adjacent>;
         stats(scope: &Scope) -> Stats;
         tombstones(scope: &Scope, after: Option<RecordId>, limit: usize) -> Vec<Tombstone>;
-        bury(scope: &Scope, tombstones: &[Tombstone]) -> u64;
+        import_tombstones(scope: &Scope, tombstones: &[Tombstone]) -> u64;
     }
     jobs {
         claim(job: Job, limit: usize, lease: Duration) -> Vec<Pending>;

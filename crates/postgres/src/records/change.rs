@@ -46,7 +46,7 @@ pub(crate) async fn apply(
     }
     let mut removed = Removed::default();
     for (ns, tombstones) in tombstones {
-        removed += bury(connection, ns, &tombstones).await?;
+        removed += import_tombstones(connection, ns, &tombstones).await?;
     }
     Ok(removed)
 }
@@ -100,7 +100,11 @@ async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -
 }
 
 /// Removes the records that tombstones of one namespace name, and keeps the tombstones: of two of one id the later one.
-async fn bury(connection: &mut PgConnection, ns: Uuid, tombstones: &[&Tombstone]) -> Result<Removed, PostgresError> {
+async fn import_tombstones(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    tombstones: &[&Tombstone],
+) -> Result<Removed, PostgresError> {
     let last: BTreeMap<Uuid, &Tombstone> =
         tombstones.iter().map(|tombstone| (uuid(tombstone.id), *tombstone)).collect();
     let ids: Vec<Uuid> = last.keys().copied().collect();

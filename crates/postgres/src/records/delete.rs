@@ -48,7 +48,7 @@ pub(crate) async fn delete(
 }
 
 /// Applies tombstones of another store: removes the records that they name. Returns the number of new tombstones.
-pub(crate) async fn bury(
+pub(crate) async fn import_tombstones(
     connection: &mut PgConnection,
     tombstones: &[Tombstone],
     now: Timestamp,

@@ -66,10 +66,10 @@ impl RecordStore for PostgresStore {
         reading!(self, "tombstones", |connection| tombstones::tombstones(connection, &reach, after, limit).await)
     }
 
-    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
+    async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        tombstones.iter().try_for_each(|tombstone| scope.authorize("import_tombstones", &tombstone.scope))?;
         let now = self.clock().now();
-        writing!(self, "bury", |connection| delete::bury(connection, tombstones, now).await)
+        writing!(self, "import_tombstones", |connection| delete::import_tombstones(connection, tombstones, now).await)
     }
 }
 

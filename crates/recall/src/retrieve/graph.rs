@@ -4,7 +4,7 @@ use memory_engine_core::{Hit, RecordId, Result, Score};
 use memory_engine_graph::{GraphQuery, Subgraph};
 use rustc_hash::FxHashMap;
 
-use crate::{graph_facts::seeds, query::Arms, run::RecallRun};
+use crate::{graph_facts::seeds, query::Retrievers, run::RecallRun};
 
 /// Maximum size of the subgraph around the query's entities, and of the evidence per entity or relation.
 const MAX_ENTITIES: usize = 24;
@@ -23,7 +23,7 @@ impl RecallRun<'_> {
     pub(crate) async fn search_graph(&self) -> Result<Vec<Hit>> {
         let plan = &self.plan;
         let is_off = !self.parts.uses_graph || plan.options.graph_weight <= 0.0;
-        if is_off || plan.query.arms != Arms::All {
+        if is_off || plan.query.retrievers != Retrievers::All {
             return Ok(Vec::new());
         }
         let texts = [&plan.query.text].into_iter().chain(&plan.query.context).map(String::as_str);

@@ -8,7 +8,7 @@ use memory_engine_keyword_store::{Clause, KeywordQuery};
 use memory_engine_synonyms::Thesaurus;
 use rustc_hash::FxHashMap;
 
-use crate::{query::Arms, run::RecallRun};
+use crate::{query::Retrievers, run::RecallRun};
 
 /// The hits of the keyword retriever.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct KeywordHits {
 impl RecallRun<'_> {
     /// Returns the synonyms that apply; `None` if the query does not look for any.
     pub(crate) async fn thesaurus(&self) -> Result<Option<Arc<Thesaurus>>> {
-        if !self.plan.options.synonyms || self.plan.query.arms == Arms::VectorOnly {
+        if !self.plan.options.synonyms || self.plan.query.retrievers == Retrievers::VectorOnly {
             return Ok(None);
         }
         self.scope.thesaurus(&self.parts.thesaurus).await.map(Some)
@@ -31,7 +31,7 @@ impl RecallRun<'_> {
     /// Searches for the query's words, their synonyms and the dates that it names.
     pub(crate) async fn search_keywords(&self, thesaurus: Option<&Thesaurus>) -> Result<KeywordHits> {
         let plan = &self.plan;
-        if plan.query.arms == Arms::VectorOnly {
+        if plan.query.retrievers == Retrievers::VectorOnly {
             return Ok(KeywordHits::default());
         }
         let text = &plan.query.text;

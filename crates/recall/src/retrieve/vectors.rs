@@ -4,14 +4,14 @@ use memory_engine_core::{Hit, Result};
 use memory_engine_embedder::Purpose;
 use memory_engine_vector_store::VectorQuery;
 
-use crate::{query::Arms, run::RecallRun};
+use crate::{query::Retrievers, run::RecallRun};
 
 impl RecallRun<'_> {
     /// Returns the records nearest to the query's vector, above the similarity that the embedder finds between any two
     /// texts.
     pub(crate) async fn search_vectors(&self) -> Result<Vec<Hit>> {
         let plan = &self.plan;
-        if plan.query.arms == Arms::KeywordOnly {
+        if plan.query.retrievers == Retrievers::KeywordOnly {
             return Ok(Vec::new());
         }
         let mut vectors = plan.backend.embed(vec![plan.query.text.clone()], Purpose::Query).await?;

@@ -45,9 +45,9 @@ fn tombstones_block_ids_always_and_content_by_trust() {
     let outcome = |record: &Record, state: &State| {
         decide(Write::new(record.clone(), PutMode::Upsert), None, state, false).unwrap().0.outcome
     };
-    assert_eq!(outcome(&import, &buried), Outcome::Barred(Barred::Id));
+    assert_eq!(outcome(&import, &buried), Outcome::Blocked(BlockReason::Id));
     let withdrawn = State { tombstone: None, withdrawn: Some(true) };
-    assert_eq!(outcome(&import, &withdrawn), Outcome::Barred(Barred::Content));
+    assert_eq!(outcome(&import, &withdrawn), Outcome::Blocked(BlockReason::Content));
     assert_eq!(outcome(&record(Trust::Derived), &withdrawn), Outcome::Created);
     assert_eq!(outcome(&record(Trust::User), &withdrawn), Outcome::Created);
 }

@@ -29,7 +29,7 @@ pub(crate) fn remove_derived_records(
         made.extend(records.filter(|(id, _)| !kept.contains(id) && !sources.contains(id)));
     }
     for record in made.values() {
-        changes.bury(write::tombstone(record, deleted_at, true))?;
+        changes.import_tombstones(write::tombstone(record, deleted_at, true))?;
     }
     // After all removals: a source that is queued here is a record that stays.
     for (job, source) in write::source_jobs(made.values(), sources) {

@@ -54,7 +54,7 @@ impl<'c> Changes<'c> {
     }
 
     /// Removes the record that a tombstone names, wherever it is, and keeps the tombstone.
-    pub(crate) fn bury(&mut self, tombstone: Tombstone) -> Result<(), SqliteError> {
+    pub(crate) fn import_tombstones(&mut self, tombstone: Tombstone) -> Result<(), SqliteError> {
         let place = scopes::settle(self.connection, &tombstone.scope)?;
         let old = row::named(self.connection, place.namespace, tombstone.id)?;
         self.apply(place, old, &RecordChange::Remove(tombstone))

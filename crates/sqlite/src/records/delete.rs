@@ -30,7 +30,7 @@ pub(crate) fn delete(
     // First all that are named, then what was made from any of them: one may have been made from another.
     for id in ids {
         for stored in row::all(connection, reach, *id)? {
-            applied.bury(write::tombstone(&stored.record, deleted_at, false))?;
+            applied.import_tombstones(write::tombstone(&stored.record, deleted_at, false))?;
             by_namespace.entry(stored.place.namespace).or_default().insert(*id);
             named.insert(*id);
         }
@@ -45,7 +45,11 @@ pub(crate) fn delete(
 }
 
 /// Applies tombstones of another store: removes the records that they name. Returns the number of new tombstones.
-pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone], now: Timestamp) -> Result<u64, SqliteError> {
+pub(crate) fn import_tombstones(
+    connection: &Connection,
+    tombstones: &[Tombstone],
+    now: Timestamp,
+) -> Result<u64, SqliteError> {
     let mut new = 0;
     for tombstone in tombstones {
         let place = scopes::settle(connection, &tombstone.scope)?;
@@ -57,7 +61,7 @@ pub(crate) fn bury(connection: &Connection, tombstones: &[Tombstone], now: Times
         let mut applied = Changes::new(connection, None, now);
         cascade::remove_derived_records(connection, place.namespace, &source, &kept, now, &mut applied)?;
         let cascaded = applied.removed.tombstones;
-        applied.bury(tombstone.clone())?;
+        applied.import_tombstones(tombstone.clone())?;
         new += applied.removed.tombstones - cascaded;
     }
     change_log::trim(connection)?;

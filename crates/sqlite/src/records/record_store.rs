@@ -83,12 +83,15 @@ impl RecordStore for SqliteStore {
         .await
     }
 
-    async fn bury(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        tombstones.iter().try_for_each(|tombstone| scope.authorize("bury", &tombstone.scope))?;
+    async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        tombstones.iter().try_for_each(|tombstone| scope.authorize("import_tombstones", &tombstone.scope))?;
         let tombstones = tombstones.to_vec();
         let residue = |_: &u64| Residue::Deleted;
         let now = self.clock().now();
-        self.write("bury", residue, move |connection| delete::bury(connection, &tombstones, now)).await
+        self.write("import_tombstones", residue, move |connection| {
+            delete::import_tombstones(connection, &tombstones, now)
+        })
+        .await
     }
 }
 

@@ -66,7 +66,7 @@ impl RecordStore for BrokenStore {
     async fn tombstones(&self, _: &Scope, _: Option<RecordId>, _: usize) -> Result<Vec<Tombstone>> {
         self.refuse()
     }
-    async fn bury(&self, _: &Scope, _: &[Tombstone]) -> Result<u64> {
+    async fn import_tombstones(&self, _: &Scope, _: &[Tombstone]) -> Result<u64> {
         self.refuse()
     }
 }

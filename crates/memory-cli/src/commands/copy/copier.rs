@@ -63,7 +63,7 @@ impl Report {
             Outcome::Created => &mut self.added,
             Outcome::Updated => &mut self.updated,
             Outcome::Unchanged => &mut self.unchanged,
-            Outcome::Barred(_) => &mut self.forgotten,
+            Outcome::Blocked(_) => &mut self.forgotten,
         } += 1;
     }
 }
@@ -104,7 +104,7 @@ impl<'e, P: FnMut(&Report)> Copier<'e, P> {
             let Some(end) = page.last().map(|tombstone| tombstone.id) else { return Ok(()) };
             last = Some(end);
             page.retain(|tombstone| tombstone.scope.namespace() == *scope);
-            let new = self.target.bury(scope, &page).await?;
+            let new = self.target.import_tombstones(scope, &page).await?;
             self.report.tombstones += new;
             self.report.tombstones_there += page.len() as u64 - new;
             (self.progress)(&self.report);

@@ -175,7 +175,7 @@ impl<'a> Importer<'a> {
             }
         }
         if !tombstones.is_empty() {
-            self.report.tombstones += self.engine.bury(&tenant, &tombstones).await?;
+            self.report.tombstones += self.engine.import_tombstones(&tenant, &tombstones).await?;
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ impl<'a> Importer<'a> {
             Outcome::Created => &mut self.report.added,
             Outcome::Updated => &mut self.report.updated,
             Outcome::Unchanged => &mut self.report.unchanged,
-            Outcome::Barred(_) => &mut self.report.forgotten,
+            Outcome::Blocked(_) => &mut self.report.forgotten,
         } += 1;
     }
 }

@@ -1,6 +1,6 @@
 //! The report of an import.
 
-use memory_engine::Lag;
+use memory_engine::LatencyStats;
 use serde::Serialize;
 
 /// What an import did, or would do.
@@ -23,7 +23,7 @@ pub(crate) struct Report {
     /// Records that still wait for their vectors.
     pub(crate) waiting: u64,
     /// How long it took from a record's write to its vector, where there were any.
-    pub(crate) vector_lag: Option<Lag>,
+    pub(crate) vector_lag: Option<LatencyStats>,
     /// Rows in which there is nothing to remember.
     pub(crate) passed_over: u64,
     /// Lines that could not be read.

@@ -72,7 +72,7 @@ impl TurnWorker {
             return Ok(BTreeSet::new());
         }
         let written = within(self.engine.store(scope, records, PutMode::Upsert)).await?;
-        let blocked = written.into_iter().filter(|written| matches!(written.outcome, Outcome::Barred(_)));
+        let blocked = written.into_iter().filter(|written| matches!(written.outcome, Outcome::Blocked(_)));
         Ok(blocked.map(|written| written.id).collect())
     }
 

@@ -14,10 +14,10 @@ use memory_engine_summarizer::{
 /// Each job works by rules, or by a model with the rules as fallback. No write waits for one.
 ///
 /// ```
-/// use memory_engine::{Digest, MemoryEngine, Scope};
+/// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// let memory = MemoryEngine::builder().digest(Digest::by_rules()?).build().await?;
+/// let memory = MemoryEngine::builder().enrichment(EnrichmentOptions::rules()?).build().await?;
 /// let lin = Scope::user("lin")?;
 /// memory.remember(&lin, "I'm allergic to seafood.").await?;
 /// memory.drain(&lin, |_| ()).await?;
@@ -29,7 +29,7 @@ use memory_engine_summarizer::{
 /// ```
 #[derive(Debug, Clone, Default)]
 #[must_use]
-pub struct Digest {
+pub struct EnrichmentOptions {
     pub(crate) chunker: Option<Chunker>,
     pub(crate) metadata: Option<Arc<dyn MetadataExtractor>>,
     pub(crate) facts: Option<Arc<dyn FactExtractor>>,
@@ -40,12 +40,12 @@ pub struct Digest {
     pub(crate) profile_every: Option<usize>,
 }
 
-impl Digest {
+impl EnrichmentOptions {
     /// Chunks of long turns, metadata of turns, facts and summaries, all by rules.
     ///
     /// # Errors
     /// `Internal` when the built-in patterns cannot be read.
-    pub fn by_rules() -> Result<Self> {
+    pub fn rules() -> Result<Self> {
         Ok(Self::default()
             .with_chunks(Chunker::default())
             .with_metadata(Arc::new(RuleMetadata::default()))
@@ -57,7 +57,7 @@ impl Digest {
     ///
     /// # Errors
     /// `Internal` when the built-in patterns cannot be read.
-    pub fn by_model(model: &Arc<dyn ChatModel>) -> Result<Self> {
+    pub fn model(model: &Arc<dyn ChatModel>) -> Result<Self> {
         Ok(Self::default()
             .with_chunks(Chunker::default())
             .with_metadata(Arc::new(ChatMetadata::new(Arc::clone(model), RuleMetadata::default())))
@@ -106,7 +106,7 @@ impl Digest {
     /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent), in a few
     /// lines, from the facts that hold and the latest 60 messages. It is written again after this many messages (at least
     /// 1), at the next message if something that it was made from holds no more, and at once if that is deleted. The model
-    /// of [`by_model`](Self::by_model) writes it, or the writer of [`with_profile_writer`](Self::with_profile_writer), or
+    /// of [`model`](Self::model) writes it, or the writer of [`with_profile_writer`](Self::with_profile_writer), or
     /// the rules. A companion keeps profiles of its own and needs none of these.
     pub fn with_profile(mut self, messages: usize) -> Self {
         self.profile_every = Some(messages.max(1));
