@@ -12,7 +12,8 @@ use std::{
 use async_trait::async_trait;
 use memory_engine::{
     Embedder, Embedding, EmbeddingSpace, EnrichmentOptions, HashEmbedder, JobQueue, ManualClock, MemoryEngine, Purpose,
-    RecordStore, Result, RuleExtractor, TextAnalyzer, Timestamp, graph::GraphStore, index_fingerprint,
+    RecordStore, Result, RuleExtractor, Stores, SynonymStore, TextAnalyzer, Timestamp, graph::GraphStore,
+    index_fingerprint,
 };
 use memory_engine_keyword_store::KeywordStore;
 use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
@@ -86,20 +87,17 @@ impl Place {
 
     async fn engine<S>(&self, store: Arc<S>, stop: Option<Stop>) -> MemoryEngine
     where
-        S: RecordStore + JobQueue + KeywordStore + VectorStore + GraphStore,
+        S: RecordStore + JobQueue + KeywordStore + VectorStore + GraphStore + SynonymStore,
     {
-        let builder = MemoryEngine::builder();
-        let builder = match stop {
-            Some(stop) => {
-                let records = Arc::new(StoppingStore::new(store.clone(), stop));
-                builder.stores(records, store.clone(), store.clone())
-            }
-            None => builder.stores(store.clone(), store.clone(), store.clone()),
-        };
-        builder
-            .graph_store(store)
-            .graph(Arc::new(RuleExtractor::default()))
-            .embedder(Arc::new(Small(HashEmbedder::default())))
+        let mut stores = Stores::from(store.clone());
+        if let Some(stop) = stop {
+            let records = Arc::new(StoppingStore::new(store, stop));
+            stores = Stores { records: records.clone(), jobs: records, ..stores };
+        }
+        MemoryEngine::builder()
+            .stores(stores)
+            .graph(RuleExtractor::default())
+            .embedder(Small(HashEmbedder::default()))
             .enrichment(EnrichmentOptions::rules().unwrap().with_profile(10))
             .clock(self.clock.clone())
             .background(false)

@@ -15,6 +15,7 @@ mod mode;
 mod read;
 mod remember;
 mod retraction;
+mod stores;
 mod turn;
 pub mod upkeep;
 
@@ -27,6 +28,7 @@ pub use injection::{Injection, Injector};
 pub use memory_engine_sql::options::Mismatch;
 pub use mode::MemoryMode;
 pub use retraction::{Retraction, Rewind};
+pub use stores::Stores;
 pub use turn::Turn;
 
 pub use memory_engine_context as context;

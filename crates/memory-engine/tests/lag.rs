@@ -15,8 +15,8 @@ use std::{
 use async_trait::async_trait;
 use given::{Backend, lin};
 use memory_engine::{
-    Clock, Embedder, Embedding, EmbeddingSpace, HashEmbedder, Job, ManualClock, MemoryEngine, MemoryKeywordStore,
-    MemoryRecordStore, MemoryVectorStore, Purpose, Result, Timestamp, Turn,
+    Clock, Embedder, Embedding, EmbeddingSpace, HashEmbedder, Job, ManualClock, MemoryEngine, MemoryRecordStore,
+    Purpose, Result, Stores, Timestamp, Turn,
 };
 use tokio::time::Instant;
 
@@ -87,11 +87,10 @@ async fn what_somebody_takes_long_over_is_done_by_nobody_else() {
     let clock = Arc::new(RuntimeClock(Instant::now()));
     let embedder = Arc::new(SlowEmbedder::default());
     let records = Arc::new(MemoryRecordStore::with_clock(clock.clone()));
-    let (words, vectors) =
-        (Arc::new(MemoryKeywordStore::new()), Arc::new(MemoryVectorStore::new(embedder.space().clone())));
+    let stores = Stores { records: records.clone(), jobs: records, ..Stores::in_memory(embedder.space().clone()) };
     let open = || {
         MemoryEngine::builder()
-            .stores(records.clone(), words.clone(), vectors.clone())
+            .stores(stores.clone())
             .embedder(embedder.clone())
             .clock(clock.clone())
             .background(false)

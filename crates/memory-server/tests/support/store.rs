@@ -8,9 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Embedder, Error, ErrorKind, Failure, HashEmbedder, Job, JobQueue, MemoryEngine, MemoryKeywordStore,
-    MemoryRecordStore, MemoryVectorStore, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats,
-    Tombstone, Written,
+    Embedder, Error, ErrorKind, Failure, HashEmbedder, Job, JobQueue, MemoryEngine, MemoryRecordStore, Page, Record,
+    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Stores, Tombstone, Written,
 };
 use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
 use parking_lot::Mutex;
@@ -46,10 +45,9 @@ impl WatchedStore {
 
     /// An engine over it that does nothing in the background.
     pub(crate) async fn engine(self: &Arc<Self>) -> MemoryEngine {
-        let vectors = MemoryVectorStore::new(HashEmbedder::default().space().clone());
-        let builder =
-            MemoryEngine::builder().stores(Arc::clone(self), Arc::new(MemoryKeywordStore::new()), Arc::new(vectors));
-        builder.background(false).build().await.unwrap()
+        let space = HashEmbedder::default().space().clone();
+        let stores = Stores { records: self.clone(), jobs: self.clone(), ..Stores::in_memory(space) };
+        MemoryEngine::builder().stores(stores).background(false).build().await.unwrap()
     }
 }
 
