@@ -64,7 +64,7 @@ async fn a_mixture_of_stores_uses_each_store_that_it_names() {
     memory.drain(&lin, |_| ()).await.unwrap();
     assert!(records.get(&lin, &[id]).await.unwrap()[0].is_some());
     assert_eq!(memory_engine::VectorStore::delete(&vectors, &lin, &[id]).await.unwrap(), 1);
-    assert!(Arc::ptr_eq(memory.thesaurus().store(), &synonyms));
+    assert!(Arc::ptr_eq(memory.synonyms().store(), &synonyms));
 }
 
 #[tokio::test]

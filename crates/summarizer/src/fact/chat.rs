@@ -173,6 +173,7 @@ fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
         text,
         confidence,
         rule: Some(RuleId::MODEL),
+        corrects: None,
     };
     if fact.text.is_empty() {
         let language = Language::of(&said);
