@@ -15,7 +15,11 @@ use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use memory_engine::{Embedder, HashEmbedder, MemoryEngine, MemoryVectorStore, Scope, Stores};
+/// use memory_engine::{
+///     MemoryEngine, Scope,
+///     embed::{Embedder, HashEmbedder},
+///     store::{MemoryVectorStore, Stores},
+/// };
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let embedder = HashEmbedder::default();

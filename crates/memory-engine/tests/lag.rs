@@ -15,8 +15,10 @@ use std::{
 use async_trait::async_trait;
 use given::{Backend, lin};
 use memory_engine::{
-    Clock, Embedder, Embedding, EmbeddingSpace, HashEmbedder, Job, ManualClock, MemoryEngine, MemoryRecordStore,
-    Purpose, Result, Stores, Timestamp, Turn,
+    Clock, Job, MemoryEngine, Result, Timestamp, Turn,
+    embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
+    store::{MemoryRecordStore, Stores},
+    testing::ManualClock,
 };
 use tokio::time::Instant;
 

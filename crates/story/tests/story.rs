@@ -14,12 +14,14 @@ use std::{
 use async_trait::async_trait;
 use given::{Backend, FlakyEmbedder, lin};
 use memory_engine::{
-    Embedder, Error, ErrorKind, Field, Filter, Fork, GraphExtractor, HashEmbedder, Kind, MemoryEngine, MemoryMode,
-    RecallOptions, Record, Result, Rewind, RuleExtractor, ScanQuery, Scope, Stores,
+    Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, Record, Result, ScanQuery, Scope,
     context::{Characters, StorySections},
-    graph::Extraction,
+    embed::{Embedder, HashEmbedder},
+    graph::{Extraction, GraphExtractor, RuleExtractor},
+    history::{Fork, Rewind},
+    store::Stores,
 };
-use memory_engine_story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
+use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
 use untouched::BrokenStore;
 
 const SOON: Wait = Wait::Until(Duration::from_secs(20));

@@ -8,8 +8,11 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Embedder, Error, ErrorKind, Failure, HashEmbedder, Job, JobQueue, MemoryEngine, MemoryRecordStore, Page, Record,
-    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Stores, Tombstone, Written,
+    Error, ErrorKind, Job, MemoryEngine, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, Written,
+    admin::Failure,
+    embed::{Embedder, HashEmbedder},
+    history::Tombstone,
+    store::{JobQueue, MemoryRecordStore, RecordStore, Stores},
 };
 use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
 use parking_lot::Mutex;
