@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use given::{open, write};
 use memory_engine_core::{
-    Field, Filter, Hit, Kind, Op, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms, Value,
+    Field, Filter, FilterValue, Hit, Kind, Op, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms,
 };
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, WeightedTerm};
 use memory_engine_sqlite::SqliteStore;
@@ -15,7 +15,7 @@ use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::Te
 use tokio::runtime::Runtime;
 
 /// Runs cases against one store; each works in a tenant of its own.
-fn for_all<S: Strategy>(cases: u32, strategy: S, check: impl AsyncFn(&SqliteStore, String, S::Value)) {
+fn for_all<S: Strategy>(cases: u32, strategy: S, check: impl AsyncFn(&SqliteStore, String, S::FilterValue)) {
     let directory = tempfile::tempdir().unwrap();
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(open(&directory.path().join("memory.db")));
@@ -27,7 +27,7 @@ fn for_all<S: Strategy>(cases: u32, strategy: S, check: impl AsyncFn(&SqliteStor
 }
 
 /// Terms of the sort that a careless tokenizer or a query language would take apart.
-fn term() -> impl Strategy<Value = String> {
+fn term() -> impl Strategy<FilterValue = String> {
     prop_oneof![
         4 => proptest::sample::select(vec![
             "c++", "3.14", "col:x", "\"", "\"\"", "a\"b", "'", "NEAR", "AND", "NOT", "*", "a*", "-", "^", "{", "(", ")", "雨",
@@ -55,7 +55,7 @@ fn scope(tenant: &str, place: (u8, u8, u8)) -> Scope {
     scope
 }
 
-fn places() -> impl Strategy<Value = (u8, u8, u8)> {
+fn places() -> impl Strategy<FilterValue = (u8, u8, u8)> {
     (0..3_u8, 0..3_u8, 0..3_u8)
 }
 
@@ -134,7 +134,7 @@ fn numbers_in_metadata_compare_as_they_do_in_memory() {
         assert!(everything.iter().zip(&records).all(|(found, written)| found.same_content(written)));
         for number in stored.iter().filter_map(serde_json::Value::as_f64).chain(others) {
             for op in [Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge] {
-                let filter = Filter::Compare(Field::Metadata("n".into()), op, Value::Number(number));
+                let filter = Filter::Compare(Field::Metadata("n".into()), op, FilterValue::Number(number));
                 let found = store.scan(&lin, &ScanQuery::oldest(100).with_filter(filter.clone())).await.unwrap();
                 let wanted: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
                 assert_eq!(

@@ -9,7 +9,7 @@ use memory_engine::{
     recall::Retriever,
 };
 use memory_engine_context::{Relation, StoryEntity};
-use memory_engine_core::{Error, ErrorKind, Field, Filter, Op, Record, RecordId, Result, Scope, Value};
+use memory_engine_core::{Error, ErrorKind, Field, Filter, FilterValue, Op, Record, RecordId, Result, Scope};
 use tokio::time::timeout;
 
 use crate::{
@@ -121,7 +121,7 @@ impl StoryMemory {
     /// What is sure enough and not in the prompt already.
     fn exclusion_filter(&self, turn: &StoryTurn) -> Option<Filter> {
         let latest = turn.recent.iter().rev().take(Filter::MAX_LEAVES / 2);
-        let told: Vec<Value> = latest.map(|message| Value::from(message.id.as_str())).collect();
+        let told: Vec<FilterValue> = latest.map(|message| FilterValue::from(message.id.as_str())).collect();
         let exclusion_filter = (!told.is_empty()).then(|| Filter::Not(Box::new(Filter::In(Field::MessageId, told))));
         let least = self.options.min_confidence;
         let sure = (least > 0.0).then(|| Filter::compare(Field::Confidence, Op::Ge, least));

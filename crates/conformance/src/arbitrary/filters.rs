@@ -1,13 +1,13 @@
 //! Random filters that make sense.
 
-use memory_engine_core::{Field, Filter, Op, State, Timestamp, Trust, Value, ValueType};
+use memory_engine_core::{Field, Filter, FilterValue, Op, State, Timestamp, Trust, ValueType};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::pools::{KEYS, NUMBERS, SHARES, TEXTS, TIMES};
 use crate::given::id;
 
 /// Between one and `most` filters, nested a few levels deep; each passes [`Filter::validate`].
-pub(crate) fn filters(most: usize) -> impl Strategy<Value = Vec<Filter>> {
+pub(crate) fn filters(most: usize) -> impl Strategy<FilterValue = Vec<Filter>> {
     let tree = leaf().prop_recursive(3, 16, 3, |inner| {
         prop_oneof![
             2 => vec(inner.clone(), 0..4).prop_map(Filter::And),
@@ -18,12 +18,12 @@ pub(crate) fn filters(most: usize) -> impl Strategy<Value = Vec<Filter>> {
     vec(tree, 1..=most)
 }
 
-fn leaf() -> impl Strategy<Value = Filter> {
+fn leaf() -> impl Strategy<FilterValue = Filter> {
     let ops = select(&[Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge][..]);
     let compare = move |field: Field| {
         (ops.clone(), value(&field)).prop_map(move |(op, value)| {
             let ordered = match (field.value_type(), &value) {
-                (ValueType::Texts | ValueType::Id, _) | (ValueType::Json, Value::Bool(_)) => false,
+                (ValueType::Texts | ValueType::Id, _) | (ValueType::Json, FilterValue::Bool(_)) => false,
                 (ValueType::Text | ValueType::Number | ValueType::Time | ValueType::Json, _) => true,
             };
             Filter::Compare(field.clone(), if ordered { op } else { Op::Eq }, value)
@@ -37,16 +37,17 @@ fn leaf() -> impl Strategy<Value = Filter> {
     ]
 }
 
-fn field() -> impl Strategy<Value = Field> {
+fn field() -> impl Strategy<FilterValue = Field> {
     let plain: Vec<Field> = Field::plain().collect();
     prop_oneof![3 => select(plain), 2 => select(KEYS).prop_map(|key| Field::Metadata(key.into()))]
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "most fields are drawn by their type alone")]
-fn value(field: &Field) -> BoxedStrategy<Value> {
-    let text = || select(TEXTS).prop_map(Value::from);
-    let names = |names: Vec<&'static str>| prop_oneof![select(names), select(TEXTS)].prop_map(Value::from).boxed();
-    let number = || prop_oneof![select(NUMBERS), select(SHARES)].prop_map(Value::Number);
+fn value(field: &Field) -> BoxedStrategy<FilterValue> {
+    let text = || select(TEXTS).prop_map(FilterValue::from);
+    let names =
+        |names: Vec<&'static str>| prop_oneof![select(names), select(TEXTS)].prop_map(FilterValue::from).boxed();
+    let number = || prop_oneof![select(NUMBERS), select(SHARES)].prop_map(FilterValue::Number);
     match field {
         Field::Kind => names(vec!["turn", "fact", "Turn"]),
         Field::Role => names(vec!["user"]),
@@ -56,13 +57,13 @@ fn value(field: &Field) -> BoxedStrategy<Value> {
         other => match other.value_type() {
             ValueType::Text | ValueType::Texts => text().boxed(),
             ValueType::Number => number().boxed(),
-            ValueType::Time => select(TIMES).prop_map(|t| Value::Time(Timestamp::from_micros(t))).boxed(),
+            ValueType::Time => select(TIMES).prop_map(|t| FilterValue::Time(Timestamp::from_micros(t))).boxed(),
             // An id may be written in capitals, too.
             ValueType::Id => (1..16_u8, any::<bool>())
                 .prop_map(|(n, upper)| (id(n * 11 % 16).to_string(), upper))
-                .prop_map(|(id, upper)| Value::Text(if upper { id.to_uppercase() } else { id }))
+                .prop_map(|(id, upper)| FilterValue::Text(if upper { id.to_uppercase() } else { id }))
                 .boxed(),
-            ValueType::Json => prop_oneof![text(), number(), any::<bool>().prop_map(Value::Bool)].boxed(),
+            ValueType::Json => prop_oneof![text(), number(), any::<bool>().prop_map(FilterValue::Bool)].boxed(),
         },
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    Field, Filter, Hit, Kind, Op, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms, Value, Write,
+    Field, Filter, FilterValue, Hit, Kind, Op, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms,
+    Write,
 };
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, WeightedTerm};
 use memory_engine_postgres::PostgresStore;
@@ -16,7 +17,7 @@ async fn for_all<S: Strategy>(
     store: &PostgresStore,
     cases: u32,
     strategy: S,
-    check: impl AsyncFn(&PostgresStore, String, S::Value),
+    check: impl AsyncFn(&PostgresStore, String, S::FilterValue),
 ) {
     let mut runner = TestRunner::deterministic();
     for case in 0..cases {
@@ -26,7 +27,7 @@ async fn for_all<S: Strategy>(
 }
 
 /// Terms of the sort that a careless tokenizer, a quoted literal or a query language would take apart.
-fn term() -> impl Strategy<Value = String> {
+fn term() -> impl Strategy<FilterValue = String> {
     prop_oneof![
         4 => proptest::sample::select(vec![
             "c++", "3.14", "col:x", "\"", "'", "''", "\\", "\\'", "a'b", ":*", "a:*", "&", "|", "!", "<->", "(", ")", "雨",
@@ -54,7 +55,7 @@ fn scope(tenant: &str, place: (u8, u8, u8)) -> Scope {
     scope
 }
 
-fn places() -> impl Strategy<Value = (u8, u8, u8)> {
+fn places() -> impl Strategy<FilterValue = (u8, u8, u8)> {
     (0..3_u8, 0..3_u8, 0..3_u8)
 }
 
@@ -137,7 +138,7 @@ pub(crate) async fn numbers_in_metadata_compare_as_they_do_in_memory(database: &
         assert!(everything.iter().zip(&records).all(|(found, written)| found.same_content(written)));
         for number in stored.iter().filter_map(serde_json::Value::as_f64).chain(others) {
             for op in [Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge] {
-                let filter = Filter::Compare(Field::Metadata("n".into()), op, Value::Number(number));
+                let filter = Filter::Compare(Field::Metadata("n".into()), op, FilterValue::Number(number));
                 let found = store.scan(&lin, &ScanQuery::oldest(100).with_filter(filter.clone())).await.unwrap();
                 let wanted: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
                 let found: Vec<_> = found.records.iter().map(|r| r.id).collect();
