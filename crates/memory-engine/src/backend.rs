@@ -105,6 +105,7 @@ async fn open_sqlite(_: PathBuf, _: StoreOptions, _: Option<usize>) -> Result<Op
 
 #[cfg(feature = "postgres")]
 async fn open_postgres(url: &str, options: StoreOptions) -> Result<OpenStores> {
+    crate::runtime::check_network("build")?;
     Ok(OpenStores::of(Arc::new(memory_engine_postgres::PostgresStore::connect(url, options.into()).await?)))
 }
 

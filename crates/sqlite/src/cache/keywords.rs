@@ -168,6 +168,17 @@ impl KeywordIndex {
         Ok(())
     }
 
+    /// Loads the postings of every tenant that are not loaded yet. They include those of the tenant's users.
+    pub(crate) fn load_tenants(&self, connection: &Connection) -> Result<(), SqliteError> {
+        let mut tenants = connection.prepare_cached("SELECT tenant FROM tenants ORDER BY tenant")?;
+        let tenants = tenants.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+        for tenant in tenants {
+            let shared = postings_of(&self.tenants, tenant);
+            loaded::bring_up_to_date(connection, Owner::Tenant(tenant), &shared, Some(&self.file(tenant)))?;
+        }
+        Ok(())
+    }
+
     /// Returns the records within `scope` that hold a term of the query, ranked by the statistics of that scope, in the transaction
     /// of `connection`.
     pub(crate) fn search(

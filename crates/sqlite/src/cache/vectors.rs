@@ -162,6 +162,11 @@ impl VectorIndex {
         Ok(found.into_iter().map(|(Key { id, .. }, score)| Hit { id, score }).collect())
     }
 
+    /// Loads the vectors that are not loaded yet.
+    pub(crate) fn load(&self, connection: &Connection, table: VectorTable) -> Result<(), SqliteError> {
+        self.current(connection, table).map(drop)
+    }
+
     /// Returns the vectors as of this transaction or later; another search may have read more.
     fn current(
         &self,
