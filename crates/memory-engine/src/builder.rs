@@ -101,7 +101,26 @@ impl Default for Builder {
 }
 
 impl MemoryEngine {
-    /// Builds an engine.
+    /// Opens a SQLite file, which is created if it is missing, or a Postgres database, with default settings.
+    ///
+    /// ```
+    /// use memory_engine::prelude::*;
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("memory.db");
+    /// let memory = MemoryEngine::open(path).await?; // or a &str: "memory.db", "postgres://…"
+    /// memory.remember(&Scope::user("lin")?, "hello").await?;
+    /// # Ok::<(), Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub async fn open(database: impl Into<Database>) -> Result<Self> {
+        Self::builder().database(database).build().await
+    }
+
+    /// Sets up an engine.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -109,8 +128,8 @@ impl MemoryEngine {
 
 impl Builder {
     /// Stores everything in this database: a SQLite file or a Postgres database.
-    pub fn database(self, database: Database) -> Self {
-        match database.0 {
+    pub fn database(self, database: impl Into<Database>) -> Self {
+        match database.into().0 {
             Place::File(path) => self.sqlite(path),
             Place::Server(Address(url)) => self.postgres(url),
         }
