@@ -6,11 +6,7 @@ use std::{
 };
 
 use memory_engine_core::{ErrorKind, Result};
-use tokio::{
-    runtime::Handle,
-    sync::Notify,
-    time::timeout,
-};
+use tokio::{runtime::Handle, sync::Notify, time::timeout};
 
 use crate::{
     retry::backoff,

@@ -68,7 +68,8 @@ impl Worker {
             let filled = now.second.map_or(0, |second| second.vectors);
             let total = now.records;
             progress(Progress { done: filled.min(total), total });
-            let worked = self.run_all(|| true, |done| progress(Progress { done: (filled + done).min(total), total })).await;
+            let worked =
+                self.run_all(|| true, |done| progress(Progress { done: (filled + done).min(total), total })).await;
             if embedding.cut_over(max_missing).await? {
                 progress(Progress { done: total, total });
                 return Ok(true);

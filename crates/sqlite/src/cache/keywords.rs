@@ -79,6 +79,13 @@ impl KeywordIndex {
         found
     }
 
+    /// Returns true if the postings of a user or a tenant have been read, however few they are.
+    #[cfg(test)]
+    pub(crate) fn any_read(&self) -> bool {
+        let all = [&self.users, &self.tenants];
+        all.iter().any(|postings| postings.read().values().any(|loaded| loaded.read().is_loaded()))
+    }
+
     /// Notes the last change that a tenant's cache contains.
     pub(crate) fn mark_cached(&self, tenant: i64, change: i64) {
         let loaded = self.tenants.read().get(&tenant).cloned();

@@ -61,6 +61,12 @@ impl VectorIndex {
         loaded.newest_change.is_some() && loaded.index.len() > self.policy.min_records
     }
 
+    /// Returns true if the index has been read, however small it is.
+    #[cfg(test)]
+    pub(crate) fn has_been_read(&self) -> bool {
+        self.loaded.read().newest_change.is_some()
+    }
+
     /// Notes the last change that the cache contains.
     pub(crate) fn mark_cached(&self, change: i64) {
         self.cached_change.store(change, Relaxed);
