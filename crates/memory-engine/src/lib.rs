@@ -29,6 +29,7 @@ mod remember_all;
 mod retraction;
 mod runtime;
 pub mod store;
+mod stores;
 pub mod synonyms;
 pub mod testing;
 mod turn;

@@ -17,7 +17,7 @@ use memory_engine::{
     graph::RuleExtractor,
     history::Fork,
     recall::{Enhancement, QueryForm, Retrievers},
-    store::{MemoryKeywordStore, MemoryRecordStore, MemoryVectorStore},
+    store::{MemoryKeywordStore, MemoryRecordStore, Stores},
 };
 use tokio::time::Instant;
 
@@ -35,12 +35,15 @@ struct Slow {
 async fn slow() -> Slow {
     let embedder = Arc::new(FlakyEmbedder::default());
     let (keywords, records) = (Delay::default(), Delay::default());
+    let store = Arc::new(SlowStore { inner: MemoryRecordStore::new(), delay: records.clone() });
+    let stores = Stores {
+        records: store.clone(),
+        jobs: store,
+        keywords: Arc::new(SlowStore { inner: MemoryKeywordStore::new(), delay: keywords.clone() }),
+        ..Stores::in_memory(HashEmbedder::default().space().clone())
+    };
     let memory = MemoryEngine::builder()
-        .stores(
-            Arc::new(SlowStore { inner: MemoryRecordStore::new(), delay: records.clone() }),
-            Arc::new(SlowStore { inner: MemoryKeywordStore::new(), delay: keywords.clone() }),
-            Arc::new(MemoryVectorStore::new(HashEmbedder::default().space().clone())),
-        )
+        .stores(stores)
         .embedder(embedder.clone())
         .graph(Arc::new(RuleExtractor::default()))
         .background(false)

@@ -13,11 +13,7 @@ use std::{
 use given::{Backend, FlakyEmbedder, SlowReranker, lin};
 use memory_engine::{
     EnrichmentOptions, Error, ErrorKind, Forget, Injector, Kind, MemoryEngine, PutMode, RecallQuery, Record, RecordId,
-    ScanQuery, Turn,
-    context::Message,
-    embed::Embedder,
-    recall::Enhancement,
-    store::{MemoryKeywordStore, MemoryRecordStore, MemoryVectorStore},
+    ScanQuery, Turn, context::Message, embed::Embedder, recall::Enhancement, store::Stores,
 };
 use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
 
@@ -218,12 +214,8 @@ fn several_calls_of_close_at_once_all_wait_for_the_end() {
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_does_not_end_is_given_back_when_the_engine_closes() {
     let embedder = Arc::new(FlakyEmbedder::default());
-    let (records, keywords) = (Arc::new(MemoryRecordStore::new()), Arc::new(MemoryKeywordStore::new()));
-    let vectors = Arc::new(MemoryVectorStore::new(embedder.space().clone()));
-    let builder = || {
-        let stores = MemoryEngine::builder().stores(records.clone(), keywords.clone(), vectors.clone());
-        stores.embedder(embedder.clone())
-    };
+    let stores = Stores::in_memory(embedder.space().clone());
+    let builder = || MemoryEngine::builder().stores(stores.clone()).embedder(embedder.clone());
     let held = embedder.hold();
     let memory = builder().build().await.unwrap();
     memory.remember(&lin(), "the spare key hangs in the barn").await.unwrap();
@@ -296,7 +288,7 @@ async fn warm_up_loads_every_part_and_the_first_recall_finds_it_done() {
 async fn a_model_that_fails_to_warm_up_is_named() {
     let embedder = Arc::new(FlakyEmbedder::default());
     embedder.fail(true);
-    let builder = MemoryEngine::builder().in_memory().embedder(embedder).reranker(Arc::new(SlowReranker::Failing));
+    let builder = MemoryEngine::builder().in_memory().embedder(embedder).reranker(SlowReranker::Failing);
     let warm = builder.background(false).build().await.unwrap().warm_up().await.unwrap();
     assert_eq!(warm.parts.iter().map(|part| part.stage).collect::<Vec<_>>(), ["analyzer", "keyword", "vector"]);
     assert_eq!(warm.degraded.iter().map(|part| part.stage).collect::<Vec<_>>(), ["embedder", "reranker"]);
