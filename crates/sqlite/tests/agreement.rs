@@ -15,7 +15,7 @@ use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::Te
 use tokio::runtime::Runtime;
 
 /// Runs cases against one store; each works in a tenant of its own.
-fn for_all<S: Strategy>(cases: u32, strategy: S, check: impl AsyncFn(&SqliteStore, String, S::FilterValue)) {
+fn for_all<S: Strategy>(cases: u32, strategy: S, check: impl AsyncFn(&SqliteStore, String, S::Value)) {
     let directory = tempfile::tempdir().unwrap();
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(open(&directory.path().join("memory.db")));
@@ -27,7 +27,7 @@ fn for_all<S: Strategy>(cases: u32, strategy: S, check: impl AsyncFn(&SqliteStor
 }
 
 /// Terms of the sort that a careless tokenizer or a query language would take apart.
-fn term() -> impl Strategy<FilterValue = String> {
+fn term() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => proptest::sample::select(vec![
             "c++", "3.14", "col:x", "\"", "\"\"", "a\"b", "'", "NEAR", "AND", "NOT", "*", "a*", "-", "^", "{", "(", ")", "雨",
@@ -55,7 +55,7 @@ fn scope(tenant: &str, place: (u8, u8, u8)) -> Scope {
     scope
 }
 
-fn places() -> impl Strategy<FilterValue = (u8, u8, u8)> {
+fn places() -> impl Strategy<Value = (u8, u8, u8)> {
     (0..3_u8, 0..3_u8, 0..3_u8)
 }
 

@@ -90,14 +90,15 @@ impl StoryMemory {
     async fn recalls(&self, scope: &Scope, turn: &StoryTurn) -> Vec<Result<Recall>> {
         let graph =
             if self.mode == MemoryMode::Graph { self.engine.admin().recall_options().graph_weight } else { 0.0 };
-        let mut options = self.engine.admin().recall_options().with_graph(graph, self.options.hops);
-        options = options.with_freshness(self.options.half_life, self.options.oldest);
+        let mut options =
+            self.engine.admin().recall_options().with_graph_weight(graph).with_graph_hops(self.options.hops);
+        options = options.with_half_life(self.options.half_life).with_min_recency_weight(self.options.oldest);
         // In a story the model's voice is the story's.
         options.assistant_weight = 1.0;
         let filter = self.exclusion_filter(turn);
         let limit = self.options.sections.snippets.saturating_mul(2).max(1);
         let asked = turn.questions(self.options.questions).into_iter().map(|question| {
-            let query = RecallQuery::new(question).with_limit(limit).with_options(options).after(turn.texts());
+            let query = RecallQuery::new(question).with_limit(limit).with_options(options).with_context(turn.texts());
             let query = filter.iter().cloned().fold(query, RecallQuery::with_filter);
             self.engine.recall(scope, query)
         });

@@ -7,7 +7,7 @@ use super::pools::{KEYS, NUMBERS, SHARES, TEXTS, TIMES};
 use crate::given::id;
 
 /// Between one and `most` filters, nested a few levels deep; each passes [`Filter::validate`].
-pub(crate) fn filters(most: usize) -> impl Strategy<FilterValue = Vec<Filter>> {
+pub(crate) fn filters(most: usize) -> impl Strategy<Value = Vec<Filter>> {
     let tree = leaf().prop_recursive(3, 16, 3, |inner| {
         prop_oneof![
             2 => vec(inner.clone(), 0..4).prop_map(Filter::And),
@@ -18,7 +18,7 @@ pub(crate) fn filters(most: usize) -> impl Strategy<FilterValue = Vec<Filter>> {
     vec(tree, 1..=most)
 }
 
-fn leaf() -> impl Strategy<FilterValue = Filter> {
+fn leaf() -> impl Strategy<Value = Filter> {
     let ops = select(&[Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge][..]);
     let compare = move |field: Field| {
         (ops.clone(), value(&field)).prop_map(move |(op, value)| {
@@ -37,7 +37,7 @@ fn leaf() -> impl Strategy<FilterValue = Filter> {
     ]
 }
 
-fn field() -> impl Strategy<FilterValue = Field> {
+fn field() -> impl Strategy<Value = Field> {
     let plain: Vec<Field> = Field::plain().collect();
     prop_oneof![3 => select(plain), 2 => select(KEYS).prop_map(|key| Field::Metadata(key.into()))]
 }

@@ -191,7 +191,7 @@ impl Subject {
                 Err(Mem0Error::bad_request(format!("the filter {key} has no order: it is equal or not")))
             }
         };
-        let filter = |field: Field, value: Value| Condition::Field(Filter::Compare(field, op, value));
+        let filter = |field: Field, value: FilterValue| Condition::Field(Filter::Compare(field, op, value));
         match self {
             Self::User => unordered(Condition::User(text(key, value)?)),
             Self::Plain(field) => unordered(filter(field.clone(), FilterValue::Text(text(key, value)?))),

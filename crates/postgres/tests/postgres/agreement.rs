@@ -17,7 +17,7 @@ async fn for_all<S: Strategy>(
     store: &PostgresStore,
     cases: u32,
     strategy: S,
-    check: impl AsyncFn(&PostgresStore, String, S::FilterValue),
+    check: impl AsyncFn(&PostgresStore, String, S::Value),
 ) {
     let mut runner = TestRunner::deterministic();
     for case in 0..cases {
@@ -27,7 +27,7 @@ async fn for_all<S: Strategy>(
 }
 
 /// Terms of the sort that a careless tokenizer, a quoted literal or a query language would take apart.
-fn term() -> impl Strategy<FilterValue = String> {
+fn term() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => proptest::sample::select(vec![
             "c++", "3.14", "col:x", "\"", "'", "''", "\\", "\\'", "a'b", ":*", "a:*", "&", "|", "!", "<->", "(", ")", "雨",
@@ -55,7 +55,7 @@ fn scope(tenant: &str, place: (u8, u8, u8)) -> Scope {
     scope
 }
 
-fn places() -> impl Strategy<FilterValue = (u8, u8, u8)> {
+fn places() -> impl Strategy<Value = (u8, u8, u8)> {
     (0..3_u8, 0..3_u8, 0..3_u8)
 }
 
