@@ -9,8 +9,9 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use desk::Desk;
 use memory_engine::{
-    Clock, EnrichmentOptions, Error, ErrorKind, ManualClock, MemoryEngine, Record, Scope, SystemClock,
-    summarizer::{FactExtractor, Facts},
+    Clock, EnrichmentOptions, Error, ErrorKind, MemoryEngine, Record, Scope, SystemClock,
+    enrichment::{FactExtractor, Facts},
+    testing::ManualClock,
 };
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use memory_engine::{
     EnrichmentOptions, MemoryEngine, Record,
-    summarizer::{FactExtractor, Facts, RuleFacts},
+    enrichment::{FactExtractor, Facts, RuleFacts},
 };
 use memory_engine_server::Mem0;
 use serde_json::{Value, json};
