@@ -181,6 +181,15 @@ impl Record {
         Ok(())
     }
 
+    /// Returns true for a message of a conversation that a person or the model wrote. Instructions, answers of tools and
+    /// derived records are none.
+    pub fn is_said(&self) -> bool {
+        let role = self.role.as_ref().map(Role::as_str);
+        self.kind == Kind::TURN
+            && !matches!(role, Some("system" | "tool" | "developer" | "function"))
+            && !matches!(self.trust, Trust::Derived | Trust::Tool)
+    }
+
     fn field_with_nul(&self) -> Option<&'static str> {
         let one = |text: &Option<String>| text.as_deref().is_some_and(|t| t.contains('\0'));
         let any = |texts: &[String]| texts.iter().any(|t| t.contains('\0'));

@@ -69,12 +69,12 @@ pub struct Builder {
     scene_policy: ScenePolicy,
     synonyms: Option<Arc<dyn SynonymStore>>,
     graph_store: Option<Arc<dyn GraphStore>>,
-    graph_extractor: Option<Arc<dyn GraphExtractor>>,
+    pub(crate) graph_extractor: Option<Arc<dyn GraphExtractor>>,
     mismatch: Mismatch,
     background: bool,
     embedding_cache: usize,
     page_cache: Option<usize>,
-    enrichment: EnrichmentOptions,
+    pub(crate) enrichment: EnrichmentOptions,
 }
 
 impl Default for Builder {
@@ -205,13 +205,6 @@ impl Builder {
         self
     }
 
-    /// Extracts entities and relations from records, and adds the graph retriever to recalls. Default: no graph.
-    /// [`EntityGraph::index`](crate::graph::EntityGraph::index) extracts from records that are stored.
-    pub fn graph(mut self, extractor: Arc<dyn GraphExtractor>) -> Self {
-        self.graph_extractor = Some(extractor);
-        self
-    }
-
     /// Sets the store of the graph. Default: the store of the records.
     pub fn graph_store(mut self, store: Arc<dyn GraphStore>) -> Self {
         self.graph_store = Some(store);
@@ -240,12 +233,6 @@ impl Builder {
     /// Size of the page cache of a SQLite file in bytes. Less makes large memories slower. Default: 80 MB.
     pub fn page_cache(mut self, max_bytes: usize) -> Self {
         self.page_cache = Some(max_bytes);
-        self
-    }
-
-    /// Sets the background jobs other than indexing. Default: none.
-    pub fn enrichment(mut self, enrichment: EnrichmentOptions) -> Self {
-        self.enrichment = enrichment;
         self
     }
 

@@ -2,6 +2,8 @@
 
 pub use memory_engine_recall::{
     Boost, Degraded, Enhanced, Enhancement, Explanation, QueryForm, Recall, RecallHit, RecallOptions, RecallQuery,
-    Retriever, RetrieverHit, Retrievers, Rewrite, StageTime, Verdict,
+    Retriever, RetrieverHit, Retrievers, StageTime, Verdict,
 };
+#[cfg(feature = "llm")]
+pub use memory_engine_recall::Rewrite;
 pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};
