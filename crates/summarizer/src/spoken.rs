@@ -1,6 +1,6 @@
 //! Which turns are somebody's own words.
 
-use memory_engine_core::{Record, Role};
+use memory_engine_core::{Record, Role, Trust};
 
 /// The scenes in which nothing that is said is true: a story, and talk about the system.
 pub(crate) const FICTION: &[&str] = &["plot", "meta"];
