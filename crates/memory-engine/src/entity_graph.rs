@@ -85,8 +85,8 @@ impl EntityGraph {
 impl Builder {
     /// Extracts entities and relations from records, and adds the graph retriever to recalls. Default: no graph.
     /// [`EntityGraph::index`](crate::graph::EntityGraph::index) extracts from records that are stored.
-    pub fn graph(mut self, extractor: Arc<dyn GraphExtractor>) -> Self {
-        self.graph_extractor = Some(extractor);
+    pub fn graph(mut self, extractor: impl GraphExtractor) -> Self {
+        self.graph_extractor = Some(Arc::new(extractor));
         self
     }
 }
