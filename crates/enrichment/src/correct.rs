@@ -35,7 +35,8 @@ impl Enrichment {
         self.turns().facts().add(address, &[corrected], std::slice::from_ref(&note), Trust::User).await?;
         let facts = self.turns().facts().derived_from(address, &[note.id]).await?;
         let new = facts.first().map(|fact| fact.id);
-        new.map(Some).ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the corrected fact was deleted meanwhile"))
+        new.map(Some)
+            .ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the corrected fact was deleted meanwhile"))
     }
 }
 

@@ -27,6 +27,7 @@ mod rewrite;
 mod run;
 mod select;
 mod trace;
+mod warm_up;
 
 pub use enhance::{Enhanced, Enhancement, QueryForm};
 pub use explanation::{Explanation, Verdict};
@@ -40,3 +41,4 @@ pub use query::{RecallQuery, Retrievers};
 pub use read_scope::ReadScope;
 #[cfg(feature = "llm")]
 pub use rewrite::Rewrite;
+pub use warm_up::WarmUp;

@@ -48,13 +48,19 @@ fn the_fingerprint_tells_the_builds_apart() {
 #[cfg(feature = "chinese")]
 #[test]
 fn a_dictionary_word_of_three_characters_is_a_term() {
-    assert_eq!(terms("我喜欢北京大学"), ["京", "京大", "北", "北京", "北京大学", "喜", "喜欢", "大", "大学", "学", "我喜", "欢", "欢北"]);
+    assert_eq!(
+        terms("我喜欢北京大学"),
+        ["京", "京大", "北", "北京", "北京大学", "喜", "喜欢", "大", "大学", "学", "我喜", "欢", "欢北"]
+    );
 }
 
 #[cfg(not(feature = "chinese"))]
 #[test]
 fn without_the_dictionary_there_are_pairs_and_characters() {
-    assert_eq!(terms("我喜欢北京大学"), ["京", "京大", "北", "北京", "喜", "喜欢", "大", "大学", "学", "我喜", "欢", "欢北"]);
+    assert_eq!(
+        terms("我喜欢北京大学"),
+        ["京", "京大", "北", "北京", "喜", "喜欢", "大", "大学", "学", "我喜", "欢", "欢北"]
+    );
 }
 
 #[test]
