@@ -29,6 +29,8 @@ pub enum ErrorKind {
     Timeout,
     /// A file or service cannot be reached now, and may be reachable later.
     Unavailable,
+    /// The engine or the store was closed.
+    Closed,
     /// Stored data are damaged.
     Corrupt,
     /// A bug of the engine.

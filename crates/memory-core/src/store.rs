@@ -96,6 +96,10 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// `Unauthorized` when one lies outside `scope`; nothing is taken then.
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
+
+    /// Finishes the calls that are running and releases connections, threads and files. Calls that come later fail with
+    /// `Closed`. Closing a store twice is no error. Default: does nothing; the store is closed when it is dropped.
+    async fn close(&self) {}
 }
 
 const _: fn(&dyn RecordStore) = |_| {};

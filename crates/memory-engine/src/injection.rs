@@ -137,7 +137,9 @@ impl Injector {
             material.known = conversation.iter().map(|text| ContentHash::of(text)).collect();
         }
         let time = self.deadline;
-        if timeout(time, self.find(scope, message, &decision.action, &mut material)).await.is_err() {
+        if let Err(error) = self.engine.indexed_store().check_open("injection") {
+            material.lacks(&error);
+        } else if timeout(time, self.find(scope, message, &decision.action, &mut material)).await.is_err() {
             material.lacks(&Error::new(
                 ErrorKind::Timeout,
                 "injection",

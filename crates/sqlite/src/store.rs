@@ -131,7 +131,7 @@ impl SqliteStore {
         &self.file.path
     }
 
-    /// Finishes what is queued and closes the file. Calls that come later fail with `Unavailable`.
+    /// Finishes what is queued and closes the file. Calls that come later fail with `Closed`.
     ///
     /// # Cancel safety
     /// Dropping the future lets the threads finish by themselves.
@@ -287,7 +287,7 @@ async fn first_failure(readiness: &mut mpsc::Receiver<Result<()>>) -> Result<()>
 }
 
 fn closed(operation: &'static str) -> Error {
-    Error::new(ErrorKind::Unavailable, operation, "the store is closed")
+    Error::new(ErrorKind::Closed, operation, "the store is closed; open it again")
 }
 
 fn lost(operation: &'static str) -> Error {
