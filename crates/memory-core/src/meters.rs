@@ -19,10 +19,10 @@ mod off {
     pub(crate) fn operation(_: Operation, _: &'static str, _: &'static str, _: Duration) {}
     pub(crate) fn recall(_: usize, _: impl IntoIterator<Item = &'static str>) {}
     pub(crate) fn items_done(_: &'static str, _: usize, _: impl IntoIterator<Item = Duration>) {}
-    pub(crate) fn items_failed(_: &'static str, _: usize, _: bool) {}
+    pub(crate) fn item_failed(_: &'static str, _: bool) {}
     pub(crate) fn items_queued(_: impl IntoIterator<Item = &'static str>) {}
     pub(crate) fn index_load(_: &'static str, _: &'static str, _: Duration) {}
-    pub(crate) fn retries(_: &'static str, _: u32) {}
+    pub(crate) fn retry(_: &'static str) {}
 }
 
 #[cfg(feature = "metrics")]
@@ -153,9 +153,9 @@ mod on {
         }
     }
 
-    pub(crate) fn items_failed(job: &'static str, items: usize, is_final: bool) {
+    pub(crate) fn item_failed(job: &'static str, is_final: bool) {
         let is_final = if is_final { "true" } else { "false" };
-        counter!(JOBS_FAILED, "job" => job, "final" => is_final).increment(items as u64);
+        counter!(JOBS_FAILED, "job" => job, "final" => is_final).increment(1);
     }
 
     pub(crate) fn items_queued(jobs: impl IntoIterator<Item = &'static str>) {
@@ -169,9 +169,7 @@ mod on {
         histogram!(INDEX_LOAD_SECONDS, "index" => index, "source" => source).record(took.as_secs_f64());
     }
 
-    pub(crate) fn retries(operation: &'static str, retries: u32) {
-        if retries > 0 {
-            counter!(MODEL_RETRIES, "operation" => operation).increment(u64::from(retries));
-        }
+    pub(crate) fn retry(operation: &'static str) {
+        counter!(MODEL_RETRIES, "operation" => operation).increment(1);
     }
 }

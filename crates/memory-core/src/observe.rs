@@ -88,11 +88,24 @@ pub enum Operation {
 /// # Errors
 /// Those of the operation.
 pub async fn observe<T>(span: &Span, operation: Operation, work: impl Future<Output = Result<T>>) -> Result<T> {
+    observe_as(span, operation, Error::kind, work).await
+}
+
+/// As [`observe`], for an operation with an error of its own.
+///
+/// # Errors
+/// Those of the operation.
+pub async fn observe_as<T, E>(
+    span: &Span,
+    operation: Operation,
+    kind: impl FnOnce(&E) -> ErrorKind,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     // In a box, since a future that awaits one of its arguments would hold it twice.
     let work = Box::pin(work.instrument(span.clone()));
     let mut ending = Ending::new(span, operation);
     let outcome = work.await;
-    ending.finish(outcome.as_ref().err().map(Error::kind));
+    ending.finish(outcome.as_ref().err().map(kind));
     outcome
 }
 
@@ -141,6 +154,7 @@ pub fn error_type(kind: ErrorKind) -> &'static str {
         ErrorKind::Unavailable => "unavailable",
         ErrorKind::Corrupt => "corrupt",
         ErrorKind::Internal => "internal",
+        ErrorKind::Closed => "closed",
     }
 }
 
@@ -155,9 +169,9 @@ pub fn count_done(job: &'static str, items: usize, latencies: impl IntoIterator<
     meters::items_done(job, items, latencies);
 }
 
-/// Counts items of a job that failed; `is_final` if they are not tried again. Does nothing without the feature `metrics`.
-pub fn count_failed(job: &'static str, items: usize, is_final: bool) {
-    meters::items_failed(job, items, is_final);
+/// Counts an item of a job that failed; `is_final` if it is not tried again. Does nothing without the feature `metrics`.
+pub fn count_failed(job: &'static str, is_final: bool) {
+    meters::item_failed(job, is_final);
 }
 
 /// Counts jobs that a write queued. Does nothing without the feature `metrics`.
@@ -171,9 +185,9 @@ pub fn count_index_load(index: &'static str, source: &'static str, took: Duratio
     meters::index_load(index, source, took);
 }
 
-/// Counts repeated requests to a model. Does nothing without the feature `metrics`.
-pub fn count_retries(operation: &'static str, retries: u32) {
-    meters::retries(operation, retries);
+/// Counts a request to a model that is sent again. Does nothing without the feature `metrics`.
+pub fn count_retry(operation: &'static str) {
+    meters::retry(operation);
 }
 
 struct Hexadecimal(u64);
