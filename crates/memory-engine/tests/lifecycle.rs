@@ -179,6 +179,20 @@ fn what_a_dropped_runtime_left_half_done_is_free_at_once_in_the_next_one() {
 }
 
 #[test]
+fn what_a_dropped_engine_left_half_done_is_free_at_once_for_the_next_one() {
+    for backend in Backend::all().into_iter().skip(1) {
+        let (memory, _) = interrupted(&backend);
+        drop(memory);
+        let started = Instant::now();
+        current_thread().block_on(async {
+            let memory = backend.builder().background(false).build().await.unwrap();
+            assert_eq!(memory.drain(&lin(), |_| ()).await.unwrap(), 1);
+        });
+        assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
+    }
+}
+
+#[test]
 fn close_stops_the_work_gives_it_back_and_refuses_every_later_call() {
     for backend in Backend::all() {
         current_thread().block_on(async {

@@ -29,6 +29,7 @@ use crate::{
     database::writer::{self, Answer, Residue, Writing},
     database::{index_metadata, schema},
     options::SqliteOptions,
+    queue::lease_owner::LeaseOwner,
     reconcile::reconcile,
 };
 use memory_engine_sql::index_metadata::IndexMetadata;
@@ -54,6 +55,7 @@ pub struct SqliteStore {
 struct File {
     path: PathBuf,
     clock: Arc<dyn Clock>,
+    lease_owner: Arc<LeaseOwner>,
     /// True while a requested cache flush is pending.
     flush_pending: Arc<AtomicBool>,
     queues: Mutex<Option<Queues>>,
@@ -101,14 +103,27 @@ impl SqliteStore {
         let (ready, mut readiness) = mpsc::channel(1);
         let caches = IndexCaches::new(&path, options.store.space.clone());
         let opening_span = Span::current();
-        let opening = (path.clone(), options.clone(), origin.clone(), caches.clone());
+        let lease_owner = Arc::new(LeaseOwner::new(&path));
+        let opening = (path.clone(), options.clone(), origin.clone(), caches.clone(), Arc::clone(&lease_owner));
         threads.handles.push(readers::spawn("memory-write".into(), move || {
-            let (path, options, origin, caches) = opening;
-            match opening_span.in_scope(|| open_writer(&path, &options, &origin)) {
+            let (path, options, origin, caches, lease_owner) = opening;
+            let opened = opening_span.in_scope(|| open_writer(&path, &options, &origin));
+            // The thread outlives the span.
+            drop(opening_span);
+            match opened {
                 Ok(connection) => {
                     readers::tell(ready, Ok(()));
                     let cache_writer = CacheWriter::new(caches, origin);
-                    writer::work(connection, &path, writes, readers_ended, options.busy_timeout, cache_writer);
+                    let on_close = |connection: &Connection| lease_owner.retire(connection);
+                    writer::work(
+                        connection,
+                        &path,
+                        writes,
+                        readers_ended,
+                        options.busy_timeout,
+                        cache_writer,
+                        on_close,
+                    );
                 }
                 Err(error) => readers::tell(ready, Err(error)),
             }
@@ -122,6 +137,7 @@ impl SqliteStore {
         let file = File {
             path,
             clock: options.store.clock,
+            lease_owner,
             flush_pending: Arc::default(),
             queues: Mutex::new(Some(Queues { write, read })),
             threads: Mutex::new(threads),
@@ -161,6 +177,10 @@ impl SqliteStore {
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.file.clock
+    }
+
+    pub(crate) fn lease_owner(&self) -> Arc<LeaseOwner> {
+        Arc::clone(&self.file.lease_owner)
     }
 
     pub(crate) fn origin(&self) -> IndexMetadata {
