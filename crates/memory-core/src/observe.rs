@@ -87,26 +87,32 @@ pub enum Operation {
 ///
 /// # Errors
 /// Those of the operation.
-pub async fn observe<T>(span: &Span, operation: Operation, work: impl Future<Output = Result<T>>) -> Result<T> {
-    observe_as(span, operation, Error::kind, work).await
+pub fn observe<T>(
+    span: &Span,
+    operation: Operation,
+    work: impl Future<Output = Result<T>>,
+) -> impl Future<Output = Result<T>> {
+    observe_as(span, operation, Error::kind, work)
 }
 
 /// As [`observe`], for an operation with an error of its own.
 ///
 /// # Errors
 /// Those of the operation.
-pub async fn observe_as<T, E>(
+pub fn observe_as<T, E>(
     span: &Span,
     operation: Operation,
     kind: impl FnOnce(&E) -> ErrorKind,
     work: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    // In a box, since a future that awaits one of its arguments would hold it twice.
+) -> impl Future<Output = Result<T, E>> {
+    // In a box before the first await: a future that awaits one of its arguments holds it twice, and these are nested.
     let work = Box::pin(work.instrument(span.clone()));
-    let mut ending = Ending::new(span, operation);
-    let outcome = work.await;
-    ending.finish(outcome.as_ref().err().map(kind));
-    outcome
+    async move {
+        let mut ending = Ending::new(span, operation);
+        let outcome = work.await;
+        ending.finish(outcome.as_ref().err().map(kind));
+        outcome
+    }
 }
 
 /// As [`observe`], for an operation that blocks its thread.

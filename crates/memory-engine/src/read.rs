@@ -15,7 +15,8 @@ impl MemoryEngine {
     pub async fn recall(&self, scope: &Scope, query: impl Into<RecallQuery>) -> Result<Recall> {
         let query = query.into();
         let work = self.recall_pipeline().recall(scope, &query);
-        verb!("recall", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, note_recall)
+        let limit = query.limit.unwrap_or_else(|| query.options.unwrap_or(*self.options()).limit);
+        verb!("recall", scope, { limit = limit, hits = Empty, relevant = Empty, degraded = Empty }, work, note_recall)
     }
 
     /// As [`recall`](Self::recall). If nothing [relevant](Recall::relevant) is found, asks again with the dialogue before

@@ -10,11 +10,11 @@ macro_rules! verb {
         let span = memory_engine_core::operation_span!(
             DEBUG, concat!("memory_engine.", $name), scope: $scope, $($fields)*
         );
-        $crate::verb::run($name, span, $work, $note).await
+        $crate::verb::run($name, &span, $work, $note).await
     }};
     ($name:literal, { $($fields:tt)* }, $work:expr) => {{
         let span = memory_engine_core::operation_span!(DEBUG, concat!("memory_engine.", $name), $($fields)*);
-        $crate::verb::run($name, span, $work, |_, _| ()).await
+        $crate::verb::run($name, &span, $work, |_, _| ()).await
     }};
 }
 pub(crate) use verb;
@@ -29,13 +29,16 @@ use tracing::Span;
 ///
 /// # Errors
 /// Those of the work.
-pub(crate) async fn run<T>(
+pub(crate) fn run<T>(
     name: &'static str,
-    span: Span,
+    span: &Span,
     work: impl Future<Output = Result<T>>,
     note: impl FnOnce(&Span, &T),
-) -> Result<T> {
-    let result = observe(&span, Operation::Verb(name), work).await?;
-    note(&span, &result);
-    Ok(result)
+) -> impl Future<Output = Result<T>> {
+    let observed = observe(span, Operation::Verb(name), work);
+    async move {
+        let result = observed.await?;
+        note(span, &result);
+        Ok(result)
+    }
 }
