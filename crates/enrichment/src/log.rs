@@ -11,6 +11,7 @@ pub const REQUEST_ID: &str = "request_id";
 const MAX_REQUEST_ID_BYTES: usize = 64;
 
 /// Logs that a model failed and the rules did its work.
+#[cfg(feature = "enrichment")]
 pub(crate) fn log_degraded(part: &'static str, degraded: Option<&Error>) {
     if let Some(error) = degraded {
         log_error(part, "the model failed; the rules did its work", error);
