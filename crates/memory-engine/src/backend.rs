@@ -61,10 +61,14 @@ impl Backend {
             Self::Sqlite(path, options) => Ok(SqliteStore::open_with(path, store, options).await?.into()),
             #[cfg(feature = "postgres")]
             Self::Postgres(Address(url), options) => {
+                crate::runtime::check_network("build")?;
                 Ok(PostgresStore::connect_with(&url, store, *options).await?.into())
             }
             #[cfg(feature = "postgres")]
-            Self::PostgresPool(pool, options) => Ok(PostgresStore::from_pool(pool, store, *options).await?.into()),
+            Self::PostgresPool(pool, options) => {
+                crate::runtime::check_network("build")?;
+                Ok(PostgresStore::from_pool(pool, store, *options).await?.into())
+            }
             Self::Stores(stores) => Ok(stores),
             #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
             Self::Missing(feature) => {

@@ -17,12 +17,12 @@ use memory_engine_sql::options::{Mismatch, StoreOptions};
 #[cfg(feature = "sqlite")]
 use memory_engine_sqlite::SqliteOptions;
 use memory_engine_synonyms::SharedThesaurus;
-use tokio::runtime::Handle;
 
 use crate::{
     backend::Backend,
     database::{Address, Database, Place},
     engine::{EngineParts, MemoryEngine},
+    runtime,
     stores::Stores,
 };
 
@@ -328,10 +328,9 @@ impl Builder {
     ///
     /// # Errors
     /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` if the vectors of the
-    /// store are of another space than the embedder's; `Unsupported` outside a tokio runtime.
+    /// store are of another space than the embedder's; `Unsupported` outside of a tokio runtime, or on one without timers.
     pub async fn build(mut self) -> Result<MemoryEngine> {
-        let outside = |_| Error::new(ErrorKind::Unsupported, "build", "call it within a tokio runtime");
-        let runtime = Handle::try_current().map_err(outside)?;
+        runtime::check("build")?;
         let space = self.embedder.space().clone();
         self.replaced = self.replaced.filter(|old| *old.space() != space);
         let options = self.store_options();
@@ -353,7 +352,7 @@ impl Builder {
         });
         let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, self.graph_extractor);
         if self.background {
-            enrichment.worker().spawn(&runtime);
+            enrichment.worker().spawn();
         }
         Ok(MemoryEngine::new(EngineParts { store, recall, enrichment }))
     }

@@ -159,7 +159,8 @@ impl PostgresStore {
         }
     }
 
-    /// Lets running calls end and closes every connection, but not a pool of the caller. Calls that come later fail with `Unavailable`.
+    /// Lets running calls end and closes every connection, but not a pool of the caller. Calls that come later fail with
+    /// `Closed`.
     pub async fn close(&self) {
         self.primary.close().await;
         if let Some(replica) = &self.replica {

@@ -101,8 +101,11 @@ async fn fill(memory: &MemoryEngine, lin: &Scope, n: usize) -> Result<()> {
 }
 
 fn cases(lin: &Scope) -> Result<Vec<Case>> {
-    let day = Filter::compare(Field::OccurredAt, Op::Ge, turns::day(30)?)
-        .and(Filter::compare(Field::OccurredAt, Op::Lt, turns::day(31)?));
+    let day = Filter::compare(Field::OccurredAt, Op::Ge, turns::day(30)?).and(Filter::compare(
+        Field::OccurredAt,
+        Op::Lt,
+        turns::day(31)?,
+    ));
     let role = || Filter::eq(Field::Role, "user");
     let room = |room: f64| Filter::eq(Field::Metadata("room".into()), room);
     let case = |name, filter| Case { name, scope: lin.clone(), filter };

@@ -8,20 +8,88 @@ const NAMES: [&str; 20] = [
     "Nils", "Olga", "Pavel", "Rosa", "Sven", "Tara", "Viktor",
 ];
 const VERBS: [&str; 16] = [
-    "repaired", "painted", "bought", "cleaned", "found", "lost", "sold", "moved", "borrowed", "admired", "measured",
-    "ordered", "packed", "opened", "carried", "described",
+    "repaired",
+    "painted",
+    "bought",
+    "cleaned",
+    "found",
+    "lost",
+    "sold",
+    "moved",
+    "borrowed",
+    "admired",
+    "measured",
+    "ordered",
+    "packed",
+    "opened",
+    "carried",
+    "described",
 ];
 const THINGS: [&str; 40] = [
-    "bicycle", "piano", "kettle", "ladder", "garden", "carpet", "window", "boat", "mirror", "lamp", "engine", "bridge",
-    "basket", "jacket", "guitar", "camera", "notebook", "umbrella", "hammer", "bottle", "wallet", "blanket", "teapot",
-    "suitcase", "telescope", "compass", "fountain", "chimney", "orchard", "violin", "saddle", "anchor", "lantern",
-    "barrel", "ribbon", "scissors", "candle", "drawer", "pillow", "helmet",
+    "bicycle",
+    "piano",
+    "kettle",
+    "ladder",
+    "garden",
+    "carpet",
+    "window",
+    "boat",
+    "mirror",
+    "lamp",
+    "engine",
+    "bridge",
+    "basket",
+    "jacket",
+    "guitar",
+    "camera",
+    "notebook",
+    "umbrella",
+    "hammer",
+    "bottle",
+    "wallet",
+    "blanket",
+    "teapot",
+    "suitcase",
+    "telescope",
+    "compass",
+    "fountain",
+    "chimney",
+    "orchard",
+    "violin",
+    "saddle",
+    "anchor",
+    "lantern",
+    "barrel",
+    "ribbon",
+    "scissors",
+    "candle",
+    "drawer",
+    "pillow",
+    "helmet",
 ];
 const CHINESE_NAMES: [&str; 10] = ["小明", "阿芳", "老王", "晓燕", "建国", "丽华", "志强", "美玲", "海涛", "春生"];
 const CHINESE_VERBS: [&str; 10] = ["修理", "购买", "清洗", "寻找", "出售", "搬运", "借用", "测量", "订购", "描述"];
 const CHINESE_THINGS: [&str; 20] = [
-    "自行车", "钢琴", "水壶", "梯子", "花园", "地毯", "窗户", "小船", "镜子", "台灯", "发动机", "篮子", "外套", "相机", "雨伞",
-    "锤子", "瓶子", "毛毯", "茶壶", "望远镜",
+    "自行车",
+    "钢琴",
+    "水壶",
+    "梯子",
+    "花园",
+    "地毯",
+    "窗户",
+    "小船",
+    "镜子",
+    "台灯",
+    "发动机",
+    "篮子",
+    "外套",
+    "相机",
+    "雨伞",
+    "锤子",
+    "瓶子",
+    "毛毯",
+    "茶壶",
+    "望远镜",
 ];
 
 /// 2024-01-01.
@@ -30,7 +98,8 @@ const MINUTE: i64 = 60_000_000;
 
 /// Returns a number below `end` that looks like chance, the same one each time (splitmix64).
 fn pick(seed: usize, place: u64, end: usize) -> usize {
-    let mut z = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(place.wrapping_mul(0xd134_2543_de82_ef95));
+    let mut z =
+        (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(place.wrapping_mul(0xd134_2543_de82_ef95));
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ z >> 31) % end as u64) as usize

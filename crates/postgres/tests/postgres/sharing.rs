@@ -375,7 +375,7 @@ pub(crate) async fn a_pool_of_the_caller_keeps_its_settings(database: &Database)
     sqlx::raw_sql("ROLLBACK").execute(&mut holder).await.unwrap();
 
     store.close().await;
-    assert_eq!(store.stats(&lin()).await.unwrap_err().kind(), ErrorKind::Unavailable);
+    assert_eq!(store.stats(&lin()).await.unwrap_err().kind(), ErrorKind::Closed);
     assert_eq!(sqlx::query_scalar::<_, String>(SETTINGS).fetch_one(&pool).await.unwrap(), before, "the pool is open");
     pool.close().await;
 }
