@@ -39,7 +39,7 @@ impl<'a> Plan<'a> {
         let time = if query.only_then { time_filter(query, asked_at) } else { None };
         let filter = [query.filter.clone(), scene, time].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
-        let max_candidates = options.pool.max(limit);
+        let max_candidates = options.max_candidates.max(limit);
         let backend = parts.store.embedding().serving().clone();
         Ok(Self { query, options, asked_at, limit, max_candidates, filter, backend })
     }
@@ -51,6 +51,6 @@ pub(crate) fn time_filter(query: &RecallQuery, asked_at: Timestamp) -> Option<Fi
         let from = Filter::compare(Field::OccurredAt, Op::Ge, window.from);
         from.and(Filter::compare(Field::OccurredAt, Op::Lt, window.until))
     };
-    let windows = windows(&query.text, asked_at, &query.zone);
+    let windows = windows(&query.text, asked_at, query.zone.as_ref().unwrap_or(&jiff::tz::TimeZone::UTC));
     (!windows.is_empty()).then(|| Filter::Or(windows.into_iter().map(within).collect()))
 }
