@@ -21,10 +21,11 @@ use memory_engine_enrichment::Progress;
 use memory_engine_recall::{Recall, RecallQuery, WarmUp};
 use tokio::runtime::{Handle, Runtime};
 
+#[cfg(feature = "enrichment")]
+use crate::facts::Fact;
 use crate::{
     builder::Builder,
     database::Database,
-    facts::Fact,
     forget::{Forget, Forgotten},
     turn::Turn,
 };
@@ -201,11 +202,12 @@ impl MemoryEngine {
         self.wait(self.engine.scan(scope, query))
     }
 
-    /// Returns the facts that hold within `scope`. For facts of another time or subject, pass
+    /// Returns the facts that hold within `scope`. Needs the feature `enrichment`. For facts of another time or subject, pass
     /// [`MemoryEngine::facts`](crate::MemoryEngine::facts) to [`wait`](Self::wait).
     ///
     /// # Errors
     /// Those of the async call.
+    #[cfg(feature = "enrichment")]
     pub fn facts(&self, scope: &Scope) -> Result<Vec<Fact>> {
         self.wait(self.engine.facts(scope))
     }
