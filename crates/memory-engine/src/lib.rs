@@ -2,6 +2,8 @@
 
 pub mod admin;
 mod backend;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod branches;
 mod builder;
 pub mod context;

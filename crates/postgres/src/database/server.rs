@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use memory_engine_core::{Error, ErrorKind, Result};
 use sqlx::{
-    ConnectOptions, PgPool,
+    ConnectOptions, PgConnection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -78,6 +78,11 @@ impl Server {
             .max_connections(options.pool_size)
             .acquire_timeout(options.connect_timeout)
             .connect_lazy_with(self.options.clone())
+    }
+
+    /// A connection outside of the pool.
+    pub(crate) async fn connect(&self) -> sqlx::Result<PgConnection> {
+        self.options.connect().await
     }
 
     /// One connection for changing the schema, which may take its time.
