@@ -2,7 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
-use memory_engine_core::{Clock, EmbeddingSpace, Result};
+use memory_engine_core::{
+    Clock, EmbeddingSpace, Result,
+    observe::{Operation, observe_as},
+    operation_span,
+};
 use memory_engine_sql::{
     index_metadata::IndexMetadata,
     options::{Mismatch, StoreOptions},
@@ -102,13 +106,20 @@ impl PostgresStore {
         let origin = IndexMetadata::new(&store);
         let index = VectorIndex::of(store.space.clone(), &options);
         let primary = Arc::new(primary);
+        let span = operation_span!(
+            INFO,
+            "memory_engine.store.open",
+            "db.system.name" = "postgresql",
+            schema = migration::SCHEMA,
+        );
         let open = async {
             if !is_settled(&primary, &origin, &index).await? {
                 reconcile(&server, &store, &options, &origin, &index).await?;
             }
             knows_letters(&primary).await
         };
-        let fuzzy = open.await.map_err(|failure: PostgresError| failure.into_error("connect"))?;
+        let fuzzy = observe_as(&span, Operation::Unmeasured, PostgresError::kind, open).await;
+        let fuzzy = fuzzy.map_err(|failure| failure.into_error("connect"))?;
         let mismatch = store.mismatch;
         let opened = Self {
             lease_owner: Arc::new(LeaseOwner::new(server.clone())),
