@@ -97,7 +97,8 @@ impl SqliteStore {
     /// # Cancel safety
     /// As [`open`](Self::open).
     pub async fn open_with(path: impl AsRef<Path>, store: StoreOptions, options: SqliteOptions) -> Result<Self> {
-        let span = operation_span!(INFO, "memory_engine.store.open", "db.system.name" = "sqlite", schema = schema::SCHEMA);
+        let span =
+            operation_span!(INFO, "memory_engine.store.open", "db.system.name" = "sqlite", schema = schema::SCHEMA);
         observe(&span, Operation::Unmeasured, Self::open_file(path.as_ref(), store, options)).await
     }
 
