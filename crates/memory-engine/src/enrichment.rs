@@ -67,6 +67,7 @@ impl Admin {
     /// # Errors
     /// `Unsupported` if the engine makes no summaries; the store's error.
     pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {
-        verb!("admin.summarize_now", address, {}, self.engine.enrichment().turns().summarize_now(address))
+        let work = self.engine.enrichment().turns().summarize_now(address);
+        verb!("admin.summarize_now", address, {}, work)
     }
 }
