@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use memory_engine_core::StoreOptions;
 #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
 use memory_engine_core::{Error, ErrorKind};
 use memory_engine_core::{MemoryRecordStore, Result};
-use memory_engine_sql::options::StoreOptions;
 
 use crate::{database::Address, stores::Stores};
 

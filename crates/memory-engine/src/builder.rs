@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, Result, SystemClock};
+use memory_engine_core::{Mismatch, StoreOptions};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::GraphExtractor;
@@ -11,7 +12,6 @@ use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
 use memory_engine_recall::{RecallOptions, RecallParts, RecallPipeline};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
-use memory_engine_sql::options::{Mismatch, StoreOptions};
 use memory_engine_synonyms::SharedThesaurus;
 
 use crate::{

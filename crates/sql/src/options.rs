@@ -1,50 +1,6 @@
 //! The options that every SQL backend has.
 
-use std::sync::Arc;
-
-use memory_engine_core::{Clock, EmbeddingSpace, SystemClock};
-
-/// What to do about a store whose indexes were made with another analyzer or embedding space. Default: [`Refuse`](Self::Refuse).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mismatch {
-    /// Fail with `SchemaMismatch`, and leave the store as it is.
-    #[default]
-    Refuse,
-    /// Open the store and leave its indexes as they are. Records can be read. A call that needs an index that does not fit
-    /// fails with `SchemaMismatch`.
-    Leave,
-    /// Begin a second version of the vectors next to the one that does not fit, or continue to fill it. Searches use the old
-    /// version until [`GenerationStore::switch`](memory_engine_vector_store::GenerationStore::switch). A keyword index that
-    /// does not fit is treated as by [`Rebuild`](Self::Rebuild).
-    Refill,
-    /// Empty the indexes that do not fit and queue every active record for them, in one transaction.
-    Rebuild,
-}
-
-/// The options that every SQL backend has.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct StoreOptions {
-    /// The embedding space of the vectors.
-    pub space: EmbeddingSpace,
-    /// The fingerprint of the analyzer that makes the terms: `Analyzer::fingerprint`.
-    pub analyzer: String,
-    /// The clock of deletions and leases. Default: the machine's clock.
-    pub clock: Arc<dyn Clock>,
-    /// What to do about a store that was made with another space or analyzer. Default: [`Mismatch::Refuse`].
-    pub mismatch: Mismatch,
-    /// The space of the embedder that is being replaced. A store of that space is treated as by [`Mismatch::Refill`].
-    /// Default: none.
-    pub replaced: Option<EmbeddingSpace>,
-}
-
-impl StoreOptions {
-    /// The default options for vectors of this space and terms of the analyzer with this fingerprint.
-    pub fn new(space: EmbeddingSpace, analyzer: impl Into<String>) -> Self {
-        let (clock, mismatch) = (Arc::new(SystemClock), Mismatch::default());
-        Self { space, analyzer: analyzer.into(), clock, mismatch, replaced: None }
-    }
-}
+pub use memory_engine_core::{Mismatch, StoreOptions};
 
 /// The builder methods of the options of a backend that has [`StoreOptions`] in its field `store`.
 #[macro_export]
@@ -58,7 +14,7 @@ macro_rules! store_option_methods {
         }
 
         /// What to do about a store of another embedding space or analyzer. Default:
-        /// [`Mismatch::Refuse`](memory_engine_sql::options::Mismatch::Refuse).
+        /// [`Mismatch::Refuse`](memory_engine_core::Mismatch::Refuse).
         #[must_use]
         pub fn with_mismatch(mut self, mismatch: $crate::options::Mismatch) -> Self {
             self.store.mismatch = mismatch;
