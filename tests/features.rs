@@ -34,11 +34,11 @@ fn read(path: &str) -> String {
 
 /// The rows of the table of features in a README: name, and whether it is on by default.
 fn documented_features(readme: &str) -> BTreeMap<String, bool> {
-    let rows = readme.lines().skip_while(|line| !line.starts_with("| feature | default |")).skip(2);
+    let rows = readme.lines().skip_while(|line| !line.starts_with("| feature | contents | default |")).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|')).map(|line| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        assert!(matches!(cells[2], "yes" | "no"), "{line}");
-        (cells[1].trim_matches('`').to_owned(), cells[2] == "yes")
+        assert!(matches!(cells[3], "yes" | "no"), "{line}");
+        (cells[1].trim_matches('`').to_owned(), cells[3] == "yes")
     });
     rows.collect()
 }
