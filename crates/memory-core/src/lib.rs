@@ -16,7 +16,10 @@ mod rule_id;
 mod scope;
 mod score;
 pub mod snapshot;
+mod sorted_json;
 mod store;
+mod store_options;
+pub mod sync;
 mod terms;
 pub mod text;
 mod time;
@@ -34,9 +37,11 @@ pub use record::{ContentHash, Kind, Record, Role, Source, State, Trust};
 pub use rule_id::RuleId;
 pub use scope::Scope;
 pub use score::{Hit, Score};
+pub use sorted_json::SortedJson;
 pub use store::{
     Adjacent, Basis, BlockReason, Cursor, Decision, Deleted, Done, Failure, Index, Job, JobQueue, Neighbor, Order,
     Outcome, Page, Pending, PutMode, RecordStore, Removed, ScanQuery, Stats, Ticket, Tombstone, Write, Written,
 };
+pub use store_options::{Mismatch, StoreOptions};
 pub use terms::Terms;
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};

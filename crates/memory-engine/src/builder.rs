@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, Result, SystemClock};
+use memory_engine_core::{Mismatch, StoreOptions};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::GraphExtractor;
@@ -13,7 +14,6 @@ use memory_engine_postgres::{PostgresOptions, sqlx::PgPool};
 use memory_engine_recall::{RecallOptions, RecallParts, RecallPipeline};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
-use memory_engine_sql::options::{Mismatch, StoreOptions};
 #[cfg(feature = "sqlite")]
 use memory_engine_sqlite::SqliteOptions;
 use memory_engine_synonyms::SharedThesaurus;

@@ -2,7 +2,7 @@
 
 use std::{future::IntoFuture, sync::Arc};
 
-use futures::{FutureExt, future::BoxFuture};
+use futures_util::{FutureExt, future::BoxFuture};
 use memory_engine_context::{
     ContextPlan, EstimatedTokens, Item, Layer, LayerReport, MemoryBlock, Overflow, TokenCounter,
 };

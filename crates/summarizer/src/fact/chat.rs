@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{Record, Result, Role, RuleId, Timestamp, text::normalize};
 use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
@@ -81,6 +81,15 @@ struct Told {
     valid_until: Option<String>,
 }
 
+/// A message that the model reads. A struct, so that its fields have one order in every program.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    n: usize,
+    speaker: &'a str,
+    time: Timestamp,
+    text: String,
+}
+
 impl ChatFacts {
     /// An extractor that asks `model`, with these rules beside it.
     pub fn new(model: impl ChatModel, rules: RuleFacts) -> Self {
@@ -88,10 +97,11 @@ impl ChatFacts {
     }
 
     async fn told(&self, turns: &[&Record]) -> Result<Vec<Fact>> {
-        let lines = turns.iter().zip(1..).map(|(turn, n): (_, usize)| {
-            json!({"n": n, "speaker": spoken::speaker(turn), "time": turn.occurred_at, "text": without_injected(&turn.text)})
+        let lines = turns.iter().zip(1..).map(|(turn, n)| {
+            let (speaker, time, text) = (spoken::speaker(turn), turn.occurred_at, without_injected(&turn.text));
+            Line { n, speaker, time, text }
         });
-        let input = serde_json::Value::Array(lines.collect()).to_string();
+        let input = serde_json::to_string(&lines.collect::<Vec<Line<'_>>>()).unwrap_or_default();
         let request = ChatRequest::new([Message::system(PROMPT), Message::user(input)])
             .with_temperature(0.0)
             .with_output(OutputSchema::new("facts", schema()));
