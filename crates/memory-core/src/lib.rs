@@ -8,6 +8,8 @@ mod forward;
 mod id;
 mod kernel;
 mod memory;
+mod meters;
+pub mod observe;
 pub mod phrases;
 mod record;
 mod rule_id;

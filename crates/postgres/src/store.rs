@@ -2,7 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
-use memory_engine_core::{Clock, EmbeddingSpace, Result};
+use memory_engine_core::{
+    Clock, EmbeddingSpace, Result,
+    observe::{Operation, observe_as},
+    operation_span,
+};
 use memory_engine_sql::{index_metadata::IndexMetadata, options::Mismatch};
 use memory_engine_vector_store::GenerationStore;
 
@@ -62,13 +66,20 @@ impl PostgresStore {
         let origin = IndexMetadata::new(&options.store);
         let index = VectorIndex::of(&options);
         let primary = Arc::new(Connections::to(&server, &options));
+        let span = operation_span!(
+            INFO,
+            "memory_engine.store.open",
+            "db.system.name" = "postgresql",
+            schema = migration::SCHEMA,
+        );
         let open = async {
             if !is_settled(&primary, &origin, &index).await? {
                 reconcile(&server, &options, &origin, &index).await?;
             }
             knows_letters(&primary).await
         };
-        let fuzzy = open.await.map_err(|failure: PostgresError| failure.into_error("connect"))?;
+        let fuzzy = observe_as(&span, Operation::Unmeasured, PostgresError::kind, open).await;
+        let fuzzy = fuzzy.map_err(|failure| failure.into_error("connect"))?;
         let store = Self {
             lease_owner: Arc::new(LeaseOwner::new(server.clone())),
             server,

@@ -10,7 +10,11 @@ use std::{
     thread::JoinHandle,
 };
 
-use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, Result};
+use memory_engine_core::{
+    Clock, EmbeddingSpace, Error, ErrorKind, Result,
+    observe::{Operation, observe, tracing::Span},
+    operation_span,
+};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -82,7 +86,12 @@ impl SqliteStore {
     /// # Cancel safety
     /// Dropping the future leaves the file as it was, or opened and closed again.
     pub async fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
-        let path = std::path::absolute(path.as_ref()).map_err(|error| {
+        let span = operation_span!(INFO, "memory_engine.store.open", "db.system.name" = "sqlite", schema = schema::SCHEMA);
+        observe(&span, Operation::Unmeasured, Self::open_file(path.as_ref(), options)).await
+    }
+
+    async fn open_file(path: &Path, options: SqliteOptions) -> Result<Self> {
+        let path = std::path::absolute(path).map_err(|error| {
             Error::invalid("open", "the path is empty or cannot be made absolute").with_source(error)
         })?;
         let origin = IndexMetadata::new(&options.store);
@@ -93,11 +102,15 @@ impl SqliteStore {
         let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
         let (ready, mut readiness) = mpsc::channel(1);
         let caches = IndexCaches::new(&path, options.store.space.clone());
+        let opening_span = Span::current();
         let lease_owner = Arc::new(LeaseOwner::new(&path));
         let opening = (path.clone(), options.clone(), origin.clone(), caches.clone(), Arc::clone(&lease_owner));
         threads.handles.push(readers::spawn("memory-write".into(), move || {
             let (path, options, origin, caches, lease_owner) = opening;
-            match open_writer(&path, &options, &origin) {
+            let opened = opening_span.in_scope(|| open_writer(&path, &options, &origin));
+            // The thread outlives the span.
+            drop(opening_span);
+            match opened {
                 Ok(connection) => {
                     readers::tell(ready, Ok(()));
                     let cache_writer = CacheWriter::new(caches, origin);
@@ -206,7 +219,9 @@ impl SqliteStore {
         body: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
+        let caller_span = Span::current();
         let job: Reading = Box::new(move |connection| {
+            let _entered = caller_span.enter();
             let run = || {
                 let transaction = connection.transaction()?;
                 let found = body(&transaction)?;

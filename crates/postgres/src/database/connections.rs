@@ -11,6 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use memory_engine_core::{
+    observe::{Operation, observe_as},
+    operation_span,
+};
 use sqlx::{Connection, PgConnection, PgPool, Postgres, pool::PoolConnection};
 use tokio::{
     sync::{Semaphore, SemaphorePermit, TryAcquireError},
@@ -59,6 +63,16 @@ impl Connections {
 
     /// A connection, as soon as there is one.
     pub(crate) async fn acquire(&self) -> Result<Lease<'_>, PostgresError> {
+        let span = operation_span!(
+            TRACE,
+            "memory_engine.connection.acquire",
+            "db.system.name" = "postgresql",
+            "otel.kind" = "client",
+        );
+        observe_as(&span, Operation::Connection("postgresql"), PostgresError::kind, self.wait_for_connection()).await
+    }
+
+    async fn wait_for_connection(&self) -> Result<Lease<'_>, PostgresError> {
         let permit = match self.permits.try_acquire() {
             Err(TryAcquireError::NoPermits) => match timeout(self.patience, self.permits.acquire()).await {
                 Ok(permit) => permit.map_err(|_| sqlx::Error::PoolClosed)?,
