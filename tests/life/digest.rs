@@ -210,7 +210,7 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
     struct Choking;
     #[async_trait::async_trait]
     impl summarizer::FactExtractor for Choking {
-        async fn extract(&self, turns: &[Record]) -> memory_engine::Result<summarizer::Facts> {
+        async fn extract(&self, turns: &[Record], locale: &Locale) -> memory_engine::Result<summarizer::Facts> {
             match turns.iter().any(|turn| turn.text.contains("poison")) {
                 true => {
                     Err(memory_engine::Error::new(memory_engine::ErrorKind::Internal, "facts", "it cannot be read"))

@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_engine_core::{
-    Error, ErrorKind, Field, Filter, Job, Kind, Record, RecordId, Result, ScanQuery, Scope, State,
+    Error, ErrorKind, Field, Filter, Job, Kind, Locale, Record, RecordId, Result, ScanQuery, Scope, State,
 };
 use memory_engine_graph::GraphExtractor;
 use memory_engine_indexing::IndexedStore;
@@ -47,32 +47,34 @@ pub struct Enrichment {
 }
 
 impl Enrichment {
-    /// Combines a store with the jobs of a digest and with a graph extractor. No job runs before
-    /// [`Worker::spawn`] or [`Worker::drain`].
+    /// Combines a store with the jobs of `options` and with a graph extractor. No job runs before [`Worker::spawn`] or
+    /// [`Worker::drain`]. Jobs read days in the zone of `locale`, and write in its language, unless their own options say
+    /// otherwise.
     pub fn new(
         store: Arc<IndexedStore>,
-        digest: EnrichmentOptions,
+        options: EnrichmentOptions,
         extractor: Option<Arc<dyn GraphExtractor>>,
+        locale: Locale,
     ) -> Self {
-        let facts = FactBook::new(Arc::clone(&store));
-        let fact_extractor = digest.facts;
+        let facts = FactBook::new(Arc::clone(&store), locale.clone());
+        let fact_extractor = options.facts;
         let graph = GraphIndexer::new(Arc::clone(&store), extractor);
-        let summaries = digest.summarizer.map(|summarizer| {
-            let (store, trigger, request) = (Arc::clone(&store), digest.trigger, digest.request);
-            Arc::new(SummaryJob { store, summarizer, trigger, request })
+        let summaries = options.summarizer.map(|summarizer| {
+            let request = options.request.with_defaults(&locale);
+            Arc::new(SummaryJob { store: Arc::clone(&store), summarizer, trigger: options.trigger, request })
         });
-        let profiles = digest.profile_every.map(|every| {
-            let (store, facts, writer) = (Arc::clone(&store), facts.clone(), digest.profile_writer);
-            Arc::new(ProfileJob { store, facts, writer, every })
+        let profiles = options.profile_every.map(|every| {
+            let (store, facts, writer) = (Arc::clone(&store), facts.clone(), options.profile_writer);
+            Arc::new(ProfileJob { store, facts, writer, every, locale })
         });
         let mut turn_jobs: Vec<Arc<dyn JobHandler>> = Vec::new();
         if graph.extractor().is_some() {
             turn_jobs.push(Arc::new(GraphJob { indexer: graph.clone() }));
         }
-        if let Some(chunker) = digest.chunker {
+        if let Some(chunker) = options.chunker {
             turn_jobs.push(Arc::new(ChunkJob { store: Arc::clone(&store), chunker }));
         }
-        if let Some(extractor) = digest.metadata {
+        if let Some(extractor) = options.metadata {
             turn_jobs.push(Arc::new(MetadataJob { store: Arc::clone(&store), extractor }));
         }
         if let Some(extractor) = fact_extractor.clone() {

@@ -176,7 +176,7 @@ struct Choking;
 
 #[async_trait::async_trait]
 impl FactExtractor for Choking {
-    async fn extract(&self, _: &[Record]) -> memory_engine::Result<Facts> {
+    async fn extract(&self, _: &[Record], _: &Locale) -> memory_engine::Result<Facts> {
         Err(Error::new(ErrorKind::Internal, "facts", "the turn cannot be read"))
     }
 }

@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, JobQueue, RecordStore, Result, SystemClock};
+use jiff::tz::TimeZone;
+use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, JobQueue, Language, Locale, RecordStore, Result, SystemClock};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::{GraphExtractor, GraphStore};
@@ -75,6 +76,7 @@ pub struct Builder {
     embedding_cache: usize,
     page_cache: Option<usize>,
     enrichment: EnrichmentOptions,
+    locale: Locale,
 }
 
 impl Default for Builder {
@@ -96,6 +98,7 @@ impl Default for Builder {
             embedding_cache: 16 << 20,
             page_cache: None,
             enrichment: EnrichmentOptions::default(),
+            locale: Locale::default(),
         }
     }
 }
@@ -184,6 +187,24 @@ impl Builder {
     /// Sets the clock. Default: the system clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// Sets the time zone of the users: of days in queries and in facts ("yesterday", "next Friday"), and of the dates in
+    /// summaries, profiles, injections and contexts. Default: UTC.
+    ///
+    /// A query, an extractor or a text block with a zone of its own keeps it. Stored timestamps are points in time; changing
+    /// the zone does not change them, nor facts that were extracted before.
+    pub fn zone(mut self, zone: TimeZone) -> Self {
+        self.locale.zone = zone;
+        self
+    }
+
+    /// Sets the language of summaries, profiles, injections and prompts. Default: the language of the text at hand.
+    ///
+    /// Texts in every language are stored and found whatever this is. Facts by rules are in the language of the sentence.
+    pub fn language(mut self, language: Language) -> Self {
+        self.locale.language = Some(language);
         self
     }
 
@@ -280,12 +301,14 @@ impl Builder {
             options: self.options,
             scene_policy: self.scene_policy,
             thesaurus: SharedThesaurus::new(synonyms, self.analyzer, self.clock),
+            zone: self.locale.zone.clone(),
         });
-        let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, self.graph_extractor);
+        let enrichment =
+            Enrichment::new(Arc::clone(&store), self.enrichment, self.graph_extractor, self.locale.clone());
         if self.background {
             enrichment.worker().spawn(&runtime);
         }
-        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment }))
+        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale: self.locale }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

@@ -33,7 +33,7 @@ pub use memory_engine_context as context;
 pub use memory_engine_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, Rendered};
 pub use memory_engine_core::{
     BlockReason, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, Field, Filter,
-    HealthReport, Job, JobQueue, Kind, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode,
+    HealthReport, Job, JobQueue, Kind, Language, Locale, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode,
     QueueHealth, Record, RecordId, RecordStore, Removed, Result, Role, ScanQuery, Scope, Score, Source, State, Stats,
     SystemClock, Timestamp, Tombstone, Trust, Value, Written,
 };

@@ -44,8 +44,8 @@ pub struct RecallQuery {
     pub speaker: Option<String>,
     /// The time of the query, which decides what "last week" in it means. Default: now.
     pub asked_at: Option<Timestamp>,
-    /// The time zone of days that the query names. Default: UTC.
-    pub zone: TimeZone,
+    /// The time zone of days that the query names. Default: that of the engine.
+    pub zone: Option<TimeZone>,
     /// True if only records of the time that the query names are recalled; otherwise that time only adds to the score.
     /// Default: false.
     pub only_then: bool,
@@ -65,7 +65,7 @@ impl RecallQuery {
             scene: None,
             speaker: None,
             asked_at: None,
-            zone: TimeZone::UTC,
+            zone: None,
             only_then: false,
             options: None,
         }
@@ -124,7 +124,13 @@ impl RecallQuery {
     /// Sets the time and time zone of the query, for queries such as "what did I do yesterday?".
     pub fn asked_at(mut self, time: Timestamp, zone: TimeZone) -> Self {
         self.asked_at = Some(time);
-        self.zone = zone;
+        self.zone = Some(zone);
+        self
+    }
+
+    /// Sets the time zone of days that the query names.
+    pub fn with_zone(mut self, zone: TimeZone) -> Self {
+        self.zone = Some(zone);
         self
     }
 

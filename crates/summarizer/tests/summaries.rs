@@ -135,12 +135,12 @@ fn a_models_facts_are_held_against_what_was_said() {
         (Role::ASSISTANT, "Do you play chess, too?"),
     ]);
     let facts = ChatFacts::new(Arc::new(ScriptedModel::replying([answer])), RuleFacts::built_in().unwrap());
-    let found = block_on(facts.extract(&said)).unwrap();
+    let found = block_on(facts.extract(&said, &Locale::default())).unwrap();
     let told: Vec<_> = found.facts.iter().map(|fact| (fact.slot.as_str(), fact.value.as_str())).collect();
     assert_eq!(told, [("allergy", "nuts"), ("hobby", "Argentine tango")]);
     assert!(found.degraded.is_none() && found.facts[1].confidence > 0.8);
     let failing = ChatFacts::new(Arc::new(ScriptedModel::replying(["no"; 2])), RuleFacts::built_in().unwrap());
-    let found = block_on(failing.extract(&said)).unwrap();
+    let found = block_on(failing.extract(&said, &Locale::default())).unwrap();
     assert_eq!((found.facts.len(), found.degraded.unwrap().kind()), (1, ErrorKind::InvalidInput));
 }
 

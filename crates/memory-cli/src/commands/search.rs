@@ -140,7 +140,7 @@ impl Search {
         if self.only_then {
             query = query.only_then();
         }
-        query.zone = zone;
+        query.zone = Some(zone);
         if let Some(scene) = &self.scene {
             query = query.with_filter(Filter::eq(Field::Scene, scene.as_str()));
         }

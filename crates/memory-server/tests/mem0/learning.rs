@@ -181,7 +181,7 @@ struct SlowFacts(RuleFacts, Duration);
 
 #[async_trait]
 impl FactExtractor for SlowFacts {
-    async fn extract(&self, turns: &[Record]) -> memory_engine::Result<Facts> {
+    async fn extract(&self, turns: &[Record], locale: &Locale) -> memory_engine::Result<Facts> {
         tokio::time::sleep(self.1).await;
         self.0.extract(turns).await
     }

@@ -96,6 +96,6 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     if !asked.until.trim().is_empty() {
         query = query.until(Timestamp::parse_in(&asked.until, &memory.zone)?);
     }
-    query.zone = memory.zone.clone();
+    query.zone = Some(memory.zone.clone());
     answer(&Answer::from(&memory.engine.recall(&scope, query).await?))
 }
