@@ -106,7 +106,7 @@ async fn ends_complete(killed: Place, whole: Place, job: Job, point: Point) {
     assert_eq!(counts, whole.counts().await, "what the tables hold");
     assert!(counts["mentions of entities"] > 10 && counts["vectors"] > 50, "{counts:?}");
     // Done once more, nothing is found that was not known.
-    memory.requeue_enrichment(&story::lin()).await.unwrap();
+    memory.admin().requeue_enrichment(&story::lin()).await.unwrap();
     memory.drain(&story::lin(), |_| ()).await.unwrap();
     assert_eq!(story::held(&memory).await, held);
     drop(memory);

@@ -292,7 +292,7 @@ async fn k3_k7_k12_k17_table_5_4_holds_with_an_embedder_that_fails_and_one_that_
     kelivo.memory.drain(&lin(), |_| ()).await.unwrap();
     let stats = kelivo.memory.stats(&lin()).await.unwrap();
     assert_eq!(stats.backlog.values().sum::<u64>(), 0, "embedded later: {stats:?}");
-    assert_eq!(kelivo.memory.failures(&lin(), 9).await.unwrap(), []);
+    assert_eq!(kelivo.memory.admin().failures(&lin(), 9).await.unwrap(), []);
 }
 
 /// A reranker behind an API that is down.

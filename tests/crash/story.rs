@@ -35,7 +35,7 @@ pub(crate) async fn write(memory: &MemoryEngine, job: Job) {
     }
     if job == Job::Keywords {
         // In one database the terms come with the record.
-        memory.reindex(&lin()).await.unwrap();
+        memory.admin().reindex(&lin()).await.unwrap();
     }
 }
 

@@ -21,7 +21,7 @@ async fn everything(memory: &MemoryEngine) -> Vec<Record> {
 }
 
 async fn tombstones(memory: &MemoryEngine) -> Vec<Tombstone> {
-    memory.tombstones(&lin(), None, 9999).await.unwrap()
+    memory.admin().tombstones(&lin(), None, 9999).await.unwrap()
 }
 
 /// That nothing anywhere says what was deleted.
@@ -35,7 +35,7 @@ async fn silent(memory: &MemoryEngine, step: &str) {
     let known = memory.graph().facts(&lin(), &FactQuery::about([format!("who is {SECRET}?")])).await.unwrap();
     assert!(known.entities.iter().all(|entity| !entity.name.contains(SECRET)), "{step}");
     assert!(known.relations.iter().all(|relation| !format!("{relation:?}").contains(SECRET)), "{step}");
-    let history = memory.fact_history(&lin()).await.unwrap();
+    let history = memory.facts(&lin()).history().records().await.unwrap();
     assert!(history.iter().all(|fact| !fact.text.contains(SECRET)), "{step}");
 }
 
@@ -78,7 +78,7 @@ pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_co
     memory.drain(&lin(), |_| ()).await.unwrap();
     silent(&memory, "imported").await;
     // 5. reindex
-    memory.reindex(&lin()).await.unwrap();
+    memory.admin().reindex(&lin()).await.unwrap();
     memory.graph().rebuild(&lin(), |_| ()).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
     silent(&memory, "indexed anew").await;
@@ -92,7 +92,7 @@ pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_co
     let other = MemoryEngine::builder().clock(place.clock.clone()).background(false).build().await.unwrap();
     other.store(&lin(), again.clone(), PutMode::IfAbsent).await.unwrap();
     other.store(&lin(), records, PutMode::IfAbsent).await.unwrap();
-    other.import_tombstones(&lin(), &buried).await.unwrap();
+    other.admin().import_tombstones(&lin(), &buried).await.unwrap();
     other.drain(&lin(), |_| ()).await.unwrap();
     for record in everything(&other).await {
         assert!(!record.text.contains(SECRET), "the other one: {record:?}");
@@ -106,7 +106,10 @@ pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_co
     assert!(memory.remember(&story(None), Turn::user(&text).with_message_id("m1")).await.is_err(), "its id is barred");
     // 12. queue
     let stats = memory.stats(&lin()).await.unwrap();
-    assert_eq!((stats.backlog.len(), stats.given_up.len(), memory.failures(&lin(), 9).await.unwrap().len()), (0, 0, 0));
+    assert_eq!(
+        (stats.backlog.len(), stats.given_up.len(), memory.admin().failures(&lin(), 9).await.unwrap().len()),
+        (0, 0, 0)
+    );
     // 13. bytes
     drop(memory);
     place.no_byte_of(SECRET).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    EnrichmentOptions, ErrorKind, Job, Kind, MemoryEngine, Record, State, Timestamp, Trust, Turn,
+    EnrichmentOptions, ErrorKind, Job, Kind, Locale, MemoryEngine, Record, State, Timestamp, Trust, Turn,
     llm::{ChatModel, ScriptedModel},
     summarizer::{self, SummaryTrigger},
 };
@@ -25,13 +25,13 @@ fn answered(hour: i64, text: &str) -> Turn {
 /// What is known, as it is shown: what holds, and what held until when.
 async fn known(memory: &MemoryEngine) -> Vec<String> {
     let zone = jiff::tz::TimeZone::UTC;
-    let facts = memory.fact_history(&lin()).await.unwrap();
+    let facts = memory.facts(&lin()).history().records().await.unwrap();
     facts.iter().map(|fact| summarizer::render(fact, Timestamp::from_micros(NOON), &zone)).collect()
 }
 
 async fn drain(memory: &MemoryEngine) {
     memory.drain(&lin(), |_| ()).await.unwrap();
-    assert_eq!(memory.failures(&lin(), 9).await.unwrap(), []);
+    assert_eq!(memory.admin().failures(&lin(), 9).await.unwrap(), []);
 }
 
 async fn of_kind(memory: &MemoryEngine, kind: Kind) -> Vec<Record> {
@@ -90,14 +90,14 @@ pub(crate) async fn m10_facts_follow_their_message_when_it_is_edited_taken_back_
 
     let fact = memory.facts(&lin()).await.unwrap().remove(0);
     memory.forget(&lin(), fact.id).await.unwrap();
-    memory.reindex(&lin()).await.unwrap();
+    memory.admin().reindex(&lin()).await.unwrap();
     memory.remember(&story(None), message("I'm allergic to peanuts. Very much so.")).await.unwrap();
     assert_eq!(facts().await, [""; 0], "a fact that was deleted is not derived again");
 }
 
 pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_and_only_once(place: Place) {
     let memory = place.open().await;
-    let refused = memory.requeue_enrichment(&lin()).await.unwrap_err();
+    let refused = memory.admin().requeue_enrichment(&lin()).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
     for (hour, text) in [(1, "我对海鲜过敏"), (2, "Do you like walnuts?"), (3, "我住在上海")] {
         let turn = if text.ends_with('?') { answered(hour, text) } else { said(hour, text) };
@@ -110,11 +110,11 @@ pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_
     drain(&memory).await;
     drop(memory);
     let memory = by_rules(&place).await;
-    assert_eq!(memory.requeue_enrichment(&lin()).await.unwrap(), 4, "the turns, and nothing else");
+    assert_eq!(memory.admin().requeue_enrichment(&lin()).await.unwrap(), 4, "the turns, and nothing else");
     drain(&memory).await;
     let found = (known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len());
     assert!(found.0.len() == 2 && found.1 > 1, "{found:?}");
-    assert_eq!(memory.requeue_enrichment(&lin()).await.unwrap(), 4, "facts and parts are no turns");
+    assert_eq!(memory.admin().requeue_enrichment(&lin()).await.unwrap(), 4, "facts and parts are no turns");
     drain(&memory).await;
     assert_eq!((known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len()), found);
     let retraction = memory.retract(&lin(), &[page], "a page too long").await.unwrap();
@@ -127,7 +127,7 @@ pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_
         "brought back, and not cut again"
     );
     let elsewhere = lin().with_session("elsewhere").unwrap();
-    assert_eq!(memory.requeue_enrichment(&elsewhere).await.unwrap(), 0);
+    assert_eq!(memory.admin().requeue_enrichment(&elsewhere).await.unwrap(), 0);
 }
 
 pub(crate) async fn k10_turns_get_topic_entities_and_emotion_in_the_background(place: Place) {
@@ -163,10 +163,10 @@ pub(crate) async fn k11_a_summary_follows_every_five_rounds_and_covers_them_exac
     let all: std::collections::BTreeSet<_> =
         summaries.iter().flat_map(|summary| summary.derived_from.clone()).collect();
     assert_eq!(all.len(), 20, "no turn is covered twice");
-    assert_eq!(memory.summarize_now(&story(None)).await.unwrap(), 1, "the rest, when it is asked for");
+    assert_eq!(memory.admin().summarize_now(&story(None)).await.unwrap(), 1, "the rest, when it is asked for");
     assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 3);
-    assert_eq!(memory.summarize_now(&story(None)).await.unwrap(), 0);
-    assert_eq!(memory.summarize_now(&story(Some("empty"))).await.unwrap(), 0);
+    assert_eq!(memory.admin().summarize_now(&story(None)).await.unwrap(), 0);
+    assert_eq!(memory.admin().summarize_now(&story(Some("empty"))).await.unwrap(), 0);
 }
 
 pub(crate) async fn r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew(place: Place) {
@@ -210,7 +210,7 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
     struct Choking;
     #[async_trait::async_trait]
     impl summarizer::FactExtractor for Choking {
-        async fn extract(&self, turns: &[Record], locale: &Locale) -> memory_engine::Result<summarizer::Facts> {
+        async fn extract(&self, turns: &[Record], _: &Locale) -> memory_engine::Result<summarizer::Facts> {
             match turns.iter().any(|turn| turn.text.contains("poison")) {
                 true => {
                     Err(memory_engine::Error::new(memory_engine::ErrorKind::Internal, "facts", "it cannot be read"))
@@ -233,7 +233,7 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
         attempts += 1;
         assert!(attempts < 20, "it never ends");
     }
-    let failures = memory.failures(&lin(), 9).await.unwrap();
+    let failures = memory.admin().failures(&lin(), 9).await.unwrap();
     assert_eq!((failures.len(), failures[0].id, failures[0].job, failures[0].attempts), (1, poison, Job::Facts, 5));
     assert_eq!(failures[0].retry_at, None);
     assert!(!failures[0].reason.contains("poison"), "no text in what is told: {}", failures[0].reason);
@@ -318,7 +318,7 @@ pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_
     let summaries = of_kind(&memory, Kind::SUMMARY).await;
     assert_eq!(summaries[0].text, "用户说自己对海鲜过敏，助手答应以后不点海鲜。");
     assert_eq!(summaries[0].derived_from.len(), 2);
-    memory.reindex(&lin()).await.unwrap();
+    memory.admin().reindex(&lin()).await.unwrap();
     drain(&memory).await;
     assert_eq!(model.requests().len(), 3, "indexing anew asks no model");
 }
@@ -341,7 +341,7 @@ pub(crate) async fn m10_contradictions_end_as_people_mean_them(place: Place) {
             memory.remember(&who, said(hour, text)).await.unwrap();
             memory.drain(&who, |_| ()).await.unwrap();
         }
-        let history = memory.fact_history(&who).await.unwrap();
+        let history = memory.facts(&who).history().records().await.unwrap();
         let of = |state: State, word: &str| {
             history.iter().filter(|fact| fact.state == state && fact.text.contains(word)).count()
         };

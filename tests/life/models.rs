@@ -193,7 +193,7 @@ pub(crate) async fn a_model_that_answers_makes_labels_facts_summaries_a_graph_an
     let found = memory.recall_enhanced(&lin(), question, &enhancement).await.unwrap();
     assert_eq!((found.form, found.asked.as_str()), (QueryForm::Rewritten, "沈砚 青石村"));
     assert!(found.recall.relevant().next().unwrap().record.text.contains("青石村"));
-    assert_eq!(memory.failures(&lin(), 9).await.unwrap(), []);
+    assert_eq!(memory.admin().failures(&lin(), 9).await.unwrap(), []);
 }
 
 /// Makes the service so, and looks at what is there without it and at what comes when it is well again.
@@ -202,7 +202,8 @@ async fn without_it(place: Place, mood: Mood, reason: &str) -> Vec<Failure> {
     let memory = open(&place, &service).await;
     tell(&memory).await;
     let _ = tokio::time::timeout(Duration::from_millis(1500), memory.drain(&lin(), |_| ())).await;
-    let (first, tried_at) = (memory.failures(&lin(), 9).await.unwrap(), memory_engine::Clock::now(&*place.clock));
+    let (first, tried_at) =
+        (memory.admin().failures(&lin(), 9).await.unwrap(), memory_engine::Clock::now(&*place.clock));
     work(&place, &memory).await;
 
     // What the rules can do is done.
@@ -218,7 +219,7 @@ async fn without_it(place: Place, mood: Mood, reason: &str) -> Vec<Failure> {
     let undone = |counts: &std::collections::BTreeMap<Job, u64>| counts.get(&Job::Graph).copied().unwrap_or_default();
     assert_eq!(undone(&stats.backlog) + undone(&stats.given_up), 4, "{stats:?}");
     assert_eq!(stats.backlog.keys().chain(stats.given_up.keys()).filter(|job| **job != Job::Graph).count(), 0);
-    let failures = memory.failures(&lin(), 9).await.unwrap();
+    let failures = memory.admin().failures(&lin(), 9).await.unwrap();
     assert!(failures.iter().any(|one| one.job == Job::Graph && one.reason.contains(reason)), "{failures:?}");
     let told = format!("{failures:?}");
     assert!(!told.contains("hunter2") && !told.contains("青石村") && !told.contains("stack trace"), "{told}");
@@ -232,7 +233,7 @@ async fn without_it(place: Place, mood: Mood, reason: &str) -> Vec<Failure> {
 
     // Nothing is lost: with a service that answers all of it is made, and nothing twice.
     service.becomes(Mood::Scripted);
-    memory.requeue_enrichment(&lin()).await.unwrap();
+    memory.admin().requeue_enrichment(&lin()).await.unwrap();
     work(&place, &memory).await;
     assert_eq!(of_kind(&memory, Kind::TURN).await.len(), 4);
     assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 2);

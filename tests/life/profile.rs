@@ -27,7 +27,7 @@ async fn say(memory: &MemoryEngine, first: i64, texts: &[&str]) {
 
 async fn drain(memory: &MemoryEngine) {
     memory.drain(&lin(), |_| ()).await.unwrap();
-    assert_eq!(memory.failures(&lin(), 9).await.unwrap(), []);
+    assert_eq!(memory.admin().failures(&lin(), 9).await.unwrap(), []);
 }
 
 async fn profiles(memory: &MemoryEngine) -> Vec<Record> {

@@ -126,7 +126,7 @@ async fn begin(place: &Place, old: &Arc<Turned>, count: usize) -> Vec<(RecordId,
 }
 
 async fn serving(memory: &MemoryEngine) -> String {
-    memory.generations().await.unwrap().unwrap().serving.space
+    memory.admin().generations().await.unwrap().unwrap().serving.space
 }
 
 pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or_empty(place: Place) {
@@ -188,7 +188,7 @@ pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or
             }
         };
         let filling = async {
-            assert!(memory.cut_over(0, |_| ()).await.unwrap());
+            assert!(memory.admin().cut_over(0, |_| ()).await.unwrap());
             assert_eq!(memory.embedder().space(), new.space());
             tokio::time::sleep(Duration::from_millis(150)).await;
             done.store(true, Ordering::Relaxed);
@@ -208,12 +208,12 @@ pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or
             assert!(!near(&memory, text).await.unwrap().contains(record), "what was deleted stays deleted");
         }
         // The old ones are as complete as the new ones, and go on command.
-        let both = memory.generations().await.unwrap().unwrap();
+        let both = memory.admin().generations().await.unwrap().unwrap();
         let second = both.second.unwrap();
         assert_eq!((second.vectors, second.waiting), (both.records, 0));
         assert_eq!((both.serving.vectors, both.records), (kept.len() as u64, kept.len() as u64));
-        assert_eq!(memory.drop_second_generation().await.unwrap(), Some(now.space().to_string()));
-        assert_eq!(memory.drop_second_generation().await.unwrap(), None);
+        assert_eq!(memory.admin().drop_second_generation().await.unwrap(), Some(now.space().to_string()));
+        assert_eq!(memory.admin().drop_second_generation().await.unwrap(), None);
         all_near(&memory, &kept[..10]).await;
         now = new;
     }
@@ -229,12 +229,14 @@ impl Turned {
 pub(crate) async fn a2_a_fill_that_is_broken_off_goes_on_where_it_was(place: Place) {
     let kept = begin(&place, &old(), 80).await;
     let slow = Arc::new(Turned { pause: Duration::from_millis(5), ..Turned::new("new", 64, 5) });
-    let filled = async |memory: &MemoryEngine| memory.generations().await.unwrap().unwrap().second.unwrap().vectors;
+    let filled =
+        async |memory: &MemoryEngine| memory.admin().generations().await.unwrap().unwrap().second.unwrap().vectors;
     let memory = place.open_in(slow.clone(), None, Mismatch::Refill, false).await.unwrap();
     assert_eq!(filled(&memory).await, 0);
     // Broken off in the middle: the future is dropped, and then the engine.
     let half = AtomicBool::new(false);
-    let fill = memory.cut_over(0, |progress| half.store(progress.done >= 32, Ordering::Relaxed));
+    let admin = memory.admin();
+    let fill = admin.cut_over(0, |progress| half.store(progress.done >= 32, Ordering::Relaxed));
     let enough = async {
         while !half.load(Ordering::Relaxed) {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -252,7 +254,7 @@ pub(crate) async fn a2_a_fill_that_is_broken_off_goes_on_where_it_was(place: Pla
     let before = filled(&memory).await;
     assert!((32..80).contains(&before), "{before}");
     let mut first = None;
-    assert!(memory.cut_over(0, |progress| _ = first.get_or_insert(progress.done)).await.unwrap());
+    assert!(memory.admin().cut_over(0, |progress| _ = first.get_or_insert(progress.done)).await.unwrap());
     assert_eq!(first, Some(before), "what was filled stays");
     all_near(&memory, &kept).await;
 }
@@ -277,7 +279,7 @@ pub(crate) async fn a2_one_process_fills_while_another_serves_and_that_one_is_to
     assert_eq!(serving.drain(&lin(), |_| ()).await.unwrap(), 10);
     all_near(&serving, &kept).await;
 
-    assert!(filler.cut_over(0, |_| ()).await.unwrap());
+    assert!(filler.admin().cut_over(0, |_| ()).await.unwrap());
     all_near(&filler, &kept).await;
     let told = serving.recall(&lin(), "lighthouse").await.unwrap();
     assert!(!told.hits.is_empty(), "words go on");
@@ -291,8 +293,8 @@ pub(crate) async fn a2_one_process_fills_while_another_serves_and_that_one_is_to
     serving.drain(&lin(), |_| ()).await.unwrap();
     filler.drain(&lin(), |_| ()).await.unwrap();
     all_near(&filler, &late).await;
-    assert_eq!(filler.generations().await.unwrap().unwrap().second.unwrap().vectors, 32);
-    filler.drop_second_generation().await.unwrap();
+    assert_eq!(filler.admin().generations().await.unwrap().unwrap().second.unwrap().vectors, 32);
+    filler.admin().drop_second_generation().await.unwrap();
     let last = remember(&serving, 32..34).await;
     let e = serving.drain(&lin(), |_| ()).await.unwrap_err();
     assert!(e.kind() == ErrorKind::SchemaMismatch && e.to_string().contains("Mismatch::Refill"), "{e}");
@@ -305,8 +307,8 @@ pub(crate) async fn a2_a_generation_is_given_up_or_kept_to_switch_back(place: Pl
     let filler = place.open_in(shorter(), None, Mismatch::Refill, false).await.unwrap();
     let e = place.open_in(same_length(), None, Mismatch::Refill, false).await.unwrap_err();
     assert!(e.kind() == ErrorKind::SchemaMismatch && e.to_string().contains("drop_second_generation"), "{e}");
-    assert_eq!(filler.drop_second_generation().await.unwrap(), Some(shorter().space().to_string()));
-    assert_eq!(filler.cut_over(0, |_| ()).await.unwrap_err().kind(), ErrorKind::SchemaMismatch);
+    assert_eq!(filler.admin().drop_second_generation().await.unwrap(), Some(shorter().space().to_string()));
+    assert_eq!(filler.admin().cut_over(0, |_| ()).await.unwrap_err().kind(), ErrorKind::SchemaMismatch);
     drop(filler);
 
     let both = place.open_in(same_length(), Some(old()), Mismatch::Refuse, false).await.unwrap();
@@ -321,7 +323,7 @@ pub(crate) async fn a2_a_generation_is_given_up_or_kept_to_switch_back(place: Pl
     let away = old();
     away.away.store(true, Ordering::Relaxed);
     let back = place.open_in(away.clone(), Some(same_length()), Mismatch::Refuse, false).await.unwrap();
-    assert!(back.cut_over(0, |_| ()).await.unwrap());
+    assert!(back.admin().cut_over(0, |_| ()).await.unwrap());
     away.away.store(false, Ordering::Relaxed);
     assert_eq!(serving(&back).await, old().space().to_string());
     all_near(&back, &kept).await;
@@ -333,7 +335,7 @@ pub(crate) async fn a2_an_embedder_that_fails_holds_up_the_new_vectors_and_not_t
     let away = same_length();
     away.away.store(true, Ordering::Relaxed);
     let memory = place.open_in(away.clone(), Some(old()), Mismatch::Refuse, false).await.unwrap();
-    let e = memory.cut_over(0, |_| ()).await.unwrap_err();
+    let e = memory.admin().cut_over(0, |_| ()).await.unwrap_err();
     assert!(e.to_string().contains("the service is away"), "{e}");
     let late = remember(&memory, 20..22).await;
     memory.drain(&lin(), |_| ()).await.unwrap_err();
@@ -341,7 +343,7 @@ pub(crate) async fn a2_an_embedder_that_fails_holds_up_the_new_vectors_and_not_t
     all_near(&memory, &late).await;
     away.away.store(false, Ordering::Relaxed);
     place.clock.advance(Duration::from_secs(120));
-    assert!(memory.cut_over(0, |_| ()).await.unwrap());
+    assert!(memory.admin().cut_over(0, |_| ()).await.unwrap());
     all_near(&memory, &kept).await;
 }
 
@@ -356,16 +358,17 @@ pub(crate) async fn a2_what_cannot_be_embedded_keeps_the_old_vectors_until_that_
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let over = tokio::select! { over = memory.cut_over(0, |_| ()) => over.unwrap(), () = hurry => unreachable!() };
+    let admin = memory.admin();
+    let over = tokio::select! { over = admin.cut_over(0, |_| ()) => over.unwrap(), () = hurry => unreachable!() };
     assert!(!over, "one is missing");
     assert_eq!(memory.embedder().space(), old().space());
     all_near(&memory, &kept).await;
-    let failures = memory.failures(&Scope::tenant_wide("default").unwrap(), 9).await.unwrap();
+    let failures = memory.admin().failures(&Scope::tenant_wide("default").unwrap(), 9).await.unwrap();
     assert!(failures.len() == 1 && failures[0].reason.contains("no number 4"), "{failures:?}");
     // With it left out the new ones serve, and the old ones are still there.
-    assert!(memory.cut_over(1, |_| ()).await.unwrap());
+    assert!(memory.admin().cut_over(1, |_| ()).await.unwrap());
     assert_eq!(near(&memory, &text(4)).await.unwrap_err().kind(), ErrorKind::InvalidInput);
     all_near(&memory, &kept[5..]).await;
-    let generations = memory.generations().await.unwrap().unwrap();
+    let generations = memory.admin().generations().await.unwrap().unwrap();
     assert_eq!((generations.serving.given_up, generations.serving.vectors), (1, 9));
 }

@@ -24,7 +24,7 @@ pub(crate) async fn r9_a_rewound_conversation_is_not_recalled_and_can_be_brought
     drop(memory);
     let memory = place.open().await;
     assert_eq!(recalled(&memory, &lin(), "bridge").await, left, "it stays away after a restart");
-    memory.reindex(&lin()).await.unwrap();
+    memory.admin().reindex(&lin()).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
     assert_eq!(recalled(&memory, &lin(), "bridge").await, left, "and after the indexes are made anew");
 

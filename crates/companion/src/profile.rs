@@ -1,6 +1,6 @@
 //! The profile of a user as a companion's prompt shows it.
 
-use memory_engine_core::{Language, Clock, Record, RecordId, Scope};
+use memory_engine_core::{Clock, Language, Record, RecordId, Scope};
 use memory_engine_summarizer::{Profile, user_profile_record};
 use serde_json::json;
 

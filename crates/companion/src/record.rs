@@ -1,6 +1,6 @@
 //! The records that a companion stores.
 
-use memory_engine_core::{Language, Clock, Kind, Record, RecordId, Role, Scope, Trust};
+use memory_engine_core::{Clock, Kind, Language, Record, RecordId, Role, Scope, Trust};
 use memory_engine_summarizer::{conversation_line, cut};
 use serde_json::json;
 

@@ -6,8 +6,8 @@ use std::{
 };
 
 use memory_engine_core::{
-    Basis, ErrorKind, Field, Filter, Kind, Locale, Order, Outcome, PutMode, Record, RecordId, Result, Scope, State, Trust,
-    Write,
+    Basis, ErrorKind, Field, Filter, Kind, Locale, Order, Outcome, PutMode, Record, RecordId, Result, Scope, State,
+    Trust, Write,
 };
 use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::{Change, Fact, FactExtractor, fact_keys, reconcile};
@@ -27,6 +27,10 @@ pub struct FactBook {
 impl FactBook {
     pub(crate) fn new(store: Arc<IndexedStore>, locale: Locale) -> Self {
         Self { store, locale }
+    }
+
+    pub(crate) fn locale(&self) -> &Locale {
+        &self.locale
     }
 
     /// Returns the facts that hold within `scope`, oldest first.
@@ -125,7 +129,7 @@ impl FactBook {
 
     /// Adds facts, extracted from `turns` at an address, to the known facts of the same person, and reconciles them until
     /// nothing changes.
-    async fn add(&self, address: &Scope, facts: &[Fact], turns: &[Record], trust: Trust) -> Result<()> {
+    pub(crate) async fn add(&self, address: &Scope, facts: &[Fact], turns: &[Record], trust: Trust) -> Result<()> {
         let person = person(address)?;
         let mut retries = 0;
         let mut blocked = Vec::new();

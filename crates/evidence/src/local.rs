@@ -56,7 +56,7 @@ impl EvidenceSource for LocalEvidence {
     async fn by_vector(&self, embedding: &[f32], request: &EvidenceRequest) -> Result<Vec<Evidence>> {
         let query = VectorQuery::new(Embedding::new(embedding.to_vec())?, request.match_count)
             .with_filter(Some(self.filter(request)));
-        let hits = self.engine.search_vectors(&self.scope, &query).await?;
+        let hits = self.engine.admin().search_vectors(&self.scope, &query).await?;
         let near: Vec<Hit> = hits.into_iter().filter(|hit| hit.score.value() >= request.match_threshold).collect();
         let records = self.records(&near).await?;
         let active = |record: Option<Record>| record.filter(|record| record.state == State::Active);
@@ -66,7 +66,7 @@ impl EvidenceSource for LocalEvidence {
 
     async fn by_keywords(&self, keywords: &[String], request: &EvidenceRequest) -> Result<Vec<Evidence>> {
         // Only the words themselves: no date that one of them may name, no synonyms.
-        let mut options = *self.engine.options();
+        let mut options = *self.engine.admin().recall_options();
         (options.date_weight, options.synonyms) = (0.0, false);
         let query = RecallQuery::new(keywords.join(" "))
             .with_retrievers(Retrievers::KeywordOnly)
@@ -77,9 +77,9 @@ impl EvidenceSource for LocalEvidence {
         if let (true, Some(late)) = (recall.hits.is_empty(), recall.degraded.first()) {
             return Err(Error::new(ErrorKind::Timeout, "evidence", late.reason.clone()));
         }
-        let wanted = self.engine.analyze_texts(keywords.to_vec()).await?;
+        let wanted = self.engine.admin().analyze_texts(keywords.to_vec()).await?;
         let texts = recall.hits.iter().map(|hit| searched(&hit.record).to_owned()).collect();
-        let held = self.engine.analyze_texts(texts).await?;
+        let held = self.engine.admin().analyze_texts(texts).await?;
         let records = recall.hits.into_iter().map(|hit| hit.record).zip(held);
         let counted = records.map(|(record, terms)| (wanted.iter().filter(|w| holds(&terms, w)).count(), record));
         let mut found: Vec<(usize, Record)> = counted.filter(|(held, _)| *held > 0).collect();

@@ -10,7 +10,7 @@ const MAX_FAILURES: usize = 1000;
 
 /// Returns the last reason of each job that was given up within a scope.
 pub(crate) async fn reasons(engine: &MemoryEngine, scope: &Scope) -> Result<BTreeMap<Job, String>> {
-    let failures = engine.failures(scope, MAX_FAILURES).await?;
+    let failures = engine.admin().failures(scope, MAX_FAILURES).await?;
     let given_up = failures.into_iter().filter(|failure| failure.retry_at.is_none());
     Ok(given_up.map(|failure| (failure.job, failure.reason)).collect())
 }

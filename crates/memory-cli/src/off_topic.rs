@@ -55,7 +55,7 @@ pub(crate) async fn measure(engine: &MemoryEngine, questions: &[Question]) -> Re
 }
 
 async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<Vec<Hit>> {
-    let options = engine.options().with_deadline(EVAL_DEADLINE);
+    let options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);
     let query = question.query()?.with_limit(MAX_INJECTED).with_options(options);
     let recall = engine.recall(&Scope::user(scope)?, query).await?;
     ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);

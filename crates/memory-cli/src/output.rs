@@ -64,7 +64,8 @@ pub(crate) async fn cut_over(
     mut told: impl FnMut(Progress),
 ) -> memory_engine::Result<bool> {
     let bar = work_bar("embedding");
-    let over = engine.cut_over(lacking, |progress| {
+    let admin = engine.admin();
+    let over = admin.cut_over(lacking, |progress| {
         show(&bar, progress);
         told(progress);
     });
@@ -93,7 +94,7 @@ pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engin
         return Err(e);
     }
     // Each has a reason of its own; of what did not come to be tried, the first error is it.
-    let failures = engine.failures(scope, REASONS).await?;
+    let failures = engine.admin().failures(scope, REASONS).await?;
     let reason = |job: Job| {
         let last = failures.iter().find(|failure| failure.job == job);
         last.map_or_else(|| e.to_string(), |failure| failure.reason.clone())

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use desk::Desk;
 use memory_engine::{
-    Clock, EnrichmentOptions, Error, ErrorKind, ManualClock, MemoryEngine, Record, Scope, SystemClock,
+    Clock, EnrichmentOptions, Error, ErrorKind, Locale, ManualClock, MemoryEngine, Record, Scope, SystemClock,
     summarizer::{FactExtractor, Facts},
 };
 use serde_json::Value;

@@ -3,7 +3,9 @@
 use std::{path::PathBuf, sync::Arc};
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, JobQueue, Language, Locale, RecordStore, Result, SystemClock};
+use memory_engine_core::{
+    Clock, EmbeddingSpace, Error, ErrorKind, JobQueue, Language, Locale, RecordStore, Result, SystemClock,
+};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::{GraphExtractor, GraphStore};
@@ -54,7 +56,7 @@ const CACHE_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 /// memory.remember(&lin, "I live in Porto.").await?;
 /// memory.drain(&lin, |progress| println!("{} of {}", progress.done, progress.total)).await?;
 /// assert_eq!(memory.facts(&lin).await?[0].text, "The user lives in Porto.");
-/// println!("vectors came after {:?}", memory.lag()[&memory_engine::Job::Embedding].p95);
+/// println!("vectors came after {:?}", memory.admin().latency_stats()[&memory_engine::Job::Embedding].p95);
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug)]
@@ -160,7 +162,7 @@ impl Builder {
 
     /// Replaces another embedder: a store with `old`'s vectors is filled with those of the new embedder in the background,
     /// searches the old ones until the new ones are complete, and then cuts over, all while it is written and searched.
-    /// New records get both. The old vectors stay until [`MemoryEngine::drop_second_generation`].
+    /// New records get both. The old vectors stay until [`Admin::drop_second_generation`](crate::Admin::drop_second_generation`].
     pub fn replacing(mut self, old: Arc<dyn Embedder>) -> Self {
         self.replaced = Some(old);
         self

@@ -4,12 +4,11 @@
 use std::{fmt, sync::Arc};
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Clock, Language, Locale, RecordStore, Result, Terms};
+use memory_engine_core::{Clock, Language, Locale, RecordStore};
 use memory_engine_embedder::Embedder;
 use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
 use memory_engine_recall::{RecallOptions, RecallPipeline};
-use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
 use memory_engine_synonyms::SharedThesaurus;
 use memory_engine_vector_store::VectorStore;
@@ -66,24 +65,9 @@ impl MemoryEngine {
         Self { parts: Arc::new(parts) }
     }
 
-    /// The options of recalls whose query brings none.
-    pub fn options(&self) -> &RecallOptions {
-        &self.parts.recall.parts().options
-    }
-
     /// The embedder whose vectors are searched: an embedder that replaces another one, from the cut-over on.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.parts.store.embedding().serving().embedder
-    }
-
-    /// The reranker, if there is one.
-    pub fn reranker(&self) -> Option<&Arc<dyn Reranker>> {
-        self.parts.recall.parts().reranker.as_ref()
-    }
-
-    /// The scenes that are visible from each scene.
-    pub fn scene_policy(&self) -> &ScenePolicy {
-        &self.parts.recall.parts().scene_policy
     }
 
     /// The synonyms of query terms. A change to their store takes effect within seconds, and at once after
@@ -111,6 +95,14 @@ impl MemoryEngine {
         &self.parts.store
     }
 
+    pub(crate) fn options(&self) -> &RecallOptions {
+        &self.parts.recall.parts().options
+    }
+
+    pub(crate) fn scene_policy(&self) -> &ScenePolicy {
+        &self.parts.recall.parts().scene_policy
+    }
+
     pub(crate) fn recall_pipeline(&self) -> &RecallPipeline {
         &self.parts.recall
     }
@@ -119,19 +111,11 @@ impl MemoryEngine {
         &self.parts.enrichment
     }
 
-    pub(crate) fn records(&self) -> &Arc<dyn RecordStore> {
+    pub(crate) fn record_store(&self) -> &Arc<dyn RecordStore> {
         self.parts.store.records()
     }
 
     pub(crate) fn vectors(&self) -> &Arc<dyn VectorStore> {
         self.parts.store.vectors()
-    }
-
-    /// Returns the index terms of each text, in the same order.
-    ///
-    /// # Errors
-    /// `Internal` if the analysis was stopped.
-    pub async fn analyze_texts(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
-        self.parts.store.analysis().text_terms(texts).await
     }
 }

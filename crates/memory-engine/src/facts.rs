@@ -1,91 +1,223 @@
-//! Verbs for what is derived from turns: facts, summaries, the graph.
+//! Facts: statements about a person, with the time in which each holds and the records that state it.
 
-use std::time::Duration;
+use std::future::IntoFuture;
 
-use memory_engine_core::{Record, RecordId, Result, Scope};
-use memory_engine_enrichment::EnrichmentReport;
+use futures::{FutureExt, future::BoxFuture};
+use memory_engine_core::{Record, RecordId, Result, RuleId, Scope, State, Timestamp};
+use memory_engine_summarizer::fact_keys;
+use serde::{Deserialize, Serialize};
+
+pub use memory_engine_summarizer::{Evidence, FactKind, Polarity, render};
 
 use crate::engine::MemoryEngine;
 
+/// A statement about a person, with the time in which it holds.
+///
+/// ```
+/// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope, facts::Fact};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
+/// let lin = Scope::user("lin")?;
+/// memory.remember(&lin, "I'm allergic to seafood.").await?;
+/// memory.drain(&lin, |_| ()).await?;
+///
+/// let facts: Vec<Fact> = memory.facts(&lin).await?;
+/// assert_eq!((facts[0].subject.as_str(), facts[0].attribute.as_str(), facts[0].value.as_str()), ("user", "allergy", "seafood"));
+/// assert_eq!(facts[0].evidence[0].quote, "I'm allergic to seafood.");
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Fact {
+    /// The id of its record.
+    pub id: RecordId,
+    /// The fact as a sentence, in the language in which it was said.
+    pub text: String,
+    /// The person: `user` or a name, with a relative after a dot, as in `user.sister`.
+    pub subject: String,
+    /// The attribute: `home`, `allergy`, `favorite.food` …; `note` for a fact that was written by hand.
+    pub attribute: String,
+    /// The value of the attribute.
+    pub value: String,
+    /// Whether the value holds or is denied.
+    pub polarity: Polarity,
+    /// The kind of fact.
+    pub kind: FactKind,
+    /// The time from which it holds: the stated time, or the time at which it was said.
+    pub valid_from: Timestamp,
+    /// The time at which it ended or will end; `None` if no end is known.
+    pub valid_until: Option<Timestamp>,
+    /// The fact that took its place, if there is one.
+    pub superseded_by: Option<RecordId>,
+    /// The records that state it, with the words that do.
+    pub evidence: Vec<Evidence>,
+    /// Confidence, 0 to 1.
+    pub confidence: f64,
+    /// The rule that extracted it, if it is known.
+    pub rule: Option<RuleId>,
+}
+
+impl Fact {
+    /// Returns true if the fact holds at this time.
+    pub fn holds_at(&self, time: Timestamp) -> bool {
+        self.valid_from <= time && self.valid_until.is_none_or(|until| time < until)
+    }
+
+    fn from_record(record: &Record) -> Self {
+        let superseded_by = record.metadata.get(fact_keys::SUPERSEDED_BY).cloned();
+        let superseded_by = superseded_by.and_then(|id| serde_json::from_value(id).ok());
+        let evidence_of = |id: &RecordId| Evidence { record: *id, quote: String::new() };
+        let mut fact = Self {
+            id: record.id,
+            text: record.text.clone(),
+            subject: memory_engine_summarizer::Fact::USER.to_owned(),
+            attribute: "note".to_owned(),
+            value: record.text.clone(),
+            polarity: Polarity::Positive,
+            kind: FactKind::Fact,
+            valid_from: record.valid_from.unwrap_or(record.occurred_at),
+            valid_until: record.valid_until,
+            superseded_by,
+            evidence: record.derived_from.iter().map(evidence_of).collect(),
+            confidence: record.confidence,
+            rule: None,
+        };
+        if let Some(extracted) = memory_engine_summarizer::Fact::from_record(record) {
+            fact.valid_from = extracted.begins();
+            fact.subject = extracted.subject;
+            fact.attribute = extracted.slot;
+            fact.value = extracted.value;
+            fact.polarity = extracted.polarity;
+            fact.kind = extracted.kind;
+            fact.evidence = extracted.evidence;
+            fact.rule = extracted.rule;
+        }
+        fact
+    }
+}
+
+/// The facts to return. [`MemoryEngine::facts`] begins one; awaiting it runs it.
+#[derive(Debug, Clone)]
+#[must_use = "a query does nothing until it is awaited"]
+pub struct FactQuery {
+    engine: MemoryEngine,
+    scope: Scope,
+    subject: Option<String>,
+    attribute: Option<String>,
+    validity: Validity,
+}
+
+/// Which facts a query returns by the time in which they hold.
+#[derive(Debug, Clone, Copy)]
+enum Validity {
+    /// Those that nothing has superseded.
+    Current,
+    /// Those that held at a time.
+    At(Timestamp),
+    /// Those that hold or once held.
+    Ever,
+}
+
 impl MemoryEngine {
-    /// Stores turns at an address, all or none, and extracts the facts in them: by the digest's extractor, or by the rules
-    /// if there is none. What fails, or is not done within `timeout`, is left to the background if the digest extracts
-    /// facts.
-    ///
-    /// Metadata of a turn is copied to its facts, under keys that are not a fact's own. A fact that was deleted before is
-    /// new, since it is said again.
-    ///
-    /// # Errors
-    /// Those of [`store`](Self::store) with [`PutMode::Create`](memory_engine_core::PutMode::Create); nothing is stored
-    /// then.
-    ///
-    /// # Cancel safety
-    /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).
-    pub async fn learn(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
-        self.enrichment().learn(address, turns, timeout).await
-    }
-
-    /// Returns the facts that hold within `scope`, oldest first; `render` of the module `facts` shows them.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn facts(&self, scope: &Scope) -> Result<Vec<Record>> {
-        self.enrichment().facts().current(scope).await
-    }
-
-    /// Returns the facts within `scope` that hold or once held, oldest first. Facts that were merged into another one,
-    /// retracted or found wrong are not among them.
+    /// Returns the facts that hold within `scope`, oldest first. The returned query narrows them down before it is awaited.
     ///
     /// ```
-    /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).background(false).build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// for said in ["I live in Porto.", "I live in Lisbon now."] {
-    ///     memory.remember(&lin, said).await?;
-    ///     memory.drain(&lin, |_| ()).await?;
-    /// }
-    /// let now: Vec<String> = memory.facts(&lin).await?.into_iter().map(|fact| fact.text).collect();
-    /// assert_eq!(now, ["The user lives in Lisbon."]);
-    /// assert_eq!(memory.fact_history(&lin).await?.len(), 2); // and Porto, with the day until when it held
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn fact_history(&self, scope: &Scope) -> Result<Vec<Record>> {
-        self.enrichment().facts().history(scope).await
-    }
-
-    /// Returns the facts that were extracted from these records, whatever their state, in order of time.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn facts_from(&self, address: &Scope, records: &[RecordId]) -> Result<Vec<Record>> {
-        self.enrichment().facts().derived_from(address, records).await
-    }
-
-    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries. Turns
-    /// farther back that the background has not done yet are left to it.
-    ///
-    /// ```
-    /// use memory_engine::{EnrichmentOptions, Field, Filter, Kind, MemoryEngine, ScanQuery, Scope, Turn};
+    /// use memory_engine::{EnrichmentOptions, ManualClock, MemoryEngine, Scope, Timestamp, Turn};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
-    /// let monday = Scope::user("lin")?.with_session("monday")?;
-    /// memory.remember(&monday, Turn::user("周五要去面试，有点紧张").with_round(1)).await?;
-    /// memory.remember(&monday, Turn::assistant("准备得怎么样了？").with_round(1)).await?;
-    /// assert_eq!(memory.summarize_now(&monday).await?, 1);
-    /// let summaries = ScanQuery::oldest(9).with_filter(Filter::eq(Field::Kind, Kind::SUMMARY.as_str()));
-    /// assert_eq!(memory.scan(&monday, &summaries).await?.records[0].derived_from.len(), 2);
+    /// let lin = Scope::user("lin")?;
+    /// let (may, august): (Timestamp, Timestamp) = ("2024-05-01".parse()?, "2024-08-29".parse()?);
+    /// memory.remember(&lin, Turn::user("I live in Porto.").at(may)).await?;
+    /// memory.remember(&lin, Turn::user("I moved to Lisbon.").at(august)).await?;
+    /// memory.drain(&lin, |_| ()).await?;
+    ///
+    /// assert_eq!(memory.facts(&lin).await?[0].value, "Lisbon");
+    /// let then = memory.facts(&lin).about("user").as_of("2024-06-15".parse::<Timestamp>()?).await?;
+    /// assert_eq!(then[0].value, "Porto");
+    /// assert_eq!(then[0].valid_until, Some(august));
+    /// assert_eq!(memory.facts(&lin).attribute("home").history().await?.len(), 2);
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` if the engine makes no summaries; the store's error.
-    pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {
-        self.enrichment().summarize_now(address).await
+    /// The store's error.
+    pub fn facts(&self, scope: &Scope) -> FactQuery {
+        let (engine, scope) = (self.clone(), scope.clone());
+        FactQuery { engine, scope, subject: None, attribute: None, validity: Validity::Current }
+    }
+}
+
+impl FactQuery {
+    /// Restricts to facts about this subject: `user`, or a name. Default: everyone.
+    pub fn about(mut self, subject: impl Into<String>) -> Self {
+        self.subject = Some(subject.into());
+        self
+    }
+
+    /// Restricts to facts of this attribute, as in [`Fact::attribute`]; `favorite` also means `favorite.food`. Default: all.
+    pub fn attribute(mut self, attribute: impl Into<String>) -> Self {
+        self.attribute = Some(attribute.into());
+        self
+    }
+
+    /// Returns the facts that held at this time. Default: those that nothing has superseded.
+    pub fn as_of(mut self, time: impl Into<Timestamp>) -> Self {
+        self.validity = Validity::At(time.into());
+        self
+    }
+
+    /// Returns the facts that hold and those that once held. Facts that were merged into another one, retracted or found
+    /// wrong are not among them.
+    pub fn history(mut self) -> Self {
+        self.validity = Validity::Ever;
+        self
+    }
+
+    /// Returns the records of the facts instead of the facts: with metadata, address and state.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn records(self) -> Result<Vec<Record>> {
+        let pairs = self.run().await?;
+        Ok(pairs.into_iter().map(|(record, _)| record).collect())
+    }
+
+    async fn run(self) -> Result<Vec<(Record, Fact)>> {
+        let book = self.engine.enrichment().facts();
+        let records = match self.validity {
+            Validity::Current => book.current(&self.scope).await?,
+            Validity::At(_) | Validity::Ever => book.history(&self.scope).await?,
+        };
+        let pairs = records.into_iter().map(|record| {
+            let fact = Fact::from_record(&record);
+            (record, fact)
+        });
+        Ok(pairs.filter(|(record, fact)| self.includes(record, fact)).collect())
+    }
+
+    fn includes(&self, record: &Record, fact: &Fact) -> bool {
+        let in_attribute = |name: &String| {
+            let rest = fact.attribute.strip_prefix(name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let in_time = match self.validity {
+            Validity::Current => record.state == State::Active,
+            Validity::At(time) => fact.holds_at(time),
+            Validity::Ever => true,
+        };
+        in_time
+            && self.subject.as_ref().is_none_or(|subject| fact.subject == *subject)
+            && self.attribute.as_ref().is_none_or(in_attribute)
+    }
+}
+
+impl IntoFuture for FactQuery {
+    type Output = Result<Vec<Fact>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        async move { Ok(self.run().await?.into_iter().map(|(_, fact)| fact).collect()) }.boxed()
     }
 }

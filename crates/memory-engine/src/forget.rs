@@ -103,34 +103,9 @@ impl MemoryEngine {
         Ok(forgotten)
     }
 
-    /// Returns at most `limit` tombstones in order of id, those after `after`.
-    ///
-    /// ```
-    /// use memory_engine::{MemoryEngine, Scope};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let (here, there) = (MemoryEngine::builder().in_memory(), MemoryEngine::builder().in_memory());
-    /// let (here, there) = (here.build().await?, there.build().await?);
-    /// let lin = Scope::user("lin")?;
-    /// let id = here.remember(&lin, "a secret").await?;
-    /// here.forget(&lin, id).await?;
-    /// let tombstones = here.tombstones(&lin, None, 100).await?;
-    /// assert_eq!(there.import_tombstones(&lin, &tombstones).await?, 1); // what was forgotten here stays away there, too
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
-        self.records().tombstones(scope, after, limit).await
-    }
-
     /// Imports tombstones of another store: removes the records that they name and blocks them from now on. Returns the
     /// number of new tombstones.
-    ///
-    /// # Errors
-    /// The stores' errors.
-    pub async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+    pub(crate) async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         let mut named: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
         for tombstone in tombstones {
             named.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);
@@ -138,9 +113,9 @@ impl MemoryEngine {
         let mut affected = Affected::default();
         for (user, ids) in &mut named {
             self.add_affected(user, ids, &mut affected).await?;
-            ids.extend(self.records().derived(user, ids).await?);
+            ids.extend(self.record_store().derived(user, ids).await?);
         }
-        let new = self.records().import_tombstones(scope, tombstones).await?;
+        let new = self.record_store().import_tombstones(scope, tombstones).await?;
         for (user, ids) in &named {
             self.indexed_store().unindex(user, ids).await?;
         }
@@ -172,7 +147,7 @@ impl MemoryEngine {
 
     async fn forget_page(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<Removed> {
         self.add_affected(scope, ids, affected).await?;
-        let Deleted { ids: gone, mut removed } = self.records().delete(scope, ids).await?;
+        let Deleted { ids: gone, mut removed } = self.record_store().delete(scope, ids).await?;
         // All ids, not only those that were there: an earlier call may have stopped half-way.
         removed += self.indexed_store().unindex(scope, ids).await?;
         // Records that were derived from them may live outside this scope, in the memory of the same user.

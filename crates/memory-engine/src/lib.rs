@@ -3,19 +3,25 @@
 mod backend;
 mod branches;
 mod builder;
-mod cut_over;
 mod database;
+mod drain;
 mod engine;
 mod entity_graph;
-mod facts;
+pub mod facts;
 mod forget;
+mod import;
 mod injection;
-mod jobs;
 mod mode;
+mod operations;
+pub mod prelude;
+mod prompt;
 mod read;
+mod records;
 mod remember;
+mod remember_all;
 mod retraction;
 mod turn;
+mod update;
 pub mod upkeep;
 
 pub use builder::Builder;
@@ -23,19 +29,24 @@ pub use database::Database;
 pub use engine::MemoryEngine;
 pub use entity_graph::EntityGraph;
 pub use forget::{Forget, Forgotten};
+pub use import::{Import, ImportFailure, ImportItem, ImportReport};
 pub use injection::{Injection, Injector};
 pub use memory_engine_sql::options::Mismatch;
 pub use mode::MemoryMode;
+pub use operations::Admin;
+pub use prompt::{ContextRequest, PromptContext};
+pub use records::RecordQuery;
 pub use retraction::{Retraction, Rewind};
 pub use turn::Turn;
+pub use update::Edit;
 
 pub use memory_engine_context as context;
 pub use memory_engine_context::{GatewayBlock, InjectionRules, MemoryBlock, MemoryList, Rendered};
 pub use memory_engine_core::{
     BlockReason, Clock, ContentHash, Cursor, Embedding, EmbeddingSpace, Error, ErrorKind, Failure, Field, Filter,
-    HealthReport, Job, JobQueue, Kind, Language, Locale, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome, Page, PutMode,
-    QueueHealth, Record, RecordId, RecordStore, Removed, Result, Role, ScanQuery, Scope, Score, Source, State, Stats,
-    SystemClock, Timestamp, Tombstone, Trust, Value, Written,
+    HealthReport, Job, JobQueue, Kind, Language, Locale, ManualClock, MemoryRecordStore, Metric, Op, Order, Outcome,
+    Page, PutMode, QueueHealth, Record, RecordId, RecordStore, Removed, Result, Role, ScanQuery, Scope, Score, Source,
+    State, Stats, SystemClock, Timestamp, Tombstone, Trust, Value, Written,
 };
 pub use memory_engine_embedder::{Embedder, HashEmbedder, Purpose};
 pub use memory_engine_enrichment::{

@@ -1,8 +1,7 @@
 //! Verbs that read: recall and look-ups.
 
-use memory_engine_core::{Hit, Page, Record, RecordId, Result, ScanQuery, Scope, Stats};
+use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Stats};
 use memory_engine_recall::{Enhanced, Enhancement, Explanation, ReadScope, Recall, RecallQuery};
-use memory_engine_vector_store::VectorQuery;
 
 use crate::engine::MemoryEngine;
 
@@ -88,20 +87,11 @@ impl MemoryEngine {
         ReadScope::resolve(self.indexed_store(), scope).await?.scan(self.indexed_store(), query).await
     }
 
-    /// Returns the records with the nearest vectors in the serving embedding space, best first. No other retriever takes
-    /// part, and no score is changed. `scope` is searched as it is, without the branches that it inherits from.
-    ///
-    /// # Errors
-    /// `DimensionMismatch` for a vector of another dimension; the store's error.
-    pub async fn search_vectors(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
-        self.vectors().search(scope, query).await
-    }
-
     /// Counts records and queued jobs within `scope`.
     ///
     /// # Errors
     /// The store's error.
     pub async fn stats(&self, scope: &Scope) -> Result<Stats> {
-        self.records().stats(scope).await
+        self.record_store().stats(scope).await
     }
 }

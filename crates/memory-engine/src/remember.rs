@@ -1,13 +1,13 @@
 //! Verbs that write records.
 
 use memory_engine_core::{
-    Embedding, Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, Written,
+    Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, Written,
 };
 
 use crate::{engine::MemoryEngine, turn::Turn};
 
 /// Maximum number of retries after another writer changed the same message.
-const MAX_RETRIES: usize = 64;
+pub(crate) const MAX_RETRIES: usize = 64;
 
 impl MemoryEngine {
     /// Remembers one thing at the address `scope` and returns its id.
@@ -25,10 +25,7 @@ impl MemoryEngine {
     }
 
     /// As [`remember`](Self::remember), without the background jobs `skipped`.
-    ///
-    /// # Errors
-    /// As [`remember`](Self::remember).
-    pub async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
+    pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
         let is_named = turn.is_named();
         let record = turn.into_record(scope, self.clock());
         let mut jobs = self.jobs_for(&record);
@@ -67,85 +64,23 @@ impl MemoryEngine {
         self.write(scope, records.into_iter().map(write).collect()).await
     }
 
-    /// As [`store`](Self::store), for callers who have the records' vectors: made by the engine's embedder, or by another
-    /// program in the same embedding space. On SQLite they are written in the same transaction; when this returns, the
-    /// records are found by their vectors, too. While an embedder is [being replaced](crate::Builder::replacing), these
-    /// vectors are dropped and made in the background.
-    ///
-    /// ```
-    /// use memory_engine::{Embedder, Kind, MemoryEngine, Purpose, PutMode, Record, Scope, SystemClock};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let memory = MemoryEngine::builder().in_memory().build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// let record = Record::new(lin.clone(), Kind::NOTE, "walnuts on the list", &SystemClock);
-    /// memory.check(&record)?;
-    /// let vector = memory.embedder().embed(&["walnuts on the list"], Purpose::Document).await?.remove(0);
-    /// memory.store_embedded(&lin, vec![(record.clone(), vector.clone())], PutMode::Upsert).await?;
-    /// // The same for records that are stored: for imports, with vectors that were made elsewhere.
-    /// assert_eq!(memory.adopt_vectors(&lin, vec![(record.id, vector.values().to_vec())]).await?, 1);
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// As [`store`](Self::store), and `DimensionMismatch` for a vector of another space.
-    pub async fn store_embedded(
-        &self,
-        scope: &Scope,
-        records: Vec<(Record, Embedding)>,
-        mode: PutMode,
-    ) -> Result<Vec<Written>> {
-        let space = self.embedder().space();
-        records.iter().try_for_each(|(_, embedding)| space.check("store", embedding))?;
-        let is_single = self.indexed_store().embedding().is_single();
-        let write = |(record, embedding): (Record, Embedding)| Write {
-            jobs: self.jobs_for(&record),
-            embedding: Some(embedding).filter(|_| is_single),
-            ..Write::new(record, mode)
-        };
-        self.write(scope, records.into_iter().map(write).collect()).await
-    }
-
-    /// Writes records and their index terms in one transaction, all or none. [`jobs_for`](Self::jobs_for) returns the jobs
-    /// of a record that is a turn.
-    ///
-    /// # Errors
-    /// `InvalidInput` for a record that [`check`](Self::check) refuses; `Conflict` and `NotFound` for a write whose mode or
-    /// precondition does not hold; the errors of the store.
-    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    /// Writes records and their index terms in one transaction, all or none.
+    pub(crate) async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
         self.indexed_store().write(scope, writes).await
     }
 
-    /// Stores vectors that were made elsewhere for records that are stored: for imports. The caller guarantees that this
-    /// engine's model made them from the records' texts; nothing here can check it. Returns the number of vectors stored.
-    /// Records outside `scope` are skipped; all of them while another embedder's vectors serve.
-    ///
-    /// # Errors
-    /// `DimensionMismatch` for a vector of another size, `InvalidInput` for one without a direction; the store's error.
-    pub async fn adopt_vectors(&self, scope: &Scope, vectors: Vec<(RecordId, Vec<f32>)>) -> Result<u64> {
-        self.indexed_store().adopt_vectors(scope, vectors).await
-    }
-
-    /// Returns an error for a record that [`store`](Self::store) would refuse: for callers who want to know about each.
-    ///
-    /// # Errors
-    /// `InvalidInput` as [`Record::validate`], and for a time more than a day after the engine's clock.
-    pub fn check(&self, record: &Record) -> Result<()> {
-        self.indexed_store().check(record)
-    }
-
-    /// Returns the background jobs that a record needs in addition to indexing. Only turns need any.
-    pub fn jobs_for(&self, record: &Record) -> Vec<Job> {
+    /// Returns the background jobs that a record needs in addition to indexing.
+    pub(crate) fn jobs_for(&self, record: &Record) -> Vec<Job> {
         self.enrichment().jobs_for(record)
     }
 }
 
-fn is_repeated(record: &Record, old: &Record) -> bool {
+pub(crate) fn is_repeated(record: &Record, old: &Record) -> bool {
     old.content_hash() == record.content_hash()
 }
 
 /// Prepares a record to replace the stored one, which must not change meanwhile.
-fn replacing(mut record: Record, old: Option<&Record>) -> (Record, PutMode) {
+pub(crate) fn replacing(mut record: Record, old: Option<&Record>) -> (Record, PutMode) {
     let Some(old) = old else { return (record, PutMode::Create) };
     if is_repeated(&record, old) {
         record.topic = record.topic.or_else(|| old.topic.clone());

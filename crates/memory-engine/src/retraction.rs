@@ -114,7 +114,7 @@ impl MemoryEngine {
         // What was being derived from them meanwhile; nothing is derived from records that are not active.
         for _ in 0..MAX_RETRIES {
             meant.clone_from(&retraction.records);
-            let late = self.records().derived(&user, &meant).await?;
+            let late = self.record_store().derived(&user, &meant).await?;
             let late: Vec<RecordId> = late.into_iter().filter(|id| !meant.contains(id)).collect();
             if late.is_empty() || !self.retract_some(scope, &user, &late, &mut retraction).await? {
                 break;
@@ -159,7 +159,7 @@ impl MemoryEngine {
         }
         // Records derived from them may live elsewhere in the memory of the same user.
         let user = scope.namespace();
-        let derived = self.records().derived(&user, &meant).await?;
+        let derived = self.record_store().derived(&user, &meant).await?;
         let all: Vec<RecordId> =
             meant.iter().copied().chain(derived.into_iter().filter(|id| !meant.contains(id))).collect();
         let records: Vec<Record> = self.get_all(&user, &all).await?.into_iter().flatten().filter(takes_part).collect();
@@ -238,7 +238,7 @@ impl MemoryEngine {
             self.enrichment().facts().reconcile(&person).await?;
         }
         let entries: Vec<RecordId> = entries.iter().map(|entry| entry.id).collect();
-        self.records().delete(&user, &entries).await?;
+        self.record_store().delete(&user, &entries).await?;
         Ok(count)
     }
 

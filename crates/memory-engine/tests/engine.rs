@@ -42,24 +42,24 @@ async fn a_record_that_brings_its_vector_along_is_found_by_it_at_once() {
         let record = |text: &str| Record::new(lin(), Kind::NOTE, text, &SystemClock);
         let pairs: Vec<_> = texts.iter().map(|text| record(text)).zip(vectors).collect();
         let ids: Vec<RecordId> = pairs.iter().map(|(record, _)| record.id).collect();
-        memory.store_embedded(&lin(), pairs.clone(), PutMode::Create).await.unwrap();
+        memory.admin().store_embedded(&lin(), pairs.clone(), PutMode::Create).await.unwrap();
         assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty(), "nothing is left for the background");
         for (id, question) in ids.iter().zip(["海鲜过敏", "brasskey stove"]) {
             let asked = RecallQuery::new(question).with_retrievers(Retrievers::VectorOnly);
             assert_eq!(memory.recall(&lin(), asked).await.unwrap().hits[0].record.id, *id);
         }
         // Said again, it stays as it is; with another text it takes along the vector of that.
-        memory.store_embedded(&lin(), pairs.clone(), PutMode::Upsert).await.unwrap();
+        memory.admin().store_embedded(&lin(), pairs.clone(), PutMode::Upsert).await.unwrap();
         let mut other = pairs[0].0.clone();
         other.text = "jazz records in the attic".into();
         let vector = memory.embedder().embed(&[&other.text], Purpose::Document).await.unwrap().remove(0);
-        memory.store_embedded(&lin(), vec![(other, vector)], PutMode::Upsert).await.unwrap();
+        memory.admin().store_embedded(&lin(), vec![(other, vector)], PutMode::Upsert).await.unwrap();
         assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
         let asked = RecallQuery::new("jazzrecords attic").with_retrievers(Retrievers::VectorOnly);
         assert_eq!(memory.recall(&lin(), asked).await.unwrap().hits[0].record.id, ids[0]);
 
         let short = vec![(record("too short a vector"), Embedding::new(vec![1.0]).unwrap())];
-        let refused = memory.store_embedded(&lin(), short, PutMode::Create).await.unwrap_err();
+        let refused = memory.admin().store_embedded(&lin(), short, PutMode::Create).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::DimensionMismatch);
         assert_eq!(memory.stats(&lin()).await.unwrap().records, 2);
     }
@@ -144,14 +144,14 @@ async fn k15_vectors_that_were_made_elsewhere_are_taken_over_and_not_made_again(
         let id = memory.remember(&lin(), "my cat is called Tuanzi").await.unwrap();
         let vector = HashEmbedder::default().embed(&["a harbour at dusk"], Purpose::Document).await.unwrap().remove(0);
         let known = vec![(id, vector.values().to_vec()), (RecordId::new(), vector.values().to_vec())];
-        assert_eq!(memory.adopt_vectors(&lin(), known).await.unwrap(), 1, "the other record is not there");
+        assert_eq!(memory.admin().adopt_vectors(&lin(), known).await.unwrap(), 1, "the other record is not there");
         embedder.fail(true);
         assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 0, "nothing is left to be embedded");
         embedder.fail(false);
         let query = RecallQuery::new("harbour dusk").with_retrievers(Retrievers::VectorOnly);
         let found = memory.recall(&lin(), query).await.unwrap();
         assert_eq!(found.hits[0].record.id, id, "it is found by the vector that it was given");
-        let error = memory.adopt_vectors(&lin(), vec![(id, vec![1.0; 3])]).await.unwrap_err();
+        let error = memory.admin().adopt_vectors(&lin(), vec![(id, vec![1.0; 3])]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DimensionMismatch);
     }
 }

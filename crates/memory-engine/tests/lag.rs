@@ -27,7 +27,7 @@ async fn the_time_from_a_write_to_its_vector_is_measured_and_what_waits_says_sin
     for backend in Backend::all() {
         let clock = Arc::new(ManualClock::new(NOON));
         let memory = backend.builder().clock(clock.clone()).background(false).build().await.unwrap();
-        assert!(memory.lag().is_empty());
+        assert!(memory.admin().latency_stats().is_empty());
         memory.remember(&lin(), "the violin is in the attic").await.unwrap();
         clock.advance(Duration::from_secs(30));
         memory.remember(&lin(), "小提琴在阁楼上").await.unwrap();
@@ -36,14 +36,18 @@ async fn the_time_from_a_write_to_its_vector_is_measured_and_what_waits_says_sin
         assert_eq!(stats.waiting_since[&Job::Embedding], NOON);
         assert_eq!(memory.recall(&lin(), "violin").await.unwrap().hits.len(), 1, "found by its words at once");
         memory.drain(&lin(), |_| ()).await.unwrap();
-        let lag = memory.lag()[&Job::Embedding];
+        let lag = memory.admin().latency_stats()[&Job::Embedding];
         assert_eq!((lag.items, lag.p50.as_secs(), lag.p95.as_secs(), lag.longest.as_secs()), (2, 10, 40, 40));
         assert!(memory.stats(&lin()).await.unwrap().waiting_since.is_empty());
 
-        memory.reindex(&lin()).await.unwrap();
+        memory.admin().reindex(&lin()).await.unwrap();
         clock.advance(Duration::from_secs(1));
         memory.drain(&lin(), |_| ()).await.unwrap();
-        assert_eq!(memory.lag()[&Job::Embedding].p50.as_secs(), 1, "what is queued again waits from then on");
+        assert_eq!(
+            memory.admin().latency_stats()[&Job::Embedding].p50.as_secs(),
+            1,
+            "what is queued again waits from then on"
+        );
     }
 }
 

@@ -12,7 +12,12 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout};
 
 use crate::{
-    hit::Recall, options::RecallOptions, parts::RecallParts, plan::{query_zone, time_filter}, query::RecallQuery, recall::recall,
+    hit::Recall,
+    options::RecallOptions,
+    parts::RecallParts,
+    plan::{query_zone, time_filter},
+    query::RecallQuery,
+    recall::recall,
 };
 
 /// Maximum number of characters of dialogue that a model gets to rewrite a query.

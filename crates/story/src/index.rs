@@ -76,7 +76,7 @@ impl StoryMemory {
     async fn write(&self, scope: &Scope, message: StoryMessage) -> Result<RecordId> {
         require_branch(scope)?;
         let left_out: &[Job] = if self.mode == MemoryMode::Graph { &[] } else { &[Job::Graph] };
-        self.engine.remember_without(scope, message.into_turn(), left_out).await
+        self.engine.admin().remember_without(scope, message.into_turn(), left_out).await
     }
 
     /// Has everything done that waits on this branch, and says what of this message is not done when the time is over.
@@ -92,7 +92,7 @@ impl StoryMemory {
             }
             Err(_) => Err(late("not all is indexed", time)),
         };
-        let failures = timeout(FAILURES_TIMEOUT, self.engine.failures(scope, MAX_FAILURES)).await;
+        let failures = timeout(FAILURES_TIMEOUT, self.engine.admin().failures(scope, MAX_FAILURES)).await;
         let failures = failures.ok().and_then(Result::ok).unwrap_or_default();
         let failed = |failure: &Failure| Degraded { stage: failure.job.as_str(), reason: failure.reason.clone() };
         let mut lacks: Vec<Degraded> = failures.iter().filter(|one| one.id == id).map(failed).collect();

@@ -78,15 +78,16 @@ impl StoryMemory {
     }
 
     async fn in_time<T>(&self, part: impl Future<Output = T>) -> Result<T> {
-        let time = self.engine.options().deadline;
+        let time = self.engine.admin().recall_options().deadline;
         let late = |_| Error::new(ErrorKind::Timeout, "story", format!("not ready after {} ms", time.as_millis()));
         timeout(time, part).await.map_err(late)
     }
 
     /// What is found for each question.
     async fn recalls(&self, scope: &Scope, turn: &StoryTurn) -> Vec<Result<Recall>> {
-        let graph = if self.mode == MemoryMode::Graph { self.engine.options().graph_weight } else { 0.0 };
-        let mut options = self.engine.options().with_graph(graph, self.options.hops);
+        let graph =
+            if self.mode == MemoryMode::Graph { self.engine.admin().recall_options().graph_weight } else { 0.0 };
+        let mut options = self.engine.admin().recall_options().with_graph(graph, self.options.hops);
         options = options.with_freshness(self.options.half_life, self.options.oldest);
         // In a story the model's voice is the story's.
         options.assistant_weight = 1.0;

@@ -87,7 +87,8 @@ impl Change {
 /// at a time, and it was said later. In a slot of many values it ends one only by saying that this very value is not so.
 /// What says the same is merged: both records stay, the later one as superseded, so that taking back either leaves the other.
 /// A value with a stated end ("this week") stands beside one without, and takes no place. A negative fact with the value
-/// [`Fact::ANY`] ends every value of its slot. What is more exact ("Shanghai Pudong" after "Shanghai") takes the place of
+/// [`Fact::ANY`] ends every value of its slot. A fact that [corrects](Fact::corrects) another one takes its place in any slot.
+/// What is more exact ("Shanghai Pudong" after "Shanghai") takes the place of
 /// what is less so.
 ///
 /// How things stand in the end depends on the facts alone, not on the order in which they arrive, and a second call with the
@@ -183,6 +184,10 @@ fn settle(group: &mut [Observed]) {
         let (id, from) = (newest.record.id, newest.fact.begins());
         let (bounded, single) = (newest.fact.valid_until.is_some(), newest.fact.is_single());
         for older in past.iter_mut().filter(|older| older.end.is_none()) {
+            if newest.fact.corrects == Some(older.record.id) {
+                older.end = Some(End::Superseded(id, from));
+                continue;
+            }
             let same_side = older.fact.polarity == newest.fact.polarity;
             let both_bounded = older.fact.valid_until.is_some() == bounded;
             let same = older.key == newest.key

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use memory_engine_core::{ErrorKind, Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
+use memory_engine_core::{ErrorKind, Kind, Locale, ManualClock, Record, Role, Scope, Timestamp, Trust};
 use memory_engine_llm::{Answer, ScriptedModel};
 use memory_engine_summarizer::{
     ChatFacts, ChatMetadata, ChatSummarizer, ExtractiveSummarizer, FactExtractor, MetadataExtractor, RuleFacts,

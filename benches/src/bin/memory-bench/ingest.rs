@@ -65,6 +65,6 @@ pub(crate) async fn run(arguments: &Arguments, data: &Data, report: &mut Report)
 async fn put(engine: &MemoryEngine, scope: &Scope, rows: Vec<(crate::data::Row, Vec<f32>)>) -> Result<()> {
     let pair = |(row, vector)| Ok((store::record(row)?, Embedding::new(vector)?));
     let records: Vec<(Record, Embedding)> = rows.into_iter().map(pair).collect::<Result<_>>()?;
-    engine.store_embedded(scope, records, PutMode::Create).await?;
+    engine.admin().store_embedded(scope, records, PutMode::Create).await?;
     Ok(())
 }

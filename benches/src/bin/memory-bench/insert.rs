@@ -29,7 +29,7 @@ pub(crate) async fn run(
         last = Some((row.clone(), vector.clone()));
         let started = Instant::now();
         let pair = (store::record(row)?, Embedding::new(vector)?);
-        engine.store_embedded(&scope, vec![pair], PutMode::Create).await?;
+        engine.admin().store_embedded(&scope, vec![pair], PutMode::Create).await?;
         times.push(started.elapsed().as_secs_f64());
         if begun.elapsed().as_secs_f64() > arguments.metric_cap_s && times.len() >= 3 {
             break;

@@ -130,7 +130,7 @@ async fn measure(
                 let from = *next;
                 let batch = tokio::task::spawn_blocking(move || filled::batch(from..from + BATCH)).await??;
                 let started = Instant::now();
-                filled.engine.store_embedded(&scope, batch, PutMode::Create).await?;
+                filled.engine.admin().store_embedded(&scope, batch, PutMode::Create).await?;
                 measured.imports.push(started.elapsed().as_secs_f64());
                 *next += BATCH;
             }

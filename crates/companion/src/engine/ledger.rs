@@ -71,16 +71,16 @@ impl Companion {
     pub(super) async fn is_deleted(&self, scope: &Scope, id: RecordId) -> Result<bool> {
         let before = u128::from_be_bytes(*id.as_bytes()).checked_sub(1);
         let before = before.map(|n| RecordId::from_bytes(n.to_be_bytes()));
-        let next = self.engine.tombstones(scope, before, 1).await?;
+        let next = self.engine.admin().tombstones(scope, before, 1).await?;
         Ok(next.first().is_some_and(|tombstone| tombstone.id == id))
     }
 
     /// Writes all records or none. Turns among them get the same background jobs as any other turn.
     pub(super) async fn commit(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
         for write in &mut writes {
-            write.jobs = self.engine.jobs_for(&write.record);
+            write.jobs = self.engine.admin().jobs_for(&write.record);
         }
-        self.engine.write(scope, writes).await
+        self.engine.admin().write(scope, writes).await
     }
 
     /// Returns the write that replaces the state record `read`.

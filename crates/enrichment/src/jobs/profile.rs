@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Basis, Done, ErrorKind, Field, Filter, Job, Kind, Language, Locale, Order, Pending, PutMode, Record, RecordId, Result, ScanQuery,
-    Scope, State, Write,
+    Basis, Done, ErrorKind, Field, Filter, Job, Kind, Language, Locale, Order, Pending, PutMode, Record, RecordId,
+    Result, ScanQuery, Scope, State, Write,
 };
 use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::{

@@ -38,7 +38,7 @@ impl EnrichmentOptions {
         let work = self.work.need()?;
         let graph = work.graph.is_some();
         let engine = self.store.open_with(work).await?;
-        let queued = if self.waiting { None } else { Some(engine.requeue_enrichment(&scope).await?) };
+        let queued = if self.waiting { None } else { Some(engine.admin().requeue_enrichment(&scope).await?) };
         let done = output::work(&engine, &scope, "digesting", |progress| self.report.print_progress(progress)).await?;
         let given_up = dead_letters::report(&engine, &scope).await?;
         let kinds = engine.stats(&scope).await?.kinds;

@@ -79,8 +79,8 @@ impl Eval {
         report.insert("embedder".into(), json!(engine.embedder().space().model));
         let mut table = output::table(["retriever", "recall@k", "hit@k", "all@k", "nDCG@10", "MRR", "p50 ms"]);
         let mut categories = Map::new();
-        let default = if engine.reranker().is_some() { "fused + rerank" } else { "fused" };
-        for mode in Mode::all(engine.reranker().is_some(), self.ablate) {
+        let default = if engine.admin().reranker().is_some() { "fused + rerank" } else { "fused" };
+        for mode in Mode::all(engine.admin().reranker().is_some(), self.ablate) {
             let name = mode.name;
             let asked = ask(&engine, &questions, mode).await?;
             let scored = score(&asked, &questions, &ks);
@@ -152,7 +152,7 @@ async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Resul
         let scope = Scope::user(&question.scope)?;
         let started = std::time::Instant::now();
         let query = question.query()?.with_limit(DEPTH).with_retrievers(mode.arms);
-        let query = query.with_options(mode.options(engine.options()));
+        let query = query.with_options(mode.options(engine.admin().recall_options()));
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         ensure!(recall.degraded.is_empty(), "the recall was degraded: {:?}", recall.degraded);

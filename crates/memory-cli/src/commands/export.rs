@@ -80,7 +80,7 @@ async fn write_all(engine: &MemoryEngine, scope: &Scope, mut output: impl Write)
     }
     let mut last = None;
     loop {
-        let page = engine.tombstones(scope, last, PAGE).await?;
+        let page = engine.admin().tombstones(scope, last, PAGE).await?;
         let Some(end) = page.last().map(|t| t.id) else { break };
         for tombstone in &page {
             writeln!(output, "{}", line::write_tombstone(tombstone))?;

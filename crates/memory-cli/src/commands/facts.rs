@@ -34,7 +34,9 @@ impl Facts {
         let scope = self.scope.address()?;
         let zone = self.timezone.as_deref().map_or_else(|| Ok(output::display_zone()), args::zone)?;
         let engine = self.store.open_as_it_is().await?;
-        let facts = if self.history { engine.fact_history(&scope).await? } else { engine.facts(&scope).await? };
+        let query = engine.facts(&scope);
+        let query = if self.history { query.history() } else { query };
+        let facts = query.records().await?;
         let now = SystemClock.now();
         let shown = |fact: &Record| render(fact, now, &zone);
         let lines = facts.iter().map(|fact| {

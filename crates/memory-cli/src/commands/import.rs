@@ -120,7 +120,7 @@ impl Import {
         }
         if dry_run.is_none() {
             report.waiting = output::settle(&engine, &scope).await?;
-            report.vector_lag = engine.lag().get(&Job::Embedding).copied();
+            report.vector_lag = engine.admin().latency_stats().get(&Job::Embedding).copied();
         }
         self.tell(&report, dry_run.as_ref())?;
         outcome.with_context(|| self.file.display().to_string())?;

@@ -57,12 +57,12 @@ impl Reindex {
         // A change of embedder is for everybody: who names somebody must not begin one.
         let engine = if scope == everybody { self.store.open_to_refill().await? } else { self.store.open().await? };
         let space = engine.embedder().space().to_string();
-        if let Some(generations) = engine.generations().await?.filter(|now| now.serving.space != space) {
+        if let Some(generations) = engine.admin().generations().await?.filter(|now| now.serving.space != space) {
             return self.cut_over(&engine, &scope, &generations).await;
         }
-        let count = engine.reindex(&scope).await?;
+        let count = engine.admin().reindex(&scope).await?;
         self.drain(&engine, &scope).await?;
-        let beside = engine.generations().await?.and_then(|now| now.second).map(|second| second.space);
+        let beside = engine.admin().generations().await?.and_then(|now| now.second).map(|second| second.space);
         let hint = beside.as_ref().map_or(String::new(), |beside| {
             format!("; vectors of {beside} lie beside them, and `memory reindex --drop` removes those")
         });
@@ -76,16 +76,17 @@ impl Reindex {
         let over = output::cut_over(engine, self.lacking, |progress| self.report.print_progress(progress));
         let over = over.await?;
         if !over {
-            let left = engine.generations().await?.and_then(|now| now.second).map_or(0, |second| second.given_up);
+            let left =
+                engine.admin().generations().await?.and_then(|now| now.second).map_or(0, |second| second.given_up);
             bail!(
                 "{left} records could not be embedded (`memory stats` says why), so the store still goes by '{old}'; the same \
                  command tries them again, and `--lacking {left}` changes over without them"
             );
         }
-        let kept = self.keep_old || engine.drop_second_generation().await?.is_none();
+        let kept = self.keep_old || engine.admin().drop_second_generation().await?.is_none();
         // What was waiting for terms, or came in since.
         output::drain(engine, scope).await?;
-        let now = engine.generations().await?.map_or(0, |now| now.serving.vectors);
+        let now = engine.admin().generations().await?.map_or(0, |now| now.serving.vectors);
         let what = if kept { "are kept; `memory reindex --drop` removes them" } else { "are gone" };
         let report = json!({ "records": now, "space": new, "replaced": old, "kept": kept });
         self.report
@@ -93,7 +94,7 @@ impl Reindex {
     }
 
     async fn drop_second(&self) -> Result<ExitCode> {
-        let dropped = self.store.open_as_it_is().await?.drop_second_generation().await?;
+        let dropped = self.store.open_as_it_is().await?.admin().drop_second_generation().await?;
         self.report.print_line(&json!({ "dropped": dropped }), || match &dropped {
             Some(space) => format!("the vectors of {space} are gone"),
             None => "there are no vectors beside those that the store goes by".to_owned(),

@@ -69,7 +69,7 @@ impl Search {
         let work = Work { graph: self.graph.reader(), ..Work::default() };
         let engine = self.store.open_with(work).await?;
         let query = match self.deadline {
-            Some(ms) => query.with_options(engine.options().with_deadline(Duration::from_millis(ms))),
+            Some(ms) => query.with_options(engine.admin().recall_options().with_deadline(Duration::from_millis(ms))),
             None => query,
         };
         if let Some(id) = &self.why {

@@ -30,7 +30,7 @@ impl Stats {
         let stats = engine.stats(&scope).await?;
         let reasons = dead_letters::reasons(&engine, &scope).await?;
         let now = SystemClock.now();
-        let generations = engine.generations().await?;
+        let generations = engine.admin().generations().await?;
         let mut report = serde_json::to_value(&stats)?;
         report["generations"] = serde_json::to_value(&generations)?;
         report["given_up_because"] = serde_json::to_value(&reasons)?;

@@ -31,7 +31,7 @@ impl Summarize {
         let scope = self.scope.conversation()?;
         let digest = self.digest.need()?;
         let engine = self.store.open_with(digest.into()).await?;
-        let count = engine.summarize_now(&scope).await?;
+        let count = engine.admin().summarize_now(&scope).await?;
         if count == 0 {
             records::require_records_at(&engine, &scope).await?;
         }

@@ -79,7 +79,8 @@ pub(crate) async fn everything(database: &Database) -> String {
             record.revision = 0;
             line(serde_json::to_value(record).unwrap());
         }
-        for tombstone in engine.tombstones(scope, None, 10_000).await.unwrap().iter().filter(|t| own(&t.scope)) {
+        for tombstone in engine.admin().tombstones(scope, None, 10_000).await.unwrap().iter().filter(|t| own(&t.scope))
+        {
             line(serde_json::to_value(tombstone).unwrap());
         }
         for group in engine.synonyms().store().list(scope).await.unwrap() {

@@ -44,7 +44,7 @@ pub(super) async fn begin(
     State(engine): State<MemoryEngine>,
     session: Session,
 ) -> Result<(StatusCode, Json<Progress>), Fault> {
-    engine.reindex(&session.scope).await?;
+    engine.admin().reindex(&session.scope).await?;
     Ok((StatusCode::ACCEPTED, Json(of(&engine, &session.scope).await?)))
 }
 

@@ -37,7 +37,7 @@ struct FailedJob {
 
 pub(super) async fn show(State(engine): State<MemoryEngine>, session: Session) -> Result<Json<Report>, Fault> {
     let stats = engine.stats(&session.scope).await?;
-    let failures = engine.failures(&session.scope, MAX_FAILURES).await?.into_iter().map(|failure| FailedJob {
+    let failures = engine.admin().failures(&session.scope, MAX_FAILURES).await?.into_iter().map(|failure| FailedJob {
         id: failure.id.to_string(),
         job: failure.job.as_str(),
         attempts: failure.attempts,

@@ -60,10 +60,10 @@ impl OpeningContext {
     /// # Errors
     /// The store's.
     pub(super) async fn of(engine: &MemoryEngine, scope: &Scope, scene: Option<&str>) -> Result<Self> {
-        if scene.is_some_and(|scene| !engine.scene_policy().recalls(scene)) {
+        if scene.is_some_and(|scene| !engine.admin().scene_policy().recalls(scene)) {
             return Ok(Self::default());
         }
-        let seen = scene.and_then(|scene| engine.scene_policy().filter(scene));
+        let seen = scene.and_then(|scene| engine.admin().scene_policy().filter(scene));
         let newest = async |kind: Kind, limit: usize| {
             let kind = Filter::eq(Field::Kind, kind.as_str());
             let active = Filter::eq(Field::State, State::Active.as_str());
@@ -72,7 +72,7 @@ impl OpeningContext {
             records.reverse();
             Ok::<_, memory_engine::Error>(records)
         };
-        let mut facts = engine.facts(scope).await?;
+        let mut facts = engine.facts(scope).records().await?;
         facts.retain(|fact| seen.as_ref().is_none_or(|seen| seen.matches(fact)));
         facts.extend(newest(Kind::NOTE, NOTES).await?);
         facts.sort_by_key(Record::position);

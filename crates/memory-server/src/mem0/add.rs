@@ -182,7 +182,7 @@ impl Mem0 {
             self.engine.store(address, records, PutMode::Create).await?;
             return Ok(Added { event: Some(event), results, is_pending: false });
         }
-        let EnrichmentReport { facts, pending, .. } = self.engine.learn(address, records, timeout).await?;
+        let EnrichmentReport { facts, pending, .. } = self.engine.admin().enrich(address, records, timeout).await?;
         Ok(Added { event: Some(event), results: self.results(&facts).await?, is_pending: pending })
     }
 

@@ -37,7 +37,7 @@ impl Mem0 {
         let stored: Vec<Record> = self.engine.scan(&first.scope, &query).await?.records;
         let (status, results) = if first.kind == Kind::TURN {
             let turns: Vec<RecordId> = stored.iter().map(|turn| turn.id).collect();
-            let facts = self.engine.facts_from(&first.scope, &turns).await?;
+            let facts = self.engine.admin().facts_from(&first.scope, &turns).await?;
             (self.status(&first, !facts.is_empty()).await?, self.results(&facts).await?)
         } else {
             ("SUCCEEDED", stored.iter().map(AddResult::verbatim).collect())

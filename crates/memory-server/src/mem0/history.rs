@@ -208,7 +208,7 @@ impl Mem0 {
             return Ok(serde_json::from_value(events).unwrap_or_default());
         }
         let before = u128::from_be_bytes(*id.as_bytes()).checked_sub(1).map(u128::to_be_bytes);
-        let found = self.engine.tombstones(scope, before.map(RecordId::from_bytes), 1).await?;
+        let found = self.engine.admin().tombstones(scope, before.map(RecordId::from_bytes), 1).await?;
         let buried = found.into_iter().filter(|tombstone| tombstone.id == id);
         Ok(buried.map(|tombstone| Event::new("DELETE", tombstone.deleted_at, None, None)).collect())
     }

@@ -126,7 +126,7 @@ impl Mem0 {
         let spare = if area.condition.is_some() { OVERFETCH } else { 1 };
         let mut limit = (search.limit * spare).min(MAX_CANDIDATES);
         loop {
-            let mut options = *self.engine.options();
+            let mut options = *self.engine.admin().recall_options();
             options.pool = options.pool.max(limit);
             let mut query =
                 RecallQuery::new(&search.text).with_filter(area.filter.clone()).with_limit(limit).with_options(options);

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use memory_engine::{
-    EnrichmentOptions, MemoryEngine, Record,
+    EnrichmentOptions, Locale, MemoryEngine, Record,
     summarizer::{FactExtractor, Facts, RuleFacts},
 };
 use memory_engine_server::Mem0;
@@ -183,7 +183,7 @@ struct SlowFacts(RuleFacts, Duration);
 impl FactExtractor for SlowFacts {
     async fn extract(&self, turns: &[Record], locale: &Locale) -> memory_engine::Result<Facts> {
         tokio::time::sleep(self.1).await;
-        self.0.extract(turns).await
+        self.0.extract(turns, locale).await
     }
 }
 

@@ -180,6 +180,7 @@ fn checked(told: Told, turns: &[&Record], zone: &TimeZone) -> Option<Fact> {
         text,
         confidence,
         rule: Some(RuleId::MODEL),
+        corrects: None,
     };
     if fact.text.is_empty() {
         let language = Language::of(&said);

@@ -123,6 +123,7 @@ impl SentenceReader<'_> {
             text: String::new(),
             confidence: self.utterance.confidence,
             rule: Some(claim.rule),
+            corrects: None,
         };
         fact.text = slot.map(|slot| slot.tell(&fact, claim.language)).unwrap_or_default();
         fact

@@ -38,6 +38,8 @@ pub mod fact_keys {
     pub const CONFIRMED_BY: &str = "confirmed_by";
     /// The id of the rule that made it; `model` for a model.
     pub const RULE: &str = "rule";
+    /// The fact that a person corrected with this one.
+    pub const CORRECTS: &str = "corrects";
 }
 
 use fact_keys as keys;
@@ -75,7 +77,8 @@ impl Fact {
         record.metadata.extend(entries.map(|(key, value)| (key.to_owned(), value)));
         let until = self.valid_until.map(|until| (keys::STATED_UNTIL.to_owned(), json!(until)));
         let rule = self.rule.as_ref().map(|rule| (keys::RULE.to_owned(), json!(rule)));
-        record.metadata.extend(until.into_iter().chain(rule));
+        let corrects = self.corrects.map(|id| (keys::CORRECTS.to_owned(), json!(id)));
+        record.metadata.extend(until.into_iter().chain(rule).chain(corrects));
         record
     }
 
@@ -112,11 +115,12 @@ impl Fact {
             text: record.text.clone(),
             confidence: record.confidence,
             rule: read(record, keys::RULE),
+            corrects: read(record, keys::CORRECTS),
         })
     }
 
-    /// When it begins to hold.
-    pub(crate) fn begins(&self) -> Timestamp {
+    /// Returns the time from which it holds. A plan holds from the time at which it was made.
+    pub fn begins(&self) -> Timestamp {
         // A plan is made before it comes true.
         match family(&self.slot) {
             "plan" => self.said_at,

@@ -41,6 +41,9 @@ pub struct Fact {
     /// The rule that made it, [`RuleId::MODEL`] for a model; `None` for a fact stored before rules had ids.
     #[serde(default)]
     pub rule: Option<RuleId>,
+    /// The fact that a person corrected with this one, and that it supersedes in any slot.
+    #[serde(default)]
+    pub corrects: Option<RecordId>,
 }
 
 impl Fact {

@@ -100,11 +100,11 @@ impl<'e, P: FnMut(&Report)> Copier<'e, P> {
         }
         let mut last = None;
         loop {
-            let mut page = self.source.tombstones(scope, last, PAGE).await?;
+            let mut page = self.source.admin().tombstones(scope, last, PAGE).await?;
             let Some(end) = page.last().map(|tombstone| tombstone.id) else { return Ok(()) };
             last = Some(end);
             page.retain(|tombstone| tombstone.scope.namespace() == *scope);
-            let new = self.target.import_tombstones(scope, &page).await?;
+            let new = self.target.admin().import_tombstones(scope, &page).await?;
             self.report.tombstones += new;
             self.report.tombstones_there += page.len() as u64 - new;
             (self.progress)(&self.report);
@@ -124,7 +124,7 @@ impl<'e, P: FnMut(&Report)> Copier<'e, P> {
                     self.report.unchanged += 1;
                     self.report.different += u64::from(!there.same_content(&record));
                 }
-                Some(_) | None => match self.target.check(&record) {
+                Some(_) | None => match self.target.admin().check(&record) {
                     Ok(()) => wanted.push(record),
                     Err(e) => self.report.refuse(&record, &e),
                 },

@@ -30,7 +30,7 @@ impl DryRun {
         let tenant = Scope::tenant_wide(scope.tenant())?;
         let (mut dry_run, mut after) = (Self::default(), None);
         loop {
-            let page = engine.tombstones(&tenant, after, PAGE).await?;
+            let page = engine.admin().tombstones(&tenant, after, PAGE).await?;
             after = page.last().map(|tombstone| tombstone.id);
             if after.is_none() {
                 return Ok(dry_run);

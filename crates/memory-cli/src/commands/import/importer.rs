@@ -127,7 +127,7 @@ impl<'a> Importer<'a> {
         let ImportedTurn { keys, seed, vector } = turn;
         let parsed = line::read(keys, &Defaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
         let Line::Record(mut record) = parsed.line else { return Ok((parsed.line, None)) };
-        self.engine.check(&record)?;
+        self.engine.admin().check(&record)?;
         // Turns of one time stand in the order of the file, also when a line between them is mended later. What was exported
         // has the place that it had: a number of ours would show it to branches that it does not belong to.
         if !parsed.is_exported {
@@ -171,11 +171,11 @@ impl<'a> Importer<'a> {
                 }
             }
             for (user, known) in known {
-                self.report.vectors += self.engine.adopt_vectors(&user, known).await?;
+                self.report.vectors += self.engine.admin().adopt_vectors(&user, known).await?;
             }
         }
         if !tombstones.is_empty() {
-            self.report.tombstones += self.engine.import_tombstones(&tenant, &tombstones).await?;
+            self.report.tombstones += self.engine.admin().import_tombstones(&tenant, &tombstones).await?;
         }
         Ok(())
     }

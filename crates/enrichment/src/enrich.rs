@@ -11,7 +11,7 @@ use crate::enrichment::Enrichment;
 const MAX_RETRIES: usize = 5;
 
 /// Returns the built-in rules, for an engine without a fact extractor. They are read once.
-fn built_in_rules() -> Result<&'static RuleFacts> {
+pub(crate) fn built_in_rules() -> Result<&'static RuleFacts> {
     static RULES: OnceLock<RuleFacts> = OnceLock::new();
     if let Some(rules) = RULES.get() {
         return Ok(rules);
@@ -30,7 +30,7 @@ fn built_in_rules() -> Result<&'static RuleFacts> {
 /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
 /// let lin = Scope::user("lin")?;
 /// let turn = Record::new(lin.clone(), Kind::TURN, "我对海鲜过敏。", &SystemClock);
-/// let learned = memory.learn(&lin, vec![turn], Duration::from_secs(60)).await?;
+/// let learned = memory.admin().enrich(&lin, vec![turn], Duration::from_secs(60)).await?;
 /// assert_eq!((learned.facts[0].text.as_str(), learned.pending), ("用户对海鲜过敏。", false));
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
@@ -59,7 +59,7 @@ impl Enrichment {
     ///
     /// # Cancel safety
     /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).
-    pub async fn learn(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
+    pub async fn enrich(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
         let other_jobs = |turn: &Record| self.jobs_for(turn).into_iter().filter(|job| *job != Job::Facts).collect();
         let write = |turn: Record| Write { jobs: other_jobs(&turn), ..Write::new(turn, PutMode::Create) };
         let written = self.store().write(address, turns.into_iter().map(write).collect()).await?;

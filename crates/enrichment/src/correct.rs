@@ -1,0 +1,59 @@
+//! Corrections of facts by a person.
+
+use memory_engine_core::{Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Role, Trust, Write};
+use memory_engine_summarizer::{Evidence, Fact, FactExtractor};
+
+use crate::{enrich::built_in_rules, enrichment::Enrichment};
+
+impl Enrichment {
+    /// Gives a fact another value. The correction is stored as a note, which is the evidence of the new fact; the old fact is
+    /// superseded from now on. Returns the id of the new fact. If the note is retracted or deleted, the old fact holds again.
+    ///
+    /// `text` is the new value ("Lisbon") or a sentence that states it ("I live in Lisbon").
+    ///
+    /// # Errors
+    /// `InvalidInput` if the record is no fact with an attribute, or the text is empty; the store's error.
+    pub async fn correct_fact(&self, record: &Record, text: &str) -> Result<RecordId> {
+        let old = Fact::from_record(record)
+            .ok_or_else(|| Error::invalid("update", "this record has the kind fact, but no attribute and no value"))?;
+        let address = &record.scope;
+        let mut note = Record::new(address.clone(), Kind::NOTE, text, self.store().clock().as_ref());
+        note.role = Some(Role::USER);
+        note.trust = Trust::User;
+        let mut corrected = self.restated(&old, &note).await?.unwrap_or_else(|| revalued(&old, text));
+        corrected.said_at = note.occurred_at;
+        corrected.valid_from = None;
+        corrected.valid_until = None;
+        corrected.sequence = None;
+        corrected.confidence = 1.0;
+        corrected.evidence = vec![Evidence { record: note.id, quote: text.to_owned() }];
+        corrected.corrects = Some(record.id);
+        self.store().write(address, vec![Write::new(note.clone(), PutMode::Create)]).await?;
+        let stored = self.store().get(address, note.id).await?;
+        let note =
+            stored.ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the correction was deleted meanwhile"))?;
+        self.facts().add(address, &[corrected], std::slice::from_ref(&note), Trust::User).await?;
+        let facts = self.facts().derived_from(address, &[note.id]).await?;
+        let new = facts.first().map(|fact| fact.id);
+        new.ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the corrected fact was deleted meanwhile"))
+    }
+
+    /// Reads a sentence by the rules. Returns its fact if it states the same attribute of the same subject.
+    async fn restated(&self, old: &Fact, note: &Record) -> Result<Option<Fact>> {
+        let mut turn = note.clone();
+        turn.kind = Kind::TURN;
+        let facts = built_in_rules()?.extract(&[turn], self.facts().locale()).await?.facts;
+        Ok(facts
+            .into_iter()
+            .find(|fact| fact.subject == old.subject && fact.slot == old.slot && fact.polarity == old.polarity))
+    }
+}
+
+/// The same fact with a text of the caller's as its value.
+fn revalued(old: &Fact, text: &str) -> Fact {
+    let mut fact = old.clone();
+    text.trim().clone_into(&mut fact.text);
+    fact.value.clone_from(&fact.text);
+    fact.rule = None;
+    fact
+}

@@ -1,0 +1,20 @@
+//! Waiting for background jobs.
+
+use memory_engine_core::{Result, Scope};
+use memory_engine_enrichment::Progress;
+
+use crate::engine::MemoryEngine;
+
+impl MemoryEngine {
+    /// Works and waits until everything within `scope` that is queued has been done or given up. Returns the number of
+    /// items that were queued.
+    ///
+    /// Items that another process has claimed are waited for; if that process is gone, its lease ends after half a minute.
+    /// An item that fails by itself is given up after five attempts; [`Admin::failures`](crate::Admin::failures) lists it.
+    ///
+    /// # Errors
+    /// The embedder's or the store's; what was indexed before stays.
+    pub async fn drain(&self, scope: &Scope, progress: impl FnMut(Progress)) -> Result<u64> {
+        self.enrichment().worker().drain(scope, progress).await
+    }
+}

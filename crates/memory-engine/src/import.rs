@@ -1,0 +1,210 @@
+//! Storing more records than fit into memory.
+
+use std::fmt;
+
+use futures::{Stream, StreamExt};
+use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, Scope, Written};
+use serde::Serialize;
+
+use crate::{engine::MemoryEngine, turn::Turn};
+
+/// Number of records in one transaction.
+const BATCH_ROWS: usize = 1000;
+/// Maximum number of refused records that a report names.
+const MAX_REPORTED_FAILURES: usize = 1000;
+
+/// An import that is about to run. [`MemoryEngine::import`] begins one, [`run`](Self::run) runs it.
+#[must_use = "an import does nothing until `run` is called"]
+pub struct Import<S> {
+    engine: MemoryEngine,
+    scope: Scope,
+    records: S,
+    mode: PutMode,
+    batch_rows: usize,
+    on_progress: Box<dyn FnMut(&ImportReport) + Send>,
+}
+
+impl<S> fmt::Debug for Import<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Import").field("mode", &self.mode).field("batch_rows", &self.batch_rows).finish_non_exhaustive()
+    }
+}
+
+/// The outcome of an import so far, or at its end.
+#[derive(Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct ImportReport {
+    /// Number of records read from the stream.
+    pub read: u64,
+    /// Number of new records.
+    pub created: u64,
+    /// Number of stored records that were replaced.
+    pub updated: u64,
+    /// Number of records that were stored already, with the same content.
+    pub unchanged: u64,
+    /// Number of records that were forgotten before and stay away.
+    pub blocked: u64,
+    /// Number of records that were refused.
+    pub failed: u64,
+    /// The refused records, at most the first 1000.
+    pub failures: Vec<ImportFailure>,
+}
+
+/// A record that an import did not store.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct ImportFailure {
+    /// Its place in the stream, from 0.
+    pub index: u64,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Something that an import stores at a scope: a [`Record`], which has its address, or a [`Turn`] or text, which gets it.
+pub trait ImportItem: Send {
+    /// Returns the record to store.
+    fn into_record(self, engine: &MemoryEngine, scope: &Scope) -> Record;
+}
+
+impl ImportItem for Record {
+    fn into_record(self, _: &MemoryEngine, _: &Scope) -> Record {
+        self
+    }
+}
+
+impl ImportItem for Turn {
+    fn into_record(self, engine: &MemoryEngine, scope: &Scope) -> Record {
+        Turn::into_record(self, scope, engine.clock())
+    }
+}
+
+impl MemoryEngine {
+    /// Stores a stream of turns or records within `scope`, in transactions of 1000.
+    ///
+    /// A record that is refused does not stop the import: it is named in the report. The same import can be repeated;
+    /// records that are stored already, by their id, are unchanged. Background jobs wait until the import ends; the records
+    /// are found by their words at once. [`drain`](Self::drain) waits for the rest.
+    ///
+    /// ```
+    /// use futures::stream;
+    /// use memory_engine::{MemoryEngine, Scope, Turn};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let turns = (0..2500).map(|n| Turn::user(format!("line {n}")).with_message_id(format!("m{n}")));
+    /// let import = memory.import(&lin, stream::iter(turns));
+    /// let report = import.on_progress(|so_far| println!("{} read", so_far.read)).run().await?;
+    /// assert_eq!((report.created, report.failed), (2500, 0));
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    pub fn import<S>(&self, scope: &Scope, records: S) -> Import<S>
+    where
+        S: Stream<Item: ImportItem> + Send,
+    {
+        Import {
+            engine: self.clone(),
+            scope: scope.clone(),
+            records,
+            mode: PutMode::Upsert,
+            batch_rows: BATCH_ROWS,
+            on_progress: Box::new(|_| ()),
+        }
+    }
+}
+
+impl<S: Stream<Item: ImportItem> + Send> Import<S> {
+    /// Sets what happens to records that are stored already. Default: [`PutMode::Upsert`], they are replaced.
+    pub fn mode(mut self, mode: PutMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Sets the number of records in one transaction, at least 1. Default: 1000.
+    pub fn batch_rows(mut self, rows: usize) -> Self {
+        self.batch_rows = rows.max(1);
+        self
+    }
+
+    /// Calls a function after each transaction with the report so far.
+    pub fn on_progress(mut self, progress: impl FnMut(&ImportReport) + Send + 'static) -> Self {
+        self.on_progress = Box::new(progress);
+        self
+    }
+
+    /// Runs the import to its end.
+    ///
+    /// # Errors
+    /// The store's error. Everything reported before is stored; the import can be repeated.
+    pub async fn run(self) -> Result<ImportReport> {
+        let Self { engine, scope, records, mode, batch_rows, mut on_progress } = self;
+        let mut report = ImportReport::default();
+        let batches = records.chunks(batch_rows);
+        futures::pin_mut!(batches);
+        while let Some(batch) = batches.next().await {
+            let mut accepted = Vec::new();
+            for item in batch {
+                let record = item.into_record(&engine, &scope);
+                match engine.indexed_store().check(&record) {
+                    Ok(()) => accepted.push((report.read, record)),
+                    Err(error) => report.add_failure(report.read, &error),
+                }
+                report.read += 1;
+            }
+            store_batch(&engine, &scope, accepted, mode, &mut report).await?;
+            on_progress(&report);
+        }
+        Ok(report)
+    }
+}
+
+/// Stores a batch in one transaction. If a record of it is refused, stores them one by one and reports the refused.
+async fn store_batch(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    batch: Vec<(u64, Record)>,
+    mode: PutMode,
+    report: &mut ImportReport,
+) -> Result<()> {
+    let records = batch.iter().map(|(_, record)| record.clone()).collect();
+    match engine.store(scope, records, mode).await {
+        Ok(written) => written.iter().for_each(|written| report.add(written)),
+        Err(error) if is_of_one_record(&error) => {
+            for (index, record) in batch {
+                match engine.store(scope, vec![record], mode).await {
+                    Ok(written) => written.iter().for_each(|written| report.add(written)),
+                    Err(error) if is_of_one_record(&error) => report.add_failure(index, &error),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Returns true if the error is due to a record, and not to the store.
+fn is_of_one_record(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::Unauthorized
+    )
+}
+
+impl ImportReport {
+    fn add(&mut self, written: &Written) {
+        match written.outcome {
+            Outcome::Created => self.created += 1,
+            Outcome::Updated => self.updated += 1,
+            Outcome::Unchanged => self.unchanged += 1,
+            Outcome::Blocked(_) => self.blocked += 1,
+        }
+    }
+
+    fn add_failure(&mut self, index: u64, error: &Error) {
+        self.failed += 1;
+        if self.failures.len() < MAX_REPORTED_FAILURES {
+            self.failures.push(ImportFailure { index, reason: error.to_string() });
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Verbs for operating a store: queues, vectors, tombstones, imports of whole records.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use memory_engine_core::{
+    Embedding, Failure, Hit, Job, PutMode, Record, RecordId, Result, Scope, Terms, Tombstone, Write, Written,
+};
+use memory_engine_enrichment::{EnrichmentReport, LatencyStats, Progress};
+use memory_engine_recall::RecallOptions;
+use memory_engine_reranker::Reranker;
+use memory_engine_scene::ScenePolicy;
+use memory_engine_vector_store::{Generations, VectorQuery};
+
+use crate::{engine::MemoryEngine, turn::Turn};
+
+/// The operations of an engine that an application seldom needs: its job queue, its vectors, its tombstones, and writing with
+/// full control. [`MemoryEngine::admin`] returns it.
+///
+/// ```
+/// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let options = EnrichmentOptions::rules()?;
+/// let memory = MemoryEngine::builder().in_memory().enrichment(options).background(false).build().await?;
+/// let lin = Scope::user("lin")?;
+/// memory.remember(&lin, "我住在上海").await?;
+///
+/// let admin = memory.admin();
+/// assert_eq!(admin.reindex(&lin).await?, 1);
+/// assert_eq!(admin.requeue_enrichment(&lin).await?, 1);
+/// memory.drain(&lin, |_| ()).await?;
+/// for failure in admin.failures(&lin, 10).await? {
+///     println!("{} of {}: {}", failure.job.as_str(), failure.id, failure.reason);
+/// }
+/// assert!(memory.stats(&lin).await?.backlog.values().all(|waiting| *waiting == 0));
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Admin {
+    engine: MemoryEngine,
+}
+
+impl MemoryEngine {
+    /// Returns the operations that an application seldom needs: job queue, vectors, tombstones, writes with full control.
+    pub fn admin(&self) -> Admin {
+        Admin { engine: self.clone() }
+    }
+}
+
+/// Settings of the engine.
+impl Admin {
+    /// The options of recalls whose query brings none.
+    pub fn recall_options(&self) -> &RecallOptions {
+        self.engine.options()
+    }
+
+    /// The reranker, if there is one.
+    pub fn reranker(&self) -> Option<&Arc<dyn Reranker>> {
+        self.engine.recall_pipeline().parts().reranker.as_ref()
+    }
+
+    /// The scenes that are visible from each scene.
+    pub fn scene_policy(&self) -> &ScenePolicy {
+        self.engine.scene_policy()
+    }
+
+    /// Returns the index terms of each text, in the same order.
+    ///
+    /// # Errors
+    /// `Internal` if the analysis was stopped.
+    pub async fn analyze_texts(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
+        self.engine.indexed_store().analysis().text_terms(texts).await
+    }
+}
+
+/// The job queue.
+impl Admin {
+    /// Returns the jobs within `scope` whose last attempt failed, the longest waiting first, at most `limit`.
+    /// [`reindex`](Self::reindex) and [`requeue_enrichment`](Self::requeue_enrichment) queue everything again.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
+        self.engine.indexed_store().queue().failures(scope, limit).await
+    }
+
+    /// Queues every active record within `scope` to be indexed again. Returns the number of records.
+    /// [`MemoryEngine::drain`] waits for it.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn reindex(&self, scope: &Scope) -> Result<u64> {
+        let mut count = 0;
+        for job in Job::INDEXING {
+            count = self.engine.indexed_store().queue().requeue(scope, job).await?;
+        }
+        self.engine.indexed_store().wake();
+        Ok(count)
+    }
+
+    /// Queues every turn within `scope` for the enrichment jobs as if it were new: for turns that were stored before
+    /// enrichment was switched on, or that were given up. Returns the number of turns. Facts that are known are not added
+    /// twice. [`MemoryEngine::drain`] waits for it.
+    ///
+    /// # Errors
+    /// `Unsupported` if this engine has no jobs for turns; the store's error.
+    pub async fn requeue_enrichment(&self, scope: &Scope) -> Result<u64> {
+        self.engine.enrichment().requeue_enrichment(scope).await
+    }
+
+    /// Returns the latency statistics of each job that this handle and its clones have done. [`MemoryEngine::stats`] counts
+    /// what still waits.
+    pub fn latency_stats(&self) -> BTreeMap<Job, LatencyStats> {
+        self.engine.enrichment().worker().latencies()
+    }
+
+    /// Stores turns at an address, all or none, and extracts the facts in them: by the engine's extractor, or by the rules
+    /// if there is none. What fails, or is not done within `timeout`, is left to the background if the engine extracts
+    /// facts.
+    ///
+    /// Metadata of a turn is copied to its facts, under keys that are not a fact's own. A fact that was deleted before is
+    /// new, since it is said again.
+    ///
+    /// # Errors
+    /// Those of [`MemoryEngine::store`] with [`PutMode::Create`]; nothing is stored then.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).
+    pub async fn enrich(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
+        self.engine.enrichment().enrich(address, turns, timeout).await
+    }
+
+    /// Returns the facts that were extracted from these records, whatever their state, in order of time.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn facts_from(&self, address: &Scope, records: &[RecordId]) -> Result<Vec<Record>> {
+        self.engine.enrichment().facts().derived_from(address, records).await
+    }
+
+    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries. Turns
+    /// farther back that the background has not done yet are left to it.
+    ///
+    /// ```
+    /// use memory_engine::{EnrichmentOptions, Field, Filter, Kind, MemoryEngine, ScanQuery, Scope, Turn};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
+    /// let monday = Scope::user("lin")?.with_session("monday")?;
+    /// memory.remember(&monday, Turn::user("周五要去面试，有点紧张").with_round(1)).await?;
+    /// memory.remember(&monday, Turn::assistant("准备得怎么样了？").with_round(1)).await?;
+    /// assert_eq!(memory.admin().summarize_now(&monday).await?, 1);
+    /// let summaries = ScanQuery::oldest(9).with_filter(Filter::eq(Field::Kind, Kind::SUMMARY.as_str()));
+    /// assert_eq!(memory.scan(&monday, &summaries).await?.records[0].derived_from.len(), 2);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `Unsupported` if the engine makes no summaries; the store's error.
+    pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {
+        self.engine.enrichment().summarize_now(address).await
+    }
+}
+
+/// Writes with full control.
+impl Admin {
+    /// As [`MemoryEngine::remember`], without the background jobs `skipped`.
+    ///
+    /// # Errors
+    /// As [`MemoryEngine::remember`].
+    pub async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
+        self.engine.remember_without(scope, turn, skipped).await
+    }
+
+    /// Writes records and their index terms in one transaction, all or none. [`jobs_for`](Self::jobs_for) returns the jobs
+    /// of a record that is a turn.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a record that [`check`](Self::check) refuses; `Conflict` and `NotFound` for a write whose mode or
+    /// precondition does not hold; the errors of the store.
+    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+        self.engine.write(scope, writes).await
+    }
+
+    /// Returns the error with which [`MemoryEngine::store`] would refuse a record, if it would.
+    ///
+    /// # Errors
+    /// `InvalidInput` as [`Record::validate`], and for a time more than a day after the engine's clock.
+    pub fn check(&self, record: &Record) -> Result<()> {
+        self.engine.indexed_store().check(record)
+    }
+
+    /// Returns the background jobs that a record needs in addition to indexing. Only turns need any.
+    pub fn jobs_for(&self, record: &Record) -> Vec<Job> {
+        self.engine.jobs_for(record)
+    }
+
+    /// As [`MemoryEngine::store`], for callers who have the records' vectors: made by the engine's embedder, or by another
+    /// program in the same embedding space. On SQLite they are written in the same transaction; when this returns, the
+    /// records are found by their vectors, too. While an embedder is [being replaced](crate::Builder::replacing), these
+    /// vectors are dropped and made in the background.
+    ///
+    /// ```
+    /// use memory_engine::{Embedder, Kind, MemoryEngine, Purpose, PutMode, Record, Scope, SystemClock};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let admin = memory.admin();
+    /// let lin = Scope::user("lin")?;
+    /// let record = Record::new(lin.clone(), Kind::NOTE, "walnuts on the list", &SystemClock);
+    /// admin.check(&record)?;
+    /// let vector = memory.embedder().embed(&["walnuts on the list"], Purpose::Document).await?.remove(0);
+    /// admin.store_embedded(&lin, vec![(record.clone(), vector.clone())], PutMode::Upsert).await?;
+    /// // The same for records that are stored: for imports, with vectors that were made elsewhere.
+    /// assert_eq!(admin.adopt_vectors(&lin, vec![(record.id, vector.values().to_vec())]).await?, 1);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`MemoryEngine::store`], and `DimensionMismatch` for a vector of another space.
+    pub async fn store_embedded(
+        &self,
+        scope: &Scope,
+        records: Vec<(Record, Embedding)>,
+        mode: PutMode,
+    ) -> Result<Vec<Written>> {
+        let space = self.engine.embedder().space();
+        records.iter().try_for_each(|(_, embedding)| space.check("store", embedding))?;
+        let is_single = self.engine.indexed_store().embedding().is_single();
+        let write = |(record, embedding): (Record, Embedding)| Write {
+            jobs: self.jobs_for(&record),
+            embedding: Some(embedding).filter(|_| is_single),
+            ..Write::new(record, mode)
+        };
+        self.write(scope, records.into_iter().map(write).collect()).await
+    }
+}
+
+/// Vectors, and the change of the embedder of a store that is in use. The builder begins the change:
+/// [`replacing`](crate::Builder::replacing) or [`Mismatch::Refill`](crate::admin::Mismatch::Refill).
+impl Admin {
+    /// Stores vectors that were made elsewhere for records that are stored: for imports. The caller guarantees that this
+    /// engine's model made them from the records' texts; nothing here can check it. Returns the number of vectors stored.
+    /// Records outside `scope` are skipped; all of them while another embedder's vectors serve.
+    ///
+    /// # Errors
+    /// `DimensionMismatch` for a vector of another size, `InvalidInput` for one without a direction; the store's error.
+    pub async fn adopt_vectors(&self, scope: &Scope, vectors: Vec<(RecordId, Vec<f32>)>) -> Result<u64> {
+        self.engine.indexed_store().adopt_vectors(scope, vectors).await
+    }
+
+    /// Returns the records with the nearest vectors in the serving embedding space, best first. No other retriever takes
+    /// part, and no score is changed. `scope` is searched as it is, without the branches that it inherits from.
+    ///
+    /// # Errors
+    /// `DimensionMismatch` for a vector of another dimension; the store's error.
+    pub async fn search_vectors(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
+        self.engine.vectors().search(scope, query).await
+    }
+
+    /// Returns the generations of vectors in the store, all tenants together; `None` for a store that has only one.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use memory_engine::{HashEmbedder, MemoryEngine, Mismatch, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("memory.db");
+    /// let (old, new) = (Arc::new(HashEmbedder::default()), Arc::new(HashEmbedder::with_dimensions(64)?));
+    /// let lin = Scope::user("lin")?;
+    /// let memory = MemoryEngine::builder().sqlite(&path).embedder(old.clone()).build().await?;
+    /// memory.remember(&lin, "My sister plays the violin").await?;
+    /// memory.drain(&lin, |_| ()).await?;
+    /// drop(memory);
+    ///
+    /// // Filled in the background while the old vectors serve; then it cuts over.
+    /// let builder = MemoryEngine::builder().sqlite(&path).embedder(new).replacing(old).background(false);
+    /// let memory = builder.on_mismatch(Mismatch::Refill).build().await?;
+    /// println!("{:?}", memory.admin().generations().await?);
+    /// assert!(memory.admin().cut_over(0, |_| ()).await?);
+    /// println!("gone: {:?}", memory.admin().drop_second_generation().await?);
+    /// assert_eq!(memory.recall(&lin, "violin").await?.hits.len(), 1);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn generations(&self) -> Result<Option<Generations>> {
+        match self.engine.vectors().generations() {
+            Some(store) => store.generations().await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Fills the vectors of this engine's embedder and makes them serve, in one transaction, once nothing waits and at most
+    /// `max_missing` records were given up. Until then searches use the old ones. Returns whether they serve; at once if
+    /// there is nothing to change. The old ones stay until [`drop_second_generation`](Self::drop_second_generation). The
+    /// background does the same with `max_missing` 0.
+    ///
+    /// # Errors
+    /// The embedder's or the store's; what was filled before stays, and the next call goes on.
+    pub async fn cut_over(&self, max_missing: u64, progress: impl FnMut(Progress)) -> Result<bool> {
+        self.engine.enrichment().worker().cut_over(max_missing, progress).await
+    }
+
+    /// Removes the vectors that do not serve, of an unfinished generation or the old one, and returns their space; `None`
+    /// if there were none.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn drop_second_generation(&self) -> Result<Option<String>> {
+        match self.engine.vectors().generations() {
+            Some(store) => store.drop_second().await,
+            None => Ok(None),
+        }
+    }
+}
+
+/// Tombstones.
+impl Admin {
+    /// Returns at most `limit` tombstones in order of id, those after `after`.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (here, there) = (MemoryEngine::builder().in_memory(), MemoryEngine::builder().in_memory());
+    /// let (here, there) = (here.build().await?, there.build().await?);
+    /// let lin = Scope::user("lin")?;
+    /// let id = here.remember(&lin, "a secret").await?;
+    /// here.forget(&lin, id).await?;
+    /// let tombstones = here.admin().tombstones(&lin, None, 100).await?;
+    /// assert_eq!(there.admin().import_tombstones(&lin, &tombstones).await?, 1); // stays away there, too
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
+        self.engine.record_store().tombstones(scope, after, limit).await
+    }
+
+    /// Imports tombstones of another store: removes the records that they name and blocks them from now on. Returns the
+    /// number of new tombstones.
+    ///
+    /// # Errors
+    /// The stores' errors.
+    pub async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
+        self.engine.import_tombstones(scope, tombstones).await
+    }
+}

@@ -1,0 +1,9 @@
+//! The names that a first program needs: `use memory_engine::prelude::*;`.
+
+pub use memory_engine_core::{
+    Error, ErrorKind, Field, Filter, Kind, Record, RecordId, Result, Role, ScanQuery, Scope, Timestamp,
+};
+pub use memory_engine_enrichment::EnrichmentOptions;
+pub use memory_engine_recall::{Recall, RecallHit, RecallQuery};
+
+pub use crate::{engine::MemoryEngine, forget::Forget, turn::Turn};

@@ -1,0 +1,175 @@
+//! Memories laid out for a prompt.
+
+use std::{future::IntoFuture, sync::Arc};
+
+use futures::{FutureExt, future::BoxFuture};
+use memory_engine_context::{
+    ContextPlan, EstimatedTokens, Item, Layer, LayerReport, MemoryBlock, Overflow, TokenCounter,
+};
+use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
+use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
+
+use crate::engine::MemoryEngine;
+
+/// Share of the token limit for the persona (0–1).
+const PERSONA_SHARE: f64 = 0.4;
+/// Share of the token limit for the recent turns (0–1). What the persona leaves comes on top.
+const RECENT_SHARE: f64 = 0.3;
+/// Characters of memories to lay out per token of the limit. More would be cut by the plan anyway.
+const MAX_CHARS_PER_TOKEN: usize = 4;
+
+/// Memories and recent turns to be laid out for a prompt. [`MemoryEngine::context`] begins one; awaiting it runs it.
+#[derive(Debug, Clone)]
+#[must_use = "a request does nothing until it is awaited"]
+pub struct ContextRequest {
+    engine: MemoryEngine,
+    scope: Scope,
+    query: RecallQuery,
+    persona: String,
+    recent: usize,
+    max_tokens: usize,
+    block: MemoryBlock,
+    counter: Arc<dyn TokenCounter>,
+}
+
+/// A text for a prompt, and what is in it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PromptContext {
+    /// The text: persona, relevant memories, recent turns. Parts that are empty are left out.
+    pub text: String,
+    /// Number of tokens of the text by the request's counter.
+    pub tokens: usize,
+    /// The records of the memories and recent turns in the text.
+    pub records: Vec<RecordId>,
+    /// The size of each part, and what was left out.
+    pub layers: Vec<LayerReport>,
+    /// Stages of the recall that failed or were late.
+    pub degraded: Vec<Degraded>,
+}
+
+impl MemoryEngine {
+    /// Returns a text block for memories with this engine's [zone](Self::zone) and [language](Self::language).
+    pub fn memory_block(&self) -> MemoryBlock {
+        let block = self.language().map_or_else(MemoryBlock::default, MemoryBlock::in_language);
+        block.with_zone(self.zone().clone())
+    }
+
+    /// Lays out the memories that are relevant to the query as text for a prompt, within a limit of tokens.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope, Turn};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// memory.remember(&lin, "I'm allergic to peanuts").await?;
+    /// memory.remember(&lin, Turn::assistant("Noted.")).await?;
+    ///
+    /// let context = memory.context(&lin, "Can I eat peanuts?").persona("You are kind.").recent(1).max_tokens(200).await?;
+    /// assert!(context.text.starts_with("You are kind."));
+    /// assert!(context.text.contains("allergic to peanuts"));
+    /// assert!(context.tokens <= 200);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidInput` for an empty query, or if the persona alone exceeds the limit; the errors of
+    /// [`recall`](Self::recall).
+    pub fn context(&self, scope: &Scope, query: impl Into<RecallQuery>) -> ContextRequest {
+        ContextRequest {
+            engine: self.clone(),
+            scope: scope.clone(),
+            query: query.into(),
+            persona: String::new(),
+            recent: 0,
+            max_tokens: 1000,
+            block: self.memory_block(),
+            counter: Arc::new(EstimatedTokens),
+        }
+    }
+}
+
+impl ContextRequest {
+    /// Puts a text at the beginning that is never cut: who the model is. Default: none.
+    pub fn persona(mut self, text: impl Into<String>) -> Self {
+        self.persona = text.into();
+        self
+    }
+
+    /// Adds the last `turns` turns at the address of the scope, at the end. They are not repeated among the memories.
+    /// Default: 0.
+    pub fn recent(mut self, turns: usize) -> Self {
+        self.recent = turns;
+        self
+    }
+
+    /// Sets the maximum number of tokens of the whole text. Default: 1000.
+    pub fn max_tokens(mut self, tokens: usize) -> Self {
+        self.max_tokens = tokens;
+        self
+    }
+
+    /// Sets heading, zone and line length of the list of memories. Default: [`MemoryEngine::memory_block`].
+    pub fn block(mut self, block: MemoryBlock) -> Self {
+        self.block = block;
+        self
+    }
+
+    /// Sets the counter of tokens. Default: an estimate that needs no table.
+    pub fn token_counter(mut self, counter: impl TokenCounter + 'static) -> Self {
+        self.counter = Arc::new(counter);
+        self
+    }
+
+    async fn run(self) -> Result<PromptContext> {
+        let recent = self.recent_turns().await?;
+        let recall = self.engine.recall(&self.scope, self.query.clone()).await?;
+        let is_recent = |hit: &&RecallHit| recent.iter().any(|turn| turn.id == hit.record.id);
+        let relevant = recall.relevant().filter(|hit| !is_recent(hit)).map(|hit| &hit.record);
+        let max_chars = self.max_tokens.saturating_mul(MAX_CHARS_PER_TOKEN).min(self.block.max_chars);
+        let memories = self.block.clone().with_max_chars(max_chars).render(relevant);
+        let share = |share: f64| (self.max_tokens as f64 * share) as usize;
+        let persona = Layer::text("persona", share(PERSONA_SHARE), self.persona).stable();
+        let recent_items = recent.iter().map(|turn| Item::of(turn, spoken_line(turn)));
+        let recent_budget = share(RECENT_SHARE);
+        let plan = ContextPlan::new(self.max_tokens)
+            .with_layer(persona.with_overflow(Overflow::NeverCut))
+            .with_layer(Layer::block("memories", self.max_tokens.saturating_sub(recent_budget), &memories))
+            .with_layer(Layer::new("recent", recent_budget).with_items(recent_items));
+        let built = plan.build(self.counter.as_ref())?;
+        let has_memories = built.layers.iter().any(|layer| layer.name == "memories" && layer.tokens > 0);
+        let memories = memories.included.into_iter().filter(|_| has_memories);
+        let records = memories.chain(built.layers.iter().flat_map(|layer| layer.included.iter().copied())).collect();
+        let (text, tokens, layers) = (built.text, built.tokens, built.layers);
+        Ok(PromptContext { text, tokens, records, layers, degraded: recall.degraded })
+    }
+
+    /// Returns the last turns at the address, oldest first.
+    async fn recent_turns(&self) -> Result<Vec<Record>> {
+        if self.recent == 0 {
+            return Ok(Vec::new());
+        }
+        let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
+        let query = ScanQuery::newest(self.recent).with_filter(turns);
+        let mut turns = self.engine.timeline(&self.scope, &query).await?.records;
+        turns.reverse();
+        Ok(turns)
+    }
+}
+
+fn spoken_line(turn: &Record) -> String {
+    match turn.speaker.as_deref().or(turn.role.as_ref().map(|role| role.as_str())) {
+        Some(speaker) => format!("{speaker}: {}", turn.text),
+        None => turn.text.clone(),
+    }
+}
+
+impl IntoFuture for ContextRequest {
+    type Output = Result<PromptContext>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.run().boxed()
+    }
+}

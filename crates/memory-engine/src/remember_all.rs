@@ -1,0 +1,81 @@
+//! Remembering a whole conversation at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_engine_core::{ErrorKind, PutMode, Record, RecordId, Result, Scope, State, Write, Written};
+
+use crate::{
+    engine::MemoryEngine,
+    remember::{MAX_RETRIES, is_repeated, replacing},
+    turn::Turn,
+};
+
+impl MemoryEngine {
+    /// Remembers many things at the address `scope` in one transaction, all or none, and returns the outcome of each, in
+    /// their order. [`import`](Self::import) takes more than fit into memory.
+    ///
+    /// Turns with an id replace the stored ones, as [`remember`](Self::remember) does. A turn that was forgotten before has the
+    /// outcome `Blocked` and is not stored.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope, Turn};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let monday = Scope::user("lin")?.with_session("monday")?;
+    /// let turns = [Turn::user("My interview is on Friday"), Turn::assistant("Good luck!")];
+    /// let written = memory.remember_all(&monday, turns).await?;
+    /// assert_eq!(written.len(), 2);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`remember`](Self::remember), but for blocked turns. Nothing is stored then.
+    pub async fn remember_all<T: Into<Turn>>(
+        &self,
+        scope: &Scope,
+        turns: impl IntoIterator<Item = T>,
+    ) -> Result<Vec<Written>> {
+        let mut named = Vec::new();
+        let mut records = Vec::new();
+        for turn in turns {
+            let turn = turn.into();
+            let is_named = turn.is_named();
+            let record = turn.into_record(scope, self.clock());
+            if is_named {
+                named.push(record.id);
+            }
+            records.push(record);
+        }
+        let mut retries = if named.is_empty() { 0 } else { MAX_RETRIES };
+        loop {
+            let writes = self.writes_of(scope, &records, &named).await?;
+            match self.write(scope, writes).await {
+                Err(e) if retries > 0 && matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => retries -= 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Turns records into writes. A record with the id of a stored one, or of one before it in the list, replaces that one.
+    async fn writes_of(&self, scope: &Scope, records: &[Record], named: &[RecordId]) -> Result<Vec<Write>> {
+        let stored = self.get_all(scope, named).await?;
+        let stored: BTreeMap<RecordId, Record> = stored.into_iter().flatten().map(|old| (old.id, old)).collect();
+        let mut seen = BTreeSet::new();
+        let mut writes = Vec::new();
+        for record in records {
+            let is_first = seen.insert(record.id);
+            let old = stored.get(&record.id);
+            let (record, mode) = match old {
+                // A retracted turn stays retracted when it is sent again.
+                Some(old) if is_first && old.state == State::Revoked && is_repeated(record, old) => {
+                    (old.clone(), PutMode::Update { revision: old.revision })
+                }
+                old if is_first && named.contains(&record.id) => replacing(record.clone(), old),
+                _ => (record.clone(), PutMode::Upsert),
+            };
+            writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
+        }
+        Ok(writes)
+    }
+}

@@ -1,0 +1,108 @@
+//! Correcting a memory.
+
+use memory_engine_core::{Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Scope, Timestamp, Write};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::engine::MemoryEngine;
+
+/// Maximum number of retries after another writer changed the same record.
+const MAX_RETRIES: usize = 5;
+/// Maximum number of former texts kept with a record.
+const MAX_EDITS: usize = 50;
+/// Maximum size of the former texts of a record, in bytes of JSON. The oldest go first.
+const EDITS_MAX_BYTES: usize = Record::MAX_METADATA_BYTES / 2;
+/// The metadata key of the former texts.
+const EDITS: &str = "edits";
+
+/// A text that a record had before it was updated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Edit {
+    /// The former text.
+    pub text: String,
+    /// The time of the update that replaced it.
+    pub until: Timestamp,
+}
+
+impl Edit {
+    /// Returns the former texts of a record that [`MemoryEngine::update`] changed, oldest first. The oldest may be missing:
+    /// at most 50 texts are kept, and at most half of the room for metadata.
+    pub fn all_of(record: &Record) -> Vec<Self> {
+        let edits = record.metadata.get(EDITS).cloned().unwrap_or_default();
+        serde_json::from_value(edits).unwrap_or_default()
+    }
+}
+
+impl MemoryEngine {
+    /// Corrects a memory within `scope`. Returns the id of the record that states the new text.
+    ///
+    /// - A **fact** is superseded: a new fact with the same subject and attribute takes its place from now on, with this call as
+    ///   its evidence. `text` is the new value ("Lisbon") or a sentence ("I live in Lisbon"). The old fact stays in the
+    ///   [history](crate::facts::FactQuery::history).
+    /// - **Any other record** gets the new text in place and keeps its id. What was derived from the old text is removed and
+    ///   derived again. [`Edit::all_of`](crate::history::Edit::all_of) returns the former texts;
+    ///   [`forget`](Self::forget) removes them with the record.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope, history::Edit};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let id = memory.remember(&lin, "The spare key is under the mat").await?;
+    /// memory.update(&lin, id, "The spare key is with Mo").await?;
+    ///
+    /// let record = memory.get(&lin, id).await?.unwrap();
+    /// assert_eq!(record.text, "The spare key is with Mo");
+    /// assert_eq!(Edit::all_of(&record)[0].text, "The spare key is under the mat");
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such record within `scope`; `InvalidInput` for an empty text; `Conflict` if others keep
+    /// changing the record; the store's error.
+    pub async fn update(&self, scope: &Scope, id: RecordId, text: impl Into<String>) -> Result<RecordId> {
+        let text = text.into();
+        if text.trim().is_empty() {
+            return Err(Error::invalid("update", "the new text is empty; `forget` removes a memory"));
+        }
+        let mut retries = 0;
+        loop {
+            match self.try_update(scope, id, &text).await {
+                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_update(&self, scope: &Scope, id: RecordId, text: &str) -> Result<RecordId> {
+        let missing = || Error::new(ErrorKind::NotFound, "update", format!("there is no record {id} in this scope"));
+        let mut record = self.get(scope, id).await?.ok_or_else(missing)?;
+        if record.text == text {
+            return Ok(id);
+        }
+        if record.kind == Kind::FACT && memory_engine_summarizer::Fact::from_record(&record).is_some() {
+            return self.enrichment().correct_fact(&record, text).await;
+        }
+        add_edit(&mut record, self.clock().now());
+        text.clone_into(&mut record.text);
+        let mode = PutMode::Update { revision: record.revision };
+        let jobs = self.jobs_for(&record);
+        self.write(scope, vec![Write { jobs, ..Write::new(record, mode) }]).await?;
+        Ok(id)
+    }
+}
+
+/// Notes the text of a record that is about to change.
+fn add_edit(record: &mut Record, until: Timestamp) {
+    let mut edits = Edit::all_of(record);
+    edits.push(Edit { text: record.text.clone(), until });
+    record.metadata.remove(EDITS);
+    let other_bytes = json!(record.metadata).to_string().len();
+    let room = EDITS_MAX_BYTES.saturating_sub(other_bytes);
+    while edits.len() > MAX_EDITS || (!edits.is_empty() && json!(edits).to_string().len() > room) {
+        edits.remove(0);
+    }
+    record.metadata.insert(EDITS.into(), json!(edits));
+}
