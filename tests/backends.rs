@@ -11,8 +11,11 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::{
-    Embedder, HashEmbedder, ManualClock, MemoryEngine, PutMode, RecallQuery, Record, RecordId, Retrievers, Scope,
-    TextAnalyzer, Timestamp, Trust, index_fingerprint,
+    MemoryEngine, PutMode, RecallQuery, Record, RecordId, Scope, Timestamp, Trust,
+    embed::{Embedder, HashEmbedder},
+    recall::Retrievers,
+    store::{TextAnalyzer, index_fingerprint},
+    testing::ManualClock,
 };
 use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use serde_json::Value;

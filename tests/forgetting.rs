@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use memory_engine::{
-    Forget, MemoryEngine, Scope, SynonymGroup, SynonymStore,
-    synonyms::{Verdict, WordPair},
+    Forget, MemoryEngine, Scope,
+    synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair},
 };
 
 /// Forgets a part of a user, the whole user, and the tenant; looks after each what is left of the synonyms.

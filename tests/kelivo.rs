@@ -22,12 +22,14 @@ use async_trait::async_trait;
 use given::{Place, lin, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
-    Builder, Embedder, Embedding, EmbeddingSpace, EnrichmentOptions, Error, ErrorKind, Field, Filter, GatewayBlock,
-    HashEmbedder, InjectionRules, Kind, MemoryEngine, Purpose, RecallOptions, RecallQuery, Record, Reranker, Result,
-    ScanQuery, Score, SynonymGroup, SynonymStoreExt, Turn,
+    Builder, EnrichmentOptions, Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, RecallQuery,
+    Record, Result, ScanQuery, Turn, admin,
+    context::{GatewayBlock, InjectionRules},
+    embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
     http_models::{Endpoint, Secret},
-    synonyms::{SEED, Suggester, groups_from_toml},
-    upkeep,
+    recall::Reranker,
+    store::Score,
+    synonyms::{SEED, Suggester, SynonymGroup, SynonymStoreExt, groups_from_toml},
 };
 use memory_engine_server::{Gateway, GatewayOptions, Mcp, Upstream};
 use serde_json::{Value, json};
@@ -400,13 +402,13 @@ async fn k14_the_schema_goes_down_with_all_it_holds_and_up_again(place: Place) {
     memory.synonyms().store().put(&lin(), &groups_from_toml(SEED).unwrap()).await.unwrap();
     drop(memory);
     let database = place.database();
-    let there = upkeep::migrations(&database).await.unwrap();
+    let there = admin::migrations(&database).await.unwrap();
     assert!(there.pending.is_empty() && !there.applied.is_empty(), "{there:?}");
-    upkeep::migrate_down(&database, 0).await.unwrap();
-    let down = upkeep::migrations(&database).await.unwrap();
+    admin::migrate_down(&database, 0).await.unwrap();
+    let down = admin::migrations(&database).await.unwrap();
     assert_eq!((down.schema, down.applied.len(), down.pending), (0, 0, there.applied.clone()));
-    upkeep::migrate_up(&database, 0).await.unwrap();
-    assert_eq!(upkeep::migrations(&database).await.unwrap(), there);
+    admin::migrate_up(&database, 0).await.unwrap();
+    assert_eq!(admin::migrations(&database).await.unwrap(), there);
     let memory = place.open().await;
     assert_eq!(memory.stats(&lin()).await.unwrap().records, 0);
     assert_eq!(memory.synonyms().store().list(&lin()).await.unwrap(), []);

@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use given::{NOON, Place, lin, trials};
 use libtest_mimic::Arguments;
-use memory_engine::{Error, ErrorKind, Kind, MemoryEngine, Purpose, Result, Timestamp, Turn};
+use memory_engine::{Error, ErrorKind, Kind, MemoryEngine, Result, Timestamp, Turn, embed::Purpose};
 use memory_engine_evidence::{
     Evidence, EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceRequest, EvidenceSlot, EvidenceSource,
     LocalEvidence, MemoryEvidence, StepOutcome,

@@ -5,9 +5,10 @@ use std::{env, path::Path, process::Command, sync::Arc, time::Duration};
 
 use libtest_mimic::Failed;
 use memory_engine::{
-    Embedder, HashEmbedder, Kind, MemoryEngine, Purpose, Scope, TextAnalyzer, Timestamp, Turn,
+    Kind, MemoryEngine, Scope, Timestamp, Turn,
+    embed::{Embedder, HashEmbedder, Purpose},
     http_models::{HttpClient, HttpOptions, PostgrestClient, Secret},
-    index_fingerprint,
+    store::{TextAnalyzer, index_fingerprint},
 };
 use memory_engine_evidence::{
     DatabaseEvidence, Evidence, EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceSource, LocalEvidence,

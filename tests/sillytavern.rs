@@ -18,9 +18,10 @@ use std::{
 use given::{Place, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
-    EnrichmentOptions, MemoryEngine, QueryForm, Scope,
+    EnrichmentOptions, MemoryEngine, Scope,
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Event, Mem0Owner, Mem0Search},
     llm::{Message, ScriptedModel},
+    recall::QueryForm,
 };
 use memory_engine_chat_memory::{Mem0Chat, Mem0Settings, Retrieved};
 use memory_engine_server::Mem0;

@@ -19,12 +19,17 @@ use async_trait::async_trait;
 use given::{Place, lin, story, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
-    Builder, ChatExtractor, ContentHash, Embedder, Embedding, EmbeddingSpace, ErrorKind, Fork, HashEmbedder, Kind,
-    MemoryMode, Purpose, RecallOptions, Record, Result, Rewind, RuleExtractor, ScanQuery, Scope, State,
+    Builder, ErrorKind, Kind, RecallOptions, Record, Result, ScanQuery, Scope, State,
+    embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
+    graph::{ChatExtractor, RuleExtractor},
+    history::{Fork, Rewind},
     llm::{Answer, ScriptedModel},
+    store::ContentHash,
 };
 use memory_engine_server::Debugging;
-use memory_engine_story::{StoryContext, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
+use memory_engine_story::{
+    MemoryMode, StoryContext, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest,
+};
 use serde_json::json;
 use served::{Served, server};
 

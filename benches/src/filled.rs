@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::Result;
 use futures::{StreamExt, TryStreamExt, stream};
-use memory_engine::{Embedding, MemoryEngine, PutMode, RecallQuery, Record, Retrievers, Scope};
+use memory_engine::{MemoryEngine, PutMode, RecallQuery, Record, Scope, embed::Embedding, recall::Retrievers};
 
 use crate::{
     given::GivenEmbedder,

@@ -6,7 +6,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memory_engine::{Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, Purpose, Result};
+use memory_engine::{
+    Error, ErrorKind, Result,
+    embed::{Embedder, Embedding, EmbeddingSpace, Purpose},
+};
 
 /// Gives the vectors of the texts that it was told.
 #[derive(Debug)]

@@ -11,8 +11,11 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Embedder, Embedding, EmbeddingSpace, EnrichmentOptions, HashEmbedder, JobQueue, ManualClock, MemoryEngine, Purpose,
-    RecordStore, Result, RuleExtractor, TextAnalyzer, Timestamp, graph::GraphStore, index_fingerprint,
+    EnrichmentOptions, MemoryEngine, Result, Timestamp,
+    embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
+    graph::{GraphStore, RuleExtractor},
+    store::{JobQueue, RecordStore, TextAnalyzer, index_fingerprint},
+    testing::ManualClock,
 };
 use memory_engine_keyword_store::KeywordStore;
 use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine::{ErrorKind, Fork, ScanQuery};
+use memory_engine::{ErrorKind, ScanQuery, history::Fork};
 
 use crate::given::{Place, message, recalled, story};
 

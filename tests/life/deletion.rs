@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    EnrichmentOptions, FactQuery, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, RuleExtractor,
-    ScanQuery, State, Tombstone, Trust, Turn, summarizer::SummaryTrigger,
+    EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, ScanQuery, State, Trust,
+    Turn,
+    enrichment::SummaryTrigger,
+    graph::{GraphFactsQuery, RuleExtractor},
+    history::Tombstone,
 };
 
 use crate::given::{Place, lin, recalled, story};
@@ -32,7 +35,7 @@ async fn silent(memory: &MemoryEngine, step: &str) {
     }
     let found = recalled(memory, &lin(), &format!("allergic to {SECRET}")).await;
     assert!(found.iter().all(|text| !text.contains(SECRET)), "{step}: {found:?}");
-    let known = memory.graph().facts(&lin(), &FactQuery::about([format!("who is {SECRET}?")])).await.unwrap();
+    let known = memory.graph().facts(&lin(), &GraphFactsQuery::about([format!("who is {SECRET}?")])).await.unwrap();
     assert!(known.entities.iter().all(|entity| !entity.name.contains(SECRET)), "{step}");
     assert!(known.relations.iter().all(|relation| !format!("{relation:?}").contains(SECRET)), "{step}");
     let history = memory.facts(&lin()).history().records().await.unwrap();
@@ -59,7 +62,7 @@ pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_co
     let before = everything(&memory).await;
     let kinds = |kind: Kind| before.iter().filter(|record| record.kind == kind).count();
     assert!(kinds(Kind::FACT) >= 1 && kinds(Kind::SUMMARY) == 1, "{before:?}");
-    let known = memory.graph().facts(&lin(), &FactQuery::about([SECRET])).await.unwrap();
+    let known = memory.graph().facts(&lin(), &GraphFactsQuery::about([SECRET])).await.unwrap();
     assert!(!known.entities.is_empty(), "the graph knows it");
     // 3. delete
     let removed = memory.forget(&lin(), gone).await.unwrap();
@@ -142,6 +145,6 @@ pub(crate) async fn a_revoked_memory_is_kept_and_says_so(place: Place) {
     let revoked = Filter::eq(Field::State, State::Revoked.as_str());
     let page = memory.scan(&lin(), &ScanQuery::oldest(9).with_filter(revoked)).await.unwrap();
     assert!(page.records.len() >= 2, "the turn and the fact: {:?}", page.records);
-    let known = memory.graph().facts(&lin(), &FactQuery::about(["walnuts"])).await.unwrap();
+    let known = memory.graph().facts(&lin(), &GraphFactsQuery::about(["walnuts"])).await.unwrap();
     assert!(known.entities.is_empty() && known.relations.is_empty());
 }

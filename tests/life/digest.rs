@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    EnrichmentOptions, ErrorKind, Job, Kind, Locale, MemoryEngine, Record, State, Timestamp, Trust, Turn,
+    EnrichmentOptions, ErrorKind, Job, Kind, MemoryEngine, Record, State, Timestamp, Trust, Turn,
+    enrichment::{self, Locale, SummaryTrigger},
     llm::{ChatModel, ScriptedModel},
-    summarizer::{self, SummaryTrigger},
 };
 
 use crate::given::{NOON, Place, lin, recalled, story};
@@ -26,7 +26,7 @@ fn answered(hour: i64, text: &str) -> Turn {
 async fn known(memory: &MemoryEngine) -> Vec<String> {
     let zone = jiff::tz::TimeZone::UTC;
     let facts = memory.facts(&lin()).history().records().await.unwrap();
-    facts.iter().map(|fact| summarizer::render(fact, Timestamp::from_micros(NOON), &zone)).collect()
+    facts.iter().map(|fact| enrichment::render(fact, Timestamp::from_micros(NOON), &zone)).collect()
 }
 
 async fn drain(memory: &MemoryEngine) {
@@ -209,13 +209,13 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
     #[derive(Debug)]
     struct Choking;
     #[async_trait::async_trait]
-    impl summarizer::FactExtractor for Choking {
-        async fn extract(&self, turns: &[Record], _: &Locale) -> memory_engine::Result<summarizer::Facts> {
+    impl enrichment::FactExtractor for Choking {
+        async fn extract(&self, turns: &[Record], _: &Locale) -> memory_engine::Result<enrichment::Facts> {
             match turns.iter().any(|turn| turn.text.contains("poison")) {
                 true => {
                     Err(memory_engine::Error::new(memory_engine::ErrorKind::Internal, "facts", "it cannot be read"))
                 }
-                false => Ok(summarizer::Facts::default()),
+                false => Ok(enrichment::Facts::default()),
             }
         }
     }
@@ -270,7 +270,10 @@ pub(crate) async fn r6_a_long_turn_is_found_by_its_parts_which_cite_it(place: Pl
 }
 
 pub(crate) async fn r8_entities_are_read_in_the_background_and_their_records_found(place: Place) {
-    use memory_engine::{FactQuery, Fork, RuleExtractor};
+    use memory_engine::{
+        graph::{GraphFactsQuery, RuleExtractor},
+        history::Fork,
+    };
     let memory = place.open_with(|builder| builder.graph(Arc::new(RuleExtractor::default()))).await;
     let tell = async |branch: Option<&str>, sequence: i64, text: &str| {
         memory.remember(&story(branch), crate::given::message(sequence, text)).await.unwrap()
@@ -281,7 +284,7 @@ pub(crate) async fn r8_entities_are_read_in_the_background_and_their_records_fou
     tell(Some("b"), 2, "Captain Holt met Mary Shelley in the harbour.").await;
     drain(&memory).await;
     let around = async |branch: Option<&str>, name: &str| {
-        let found = memory.graph().facts(&story(branch), &FactQuery::about([name])).await.unwrap();
+        let found = memory.graph().facts(&story(branch), &GraphFactsQuery::about([name])).await.unwrap();
         let mut names: Vec<String> = found.entities.iter().map(|entity| entity.name.clone()).collect();
         assert!(found.entities.iter().all(|entity| entity.citation.sequence.is_some()));
         names.sort();
@@ -354,7 +357,7 @@ pub(crate) async fn m10_contradictions_end_as_people_mean_them(place: Place) {
             assert!(of(State::Superseded, word) >= 1, "{name}: {word} held once, {history:?}");
         }
         let now = Timestamp::from_micros(NOON);
-        let shown = |fact: &Record| summarizer::render(fact, now, &jiff::tz::TimeZone::UTC);
+        let shown = |fact: &Record| enrichment::render(fact, now, &jiff::tz::TimeZone::UTC);
         let past = history.iter().filter(|fact| fact.state == State::Superseded).map(shown);
         for text in past {
             assert!(text.contains("until") || text.contains("直到"), "{name}: {text}");

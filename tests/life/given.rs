@@ -10,8 +10,11 @@ use std::{
 
 use libtest_mimic::Trial;
 use memory_engine::{
-    Builder, Database, Embedder, HashEmbedder, Kind, ManualClock, MemoryEngine, Mismatch, Record, RecordId, Result,
-    Scope, TextAnalyzer, Timestamp, Turn, index_fingerprint,
+    Builder, Database, Kind, MemoryEngine, Record, RecordId, Result, Scope, Timestamp, Turn,
+    admin::Mismatch,
+    embed::{Embedder, HashEmbedder},
+    store::{TextAnalyzer, index_fingerprint},
+    testing::ManualClock,
 };
 use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use sqlx::Connection;

@@ -8,11 +8,13 @@ use std::{
 };
 
 use memory_engine::{
-    ChatExtractor, Enhancement, EnrichmentOptions, FactQuery, Failure, Field, Filter, Job, Kind, MemoryEngine,
-    QueryForm, Record, Rewrite, ScanQuery, State,
+    EnrichmentOptions, Field, Filter, Job, Kind, MemoryEngine, Record, ScanQuery, State,
+    admin::Failure,
+    enrichment::SummaryTrigger,
+    graph::{ChatExtractor, GraphFactsQuery},
     http_models::{ChatOptions, Endpoint, HttpChatModel, HttpClient, HttpOptions, Secret},
     llm::ChatModel,
-    summarizer::SummaryTrigger,
+    recall::{Enhancement, QueryForm, Rewrite},
 };
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::path};
@@ -185,7 +187,7 @@ pub(crate) async fn a_model_that_answers_makes_labels_facts_summaries_a_graph_an
     }
     assert_eq!(of_kind(&memory, Kind::SUMMARY).await.iter().map(|s| s.text.as_str()).collect::<Vec<_>>(), [SUMMARY]);
     assert!(of_kind(&memory, Kind::TURN).await.iter().all(|turn| turn.topic.as_deref() == Some("scripted")));
-    let known = memory.graph().facts(&lin(), &FactQuery::about(["沈砚在哪？"])).await.unwrap();
+    let known = memory.graph().facts(&lin(), &GraphFactsQuery::about(["沈砚在哪？"])).await.unwrap();
     let said = &known.relations[0];
     assert_eq!((&said.source[..], &said.relation[..], &said.target[..]), ("沈砚", "住在", "青石村"));
     assert_eq!(said.citation.message_id.as_deref(), Some("m1"));

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    EnrichmentOptions, Field, Filter, Kind, MemoryEngine, Record, Rewind, ScanQuery, State, Turn,
+    EnrichmentOptions, Field, Filter, Kind, MemoryEngine, Record, ScanQuery, State, Turn,
+    history::Rewind,
     llm::{ChatModel, ScriptedModel},
 };
 

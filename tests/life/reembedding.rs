@@ -11,8 +11,10 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, HashEmbedder, MemoryEngine, Mismatch, Purpose, RecallQuery,
-    RecordId, Result, Retrievers, Scope, Turn,
+    Error, ErrorKind, MemoryEngine, RecallQuery, RecordId, Result, Scope, Turn,
+    admin::Mismatch,
+    embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
+    recall::Retrievers,
 };
 
 use crate::given::{Place, lin};

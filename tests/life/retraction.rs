@@ -1,6 +1,6 @@
 //! What is taken back (R9, R11).
 
-use memory_engine::{ErrorKind, Kind, PutMode, RecordId, Rewind, State, Turn};
+use memory_engine::{ErrorKind, Kind, PutMode, RecordId, State, Turn, history::Rewind};
 
 use crate::given::{Place, lin, made_from, message, recalled, story};
 

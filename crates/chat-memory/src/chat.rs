@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine::{Degraded, QueryForm, Rewrite};
+use memory_engine::recall::{Degraded, QueryForm, Rewrite};
 use memory_engine_context::{MemoryList, append_to_system, contextual_query, weak_question};
 use memory_engine_core::{Error, ErrorKind, Kind, Record, Result, Role, Scope, SystemClock};
 use memory_engine_http_models::{Mem0Client, Mem0Event, Mem0Memory, Mem0Owner, Mem0Search};

@@ -10,8 +10,9 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use futures::StreamExt;
 use given::{Backend, lin};
 use memory_engine::{
-    ErrorKind, Field, Filter, Forget, ManualClock, MemoryEngine, Record, ScanQuery, Scope, State,
+    ErrorKind, Field, Filter, Forget, MemoryEngine, Record, ScanQuery, Scope, State,
     llm::{Answer, ChatRequest, ScriptedModel},
+    testing::ManualClock,
 };
 use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece, TurnReply, UserMessage};
 

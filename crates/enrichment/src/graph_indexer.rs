@@ -18,7 +18,7 @@ pub struct GraphIndexer {
 /// The outcome of an extraction.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Extracted {
+pub struct GraphIndexReport {
     /// Number of records read.
     pub records: u64,
     /// Records that could not be read, with the reason. Each is still found by its words and its vector.
@@ -40,11 +40,11 @@ impl GraphIndexer {
     ///
     /// # Errors
     /// `Unsupported` without an extractor; `Unauthorized` for a record outside `scope`; the store's error.
-    pub async fn index(&self, scope: &Scope, records: &[Record]) -> Result<Extracted> {
+    pub async fn index(&self, scope: &Scope, records: &[Record]) -> Result<GraphIndexReport> {
         let missing = || Error::new(ErrorKind::Unsupported, "graph", "the engine was built without `Builder::graph`");
         let extractor = self.extractor.as_ref().ok_or_else(missing)?;
         records.iter().try_for_each(|record| scope.authorize("graph", &record.scope))?;
-        let mut extracted = Extracted::default();
+        let mut extracted = GraphIndexReport::default();
         let mut entries = Vec::new();
         for record in records.iter().filter(|record| record.state == State::Active) {
             match extractor.extract(record).await {
@@ -73,10 +73,10 @@ impl GraphIndexer {
     ///
     /// # Errors
     /// As [`index`](Self::index). What was read before stays.
-    pub async fn rebuild(&self, scope: &Scope, mut progress: impl FnMut(u64)) -> Result<Extracted> {
+    pub async fn rebuild(&self, scope: &Scope, mut progress: impl FnMut(u64)) -> Result<GraphIndexReport> {
         let active = Filter::eq(Field::State, State::Active.as_str());
         let mut query = ScanQuery::oldest(REBUILD_PAGE_ROWS).with_filter(active);
-        let mut total = Extracted::default();
+        let mut total = GraphIndexReport::default();
         loop {
             let page = self.store.scan(scope, &query).await?;
             let extracted = self.index(scope, &page.records).await?;

@@ -19,7 +19,7 @@ pub use drain::Progress;
 pub use enrich::EnrichmentReport;
 pub use enrichment::Enrichment;
 pub use fact_book::FactBook;
-pub use graph_indexer::{Extracted, GraphIndexer};
+pub use graph_indexer::{GraphIndexReport, GraphIndexer};
 pub use handler::JobHandler;
 pub use latency::LatencyStats;
 pub use log::REQUEST_ID;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use memory_engine::{MemoryEngine, RecallQuery, Retrievers};
+use memory_engine::{MemoryEngine, RecallQuery, recall::Retrievers};
 use memory_engine_core::{
     Embedding, Error, ErrorKind, Field, Filter, Hit, Op, Record, RecordId, Result, Scope, State, Terms, Timestamp,
     Value,

@@ -9,7 +9,7 @@ use std::{sync::Arc, sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
 use given::{Backend, lin};
-use memory_engine::{Error, ErrorKind, Kind, ManualClock, MemoryEngine, Result, Timestamp, Turn};
+use memory_engine::{Error, ErrorKind, Kind, MemoryEngine, Result, Timestamp, Turn, testing::ManualClock};
 use memory_engine_evidence::{
     EventId, Evidence, EvidenceCascade, EvidenceMode, EvidenceOptions, EvidenceQuery, EvidenceRequest, EvidenceSlot,
     EvidenceSource, LocalEvidence, MemoryEvidence, StepOutcome,

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Builder, Database, ErrorKind, MemoryEngine, Mismatch, Scope};
+use memory_engine::{Builder, Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch};
 
 use crate::{
     database::{self, DatabaseArg},

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, str::FromStr};
 
 use anyhow::{Context, Result, bail};
-use memory_engine::{Database, upkeep};
+use memory_engine::{Database, admin};
 
 use crate::settings::Settings;
 
@@ -55,7 +55,7 @@ impl DatabaseArg {
 /// If there is none, with the commands that make one; if the server does not answer.
 pub(crate) async fn must_exist(database: &Database) -> Result<()> {
     let Some(path) = database.path() else {
-        let migrations = upkeep::migrations(database).await.with_context(|| database.to_string())?;
+        let migrations = admin::migrations(database).await.with_context(|| database.to_string())?;
         if migrations.schema == 0 {
             bail!(
                 "there is no memory in {database} yet; `memory import FILE` or `memory migrate up` with this --db makes one"

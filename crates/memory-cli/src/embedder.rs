@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Args;
-use memory_engine::{Builder, LocalModel, http_models::Preset};
+use memory_engine::{Builder, embed::LocalModel, http_models::Preset};
 
 use crate::remote::{self, Remote};
 

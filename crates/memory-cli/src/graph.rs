@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{ChatExtractor, GraphExtractor, RuleExtractor};
+use memory_engine::graph::{ChatExtractor, GraphExtractor, RuleExtractor};
 
 use crate::{method::Method, remote};
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use jiff::tz::TimeZone;
-use memory_engine::{Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Tombstone, Trust};
+use memory_engine::{Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Trust, history::Tombstone};
 use serde_json::{Map, Value, json};
 
 /// A line, understood.

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use memory_engine::{Method, RecallOptions, Retrievers};
+use memory_engine::{
+    RecallOptions,
+    recall::{Method, Retrievers},
+};
 
 /// Deadline of a recall. Long, so that slow stages are measured too.
 pub(crate) const EVAL_DEADLINE: Duration = Duration::from_secs(300);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
-use memory_engine::{MemoryEngine, RecallHit, Retriever, Scope};
+use memory_engine::{MemoryEngine, RecallHit, Scope, recall::Retriever};
 use serde_json::{Value, json};
 
 use crate::{modes::EVAL_DEADLINE, output, question::Question};

@@ -8,7 +8,7 @@ use std::{
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::tz::{Offset, TimeZone};
-use memory_engine::{Job, MemoryEngine, Progress, Recall, RecallHit, Retriever, Scope};
+use memory_engine::{Job, MemoryEngine, Recall, RecallHit, Scope, admin::Progress, recall::Retriever};
 
 /// Prints a line; a reader that has gone away, as `head` does, is an error like any other and no panic.
 macro_rules! say {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use memory_engine::{
-    Embedder, Reranker,
+    embed::Embedder,
     http_models::{
         Dialect, EmbeddingOptions, Endpoint, HttpChatModel, HttpClient, HttpEmbedder, HttpOptions, HttpReranker,
         Preset, RerankOptions, Secret,
     },
     llm::ChatModel,
+    recall::Reranker,
 };
 
 use crate::settings::Settings;

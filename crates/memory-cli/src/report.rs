@@ -4,7 +4,7 @@ use std::{fmt::Display, process::ExitCode};
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::Progress;
+use memory_engine::admin::Progress;
 use serde::Serialize;
 
 use crate::output;

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use anyhow::Result;
-use memory_engine::{Builder, LocalModel, http_models::Dialect};
+use memory_engine::{Builder, embed::LocalModel, http_models::Dialect};
 
 use crate::{
     embedder::EmbedderArgs,

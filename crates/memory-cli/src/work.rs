@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Builder, EnrichmentOptions, GraphExtractor};
+use memory_engine::{Builder, EnrichmentOptions, graph::GraphExtractor};
 
 use crate::{digest::DigestArgs, graph::GraphArgs, method::Method};
 

@@ -9,8 +9,9 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use desk::Desk;
 use memory_engine::{
-    Clock, EnrichmentOptions, Error, ErrorKind, Locale, ManualClock, MemoryEngine, Record, Scope, SystemClock,
-    summarizer::{FactExtractor, Facts},
+    Clock, EnrichmentOptions, Error, ErrorKind, MemoryEngine, Record, Scope, SystemClock,
+    enrichment::{FactExtractor, Facts, Locale},
+    testing::ManualClock,
 };
 use serde_json::Value;
 

@@ -12,7 +12,7 @@ use std::env;
 
 use desk::{Desk, Ran, TURNS};
 use libtest_mimic::{Arguments, Failed, Trial};
-use memory_engine::{Database, EmbeddingSpace};
+use memory_engine::{Database, embed::EmbeddingSpace};
 use memory_engine_postgres::PostgresOptions;
 use tokio::runtime::Runtime;
 

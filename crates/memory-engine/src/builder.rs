@@ -33,8 +33,8 @@ const CACHE_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 /// ```
 /// use std::sync::Arc;
 /// use memory_engine::{
-///     EnrichmentOptions, HashEmbedder, LexicalReranker, ManualClock, MemoryEngine, Mismatch, RecallOptions, RuleExtractor,
-///     ScenePolicy, Scope,
+///     EnrichmentOptions, MemoryEngine, RecallOptions, Scope, admin::Mismatch, embed::HashEmbedder,
+///     graph::RuleExtractor, recall::LexicalReranker, scene::ScenePolicy, testing::ManualClock,
 /// };
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -162,7 +162,7 @@ impl Builder {
 
     /// Replaces another embedder: a store with `old`'s vectors is filled with those of the new embedder in the background,
     /// searches the old ones until the new ones are complete, and then cuts over, all while it is written and searched.
-    /// New records get both. The old vectors stay until [`Admin::drop_second_generation`](crate::Admin::drop_second_generation`].
+    /// New records get both. The old vectors stay until [`Admin::drop_second_generation`](crate::admin::Admin::drop_second_generation).
     pub fn replacing(mut self, old: Arc<dyn Embedder>) -> Self {
         self.replaced = Some(old);
         self
@@ -229,7 +229,7 @@ impl Builder {
     }
 
     /// Extracts entities and relations from records, and adds the graph retriever to recalls. Default: no graph.
-    /// [`EntityGraph::index`](crate::EntityGraph::index) extracts from records that are stored.
+    /// [`EntityGraph::index`](crate::graph::EntityGraph::index) extracts from records that are stored.
     pub fn graph(mut self, extractor: Arc<dyn GraphExtractor>) -> Self {
         self.graph_extractor = Some(extractor);
         self

@@ -10,7 +10,7 @@ impl MemoryEngine {
     /// items that were queued.
     ///
     /// Items that another process has claimed are waited for; if that process is gone, its lease ends after half a minute.
-    /// An item that fails by itself is given up after five attempts; [`Admin::failures`](crate::Admin::failures) lists it.
+    /// An item that fails by itself is given up after five attempts; [`Admin::failures`](crate::admin::Admin::failures) lists it.
     ///
     /// # Errors
     /// The embedder's or the store's; what was indexed before stays.

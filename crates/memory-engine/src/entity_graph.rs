@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use memory_engine_core::{Record, Result, Scope};
-use memory_engine_enrichment::Extracted;
+use memory_engine_enrichment::GraphIndexReport;
 use memory_engine_graph::{GraphExtractor, GraphStore};
-use memory_engine_recall::{FactQuery, GraphFacts};
+use memory_engine_recall::{GraphFacts, GraphFactsQuery};
 
 use crate::engine::MemoryEngine;
 
@@ -13,7 +13,7 @@ use crate::engine::MemoryEngine;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use memory_engine::{FactQuery, MemoryEngine, RuleExtractor, Scope, Turn};
+/// use memory_engine::{MemoryEngine, Scope, Turn, graph::{GraphFactsQuery, RuleExtractor}};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let extractor = Arc::new(RuleExtractor::default());
@@ -23,7 +23,7 @@ use crate::engine::MemoryEngine;
 /// memory.remember(&lin, turn).await?;
 /// memory.drain(&lin, |_| ()).await?;
 ///
-/// let facts = memory.graph().facts(&lin, &FactQuery::about(["沈砚在哪？"])).await?;
+/// let facts = memory.graph().facts(&lin, &GraphFactsQuery::about(["沈砚在哪？"])).await?;
 /// for relation in &facts.relations {
 ///     println!("{} — {} → {}", relation.source, relation.relation, relation.target);
 /// }
@@ -59,7 +59,7 @@ impl EntityGraph {
     ///
     /// # Errors
     /// `Unsupported` without an extractor; `Unauthorized` for a record outside `scope`; the store's error.
-    pub async fn index(&self, scope: &Scope, records: &[Record]) -> Result<Extracted> {
+    pub async fn index(&self, scope: &Scope, records: &[Record]) -> Result<GraphIndexReport> {
         self.engine.enrichment().graph().index(scope, records).await
     }
 
@@ -68,7 +68,7 @@ impl EntityGraph {
     ///
     /// # Errors
     /// As [`index`](Self::index). What was read before stays.
-    pub async fn rebuild(&self, scope: &Scope, progress: impl FnMut(u64)) -> Result<Extracted> {
+    pub async fn rebuild(&self, scope: &Scope, progress: impl FnMut(u64)) -> Result<GraphIndexReport> {
         self.engine.enrichment().graph().rebuild(scope, progress).await
     }
 
@@ -77,7 +77,7 @@ impl EntityGraph {
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter or too many hops; the stores' errors.
-    pub async fn facts(&self, scope: &Scope, query: &FactQuery) -> Result<GraphFacts> {
+    pub async fn facts(&self, scope: &Scope, query: &GraphFactsQuery) -> Result<GraphFacts> {
         self.engine.recall_pipeline().facts(scope, query).await
     }
 }

@@ -123,7 +123,7 @@ impl MemoryEngine {
     /// Returns the facts that hold within `scope`, oldest first. The returned query narrows them down before it is awaited.
     ///
     /// ```
-    /// use memory_engine::{EnrichmentOptions, ManualClock, MemoryEngine, Scope, Timestamp, Turn};
+    /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope, Timestamp, Turn, testing::ManualClock};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;

@@ -35,8 +35,8 @@ pub enum Forget {
     /// The records that match.
     Matching(Filter),
     /// Everything within the scope; for a whole user or tenant also the synonyms and the decisions about them. The current
-    /// scene of a conversation is in a [`SceneDetector`](crate::SceneDetector), outside the engine:
-    /// [`forget`](crate::SceneDetector::forget) it there.
+    /// scene of a conversation is in a [`SceneDetector`](crate::scene::SceneDetector), outside the engine:
+    /// [`forget`](crate::scene::SceneDetector::forget) it there.
     Everything,
 }
 

@@ -201,7 +201,9 @@ impl Admin {
     /// vectors are dropped and made in the background.
     ///
     /// ```
-    /// use memory_engine::{Embedder, Kind, MemoryEngine, Purpose, PutMode, Record, Scope, SystemClock};
+    /// use memory_engine::{
+    ///     Kind, MemoryEngine, PutMode, Record, Scope, SystemClock, embed::{Embedder, Purpose},
+    /// };
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// let memory = MemoryEngine::builder().in_memory().build().await?;
@@ -262,7 +264,7 @@ impl Admin {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use memory_engine::{HashEmbedder, MemoryEngine, Mismatch, Scope};
+    /// use memory_engine::{MemoryEngine, Scope, admin::Mismatch, embed::HashEmbedder};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let folder = tempfile::tempdir().unwrap();

@@ -32,7 +32,7 @@ impl MemoryEngine {
     /// Explains the place of a record in the result of a query, or its absence.
     ///
     /// ```
-    /// use memory_engine::{MemoryEngine, RecallQuery, Scope, Turn, Verdict};
+    /// use memory_engine::{MemoryEngine, RecallQuery, Scope, Turn, recall::Verdict};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// let memory = MemoryEngine::builder().in_memory().build().await?;

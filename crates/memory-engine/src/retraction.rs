@@ -20,7 +20,7 @@ const PAGE_ROWS: usize = 500;
 /// How far to rewind a conversation.
 ///
 /// ```
-/// use memory_engine::{MemoryEngine, Rewind, Scope, Turn};
+/// use memory_engine::{MemoryEngine, Scope, Turn, history::Rewind};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;

@@ -1,7 +1,7 @@
 //! What whoever keeps a database does with the whole of it: every tenant at once, past all scopes. No application needs it.
 //!
 //! ```
-//! use memory_engine::{Database, MemoryEngine, Scope, upkeep};
+//! use memory_engine::{Database, MemoryEngine, Scope, admin};
 //!
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! # let folder = tempfile::tempdir().unwrap();

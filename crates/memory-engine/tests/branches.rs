@@ -8,7 +8,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use given::{Backend, lin};
 use memory_engine::{
-    FactQuery, Fork, MemoryEngine, RecallQuery, Retriever, Retrievers, RuleExtractor, ScanQuery, Scope, Turn, Verdict,
+    MemoryEngine, RecallQuery, ScanQuery, Scope, Turn,
+    graph::{GraphFactsQuery, RuleExtractor},
+    history::Fork,
+    recall::{Retriever, Retrievers, Verdict},
 };
 
 const SHARED: &str = "沈砚在青石村遇见了林晓月";
@@ -55,7 +58,7 @@ async fn r10_no_retriever_shows_a_sister_branch() {
 
             let timeline = memory.timeline(&branch(name), &ScanQuery::oldest(9)).await.unwrap();
             assert!(timeline.records.iter().all(|record| ![other, AFTER_FORK].contains(&record.text.as_str())));
-            let facts = memory.graph().facts(&branch(name), &FactQuery::about(["青石村"])).await.unwrap();
+            let facts = memory.graph().facts(&branch(name), &GraphFactsQuery::about(["青石村"])).await.unwrap();
             assert!(!facts.entities.is_empty());
             let cited = facts.relations.iter().map(|relation| relation.citation.record);
             for id in cited.chain(facts.entities.iter().map(|entity| entity.citation.record)) {

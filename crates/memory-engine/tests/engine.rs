@@ -8,8 +8,11 @@ use std::sync::Arc;
 
 use given::{Backend, FlakyEmbedder, lin};
 use memory_engine::{
-    Embedder, ErrorKind, Field, Filter, Forget, HashEmbedder, Kind, MemoryEngine, Mismatch, Purpose, PutMode,
-    RecallQuery, Record, RecordId, Retriever, Retrievers, Scope, SystemClock, Timestamp, Trust, Turn,
+    ErrorKind, Field, Filter, Forget, Kind, MemoryEngine, PutMode, RecallQuery, Record, RecordId, Scope, SystemClock,
+    Timestamp, Trust, Turn,
+    admin::Mismatch,
+    embed::{Embedder, HashEmbedder, Purpose},
+    recall::{Retriever, Retrievers},
 };
 
 #[tokio::test]
@@ -34,7 +37,10 @@ async fn k4_what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_v
 
 #[tokio::test]
 async fn a_record_that_brings_its_vector_along_is_found_by_it_at_once() {
-    use memory_engine::{Embedder, Embedding, Purpose, Retrievers};
+    use memory_engine::{
+        embed::{Embedder, Embedding, Purpose},
+        recall::Retrievers,
+    };
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         let texts = ["我对海鲜过敏", "the brass key is under the stove"];

@@ -9,11 +9,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use given::{Backend, lin};
 use memory_engine::{
-    ChatExtractor, Error, ErrorKind, FactQuery, Field, Filter, GraphExtractor, GraphStore, Kind, MemoryEngine, Op,
-    PutMode, RecallOptions, RecallQuery, Record, RecordId, Removed, Result, Retriever, RuleExtractor, Scope, State,
-    SystemClock,
-    graph::{Extraction, GraphEntry, GraphQuery, GraphStats, Subgraph},
+    Error, ErrorKind, Field, Filter, Kind, MemoryEngine, Op, PutMode, RecallOptions, RecallQuery, Record, RecordId,
+    Result, Scope, State, SystemClock,
+    graph::{
+        ChatExtractor, Extraction, GraphEntry, GraphExtractor, GraphFactsQuery, GraphQuery, GraphStats, RuleExtractor,
+        Subgraph,
+    },
     llm::{Answer, ScriptedModel},
+    recall::Retriever,
+    store::{GraphStore, Removed},
 };
 
 fn message(scope: &Scope, number: i64, text: &str) -> Record {
@@ -106,7 +110,7 @@ async fn r8_facts_are_given_with_the_message_that_says_so() {
             &[message(&main, 7, "阿砚，也就是沈砚，是青云门的弟子。"), message(&fork, 9, "沈砚又提起了青云门。")],
         )
         .await;
-        let facts = memory.graph().facts(&lin(), &FactQuery::about(["阿砚现在在哪？"])).await.unwrap();
+        let facts = memory.graph().facts(&lin(), &GraphFactsQuery::about(["阿砚现在在哪？"])).await.unwrap();
         assert_eq!(facts.entities.iter().map(|e| e.name.as_str()).collect::<Vec<_>>(), ["沈砚", "青云门"]);
         assert_eq!((&facts.entities[0].aliases[..], facts.relations.len()), (&["阿砚".to_owned()][..], 1));
         let relation = &facts.relations[0];
@@ -115,11 +119,13 @@ async fn r8_facts_are_given_with_the_message_that_says_so() {
         assert_eq!((relation.citation.message_id.as_deref(), relation.citation.sequence), (Some("m9"), Some(9)));
         // A branch that inherits up to the seventh message.
         let inherited = Filter::eq(Field::Branch, "main").and(Filter::compare(Field::Sequence, Op::Le, 7.0));
-        let query = FactQuery::about(["沈砚"]).with_filter(Some(inherited));
+        let query = GraphFactsQuery::about(["沈砚"]).with_filter(Some(inherited));
         let facts = memory.graph().facts(&lin(), &query).await.unwrap();
         assert_eq!(facts.relations[0].citation.sequence, Some(7));
         assert_eq!(
-            memory.graph().facts(&fork, &FactQuery::about(["沈砚"])).await.unwrap().relations[0].citation.sequence,
+            memory.graph().facts(&fork, &GraphFactsQuery::about(["沈砚"])).await.unwrap().relations[0]
+                .citation
+                .sequence,
             Some(9)
         );
     }
@@ -136,11 +142,13 @@ async fn what_is_forgotten_or_revoked_is_in_no_graph() {
         let mut revoked = memory.get(&lin(), story[0].id).await.unwrap().unwrap();
         revoked.state = State::Revoked;
         memory.store(&lin(), vec![revoked], PutMode::Upsert).await.unwrap();
-        let facts = memory.graph().facts(&lin(), &FactQuery::about(["Anna Reed and Captain Holt"])).await.unwrap();
+        let facts =
+            memory.graph().facts(&lin(), &GraphFactsQuery::about(["Anna Reed and Captain Holt"])).await.unwrap();
         assert!(facts.entities.is_empty(), "{facts:?}");
         let late = memory.graph().index(&lin(), &story[..2]).await.unwrap();
         assert_eq!(late.records, 2, "read while it was being forgotten");
-        let facts = memory.graph().facts(&lin(), &FactQuery::about(["Anna Reed and Captain Holt"])).await.unwrap();
+        let facts =
+            memory.graph().facts(&lin(), &GraphFactsQuery::about(["Anna Reed and Captain Holt"])).await.unwrap();
         assert!(facts.entities.is_empty(), "{facts:?}");
         let done = memory.graph().rebuild(&lin(), |_| {}).await.unwrap();
         assert_eq!((done.records, done.failed.len()), (3, 0));

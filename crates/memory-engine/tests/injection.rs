@@ -8,9 +8,11 @@ use std::{sync::Arc, time::Duration};
 
 use given::{Backend, lin};
 use memory_engine::{
-    Enhancement, Injector, Kind, ManualClock, MemoryEngine, QueryForm, Rewrite, Timestamp, Turn,
+    Injector, Kind, MemoryEngine, Timestamp, Turn,
     context::{Message, Rule, append_to_system},
     llm::{Answer, ScriptedModel},
+    recall::{Enhancement, QueryForm, Rewrite},
+    testing::ManualClock,
 };
 
 const NOW: i64 = 1_771_400_000_000_000; // 2026-02-18, a Wednesday

@@ -15,8 +15,10 @@ use std::{
 use async_trait::async_trait;
 use given::{Backend, lin};
 use memory_engine::{
-    Clock, Embedder, Embedding, EmbeddingSpace, HashEmbedder, Job, ManualClock, MemoryEngine, MemoryKeywordStore,
-    MemoryRecordStore, MemoryVectorStore, Purpose, Result, Timestamp, Turn,
+    Clock, Job, MemoryEngine, Result, Timestamp, Turn,
+    embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
+    store::{MemoryKeywordStore, MemoryRecordStore, MemoryVectorStore},
+    testing::ManualClock,
 };
 use tokio::time::Instant;
 

@@ -8,7 +8,11 @@ use std::{sync::Arc, time::Duration};
 
 use given::{Backend, FlakyEmbedder, SlowReranker, lin};
 use memory_engine::{
-    ManualClock, MemoryEngine, RecallOptions, RecallQuery, Retriever, SceneView, SynonymGroup, Timestamp, Turn, Verdict,
+    MemoryEngine, RecallOptions, RecallQuery, Timestamp, Turn,
+    recall::{Retriever, Verdict},
+    scene::SceneView,
+    synonyms::SynonymGroup,
+    testing::ManualClock,
 };
 use tokio::time::Instant;
 
@@ -51,8 +55,8 @@ async fn k5_from_daily_life_plots_count_less_from_a_plot_only_plots_are_seen_and
 #[tokio::test]
 async fn a_neighbour_from_a_scene_that_is_not_seen_stays_out() {
     for backend in Backend::all() {
-        let policy =
-            memory_engine::ScenePolicy::default().with_view("study", SceneView::nothing().with_scene("study", 1.0));
+        let policy = memory_engine::scene::ScenePolicy::default()
+            .with_view("study", SceneView::nothing().with_scene("study", 1.0));
         let memory = backend.builder().scene_policy(policy).background(false).build().await.unwrap();
         let session = lin().with_session("s").unwrap();
         let at = |n: i64| Timestamp::from_micros(1_700_000_000_000_000 + n);
@@ -163,7 +167,7 @@ async fn k7_at_the_deadline_a_recall_gives_what_it_has_even_when_that_is_nothing
     let memory =
         MemoryEngine::builder().in_memory().embedder(embedder.clone()).background(false).build().await.unwrap();
     let _held = embedder.hold();
-    let query = RecallQuery::new("anything").with_retrievers(memory_engine::Retrievers::VectorOnly);
+    let query = RecallQuery::new("anything").with_retrievers(memory_engine::recall::Retrievers::VectorOnly);
     let found = memory.recall(&lin(), query).await.unwrap();
     assert!(found.hits.is_empty());
     assert_eq!(found.degraded.len(), 1);

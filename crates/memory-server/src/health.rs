@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::{Json, extract::State, http::StatusCode, routing::get};
-use memory_engine::{MemoryEngine, Purpose, RecordId, Result, Scope};
+use memory_engine::{MemoryEngine, RecordId, Result, Scope, embed::Purpose};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::{sync::Mutex, time::timeout};

@@ -11,7 +11,9 @@ use std::env;
 use given::{Api, events, texts};
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::{
-    Builder, Embedder, EmbeddingSpace, EnrichmentOptions, HashEmbedder, MemoryEngine, TextAnalyzer, index_fingerprint,
+    Builder, EnrichmentOptions, MemoryEngine,
+    embed::{Embedder, EmbeddingSpace, HashEmbedder},
+    store::{TextAnalyzer, index_fingerprint},
 };
 use memory_engine_postgres::{PostgresOptions, migrate_down, migrate_up};
 use memory_engine_server::Mem0;

@@ -31,7 +31,7 @@ const CONTEXT_RELEVANCE_SHARE: f64 = 0.5;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use memory_engine::{Enhancement, QueryForm, MemoryEngine, Rewrite, Scope, llm::ScriptedModel};
+/// use memory_engine::{MemoryEngine, Scope, llm::ScriptedModel, recall::{Enhancement, QueryForm, Rewrite}};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;

@@ -10,7 +10,7 @@ const MAX_ANCESTORS: usize = 1000;
 /// The point at which a branch leaves its parent, and what it sees of the parent.
 ///
 /// ```
-/// use memory_engine::{Field, Filter, Fork, Inherits, Kind, MemoryEngine, ScanQuery, Scope, Turn};
+/// use memory_engine::{Field, Filter, Kind, MemoryEngine, ScanQuery, Scope, Turn, history::{Fork, Inherits}};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;

@@ -13,7 +13,7 @@ use crate::read_scope::ReadScope;
 #[derive(Debug, Clone)]
 #[must_use]
 #[non_exhaustive]
-pub struct FactQuery {
+pub struct GraphFactsQuery {
     /// Texts that name the entities to begin with, such as the query and the last turns. Default: the entities that most
     /// records mention.
     pub texts: Option<Vec<String>>,
@@ -29,7 +29,7 @@ pub struct FactQuery {
     pub at: Option<Timestamp>,
 }
 
-impl FactQuery {
+impl GraphFactsQuery {
     /// Begins with the entities that these texts name.
     pub fn about<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
         Self { texts: Some(texts.into_iter().map(Into::into).collect()), ..Self::most_mentioned() }
@@ -140,7 +140,7 @@ pub(crate) fn seeds<'t>(texts: impl IntoIterator<Item = &'t str>) -> Seeds {
 }
 
 /// Returns entities and relations with the latest record that states each.
-pub(crate) async fn facts(store: &IndexedStore, scope: &ReadScope, query: &FactQuery) -> Result<GraphFacts> {
+pub(crate) async fn facts(store: &IndexedStore, scope: &ReadScope, query: &GraphFactsQuery) -> Result<GraphFacts> {
     let from = match &query.texts {
         Some(texts) => seeds(texts.iter().map(String::as_str)),
         None => Seeds::MostMentioned,

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The result of a recall.
 ///
 /// ```
-/// use memory_engine::{Retriever, MemoryEngine, Scope};
+/// use memory_engine::{MemoryEngine, Scope, recall::Retriever};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;

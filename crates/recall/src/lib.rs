@@ -26,7 +26,7 @@ mod trace;
 pub use enhance::{Enhanced, Enhancement, QueryForm, Rewrite};
 pub use explanation::{Explanation, Verdict};
 pub use fork::{Fork, Inherits, VisibleBranch, ancestors, fork_id, fork_of, on_branch};
-pub use graph_facts::{Citation, FactQuery, GraphFacts, KeyEntity, KeyRelation};
+pub use graph_facts::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation};
 pub use hit::{Boost, Degraded, Recall, RecallHit, Retriever, RetrieverHit, StageTime};
 pub use options::RecallOptions;
 pub use parts::RecallParts;

@@ -6,7 +6,7 @@ use crate::{
     enhance::{Enhanced, EnhancedRun, Enhancement},
     explain,
     explanation::Explanation,
-    graph_facts::{FactQuery, GraphFacts, facts},
+    graph_facts::{GraphFacts, GraphFactsQuery, facts},
     hit::Recall,
     parts::RecallParts,
     query::RecallQuery,
@@ -66,7 +66,7 @@ impl RecallPipeline {
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter or too many hops; the stores' errors.
-    pub async fn facts(&self, scope: &Scope, query: &FactQuery) -> Result<GraphFacts> {
+    pub async fn facts(&self, scope: &Scope, query: &GraphFactsQuery) -> Result<GraphFacts> {
         let scope = ReadScope::resolve(&self.parts.store, scope).await?;
         facts(&self.parts.store, &scope, query).await
     }

@@ -8,7 +8,7 @@ use crate::options::RecallOptions;
 /// A query to memory. A plain `&str` is a query with the engine's options.
 ///
 /// ```
-/// use memory_engine::{Retrievers, Field, Filter, Kind, MemoryEngine, RecallQuery, Scope, Turn};
+/// use memory_engine::{Field, Filter, Kind, MemoryEngine, RecallQuery, Scope, Turn, recall::Retrievers};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;

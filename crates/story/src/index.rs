@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use memory_engine::{Degraded, MemoryMode, Progress};
+use memory_engine::{admin::Progress, recall::Degraded};
 use memory_engine_core::{Error, ErrorKind, Failure, Job, RecordId, Result, Scope};
 use tokio::time::{Instant, timeout};
 
 use crate::{
     memory::{StoryMemory, degraded_stage, require_branch},
     message::StoryMessage,
+    mode::MemoryMode,
 };
 
 /// How long is asked, beyond the limit, for the reason why something is not done.

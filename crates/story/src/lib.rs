@@ -3,10 +3,12 @@
 mod index;
 mod memory;
 mod message;
+mod mode;
 mod options;
 mod retrieve;
 
 pub use index::{Indexed, Wait};
 pub use memory::{StoryContext, StoryMemory};
 pub use message::{StoryMessage, StoryTurn};
+pub use mode::MemoryMode;
 pub use options::{StoryOptions, story_digest};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use memory_engine::{Degraded, GraphFacts, MemoryEngine, MemoryMode};
+use crate::mode::MemoryMode;
+use memory_engine::{MemoryEngine, graph::GraphFacts, recall::Degraded};
 use memory_engine_context::{EstimatedTokens, TokenCounter};
 use memory_engine_core::{Error, Record, Result, Scope};
 
@@ -14,7 +15,7 @@ use crate::options::StoryOptions;
 /// told without it. A mode of [`MemoryMode::Off`] touches no store.
 ///
 /// A story is told on a branch of a session, and sees that branch, and of its parents what it
-/// [inherits](memory_engine::Fork) and no more; so each scope names user, session and branch.
+/// [inherits](memory_engine::history::Fork) and no more; so each scope names user, session and branch.
 /// [Forks](MemoryEngine::fork), [rewinds](MemoryEngine::rewind) and what else there is are the engine's.
 ///
 /// [`MemoryMode::Graph`] needs an engine with [`Builder::graph`](memory_engine::Builder::graph), summaries one with a

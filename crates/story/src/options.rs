@@ -9,7 +9,7 @@ use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, SummaryTrigger};
 /// How much of a story is kept and told.
 ///
 /// ```
-/// use memory_engine::{MemoryEngine, MemoryMode, Scope};
+/// use memory_engine::{MemoryEngine, Scope};
 /// use memory_engine_story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {

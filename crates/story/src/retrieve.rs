@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use futures::future::join_all;
 use memory_engine::{
-    Citation, FactQuery, GraphFacts, KeyEntity, KeyRelation, MemoryMode, Recall, RecallHit, RecallQuery, Retriever,
+    Recall, RecallHit, RecallQuery,
+    graph::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation},
+    recall::Retriever,
 };
 use memory_engine_context::{Relation, StoryEntity};
 use memory_engine_core::{Error, ErrorKind, Field, Filter, Op, Record, RecordId, Result, Scope, Value};
@@ -13,6 +15,7 @@ use tokio::time::timeout;
 use crate::{
     memory::{StoryContext, StoryMemory, degraded_stage, require_branch},
     message::StoryTurn,
+    mode::MemoryMode,
 };
 
 /// From which score of the graph arm on a record is told that does not fit a question by itself: it says how two that
@@ -107,7 +110,7 @@ impl StoryMemory {
         if self.mode != MemoryMode::Graph || turn.texts().all(str::is_empty) {
             return Ok(GraphFacts::default());
         }
-        let query = FactQuery::about(turn.texts())
+        let query = GraphFactsQuery::about(turn.texts())
             .with_hops(self.options.hops)
             .with_limits(sections.entities, sections.relations)
             .with_filter(self.exclusion_filter(turn))

@@ -14,12 +14,12 @@ use std::{
 use async_trait::async_trait;
 use given::{Backend, FlakyEmbedder, lin};
 use memory_engine::{
-    Error, ErrorKind, Field, Filter, Fork, GraphExtractor, Kind, MemoryEngine, MemoryMode, RecallOptions, Record,
-    Result, Rewind, RuleExtractor, ScanQuery, Scope,
+    Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, Record, Result, ScanQuery, Scope,
     context::{Characters, StorySections},
-    graph::Extraction,
+    graph::{Extraction, GraphExtractor, RuleExtractor},
+    history::{Fork, Rewind},
 };
-use memory_engine_story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
+use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
 use untouched::BrokenStore;
 
 const SOON: Wait = Wait::Until(Duration::from_secs(20));

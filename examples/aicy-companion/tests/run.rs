@@ -7,7 +7,7 @@ use std::{
 };
 
 use memory_engine::{
-    EmbeddingSpace,
+    embed::EmbeddingSpace,
     postgres::{PostgresOptions, migrate_down, migrate_up},
 };
 

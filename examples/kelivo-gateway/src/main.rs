@@ -9,8 +9,9 @@ use std::{env, path::PathBuf, sync::Arc};
 use anyhow::Result;
 use clap::Parser;
 use memory_engine::{
-    Builder, Clock, Database, EnrichmentOptions, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
+    Builder, Clock, Database, EnrichmentOptions, Forget, MemoryEngine, Scope, SystemClock,
     synonyms::{SEED, groups_from_toml},
+    testing::ManualClock,
 };
 use memory_engine_server::{Sources, UpstreamConfig};
 use tokio::net::TcpListener;

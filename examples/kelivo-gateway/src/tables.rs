@@ -4,7 +4,7 @@ use std::{fs, sync::Arc, time::Duration};
 
 use anyhow::{Result, ensure};
 use axum::http::Method;
-use memory_engine::{Field, Filter, Kind, ManualClock, MemoryEngine, ScanQuery, Scope};
+use memory_engine::{Field, Filter, Kind, MemoryEngine, ScanQuery, Scope, testing::ManualClock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ use analyst::Analyst;
 use anyhow::Result;
 use clap::Parser;
 use memory_engine::{
-    Embedder, HashEmbedder, Purpose,
+    embed::{Embedder, HashEmbedder, Purpose},
     http_models::{HttpChatModel, HttpClient, HttpEmbedder, HttpOptions, PostgrestClient},
     llm::{ChatModel, ScriptedModel},
 };

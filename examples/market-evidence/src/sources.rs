@@ -4,8 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
 use memory_engine::{
-    Builder, Clock, Embedder, Kind, MemoryEngine, Scope, SystemClock, TextAnalyzer, Turn, index_fingerprint,
+    Builder, Clock, Kind, MemoryEngine, Scope, SystemClock, Turn,
+    embed::Embedder,
     postgres::{PostgresOptions, PostgresStore},
+    store::{TextAnalyzer, index_fingerprint},
 };
 use memory_engine_evidence::{DatabaseEvidence, EvidenceSource, LocalEvidence};
 use serde::Deserialize;

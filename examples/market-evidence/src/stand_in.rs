@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use axum::{Json, Router, extract::Path, routing::post};
 use memory_engine::{
-    Embedder,
+    embed::Embedder,
     http_models::{HttpClient, PostgrestClient, Secret},
 };
 use memory_engine_evidence::{EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceSource, SupabaseEvidence};

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use memory_engine::{
-    EmbeddingSpace,
+    embed::EmbeddingSpace,
     postgres::{PostgresOptions, migrate_down},
 };
 

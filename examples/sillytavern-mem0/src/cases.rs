@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use memory_engine::{ManualClock, QueryForm};
+use memory_engine::{recall::QueryForm, testing::ManualClock};
 use memory_engine_chat_memory::Retrieved;
 
 use crate::chat::{Chat, FrontEnd, named};

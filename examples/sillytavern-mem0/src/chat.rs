@@ -9,9 +9,10 @@ use std::{
 
 use anyhow::Result;
 use memory_engine::{
-    Clock, QueryForm,
+    Clock,
     http_models::Mem0Event,
     llm::{ChatModel, ChatRequest, Message},
+    recall::QueryForm,
 };
 use memory_engine_chat_memory::{Mem0Chat, Retrieved};
 use serde_json::{Value, json};

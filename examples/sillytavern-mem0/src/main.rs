@@ -10,9 +10,10 @@ use anyhow::{Context, Result};
 use chat::{Chat, FrontEnd, turn};
 use clap::Parser;
 use memory_engine::{
-    Builder, Clock, Database, EnrichmentOptions, Forget, ManualClock, MemoryEngine, Scope, SystemClock,
+    Builder, Clock, Database, EnrichmentOptions, Forget, MemoryEngine, Scope, SystemClock,
     http_models::{HttpChatModel, HttpClient, HttpOptions, Mem0Client, Mem0Owner, Secret},
     llm::ChatModel,
+    testing::ManualClock,
 };
 use memory_engine_chat_memory::Mem0Chat;
 use memory_engine_server::Config;

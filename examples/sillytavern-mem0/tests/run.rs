@@ -11,7 +11,7 @@ use std::{
 };
 
 use memory_engine::{
-    EmbeddingSpace,
+    embed::EmbeddingSpace,
     postgres::{PostgresOptions, migrate_down, migrate_up},
 };
 use serde_json::{Value, json};

@@ -7,9 +7,13 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use memory_engine::{Database, Fork, MemoryEngine, MemoryMode, Rewind, RuleExtractor, Scope};
+use memory_engine::{
+    Database, MemoryEngine, Scope,
+    graph::RuleExtractor,
+    history::{Fork, Rewind},
+};
 use memory_engine_server::{Access, Debugging, Guard, Server};
-use memory_engine_story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
+use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
 use prompt::PromptBuilder;
 use tokio::net::TcpListener;
 

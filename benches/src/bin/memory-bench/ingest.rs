@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
-use memory_engine::{Embedding, MemoryEngine, PutMode, Record, Scope};
+use memory_engine::{MemoryEngine, PutMode, Record, Scope, embed::Embedding};
 
 use memory_engine_benches::{given::GivenEmbedder, process};
 

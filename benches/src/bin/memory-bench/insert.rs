@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
-use memory_engine::{Embedding, MemoryEngine, PutMode};
+use memory_engine::{MemoryEngine, PutMode, embed::Embedding};
 use memory_engine_benches::given::GivenEmbedder;
 
 use crate::{Arguments, data::Data, report::Report, store};
@@ -40,7 +40,7 @@ pub(crate) async fn run(
     // What was written last is there for the next question: by its words and by its vector.
     if let Some((row, vector)) = last {
         embedder.learn(&row.text, vector)?;
-        for arms in [memory_engine::Retrievers::KeywordOnly, memory_engine::Retrievers::VectorOnly] {
+        for arms in [memory_engine::recall::Retrievers::KeywordOnly, memory_engine::recall::Retrievers::VectorOnly] {
             let asked = memory_engine::RecallQuery::new(row.text.as_str()).with_retrievers(arms);
             let found = engine.recall(&scope, asked).await?;
             let id = Some(row.id.to_string());

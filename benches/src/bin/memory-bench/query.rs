@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
-use memory_engine::{Field, Filter, MemoryEngine, Method, Op, RecallOptions, RecallQuery, Retrievers, Scope};
+use memory_engine::{
+    Field, Filter, MemoryEngine, Op, RecallOptions, RecallQuery, Scope,
+    recall::{Method, Retrievers},
+};
 use memory_engine_benches::{given::GivenEmbedder, process};
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::Result;
-use memory_engine::Retrievers;
+use memory_engine::recall::Retrievers;
 use memory_engine_benches::{
     filled::Filled,
     process, synthetic,

@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use memory_engine::{PutMode, Retrievers};
+use memory_engine::{PutMode, recall::Retrievers};
 use memory_engine_benches::{
     filled::{self, BATCH, Filled},
     synthetic,

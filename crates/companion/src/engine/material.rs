@@ -1,6 +1,6 @@
 //! What a context is made of.
 
-use memory_engine::{Degraded, RecallQuery};
+use memory_engine::{RecallQuery, recall::Degraded};
 use memory_engine_context::{Action, BuiltContext, Message};
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
 

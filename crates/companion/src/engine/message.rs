@@ -1,6 +1,6 @@
 //! The user's message and the reply of a companion.
 
-use memory_engine::Degraded;
+use memory_engine::recall::Degraded;
 use memory_engine_context::BuiltContext;
 use memory_engine_core::{RecordId, Timestamp};
 use memory_engine_llm::Usage;

@@ -1,6 +1,6 @@
 //! A turn: eight steps from the user's message to the reply.
 
-use memory_engine::Degraded;
+use memory_engine::recall::Degraded;
 use memory_engine_context::BuiltContext;
 use memory_engine_core::{Basis, Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Role, Scope, Trust, Write};
 use memory_engine_llm::{ChatRequest, Message, Usage};

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, path::Path, process::ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use copier::{Copier, Report};
-use memory_engine::{Database, Scope, upkeep};
+use memory_engine::{Database, Scope, admin};
 
 use crate::{
     args::{self, StoreArgs},
@@ -90,7 +90,7 @@ impl Copy {
 
     /// The tenants and users that are meant.
     async fn scopes(&self, from: &Database) -> Result<Vec<Scope>> {
-        let mut scopes = upkeep::namespaces(from).await.with_context(|| from.to_string())?;
+        let mut scopes = admin::namespaces(from).await.with_context(|| from.to_string())?;
         let all = scopes.len();
         scopes.retain(|scope| self.tenant.as_deref().is_none_or(|tenant| scope.tenant() == tenant));
         scopes.retain(|scope| self.user.is_none() || scope.user_name() == self.user.as_deref());

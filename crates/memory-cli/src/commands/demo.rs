@@ -5,7 +5,7 @@ use std::{process::ExitCode, time::Instant};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Database, MemoryBlock, RecallQuery, Scope};
+use memory_engine::{Database, RecallQuery, Scope, context::MemoryBlock};
 use serde::Deserialize;
 
 use super::import::Importer;

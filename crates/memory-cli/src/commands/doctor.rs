@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Args;
-use memory_engine::{Clock, Database, HealthReport, Scope, SystemClock, upkeep};
+use memory_engine::{
+    Clock, Database, Scope, SystemClock,
+    admin::{self, HealthReport},
+};
 
 use crate::{
     args::{self, StoreArgs},
@@ -30,7 +33,7 @@ pub(crate) struct Doctor {
 impl Doctor {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let db = self.store.database()?;
-        let mut checkup = upkeep::checkup(&db).await.with_context(|| db.to_string())?;
+        let mut checkup = admin::checkup(&db).await.with_context(|| db.to_string())?;
         if checkup.schema == 0 {
             checkup
                 .problems
@@ -64,7 +67,7 @@ async fn given_up(db: &Database, checkup: &HealthReport) -> Result<Vec<String>> 
     if !counts.is_empty() && checkup.schema == checkup.known_schema {
         let engine = args::as_it_is(db).await?;
         let tenants: BTreeSet<String> =
-            upkeep::namespaces(db).await?.iter().map(|scope| scope.tenant().to_owned()).collect();
+            admin::namespaces(db).await?.iter().map(|scope| scope.tenant().to_owned()).collect();
         for tenant in tenants {
             reasons.extend(dead_letters::reasons(&engine, &Scope::tenant_wide(tenant)?).await?);
         }

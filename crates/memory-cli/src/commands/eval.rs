@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Database, MemoryEngine, Scope, upkeep};
+use memory_engine::{Database, MemoryEngine, Scope, admin};
 use serde_json::{Map, Value, json};
 
 use super::import::Importer;
@@ -183,7 +183,7 @@ fn by_category(scored: &[(&str, Metrics)]) -> Map<String, Value> {
 async fn is_new(database: &Database) -> Result<bool> {
     match database.path() {
         Some(path) => Ok(!path.exists()),
-        None => Ok(upkeep::namespaces(database).await.with_context(|| database.to_string())?.is_empty()),
+        None => Ok(admin::namespaces(database).await.with_context(|| database.to_string())?.is_empty()),
     }
 }
 

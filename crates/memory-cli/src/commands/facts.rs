@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Clock, Record, SystemClock, summarizer::render};
+use memory_engine::{Clock, Record, SystemClock, enrichment::render};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},

@@ -38,7 +38,7 @@ impl Fork {
         let Some(branch) = scope.branch() else {
             bail!("which branch begins? Name the new one: --branch NAME");
         };
-        let mut fork = memory_engine::Fork::at(self.at);
+        let mut fork = memory_engine::history::Fork::at(self.at);
         if let Some(parent) = &self.from {
             fork = fork.from_branch(parent);
         }

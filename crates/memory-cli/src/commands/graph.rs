@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Citation, FactQuery, GraphFacts, KeyRelation, Timestamp};
+use memory_engine::{
+    Timestamp,
+    graph::{Citation, GraphFacts, GraphFactsQuery, KeyRelation},
+};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},
@@ -50,7 +53,8 @@ impl Graph {
         if !self.key_entities && self.about.iter().all(|text| text.trim().is_empty()) {
             bail!("about whom? Name somebody or something, or ask for --key-entities");
         }
-        let query = if self.key_entities { FactQuery::most_mentioned() } else { FactQuery::about(&self.about) };
+        let query =
+            if self.key_entities { GraphFactsQuery::most_mentioned() } else { GraphFactsQuery::about(&self.about) };
         let mut query = query.with_hops(self.hops).with_limits(self.limit, self.limit);
         if let Some(time) = &self.at {
             query = query.at(Timestamp::parse_in(time, &zone)?);

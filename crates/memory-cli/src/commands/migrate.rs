@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use memory_engine::{Database, upkeep};
+use memory_engine::{Database, admin};
 
 use crate::{database::DatabaseArg, output, report::ReportArgs};
 
@@ -61,12 +61,12 @@ impl Migrate {
         match self.action {
             Action::Up { at, partitions } => {
                 let db = at.db.database()?;
-                let found = upkeep::migrate_up(&db, partitions).await.with_context(|| db.to_string())?;
+                let found = admin::migrate_up(&db, partitions).await.with_context(|| db.to_string())?;
                 print(&db, Some(found), at.report).await
             }
             Action::Down { at, to, yes } => {
                 let db = at.db.database()?;
-                let status = upkeep::migrations(&db).await.with_context(|| db.to_string())?;
+                let status = admin::migrations(&db).await.with_context(|| db.to_string())?;
                 let to = to.unwrap_or(status.schema.saturating_sub(1));
                 if status.schema == 0 {
                     bail!("{db}: there is nothing to take back; its schema is 0");
@@ -79,7 +79,7 @@ impl Migrate {
                         status.schema
                     );
                 }
-                upkeep::migrate_down(&db, to).await.with_context(|| db.to_string())?;
+                admin::migrate_down(&db, to).await.with_context(|| db.to_string())?;
                 print(&db, Some(status.schema), at.report).await
             }
             Action::Status { at } => print(&at.db.database()?, None, at.report).await,
@@ -88,7 +88,7 @@ impl Migrate {
 }
 
 async fn print(db: &Database, before: Option<u32>, report: ReportArgs) -> Result<ExitCode> {
-    let status = upkeep::migrations(db).await.with_context(|| db.to_string())?;
+    let status = admin::migrations(db).await.with_context(|| db.to_string())?;
     let mut data = serde_json::to_value(&status)?;
     if let Some(before) = before {
         data["before"] = before.into();

@@ -7,7 +7,7 @@ use std::{process::ExitCode, time::Instant};
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use fetch::Fetch;
-use memory_engine::{Embedder, LocalModel, Purpose};
+use memory_engine::embed::{Embedder, LocalModel, Purpose};
 
 use crate::{
     embedder::{EmbedderArgs, EmbedderChoice},

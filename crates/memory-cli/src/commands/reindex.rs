@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Generations, MemoryEngine, Scope};
+use memory_engine::{MemoryEngine, Scope, admin::Generations};
 use serde_json::json;
 
 use crate::{

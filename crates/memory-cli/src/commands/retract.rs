@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Retraction, Scope};
+use memory_engine::{Scope, history::Retraction};
 
 use crate::{
     args::{ScopeArgs, StoreArgs},

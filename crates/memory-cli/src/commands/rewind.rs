@@ -43,8 +43,8 @@ impl Rewind {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.conversation()?;
         let extent = match (self.extent.last, self.extent.to) {
-            (Some(last), _) => memory_engine::Rewind::Last(last.get()),
-            (None, Some(sequence)) => memory_engine::Rewind::To(sequence),
+            (Some(last), _) => memory_engine::history::Rewind::Last(last.get()),
+            (None, Some(sequence)) => memory_engine::history::Rewind::To(sequence),
             (None, None) => bail!("how far? --last N turns, or --to SEQUENCE"),
         };
         let engine = self.store.open_with(self.work.work()?).await?;

@@ -4,7 +4,7 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Degraded, Field, Filter, MemoryEngine, Recall, RecallQuery, Scope, Timestamp};
+use memory_engine::{Field, Filter, MemoryEngine, Recall, RecallQuery, Scope, Timestamp, recall::Degraded};
 
 use crate::{
     args::{self, ScopeArgs, StoreArgs},

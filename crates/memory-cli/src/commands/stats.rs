@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, process::ExitCode};
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Clock, Generations, Job, Scope, SystemClock, Timestamp};
+use memory_engine::{Clock, Job, Scope, SystemClock, Timestamp, admin::Generations};
 
 use crate::{
     args::{ScopeArgs, StoreArgs},

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use groups::GroupArgs;
 use memory_engine::{
-    MemoryEngine, Scope, SynonymGroup, SynonymStoreExt,
-    synonyms::{SEED, groups_from_toml},
+    MemoryEngine, Scope,
+    synonyms::{SEED, SynonymGroup, SynonymStoreExt, groups_from_toml},
 };
 use serde_json::json;
 use suggest::Suggest;

@@ -43,7 +43,7 @@ fn a_tombstone_is_read_back() {
     let tombstone = Tombstone {
         id: RecordId::new(),
         scope: Scope::user("lin").unwrap().with_session("s").unwrap(),
-        content_hash: memory_engine::ContentHash::of("x"),
+        content_hash: memory_engine::store::ContentHash::of("x"),
         deleted_at: Timestamp::from_micros(5),
         withdrawn: true,
     };

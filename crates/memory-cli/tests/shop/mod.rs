@@ -3,8 +3,9 @@
 #![allow(dead_code, reason = "each test file needs a part of it")]
 
 use memory_engine::{
-    Database, Kind, MemoryEngine, Mismatch, PutMode, Record, Role, ScanQuery, Scope, State, SynonymGroup,
-    SynonymStoreExt, SystemClock, Timestamp, Trust, upkeep,
+    Database, Kind, MemoryEngine, PutMode, Record, Role, ScanQuery, Scope, State, SystemClock, Timestamp, Trust,
+    admin::{self, Mismatch},
+    synonyms::{SynonymGroup, SynonymStoreExt},
 };
 
 /// Opens a store for reading and writing its records.
@@ -70,7 +71,7 @@ pub(crate) async fn everything(database: &Database) -> String {
     let engine = open(database).await;
     let mut all = String::new();
     let mut line = |what: serde_json::Value| all.push_str(&format!("{what}\n"));
-    let mut scopes = upkeep::namespaces(database).await.unwrap();
+    let mut scopes = admin::namespaces(database).await.unwrap();
     scopes.sort();
     for scope in &scopes {
         let own = |address: &Scope| address.namespace() == *scope;

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use memory_engine::{
-    Builder, Embedder, Embedding, EmbeddingSpace, Error, ErrorKind, HashEmbedder, MemoryEngine, Purpose, Reranker,
-    Result, Scope, Score,
+    Builder, Error, ErrorKind, MemoryEngine, Result, Scope,
+    embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
+    recall::Reranker,
+    store::Score,
 };
 use tokio::sync::{Mutex, MutexGuard, Notify};
 

@@ -3,7 +3,8 @@
 use axum::{Json, extract::State};
 use jiff::tz::TimeZone;
 use memory_engine::{
-    Degraded, Explanation, Field, Filter, MemoryEngine, Recall, RecallHit, RecallQuery, RecordId, Timestamp,
+    Field, Filter, MemoryEngine, Recall, RecallHit, RecallQuery, RecordId, Timestamp,
+    recall::{Degraded, Explanation},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

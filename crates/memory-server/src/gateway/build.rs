@@ -3,8 +3,10 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use memory_engine::{
-    Error, ErrorKind, GatewayBlock, InjectionRules, MemoryEngine, Result, SceneRules,
+    Error, ErrorKind, MemoryEngine, Result,
+    context::{GatewayBlock, InjectionRules},
     http_models::{Endpoint, Secret},
+    scene::SceneRules,
 };
 
 use super::{options::GatewayOptions, service::Gateway, upstream::Upstream};

@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine::{Clock, GatewayBlock, InjectionRules, SceneRules, SystemClock};
+use memory_engine::{
+    Clock, SystemClock,
+    context::{GatewayBlock, InjectionRules},
+    scene::SceneRules,
+};
 
 /// The options of the chat gateway.
 #[derive(Debug, Clone)]

@@ -2,8 +2,9 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use memory_engine::{
-    ContentHash, Record, RecordId, State,
+    Record, RecordId, State,
     context::{EstimatedTokens, TokenCounter},
+    store::ContentHash,
 };
 
 use super::identity::escaped;

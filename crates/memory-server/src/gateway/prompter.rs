@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use memory_engine::{
-    Clock, Injection, Injector, MemoryEngine, Record, Result, SceneDetector, Scope,
-    context::{Message, Rule},
-    scene::SessionLimits,
+    Clock, Injector, MemoryEngine, Record, Result, Scope,
+    context::{Injection, Message, Rule},
+    scene::{SceneDetector, SessionLimits},
 };
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;

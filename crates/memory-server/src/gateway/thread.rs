@@ -1,7 +1,7 @@
 //! The conversation in a list of messages.
 
 use blake3::Hasher;
-use memory_engine::summarizer::without_injected;
+use memory_engine::enrichment::without_injected;
 
 /// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

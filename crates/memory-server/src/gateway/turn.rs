@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_engine::{Clock, Kind, REQUEST_ID, Record, RecordId, Role, Scope, State, Timestamp, Trust};
+use memory_engine::{Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Trust, admin::REQUEST_ID};
 use serde_json::{Map, Value, json};
 
 use super::thread::{Exchange, TurnKey};
@@ -131,7 +131,7 @@ impl Turn {
 
 /// Whether a record says something else than this.
 fn differs(record: &Record, text: &str) -> bool {
-    record.content_hash() != memory_engine::ContentHash::of(cut(text))
+    record.content_hash() != memory_engine::store::ContentHash::of(cut(text))
 }
 
 /// What a record can hold of a text.

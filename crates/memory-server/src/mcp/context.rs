@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use memory_engine::{
     Clock, Field, Filter, Kind, Language, MemoryEngine, Record, RecordId, Result, ScanQuery, Scope, State, SystemClock,
     context::{ContextPlan, Item, Layer, Overflow, TokenCounter, quoted},
-    summarizer,
+    enrichment,
 };
 
 /// How many notes, summaries and messages there are at the most.
@@ -100,7 +100,7 @@ impl OpeningContext {
             .with_overflow(Overflow::NeverCut)
             .with_items([Item::new(words.opening)]);
         let now = SystemClock.now();
-        let fact = |fact: &Record| format!("- {}", safe(&summarizer::render(fact, now, zone)));
+        let fact = |fact: &Record| format!("- {}", safe(&enrichment::render(fact, now, zone)));
         let share = |percent: usize| limit * percent / 100;
         let profile = layer(words.profile, share(15), &self.profile, |record| safe(&record.text));
         let profile = profile.with_overflow(Overflow::TruncateAtSentence);

@@ -1,6 +1,6 @@
 //! A record, as a tool shows it.
 
-use memory_engine::{Record, Score};
+use memory_engine::{Record, store::Score};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use memory_engine::{
-    EnrichmentReport, Error, ErrorKind, Kind, PutMode, Record, RecordId, Role, Scope, State, Timestamp, Trust,
-    summarizer::fact_keys,
+    Error, ErrorKind, Kind, PutMode, Record, RecordId, Role, Scope, State, Timestamp, Trust, admin::EnrichmentReport,
+    enrichment::fact_keys,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! What has become of a memory.
 
-use memory_engine::summarizer::fact_keys;
+use memory_engine::enrichment::fact_keys;
 use memory_engine::{Field, Filter, Kind, PutMode, Record, RecordId, Role, ScanQuery, Scope, State, Timestamp, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Reads, changes and deletes one memory.
 
-use memory_engine::{ErrorKind, PutMode, Record, RecordId, Timestamp, Trust, summarizer::fact_keys};
+use memory_engine::{ErrorKind, PutMode, Record, RecordId, Timestamp, Trust, enrichment::fact_keys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};

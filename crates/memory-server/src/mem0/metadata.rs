@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memory_engine::{Record, summarizer::fact_keys};
+use memory_engine::{Record, enrichment::fact_keys};
 use serde_json::{Map, Value};
 
 /// The prefix of our own keys.

@@ -1,7 +1,7 @@
 //! Memories, as mem0 shows them.
 
 use md5::{Digest, Md5};
-use memory_engine::{Field, Filter, Kind, Record, Role, State, Timestamp, summarizer::fact_keys};
+use memory_engine::{Field, Filter, Kind, Record, Role, State, Timestamp, enrichment::fact_keys};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! Searches memories.
 
-use memory_engine::{RecallHit, RecallQuery, Record, Retriever, Timestamp};
+use memory_engine::{RecallHit, RecallQuery, Record, Timestamp, recall::Retriever};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

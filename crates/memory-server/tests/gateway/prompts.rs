@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine::{Embedder, Embedding, EmbeddingSpace, MemoryEngine, Purpose, Result};
+use memory_engine::{
+    MemoryEngine, Result,
+    embed::{Embedder, Embedding, EmbeddingSpace, Purpose},
+};
 use memory_engine_server::GatewayOptions;
 use serde_json::json;
 
@@ -64,7 +67,7 @@ async fn k17_scenes_are_told_as_the_document_says_and_go_on_after_a_restart() {
 
 #[tokio::test]
 async fn an_english_question_is_answered_from_memory_too() {
-    let rules = memory_engine::InjectionRules::from_toml("[recall]\nmore_words = ['remember']").unwrap();
+    let rules = memory_engine::context::InjectionRules::from_toml("[recall]\nmore_words = ['remember']").unwrap();
     let chat = Chat::with(patient().with_rules(rules)).await;
     chat.remember("I am allergic to shellfish, shrimp most of all.").await;
     let asked = [user("hi"), said("hello"), user("Do you remember that I am allergic to shellfish?")];

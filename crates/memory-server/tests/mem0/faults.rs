@@ -7,11 +7,15 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Embedder, Embedding, EmbeddingSpace, EnrichmentOptions, Error, ErrorKind, Failure, HashEmbedder, Job, JobQueue,
-    Kind, ManualClock, MemoryEngine, MemoryKeywordStore, MemoryVectorStore, Page, Purpose, PutMode, Record, RecordId,
-    RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Written,
+    EnrichmentOptions, Error, ErrorKind, Job, Kind, MemoryEngine, Page, PutMode, Record, RecordId, Result, ScanQuery,
+    Scope, Stats, Timestamp, Written,
+    admin::Failure,
+    embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
+    history::Tombstone,
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Owner, Mem0Search, Secret},
     llm::Message,
+    store::{JobQueue, MemoryKeywordStore, MemoryVectorStore, RecordStore},
+    testing::ManualClock,
 };
 use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
 use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mem0, Server};

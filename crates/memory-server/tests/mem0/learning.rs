@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use memory_engine::{
-    EnrichmentOptions, Locale, MemoryEngine, Record,
-    summarizer::{FactExtractor, Facts, RuleFacts},
+    EnrichmentOptions, MemoryEngine, Record,
+    enrichment::{FactExtractor, Facts, Locale, RuleFacts},
 };
 use memory_engine_server::Mem0;
 use serde_json::{Value, json};

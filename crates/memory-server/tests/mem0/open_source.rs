@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine::{ManualClock, Timestamp};
+use memory_engine::{Timestamp, testing::ManualClock};
 use memory_engine_server::Mem0;
 use serde_json::{Value, json};
 

@@ -8,9 +8,11 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Embedder, Error, ErrorKind, Failure, HashEmbedder, Job, JobQueue, MemoryEngine, MemoryKeywordStore,
-    MemoryRecordStore, MemoryVectorStore, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Stats,
-    Tombstone, Written,
+    Error, ErrorKind, Job, MemoryEngine, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, Written,
+    admin::Failure,
+    embed::{Embedder, HashEmbedder},
+    history::Tombstone,
+    store::{JobQueue, MemoryKeywordStore, MemoryRecordStore, MemoryVectorStore, RecordStore},
 };
 use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
 use parking_lot::Mutex;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use memory_engine::{ContentHash, MemoryEngine, PutMode, Record, RecordId, Scope};
+use memory_engine::{MemoryEngine, PutMode, Record, RecordId, Scope, store::ContentHash};
 
 use super::report::Report;
 use crate::output;

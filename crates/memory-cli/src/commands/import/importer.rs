@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, io::BufRead};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::tz::TimeZone;
 use memory_engine::{
-    ContentHash, Job, MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, Tombstone, Written,
+    Job, MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, Written, history::Tombstone,
+    store::ContentHash,
 };
 use memory_engine_import::{ImportError, ImportedTurn, Row, json_lines};
 

@@ -1,6 +1,6 @@
 //! The report of an import.
 
-use memory_engine::LatencyStats;
+use memory_engine::admin::LatencyStats;
 use serde::Serialize;
 
 /// What an import did, or would do.

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use memory_engine::{
-    Embedding, MemoryEngine, Purpose, RecordId, ScanQuery,
+    MemoryEngine, RecordId, ScanQuery,
+    embed::{Embedding, Purpose},
     synonyms::{Suggester, Suggestion},
 };
 use serde_json::json;

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use memory_engine::ManualClock;
+use memory_engine::testing::ManualClock;
 
 use super::*;
 

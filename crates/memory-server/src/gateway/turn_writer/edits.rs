@@ -48,7 +48,7 @@ impl TurnWorker {
             false => turn.said.user.as_str(),
         };
         // A new reply is not the reply that was retracted.
-        let same = |record: &&&Record| record.content_hash() == memory_engine::ContentHash::of(says(record));
+        let same = |record: &&&Record| record.content_hash() == memory_engine::store::ContentHash::of(says(record));
         Ok(revoked.iter().filter(same).map(|record| record.id).filter(|id| !ours.contains(id)).collect())
     }
 }

@@ -2,13 +2,13 @@
 
 use std::{env, ffi::OsString, fmt, str::FromStr};
 
-use memory_engine_core::{Error, Result};
+use memory_engine::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// How much of a memory is on: what the variable `MEMORY_MODE` says.
 ///
 /// ```
-/// use memory_engine::MemoryMode;
+/// use memory_engine_story::MemoryMode;
 ///
 /// assert_eq!("vector".parse::<MemoryMode>()?, MemoryMode::Vector);
 /// assert!(!MemoryMode::default().is_on());
@@ -99,7 +99,7 @@ mod tests {
         assert!(MemoryMode::said(Some("yes".into())).is_err(), "what is not understood is not silently off");
         let e = "on".parse::<MemoryMode>().unwrap_err();
         assert!(e.to_string().contains("off, vector or graph"), "{e}");
-        assert_eq!(serde_json::to_string(&MemoryMode::Graph).unwrap(), "\"graph\"");
+        assert_eq!(memory_engine::serde_json::to_string(&MemoryMode::Graph).unwrap(), "\"graph\"");
         assert_eq!(MemoryMode::default(), MemoryMode::Off);
         assert!(MemoryMode::ALL.is_sorted() && MemoryMode::Vector.is_on() && !MemoryMode::Off.is_on());
     }

@@ -1,0 +1,11 @@
+//! Operating a store: health, migrations, the job queue, vectors, tombstones. Most applications need none of it.
+
+pub use memory_engine_core::{Failure, HealthReport, QueueHealth};
+pub use memory_engine_enrichment::{EnrichmentReport, LatencyStats, Progress, REQUEST_ID};
+pub use memory_engine_sql::options::Mismatch;
+pub use memory_engine_vector_store::{Generation, Generations};
+
+pub use crate::{
+    operations::Admin,
+    upkeep::{Migrations, checkup, migrate_down, migrate_up, migrations, namespaces},
+};

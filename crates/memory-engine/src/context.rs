@@ -1,0 +1,8 @@
+//! Contexts for a prompt: layers under a token limit, blocks of memories, and the rules of automatic injection.
+
+pub use memory_engine_context::*;
+
+pub use crate::{
+    injection::Injection,
+    prompt::{ContextRequest, PromptContext},
+};

@@ -1,0 +1,7 @@
+//! Options and results of a recall, beyond those in the root; rerankers.
+
+pub use memory_engine_recall::{
+    Boost, Degraded, Enhanced, Enhancement, Explanation, QueryForm, Recall, RecallHit, RecallOptions, RecallQuery,
+    Retriever, RetrieverHit, Retrievers, Rewrite, StageTime, Verdict,
+};
+pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};

@@ -1,0 +1,20 @@
+//! The contracts of a backend, with every type in their signatures, and the stores in memory. For programs that bring a store
+//! of their own.
+
+pub use memory_engine_core::{
+    Adjacent, Basis, BlockReason, ContentHash, Cursor, Decision, Deleted, Done, Embedding, EmbeddingSpace, Failure,
+    Hit, Index, Job, JobQueue, MemoryRecordStore, Metric, Neighbor, Order, Outcome, Page, Pending, PutMode, Record,
+    RecordStore, Removed, ScanQuery, Score, Source, Stats, Terms, Ticket, Tombstone, Write, Written,
+};
+pub use memory_engine_graph::{
+    AliasRow, Edge, EdgeRow, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore,
+    GraphStoreExt, MemoryGraphStore, Mention, MentionRow, Relation, Rows, Seeds, Subgraph,
+};
+pub use memory_engine_indexing::index_fingerprint;
+pub use memory_engine_keyword_store::{
+    Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer, WeightedTerm, Word,
+};
+pub use memory_engine_synonyms::{MemorySynonymStore, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair};
+pub use memory_engine_vector_store::{
+    Generation, GenerationStore, Generations, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,
+};

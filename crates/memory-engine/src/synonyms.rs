@@ -1,0 +1,3 @@
+//! Synonyms of query terms.
+
+pub use memory_engine_synonyms::*;

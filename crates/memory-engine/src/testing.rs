@@ -1,0 +1,4 @@
+//! Tools for tests: a clock that stands still, a model with scripted replies.
+
+pub use memory_engine_core::ManualClock;
+pub use memory_engine_llm::{Answer, ScriptedModel};
