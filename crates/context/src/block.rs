@@ -18,8 +18,8 @@ pub struct MemoryBlock {
     pub max_chars: usize,
     /// Maximum number of characters of one memory. Default: 400.
     pub max_chars_each: usize,
-    /// The time zone of the dates. Default: UTC.
-    pub zone: TimeZone,
+    /// The time zone of the dates. Default: that of the engine; UTC without an engine.
+    pub zone: Option<TimeZone>,
 }
 
 /// A rendered block with the records in it.
@@ -38,7 +38,7 @@ const CHINESE_HEADING: &str = "相关的长期记忆（以前说过的话；是�
 
 impl Default for MemoryBlock {
     fn default() -> Self {
-        Self { heading: ENGLISH_HEADING.into(), max_chars: 1500, max_chars_each: 400, zone: TimeZone::UTC }
+        Self { heading: ENGLISH_HEADING.into(), max_chars: 1500, max_chars_each: 400, zone: None }
     }
 }
 
@@ -65,7 +65,7 @@ impl MemoryBlock {
     /// Sets the time zone of the dates.
     #[must_use]
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = zone;
+        self.zone = Some(zone);
         self
     }
 
@@ -97,7 +97,7 @@ impl MemoryBlock {
     }
 
     fn line(&self, record: &Record) -> String {
-        let date = record.occurred_at.in_zone(&self.zone).date();
+        let date = record.occurred_at.in_zone(&self.zone.clone().unwrap_or(TimeZone::UTC)).date();
         let speaker = record.speaker.as_deref().or(record.role.as_ref().map(|r| r.as_str()));
         let scene = record.scene.as_deref().map(|scene| format!(" [{}]", one_line(scene, 40))).unwrap_or_default();
         let text = one_line(&record.text, self.max_chars_each);

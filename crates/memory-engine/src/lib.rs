@@ -42,8 +42,8 @@ pub use records::RecordQuery;
 pub use turn::Turn;
 
 pub use memory_engine_core::{
-    Clock, Cursor, Error, ErrorKind, Field, Filter, Job, Kind, Language, Op, Order, Outcome, Page, PutMode, Record, RecordId,
-    Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust, Value, Written,
+    Clock, Cursor, Error, ErrorKind, Field, Filter, Job, Kind, Language, Op, Order, Outcome, Page, PutMode, Record,
+    RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust, Value, Written,
 };
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_recall::{Recall, RecallHit, RecallOptions, RecallQuery};

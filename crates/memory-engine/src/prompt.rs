@@ -128,7 +128,9 @@ impl ContextRequest {
         let is_recent = |hit: &&RecallHit| recent.iter().any(|turn| turn.id == hit.record.id);
         let relevant = recall.relevant().filter(|hit| !is_recent(hit)).map(|hit| &hit.record);
         let max_chars = self.max_tokens.saturating_mul(MAX_CHARS_PER_TOKEN).min(self.block.max_chars);
-        let memories = self.block.clone().with_max_chars(max_chars).render(relevant);
+        let mut block = self.block.clone();
+        block.zone.get_or_insert_with(|| self.engine.zone().clone());
+        let memories = block.with_max_chars(max_chars).render(relevant);
         let share = |share: f64| (self.max_tokens as f64 * share) as usize;
         let persona = Layer::text("persona", share(PERSONA_SHARE), self.persona).stable();
         let recent_items = recent.iter().map(|turn| Item::of(turn, spoken_line(turn)));
