@@ -65,7 +65,7 @@ impl Pair {
         let schema = format!("{schema}_{}", std::process::id());
         let options = change(PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema));
         let store = Arc::new(PostgresStore::connect(&url, options.clone()).await.unwrap());
-        let postgres = builder().stores(store.clone(), store.clone(), store).build().await.unwrap();
+        let postgres = builder().stores(store).build().await.unwrap();
         let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
         for engine in [&sqlite, &postgres] {
             for batch in corpus.records.chunks(500) {
@@ -275,8 +275,7 @@ async fn with_postgres(schema: &str, body: impl AsyncFnOnce(&MemoryEngine)) -> R
     let space = HashEmbedder::default().space().clone();
     let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema);
     let store = Arc::new(PostgresStore::connect(&url, options.clone()).await.unwrap());
-    let builder = MemoryEngine::builder().stores(store.clone(), store.clone(), store.clone());
-    let memory = builder.synonyms(store).background(false).build().await.unwrap();
+    let memory = MemoryEngine::builder().stores(store).background(false).build().await.unwrap();
     body(&memory).await;
     drop(memory);
     migrate_down(&url, &options, 0).await.unwrap();

@@ -134,7 +134,7 @@ pub(crate) async fn evidence_is_the_same_through_rest_and_directly(url: &str) ->
     let options =
         PostgresOptions::new(embedder.space().clone(), index_fingerprint(&TextAnalyzer)).with_schema(schema.as_str());
     let store = Arc::new(PostgresStore::connect(url, options.clone()).await.unwrap());
-    let memory = MemoryEngine::builder().stores(store.clone(), store.clone(), store.clone()).background(false);
+    let memory = MemoryEngine::builder().stores(store.clone()).background(false);
     let memory = memory.build().await.unwrap();
     let everybody = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     tell(&memory, &everybody).await;

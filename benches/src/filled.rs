@@ -51,7 +51,7 @@ impl Filled {
     /// Those of the engine.
     pub async fn open(path: &Path) -> Result<Self> {
         let embedder = GivenEmbedder::new(DIMENSIONS);
-        let engine = MemoryEngine::builder().sqlite(path).embedder(Arc::clone(&embedder) as _).build().await?;
+        let engine = MemoryEngine::builder().sqlite(path).embedder(Arc::clone(&embedder)).build().await?;
         Ok(Self { engine, embedder })
     }
 

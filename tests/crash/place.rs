@@ -14,7 +14,7 @@ use memory_engine::{
     EnrichmentOptions, MemoryEngine, Result, Timestamp,
     embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
     graph::{GraphStore, RuleExtractor},
-    store::{JobQueue, RecordStore, TextAnalyzer, index_fingerprint},
+    store::{JobQueue, RecordStore, Stores, SynonymStore, TextAnalyzer, index_fingerprint},
     testing::ManualClock,
 };
 use memory_engine_keyword_store::KeywordStore;
@@ -89,20 +89,17 @@ impl Place {
 
     async fn engine<S>(&self, store: Arc<S>, stop: Option<Stop>) -> MemoryEngine
     where
-        S: RecordStore + JobQueue + KeywordStore + VectorStore + GraphStore,
+        S: RecordStore + JobQueue + KeywordStore + VectorStore + GraphStore + SynonymStore,
     {
-        let builder = MemoryEngine::builder();
-        let builder = match stop {
-            Some(stop) => {
-                let records = Arc::new(StoppingStore::new(store.clone(), stop));
-                builder.stores(records, store.clone(), store.clone())
-            }
-            None => builder.stores(store.clone(), store.clone(), store.clone()),
-        };
-        builder
-            .graph_store(store)
-            .graph(Arc::new(RuleExtractor::default()))
-            .embedder(Arc::new(Small(HashEmbedder::default())))
+        let mut stores = Stores::from(store.clone());
+        if let Some(stop) = stop {
+            let records = Arc::new(StoppingStore::new(store, stop));
+            stores = Stores { records: records.clone(), jobs: records, ..stores };
+        }
+        MemoryEngine::builder()
+            .stores(stores)
+            .graph(RuleExtractor::default())
+            .embedder(Small(HashEmbedder::default()))
             .enrichment(EnrichmentOptions::rules().unwrap().with_profile(10))
             .clock(self.clock.clone())
             .background(false)

@@ -193,7 +193,7 @@ pub(crate) async fn r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_mad
 
 pub(crate) async fn r15_a_model_that_fails_leaves_the_rules_and_nothing_waits(place: Place) {
     let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::default());
-    let digest = EnrichmentOptions::model(&model).unwrap().with_trigger(SummaryTrigger::every_turns(2));
+    let digest = EnrichmentOptions::model(model.clone()).unwrap().with_trigger(SummaryTrigger::every_turns(2));
     let memory = place.open_with(|builder| builder.enrichment(digest)).await;
     memory.remember(&story(None), said(1, "我对海鲜过敏，今天很难过")).await.unwrap();
     memory.remember(&story(None), answered(1, "记住了，以后不点海鲜。")).await.unwrap();
@@ -307,7 +307,7 @@ pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_
         "用户说自己对海鲜过敏，助手答应以后不点海鲜。",
     ]));
     let chat: Arc<dyn ChatModel> = model.clone();
-    let digest = EnrichmentOptions::model(&chat).unwrap().with_trigger(SummaryTrigger::every_turns(2));
+    let digest = EnrichmentOptions::model(chat.clone()).unwrap().with_trigger(SummaryTrigger::every_turns(2));
     let memory = place.open_with(|builder| builder.enrichment(digest)).await;
     let said = memory.remember(&story(None), said(1, "我对海鲜过敏，今天很难过")).await.unwrap();
     memory.remember(&story(None), answered(1, "记住了，以后不点海鲜。")).await.unwrap();

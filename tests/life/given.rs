@@ -54,8 +54,7 @@ impl Place {
             Home::Postgres(url, options, _) => {
                 let options = PostgresOptions::clone(options).with_clock(self.clock.clone());
                 let store = Arc::new(PostgresStore::connect(url, options).await.unwrap());
-                let builder = builder.stores(store.clone(), store.clone(), store.clone());
-                builder.synonyms(store.clone()).graph_store(store).build().await.unwrap()
+                builder.stores(store).build().await.unwrap()
             }
         }
     }
@@ -81,8 +80,7 @@ impl Place {
                 options.store.space = embedder.space().clone();
                 options.store.replaced = replaced.map(|old| old.space().clone());
                 let store = Arc::new(PostgresStore::connect(url, options).await?);
-                let builder = builder.stores(store.clone(), store.clone(), store.clone());
-                builder.synonyms(store.clone()).graph_store(store).build().await
+                builder.stores(store).build().await
             }
         }
     }

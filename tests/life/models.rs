@@ -128,7 +128,7 @@ fn script(request: &Request) -> String {
 
 async fn open(place: &Place, service: &Service) -> MemoryEngine {
     let model = service.model();
-    let digest = EnrichmentOptions::model(&model).unwrap().with_trigger(SummaryTrigger::every_turns(4));
+    let digest = EnrichmentOptions::model(model.clone()).unwrap().with_trigger(SummaryTrigger::every_turns(4));
     let graph = Arc::new(ChatExtractor::new(model));
     place.open_with(|builder| builder.enrichment(digest).graph(graph)).await
 }

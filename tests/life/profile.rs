@@ -125,14 +125,14 @@ pub(crate) async fn a4_a_model_writes_the_profile_and_where_it_fails_the_rules_d
             "relationship": "they trust each other"}"#,
     ));
     let chat: Arc<dyn ChatModel> = model;
-    let memory = keeping(&place, EnrichmentOptions::model(&chat).unwrap()).await;
+    let memory = keeping(&place, EnrichmentOptions::model(chat.clone()).unwrap()).await;
     say(&memory, 1, &["I'm allergic to walnuts.", "Hm.", "The boots are wet.", "No."]).await;
     let written = the_profile(&memory).await;
     assert!(written.text.contains("dry and brief") && !written.text.contains("trust"), "{}", written.text);
 
     let failing: Arc<dyn ChatModel> = Arc::new(ScriptedModel::default());
     drop(memory);
-    let memory = keeping(&place, EnrichmentOptions::model(&failing).unwrap()).await;
+    let memory = keeping(&place, EnrichmentOptions::model(failing.clone()).unwrap()).await;
     say(&memory, 5, &["One.", "Two.", "Three.", "The ferry was late."]).await;
     let by_rules = the_profile(&memory).await;
     assert!(by_rules.text.contains("ferry") && by_rules.text.contains("walnuts"), "{}", by_rules.text);

@@ -81,8 +81,8 @@ impl Mem0Chat {
     }
 
     /// Questions are rewritten by this model, where the settings switch it on.
-    pub fn with_model(mut self, model: Arc<dyn ChatModel>) -> Self {
-        self.model = Some(model);
+    pub fn with_model(mut self, model: impl ChatModel) -> Self {
+        self.model = Some(Arc::new(model));
         self
     }
 

@@ -39,8 +39,8 @@ impl fmt::Debug for CachedEmbedder {
 
 impl CachedEmbedder {
     /// Caches the most recently used vectors, at most `max_bytes` in total.
-    pub fn new(inner: Arc<dyn Embedder>, max_bytes: usize) -> Self {
-        Self { inner, cache: Mutex::new(WeightedLru::new(max_bytes)) }
+    pub fn new(inner: impl Embedder, max_bytes: usize) -> Self {
+        Self { inner: Arc::new(inner), cache: Mutex::new(WeightedLru::new(max_bytes)) }
     }
 }
 

@@ -48,22 +48,23 @@ impl EnrichmentOptions {
     pub fn rules() -> Result<Self> {
         Ok(Self::default()
             .with_chunks(Chunker::default())
-            .with_metadata(Arc::new(RuleMetadata::default()))
-            .with_facts(Arc::new(RuleFacts::built_in()?))
-            .with_summaries(Arc::new(ExtractiveSummarizer::default())))
+            .with_metadata(RuleMetadata::default())
+            .with_facts(RuleFacts::built_in()?)
+            .with_summaries(ExtractiveSummarizer::default()))
     }
 
     /// The same by a model, with the rules as fallback.
     ///
     /// # Errors
     /// `Internal` when the built-in patterns cannot be read.
-    pub fn model(model: &Arc<dyn ChatModel>) -> Result<Self> {
+    pub fn model(model: impl ChatModel) -> Result<Self> {
+        let model = Arc::new(model);
         Ok(Self::default()
             .with_chunks(Chunker::default())
-            .with_metadata(Arc::new(ChatMetadata::new(Arc::clone(model), RuleMetadata::default())))
-            .with_facts(Arc::new(ChatFacts::new(Arc::clone(model), RuleFacts::built_in()?)))
-            .with_summaries(Arc::new(ChatSummarizer::new(Arc::clone(model))))
-            .with_profile_writer(Arc::new(ChatProfiles::new(Arc::clone(model)))))
+            .with_metadata(ChatMetadata::new(Arc::clone(&model), RuleMetadata::default()))
+            .with_facts(ChatFacts::new(Arc::clone(&model), RuleFacts::built_in()?))
+            .with_summaries(ChatSummarizer::new(Arc::clone(&model)))
+            .with_profile_writer(ChatProfiles::new(model)))
     }
 
     /// Cuts long turns into chunks, each a record of the kind [`Kind::CHUNK`](memory_engine_core::Kind::CHUNK) that is found
@@ -74,20 +75,20 @@ impl EnrichmentOptions {
     }
 
     /// Extracts topic, entities and emotion of turns.
-    pub fn with_metadata(mut self, metadata: Arc<dyn MetadataExtractor>) -> Self {
-        self.metadata = Some(metadata);
+    pub fn with_metadata(mut self, metadata: impl MetadataExtractor) -> Self {
+        self.metadata = Some(Arc::new(metadata));
         self
     }
 
     /// Extracts facts.
-    pub fn with_facts(mut self, facts: Arc<dyn FactExtractor>) -> Self {
-        self.facts = Some(facts);
+    pub fn with_facts(mut self, facts: impl FactExtractor) -> Self {
+        self.facts = Some(Arc::new(facts));
         self
     }
 
     /// Summarizes conversations.
-    pub fn with_summaries(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
-        self.summarizer = Some(summarizer);
+    pub fn with_summaries(mut self, summarizer: impl Summarizer) -> Self {
+        self.summarizer = Some(Arc::new(summarizer));
         self
     }
 
@@ -114,8 +115,8 @@ impl EnrichmentOptions {
     }
 
     /// Sets the writer of profiles, with the rules as fallback. Without [`with_profile`](Self::with_profile) none are written.
-    pub fn with_profile_writer(mut self, writer: Arc<dyn ProfileSummarizer>) -> Self {
-        self.profile_writer = Some(writer);
+    pub fn with_profile_writer(mut self, writer: impl ProfileSummarizer) -> Self {
+        self.profile_writer = Some(Arc::new(writer));
         self
     }
 }

@@ -30,8 +30,8 @@ pub struct ChatExtractor {
 
 impl ChatExtractor {
     /// Asks this model.
-    pub fn new(model: Arc<dyn ChatModel>) -> Self {
-        Self { model, limits: ExtractionLimits::default() }
+    pub fn new(model: impl ChatModel) -> Self {
+        Self { model: Arc::new(model), limits: ExtractionLimits::default() }
     }
 
     /// Takes at most so much from one record.

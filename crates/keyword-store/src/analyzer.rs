@@ -6,7 +6,7 @@ mod syllabic;
 mod word;
 mod words;
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use memory_engine_core::{Terms, text};
 use rustc_hash::FxHashMap;
@@ -29,6 +29,25 @@ pub trait Analyzer: Debug + Send + Sync + 'static {
 }
 
 const _: fn(&dyn Analyzer) = |_| {};
+
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: Analyzer + ?Sized> Analyzer for $pointer<T> {
+            fn fingerprint(&self) -> &str {
+                (**self).fingerprint()
+            }
+            fn document(&self, text: &str) -> Terms {
+                (**self).document(text)
+            }
+            fn query(&self, text: &str) -> Vec<Clause> {
+                (**self).query(text)
+            }
+        }
+    )*};
+}
+
+forward!(Arc, Box);
 
 /// The analyzer for Chinese and English, also both in one sentence.
 ///

@@ -28,7 +28,7 @@ impl DigestArgs {
         let digest = match &self.digest {
             Method::None => return Ok(EnrichmentOptions::default()),
             Method::Rules => EnrichmentOptions::rules()?,
-            Method::Remote(service) => EnrichmentOptions::model(&remote::chat(service, "--digest")?)?,
+            Method::Remote(service) => EnrichmentOptions::model(remote::chat(service, "--digest")?)?,
         };
         Ok(match self.profile_every {
             Some(messages) => digest.with_profile(messages as usize),

@@ -41,8 +41,8 @@ impl MemoryRecordStore {
     }
 
     /// An empty store on another clock.
-    pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
-        Self { tables: Mutex::default(), clock }
+    pub fn with_clock(clock: impl Clock) -> Self {
+        Self { tables: Mutex::default(), clock: Arc::new(clock) }
     }
 }
 

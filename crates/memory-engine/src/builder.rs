@@ -3,26 +3,24 @@
 use std::{path::PathBuf, sync::Arc};
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{
-    Clock, EmbeddingSpace, Error, ErrorKind, JobQueue, Language, Locale, RecordStore, Result, SystemClock,
-};
+use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, Language, Locale, Result, SystemClock};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
-use memory_engine_graph::{GraphExtractor, GraphStore};
-use memory_engine_indexing::{EmbeddingBackend, EmbeddingBackends, IndexedStore, Stores, index_fingerprint};
-use memory_engine_keyword_store::{Analyzer, KeywordStore, TextAnalyzer};
+use memory_engine_graph::GraphExtractor;
+use memory_engine_indexing::{self as indexing, EmbeddingBackend, EmbeddingBackends, IndexedStore, index_fingerprint};
+use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
 use memory_engine_recall::{RecallOptions, RecallParts, RecallPipeline};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
 use memory_engine_sql::options::{Mismatch, StoreOptions};
-use memory_engine_synonyms::{SharedThesaurus, SynonymStore};
-use memory_engine_vector_store::VectorStore;
+use memory_engine_synonyms::SharedThesaurus;
 use tokio::runtime::Handle;
 
 use crate::{
-    backend::{Backend, OpenStores},
+    backend::Backend,
     database::{Address, Database, Place},
     engine::{EngineParts, MemoryEngine},
+    stores::Stores,
 };
 
 /// Embedders with at least this semantic weight are slow enough for their vectors to be cached.
@@ -41,10 +39,10 @@ const CACHE_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 /// let clock = Arc::new(ManualClock::new("2026-02-18T20:00:00+08:00".parse()?));
 /// let memory = MemoryEngine::builder()
 ///     .in_memory() // or .sqlite("memory.db"), or .postgres("postgres://…")
-///     .embedder(Arc::new(HashEmbedder::default()))
-///     .reranker(Arc::new(LexicalReranker::default()))
+///     .embedder(HashEmbedder::default())
+///     .reranker(LexicalReranker::default())
 ///     .enrichment(EnrichmentOptions::rules()?)
-///     .graph(Arc::new(RuleExtractor::default()))
+///     .graph(RuleExtractor::default())
 ///     .scene_policy(ScenePolicy::default())
 ///     .recall_options(RecallOptions::default().with_limit(5))
 ///     .on_mismatch(Mismatch::Refuse)
@@ -70,8 +68,6 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     options: RecallOptions,
     scene_policy: ScenePolicy,
-    synonyms: Option<Arc<dyn SynonymStore>>,
-    graph_store: Option<Arc<dyn GraphStore>>,
     graph_extractor: Option<Arc<dyn GraphExtractor>>,
     mismatch: Mismatch,
     background: bool,
@@ -92,8 +88,6 @@ impl Default for Builder {
             clock: Arc::new(SystemClock),
             options: RecallOptions::default(),
             scene_policy: ScenePolicy::default(),
-            synonyms: None,
-            graph_store: None,
             graph_extractor: None,
             mismatch: Mismatch::default(),
             background: true,
@@ -106,7 +100,26 @@ impl Default for Builder {
 }
 
 impl MemoryEngine {
-    /// Builds an engine.
+    /// Opens a SQLite file, which is created if it is missing, or a Postgres database, with default settings.
+    ///
+    /// ```
+    /// use memory_engine::prelude::*;
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("memory.db");
+    /// let memory = MemoryEngine::open(path).await?; // or a &str: "memory.db", "postgres://…"
+    /// memory.remember(&Scope::user("lin")?, "hello").await?;
+    /// # Ok::<(), Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub async fn open(database: impl Into<Database>) -> Result<Self> {
+        Self::builder().database(database).build().await
+    }
+
+    /// Sets up an engine.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -114,8 +127,8 @@ impl MemoryEngine {
 
 impl Builder {
     /// Stores everything in this database: a SQLite file or a Postgres database.
-    pub fn database(self, database: Database) -> Self {
-        match database.0 {
+    pub fn database(self, database: impl Into<Database>) -> Self {
+        match database.into().0 {
             Place::File(path) => self.sqlite(path),
             Place::Server(Address(url)) => self.postgres(url),
         }
@@ -141,54 +154,50 @@ impl Builder {
         self
     }
 
-    /// Stores everything in stores of the caller. `records` is the record store and its job queue. The vector store's space
-    /// has to be the embedder's. Synonyms and the graph stay in memory unless [`synonyms`](Self::synonyms) and
-    /// [`graph_store`](Self::graph_store) set stores for them.
-    pub fn stores<R: RecordStore + JobQueue>(
-        mut self,
-        records: Arc<R>,
-        keywords: Arc<dyn KeywordStore>,
-        vectors: Arc<dyn VectorStore>,
-    ) -> Self {
-        self.backend = Backend::Stores { records: records.clone(), jobs: records, keywords, vectors };
+    /// Stores everything in the caller's stores: one value that implements every store trait, or a [`Stores`] that names a
+    /// store for each trait. The space of the vectors has to be the embedder's, or [`build`](Self::build) fails with
+    /// `DimensionMismatch`.
+    pub fn stores(mut self, stores: impl Into<Stores>) -> Self {
+        self.backend = Backend::Stores(stores.into());
         self
     }
 
     /// Sets the embedder. Default: the hash embedder.
-    pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        self.embedder = embedder;
+    pub fn embedder(mut self, embedder: impl Embedder) -> Self {
+        self.embedder = Arc::new(embedder);
         self
     }
 
     /// Replaces another embedder: a store with `old`'s vectors is filled with those of the new embedder in the background,
     /// searches the old ones until the new ones are complete, and then cuts over, all while it is written and searched.
-    /// New records get both. The old vectors stay until [`Admin::drop_second_generation`](crate::admin::Admin::drop_second_generation).
-    pub fn replacing(mut self, old: Arc<dyn Embedder>) -> Self {
-        self.replaced = Some(old);
+    /// New records get both. The old vectors stay until
+    /// [`Admin::drop_second_generation`](crate::admin::Admin::drop_second_generation).
+    pub fn replacing(mut self, old: impl Embedder) -> Self {
+        self.replaced = Some(Arc::new(old));
         self
     }
 
     /// Reranks the best candidates of a recall. Default: none.
-    pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Self {
-        self.reranker = Some(reranker);
+    pub fn reranker(mut self, reranker: impl Reranker) -> Self {
+        self.reranker = Some(Arc::new(reranker));
         self
     }
 
     /// Embeds and reranks with a local model.
     #[cfg(feature = "local-models")]
     pub fn local_model(self, model: &memory_engine_local_models::LocalModel) -> Self {
-        self.embedder(Arc::new(model.embedder())).reranker(Arc::new(model.reranker()))
+        self.embedder(model.embedder()).reranker(model.reranker())
     }
 
     /// Sets the analyzer. Default: the analyzer for Chinese and English.
-    pub fn analyzer(mut self, analyzer: Arc<dyn Analyzer>) -> Self {
-        self.analyzer = analyzer;
+    pub fn analyzer(mut self, analyzer: impl Analyzer) -> Self {
+        self.analyzer = Arc::new(analyzer);
         self
     }
 
     /// Sets the clock. Default: the system clock.
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
         self
     }
 
@@ -222,22 +231,10 @@ impl Builder {
         self
     }
 
-    /// Sets the store of synonyms. Default: the store of the records.
-    pub fn synonyms(mut self, synonyms: Arc<dyn SynonymStore>) -> Self {
-        self.synonyms = Some(synonyms);
-        self
-    }
-
     /// Extracts entities and relations from records, and adds the graph retriever to recalls. Default: no graph.
     /// [`EntityGraph::index`](crate::graph::EntityGraph::index) extracts from records that are stored.
-    pub fn graph(mut self, extractor: Arc<dyn GraphExtractor>) -> Self {
-        self.graph_extractor = Some(extractor);
-        self
-    }
-
-    /// Sets the store of the graph. Default: the store of the records.
-    pub fn graph_store(mut self, store: Arc<dyn GraphStore>) -> Self {
-        self.graph_store = Some(store);
+    pub fn graph(mut self, extractor: impl GraphExtractor) -> Self {
+        self.graph_extractor = Some(Arc::new(extractor));
         self
     }
 
@@ -287,15 +284,13 @@ impl Builder {
         options.mismatch = self.mismatch;
         options.replaced = self.replaced.as_ref().map(|old| old.space().clone());
         let backend = std::mem::take(&mut self.backend);
-        let OpenStores { mut stores, synonyms } = backend.open(options, self.page_cache).await?;
-        if let Some(graph) = self.graph_store.take() {
-            stores.graph = graph;
-        }
+        let stores = backend.open(options, self.page_cache).await?;
         check_space(&stores, &space)?;
         let embedding = self.embedding_backends(&stores).await?;
+        let Stores { records, jobs, keywords, vectors, graph, synonyms } = stores;
+        let stores = indexing::Stores { records, jobs, keywords, vectors, graph };
         let store = IndexedStore::new(stores, embedding, Arc::clone(&self.analyzer), Arc::clone(&self.clock));
         let store = Arc::new(store);
-        let synonyms = self.synonyms.unwrap_or(synonyms);
         let recall = RecallPipeline::new(RecallParts {
             store: Arc::clone(&store),
             uses_graph: self.graph_extractor.is_some(),

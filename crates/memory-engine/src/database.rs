@@ -1,4 +1,4 @@
-//! Which database, by one text.
+//! The place of a store: a file or a server.
 
 use std::{
     convert::Infallible,
@@ -7,7 +7,8 @@ use std::{
     str::FromStr,
 };
 
-/// Where everything is kept: a SQLite file or a Postgres database, told apart by how its text begins.
+/// The place of a store: a SQLite file or a Postgres database. A text that begins with `postgres://` or `postgresql://` is the
+/// address of a Postgres database, any other text is the path of a file.
 ///
 /// ```
 /// use memory_engine::Database;
@@ -18,7 +19,7 @@ use std::{
 /// # Ok::<(), std::convert::Infallible>(())
 /// ```
 ///
-/// Neither [`Display`](fmt::Display) nor [`Debug`] shows a password, nor whatever else may be in the address of a server.
+/// [`Display`](fmt::Display) and [`Debug`] show host, port and database of an address, never user, password or settings.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Database(pub(crate) Place);
 
@@ -43,12 +44,12 @@ impl Database {
         Self(Place::Server(Address(url.into())))
     }
 
-    /// Whether a text is the address of a Postgres database.
+    /// Returns true if a text is the address of a Postgres database.
     pub fn is_address(text: &str) -> bool {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 
-    /// The file, when it is one.
+    /// The path, if it is a file.
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
             Place::File(path) => Some(path),
@@ -61,7 +62,32 @@ impl FromStr for Database {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(if Self::is_address(text) { Self::postgres(text) } else { Self::file(text) })
+        Ok(text.into())
+    }
+}
+
+impl From<&str> for Database {
+    /// Reads the address of a Postgres database, or the path of a file.
+    fn from(text: &str) -> Self {
+        if Self::is_address(text) { Self::postgres(text) } else { Self::file(text) }
+    }
+}
+
+impl From<String> for Database {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<PathBuf> for Database {
+    fn from(path: PathBuf) -> Self {
+        Self::file(path)
+    }
+}
+
+impl From<&Path> for Database {
+    fn from(path: &Path) -> Self {
+        Self::file(path)
     }
 }
 

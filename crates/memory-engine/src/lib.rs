@@ -27,6 +27,7 @@ mod remember;
 mod remember_all;
 mod retraction;
 pub mod store;
+mod stores;
 pub mod synonyms;
 pub mod testing;
 mod turn;

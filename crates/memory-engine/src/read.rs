@@ -9,8 +9,8 @@ impl MemoryEngine {
     /// Returns the memories most relevant to the query, visible from `scope`.
     ///
     /// # Errors
-    /// `InvalidInput` for an empty query or an invalid filter; the store's error if no retriever works. If only one fails,
-    /// [`Recall::degraded`] names it.
+    /// `InvalidInput` for an empty query or an invalid filter. If no retriever answers: `Timeout` if one of them was late,
+    /// otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
     pub async fn recall(&self, scope: &Scope, query: impl Into<RecallQuery>) -> Result<Recall> {
         self.recall_pipeline().recall(scope, &query.into()).await
     }

@@ -18,3 +18,5 @@ pub use memory_engine_synonyms::{MemorySynonymStore, SynonymGroup, SynonymStore,
 pub use memory_engine_vector_store::{
     Generation, GenerationStore, Generations, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,
 };
+
+pub use crate::stores::Stores;

@@ -17,7 +17,7 @@ use given::{Backend, lin};
 use memory_engine::{
     Clock, Job, MemoryEngine, Result, Timestamp, Turn,
     embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
-    store::{MemoryKeywordStore, MemoryRecordStore, MemoryVectorStore},
+    store::{MemoryRecordStore, Stores},
     testing::ManualClock,
 };
 use tokio::time::Instant;
@@ -93,11 +93,10 @@ async fn what_somebody_takes_long_over_is_done_by_nobody_else() {
     let clock = Arc::new(RuntimeClock(Instant::now()));
     let embedder = Arc::new(SlowEmbedder::default());
     let records = Arc::new(MemoryRecordStore::with_clock(clock.clone()));
-    let (words, vectors) =
-        (Arc::new(MemoryKeywordStore::new()), Arc::new(MemoryVectorStore::new(embedder.space().clone())));
+    let stores = Stores { records: records.clone(), jobs: records, ..Stores::in_memory(embedder.space().clone()) };
     let open = || {
         MemoryEngine::builder()
-            .stores(records.clone(), words.clone(), vectors.clone())
+            .stores(stores.clone())
             .embedder(embedder.clone())
             .clock(clock.clone())
             .background(false)

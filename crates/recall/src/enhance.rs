@@ -138,9 +138,9 @@ impl Enhancement {
 
 impl Rewrite {
     /// Rewrites with this model and the prompt of [`REWRITE_PROMPT`].
-    pub fn by(model: Arc<dyn ChatModel>) -> Self {
+    pub fn by(model: impl ChatModel) -> Self {
         let (prompt, time) = (REWRITE_PROMPT.into(), Duration::from_millis(2500));
-        Self { model, prompt, user_name: "User".into(), char_name: "Assistant".into(), time }
+        Self { model: Arc::new(model), prompt, user_name: "User".into(), char_name: "Assistant".into(), time }
     }
 
     /// Sets the system prompt.

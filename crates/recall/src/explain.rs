@@ -7,6 +7,7 @@ use crate::{
     parts::RecallParts,
     query::RecallQuery,
     run::RecallRun,
+    trace::Stage,
 };
 
 /// Explains the place of a record in the result of a query, or its absence.
@@ -17,7 +18,7 @@ pub(crate) async fn explain(
     id: RecordId,
 ) -> Result<Explanation> {
     let mut run = RecallRun::begin(parts, scope, query).await?;
-    if let Some(verdict) = run.excluded(id).await? {
+    if let Some(verdict) = run.trace.require(Stage::Fetch, run.excluded(id)).await? {
         return Ok(Explanation { verdict, hit: None, degraded: Vec::new() });
     }
     let candidates = run.candidates().await?;

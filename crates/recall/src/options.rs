@@ -28,7 +28,8 @@ use memory_engine_reranker::Method;
 pub struct RecallOptions {
     /// Maximum number of hits. Default: 10.
     pub limit: usize,
-    /// Time limit of a recall. At the deadline it returns what is ready and names what is missing. Default: 3 s.
+    /// Time limit of a recall. At the deadline it returns the hits that are ready and names the stages that are missing; if no
+    /// retriever has answered by then, it returns `Timeout`. Default: 3 s.
     pub deadline: Duration,
     /// Maximum number of candidates per retriever. Default: 200.
     pub pool: usize,

@@ -8,7 +8,7 @@ use memory_engine_core::{Error, ErrorKind, Hit, RecordId, Result, Score};
 use memory_engine_reranker::{Fused, Fusion, Ranking};
 use tokio::time::Instant;
 
-use crate::{candidate::Candidate, plan::Plan, query::Retrievers, run::RecallRun, trace::Stage};
+use crate::{candidate::Candidate, plan::Plan, run::RecallRun, trace::Stage};
 use keywords::KeywordHits;
 
 /// The hits of each retriever.
@@ -23,7 +23,8 @@ impl RecallRun<'_> {
     /// Asks all retrievers at once. One that fails or is late is noted in the trace, and the others count.
     ///
     /// # Errors
-    /// The retriever's error if every one that takes part is broken. One that is only late leaves fewer hits.
+    /// If no retriever answered: `Timeout` if one was late, otherwise the error of one that failed. A retriever that had
+    /// nothing to search for, as the keyword retriever for a query of stop words, has not answered.
     pub(crate) async fn retrieve(&mut self) -> Result<Retrieved> {
         let started = Instant::now();
         let keywords_with_synonyms = async {
@@ -47,20 +48,33 @@ impl RecallRun<'_> {
         }
         self.trace.or_default(Stage::Synonyms, thesaurus);
         self.trace.time(Stage::RETRIEVE, started);
-        let is_broken = |e: &Error| e.kind() != ErrorKind::Timeout;
-        let (keywords, vectors) = match (self.plan.query.retrievers, keywords, vectors) {
-            (Retrievers::All, Err(k), Err(v)) if is_broken(&k) && is_broken(&v) => return Err(v),
-            (Retrievers::KeywordOnly, Err(e), _) | (Retrievers::VectorOnly, _, Err(e)) if is_broken(&e) => {
-                return Err(e);
-            }
-            (_, keywords, vectors) => (keywords, vectors),
-        };
+        let mut failures = Vec::new();
+        let keywords = answer_of(Stage::Keyword, keywords, &mut failures);
+        let vectors = answer_of(Stage::Vector, vectors, &mut failures);
+        // The graph only adds: a query that names no stored entity is no answer about what is stored.
+        let graph = answer_of(Stage::Graph, graph, &mut failures).filter(|hits| !hits.is_empty());
+        let has_answer = keywords.is_some() || vectors.is_some() || graph.is_some();
+        if !has_answer && !failures.is_empty() {
+            let is_late = failures.iter().any(|(_, error)| error.kind() == ErrorKind::Timeout);
+            return Err(if is_late { self.trace.timeout("no retriever answered") } else { failures.swap_remove(0).1 });
+        }
+        for (stage, error) in &failures {
+            self.trace.missing(*stage, error);
+        }
         Ok(Retrieved {
-            keywords: self.trace.or_default(Stage::Keyword, keywords),
-            vectors: self.trace.or_default(Stage::Vector, vectors),
-            graph: self.trace.or_default(Stage::Graph, graph),
+            keywords: keywords.unwrap_or_default(),
+            vectors: vectors.unwrap_or_default(),
+            graph: graph.unwrap_or_default(),
         })
     }
+}
+
+/// Returns the answer of a retriever, if it had anything to search for. A failure is added to `failures`.
+fn answer_of<T>(stage: Stage, outcome: Result<Option<T>>, failures: &mut Vec<(Stage, Error)>) -> Option<T> {
+    outcome.unwrap_or_else(|error| {
+        failures.push((stage, error));
+        None
+    })
 }
 
 /// The union of what the retrievers found, best first.

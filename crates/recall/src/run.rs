@@ -2,7 +2,13 @@
 
 use memory_engine_core::{Result, Scope};
 
-use crate::{parts::RecallParts, plan::Plan, query::RecallQuery, read_scope::ReadScope, trace::Trace};
+use crate::{
+    parts::RecallParts,
+    plan::Plan,
+    query::RecallQuery,
+    read_scope::ReadScope,
+    trace::{Stage, Trace},
+};
 
 /// One recall. The stages are its methods; each is in the module of its name.
 #[derive(Debug)]
@@ -17,11 +23,11 @@ impl<'a> RecallRun<'a> {
     /// Begins a recall; its deadline runs from here.
     ///
     /// # Errors
-    /// `InvalidInput` for an empty query or an invalid filter; the store's error.
+    /// `InvalidInput` for an empty query or an invalid filter; `Timeout`; the store's error.
     pub(crate) async fn begin(parts: &'a RecallParts, scope: &Scope, query: &'a RecallQuery) -> Result<Self> {
-        let scope = ReadScope::resolve(&parts.store, scope).await?;
         let plan = Plan::new(parts, query)?;
         let trace = Trace::new(plan.options.deadline);
+        let scope = trace.require(Stage::Branches, ReadScope::resolve(&parts.store, scope)).await?;
         Ok(Self { parts, scope, plan, trace })
     }
 }

@@ -19,18 +19,24 @@ impl RecallRun<'_> {
     ///
     /// Records are read from the best candidate on until no other can get among the first `limit`, however it is boosted.
     /// If a later batch cannot be read, or not in time, the trace says so, and the hits read before are returned.
+    ///
+    /// # Errors
+    /// `Timeout`, or the store's error, if no record could be read.
     pub(crate) async fn select(&mut self, candidates: Vec<Candidate>) -> Result<Vec<RecallHit>> {
         let boosts = Boosts::new(&self.plan, &self.parts.scene_policy);
         let max_factor = boosts.max_factor();
         let limit = self.plan.limit;
         let mut read: Vec<RecallHit> = Vec::new();
         let mut rest = candidates.into_iter().peekable();
-        loop {
+        while rest.peek().is_some() {
             // Boosts seldom bring later candidates forward: one batch of `limit` is mostly enough.
             let batch: Vec<Candidate> = rest.by_ref().take(limit.max(1)).collect();
             let ids: Vec<RecordId> = batch.iter().map(|c| c.id).collect();
             let records = match self.trace.limit(Stage::Fetch, self.scope.get(&self.parts.store, &ids)).await {
-                Err(e) if read.is_empty() && e.kind() != ErrorKind::Timeout => return Err(e),
+                Err(e) if read.is_empty() && e.kind() == ErrorKind::Timeout => {
+                    return Err(self.trace.timeout("no record of a hit was read"));
+                }
+                Err(e) if read.is_empty() => return Err(e),
                 Err(e) => {
                     self.trace.missing(Stage::Fetch, &e);
                     break;

@@ -25,6 +25,8 @@ pub(crate) struct Trace {
 /// A stage of a recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
+    /// The branches that are visible from the scope.
+    Branches,
     Synonyms,
     Keyword,
     Vector,
@@ -40,6 +42,7 @@ impl Stage {
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::Branches => "branches",
             Self::Synonyms => "synonyms",
             Self::Keyword => "keyword",
             Self::Vector => "vector",
@@ -53,7 +56,7 @@ impl Stage {
     const fn share(self) -> f64 {
         match self {
             Self::Synonyms => SYNONYMS_SHARE,
-            Self::Keyword | Self::Vector | Self::Graph => RETRIEVE_SHARE,
+            Self::Branches | Self::Keyword | Self::Vector | Self::Graph => RETRIEVE_SHARE,
             Self::Rerank => RERANK_SHARE,
             Self::Neighbors => NEIGHBORS_SHARE,
             Self::Fetch => 1.0,
@@ -77,6 +80,27 @@ impl Trace {
             let message = format!("not ready after {waited} ms; the recall went on without it");
             Err(Error::new(ErrorKind::Timeout, stage.name(), message))
         })
+    }
+
+    /// Does work that the recall cannot go on without.
+    ///
+    /// # Errors
+    /// `Timeout` when the stage's share of the time is over; the error of the work.
+    pub(crate) async fn require<T>(&self, stage: Stage, work: impl Future<Output = Result<T>>) -> Result<T> {
+        self.limit(stage, work).await.map_err(|error| match error.kind() {
+            ErrorKind::Timeout => self.timeout(&format!("{} not ready", stage.name())),
+            _ => error,
+        })
+    }
+
+    /// The error of a recall that has nothing to return because of its deadline. `what` names the part that is missing.
+    pub(crate) fn timeout(&self, what: &str) -> Error {
+        let (waited, deadline) = (self.began.elapsed().as_millis(), self.whole.as_millis());
+        let message = format!(
+            "{what} within {waited} ms (deadline {deadline} ms); call `warm_up` after opening a large memory, or set a longer \
+             deadline in the recall options"
+        );
+        Error::new(ErrorKind::Timeout, "recall", message)
     }
 
     /// Notes the time of a stage that the recall can go on without; its result, or nothing and a note of the reason.

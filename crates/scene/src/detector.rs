@@ -130,7 +130,7 @@ impl SceneDetector {
     ///
     /// # Errors
     /// `InvalidInput` as [`SceneRules::validate`].
-    pub fn new(rules: &SceneRules, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub fn new(rules: &SceneRules, clock: impl Clock) -> Result<Self> {
         Self::with_limits(rules, SessionLimits::default(), clock)
     }
 
@@ -138,9 +138,9 @@ impl SceneDetector {
     ///
     /// # Errors
     /// `InvalidInput` as [`SceneRules::validate`].
-    pub fn with_limits(rules: &SceneRules, limits: SessionLimits, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub fn with_limits(rules: &SceneRules, limits: SessionLimits, clock: impl Clock) -> Result<Self> {
         let rules = RwLock::new(Arc::new(Compiled::of(rules)?));
-        Ok(Self { rules, sessions: Mutex::default(), limits, clock })
+        Ok(Self { rules, sessions: Mutex::default(), limits, clock: Arc::new(clock) })
     }
 
     /// Takes other rules from the next message on. Sessions stay where they are; one in a scene that the new rules do not

@@ -52,8 +52,8 @@ macro_rules! store_option_methods {
     () => {
         /// Takes the time of deletions and leases from this clock. Default: the machine's clock.
         #[must_use]
-        pub fn with_clock(mut self, clock: std::sync::Arc<dyn memory_engine_core::Clock>) -> Self {
-            self.store.clock = clock;
+        pub fn with_clock(mut self, clock: impl memory_engine_core::Clock) -> Self {
+            self.store.clock = std::sync::Arc::new(clock);
             self
         }
 

@@ -53,8 +53,8 @@ impl StoryMemory {
     }
 
     /// Sets the unit of budgets: tokens, or [characters](memory_engine_context::Characters).
-    pub fn with_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
-        self.counter = counter;
+    pub fn with_counter(mut self, counter: impl TokenCounter) -> Self {
+        self.counter = Arc::new(counter);
         self
     }
 

@@ -16,8 +16,10 @@ use given::{Backend, FlakyEmbedder, lin};
 use memory_engine::{
     Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, Record, Result, ScanQuery, Scope,
     context::{Characters, StorySections},
+    embed::{Embedder, HashEmbedder},
     graph::{Extraction, GraphExtractor, RuleExtractor},
     history::{Fork, Rewind},
+    store::Stores,
 };
 use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
 use untouched::BrokenStore;
@@ -126,11 +128,27 @@ async fn r1_what_is_in_the_prompt_already_is_not_told_again() {
     assert!(!context.text.contains("msg m4") && !context.text.contains("msg m5"), "{}", context.text);
 }
 
+fn in_memory() -> Stores {
+    Stores::in_memory(HashEmbedder::default().space().clone())
+}
+
+/// Stores of which only the synonyms work.
+fn broken_stores(store: &Arc<BrokenStore>) -> Stores {
+    Stores {
+        records: store.clone(),
+        jobs: store.clone(),
+        keywords: store.clone(),
+        vectors: store.clone(),
+        graph: store.clone(),
+        ..in_memory()
+    }
+}
+
 #[tokio::test]
 async fn r2_off_touches_no_store() {
     let store = Arc::new(BrokenStore::default());
-    let builder = MemoryEngine::builder().stores(store.clone(), store.clone(), store.clone());
-    let builder = builder.graph(Arc::new(RuleExtractor::default())).graph_store(store.clone()).background(false);
+    let builder = MemoryEngine::builder().stores(broken_stores(&store)).graph(RuleExtractor::default());
+    let builder = builder.background(false);
     let engine = builder.build().await.unwrap();
     let off = StoryMemory::new(engine.clone(), MemoryMode::default(), StoryOptions::default());
     let done = off.index(&branch("main"), told().remove(0), SOON).await;
@@ -202,8 +220,9 @@ async fn r15_a_graph_that_fails_leaves_vectors_and_words() {
         let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
         assert!(context.text.contains("[msg m1 / seq 1]") && !context.text.contains("Key Entities"), "{context:?}");
     }
-    let engine = MemoryEngine::builder().in_memory().graph(Arc::new(RuleExtractor::default()));
-    let engine = engine.graph_store(Arc::new(BrokenStore::default())).background(false).build().await.unwrap();
+    let stores = Stores { graph: Arc::new(BrokenStore::default()), ..in_memory() };
+    let builder = MemoryEngine::builder().stores(stores).graph(RuleExtractor::default());
+    let engine = builder.background(false).build().await.unwrap();
     let memory = StoryMemory::new(engine, MemoryMode::Graph, StoryOptions::default());
     let done = memory.index(&branch("main"), told().remove(0), SOON).await;
     assert!(done.degraded.iter().any(|one| one.stage == "graph" && one.reason.contains("out of order")), "{done:?}");

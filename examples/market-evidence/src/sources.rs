@@ -36,8 +36,7 @@ pub(crate) async fn local(embedder: &Arc<dyn Embedder>, with_notes: bool) -> Res
 pub(crate) async fn postgres(url: &str, schema: &str, embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn EvidenceSource>> {
     let options = PostgresOptions::new(embedder.space().clone(), index_fingerprint(&TextAnalyzer)).with_schema(schema);
     let store = Arc::new(PostgresStore::connect(url, options).await?);
-    let builder = MemoryEngine::builder().stores(store.clone(), store.clone(), store.clone());
-    filled(builder, embedder, false).await?;
+    filled(MemoryEngine::builder().stores(store.clone()), embedder, false).await?;
     Ok(Arc::new(DatabaseEvidence::new(store, Scope::user("desk")?)))
 }
 

@@ -16,7 +16,7 @@ pub(crate) async fn open(arguments: &Arguments, embedder: &Arc<GivenEmbedder>) -
             Database::postgres(arguments.dsn.clone().context("Postgres needs --dsn postgres://USER@HOST/DATABASE")?)
         }
     };
-    Ok(MemoryEngine::builder().database(database).embedder(Arc::clone(embedder) as _).build().await?)
+    Ok(MemoryEngine::builder().database(database).embedder(Arc::clone(embedder)).build().await?)
 }
 
 /// Everything: an organisation is a tenant's agent here, so that asking for one is a condition that all records meet.

@@ -46,12 +46,12 @@ const REMEMBER: [&str; 8] =
 
 impl Companion {
     /// A companion with days in UTC+8, profiles by rules, and an estimate of tokens.
-    pub fn new(engine: MemoryEngine, model: Arc<dyn ChatModel>, pack: Pack) -> Self {
+    pub fn new(engine: MemoryEngine, model: impl ChatModel, pack: Pack) -> Self {
         let mut rules = InjectionRules::default();
         rules.recall.more_words = REMEMBER.map(str::to_owned).into();
         Self {
             engine,
-            model,
+            model: Arc::new(model),
             pack: Arc::new(pack),
             counter: Arc::new(EstimatedTokens),
             profiles: Arc::new(RuleProfiles),
@@ -67,14 +67,14 @@ impl Companion {
     }
 
     /// Counts the tokens of contexts with this.
-    pub fn with_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
-        self.counter = counter;
+    pub fn with_counter(mut self, counter: impl TokenCounter) -> Self {
+        self.counter = Arc::new(counter);
         self
     }
 
     /// Has profiles written by this, such as [`ChatProfiles`](memory_engine_summarizer::ChatProfiles).
-    pub fn with_profiles(mut self, profiles: Arc<dyn ProfileSummarizer>) -> Self {
-        self.profiles = profiles;
+    pub fn with_profiles(mut self, profiles: impl ProfileSummarizer) -> Self {
+        self.profiles = Arc::new(profiles);
         self
     }
 

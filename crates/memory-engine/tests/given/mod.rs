@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file needs a part of it")]
 
+pub(crate) mod slow;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;

@@ -63,8 +63,8 @@ impl Mcp {
     }
 
     /// Counts the tokens of a context by this instead of by an estimate that errs on the high side.
-    pub fn with_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
-        self.host.memory.counter = counter;
+    pub fn with_counter(mut self, counter: impl TokenCounter) -> Self {
+        self.host.memory.counter = Arc::new(counter);
         self
     }
 

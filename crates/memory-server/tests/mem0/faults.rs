@@ -14,7 +14,7 @@ use memory_engine::{
     history::Tombstone,
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Owner, Mem0Search, Secret},
     llm::Message,
-    store::{JobQueue, MemoryKeywordStore, MemoryVectorStore, RecordStore},
+    store::{JobQueue, RecordStore, Stores},
     testing::ManualClock,
 };
 use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
@@ -102,9 +102,9 @@ away! {
 
 #[tokio::test]
 async fn a_store_that_is_away_is_told_with_a_code_and_the_id_of_the_request() {
-    let vectors = MemoryVectorStore::new(HashEmbedder::default().space().clone());
-    let stores = (Arc::new(AwayStore), Arc::new(MemoryKeywordStore::new()), Arc::new(vectors));
-    let engine = MemoryEngine::builder().stores(stores.0, stores.1, stores.2).background(false).build().await.unwrap();
+    let (store, space) = (Arc::new(AwayStore), HashEmbedder::default().space().clone());
+    let stores = Stores { records: store.clone(), jobs: store, ..Stores::in_memory(space) };
+    let engine = MemoryEngine::builder().stores(stores).background(false).build().await.unwrap();
     let api = Api::over(Mem0::new(engine.clone()), engine);
     let id = "0198c5a2-7b1e-7c3a-9f00-2f6d1e9b7a10";
     let message = json!([{"role": "user", "content": "I live in Porto."}]);

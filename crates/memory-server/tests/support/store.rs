@@ -12,7 +12,7 @@ use memory_engine::{
     admin::Failure,
     embed::{Embedder, HashEmbedder},
     history::Tombstone,
-    store::{JobQueue, MemoryKeywordStore, MemoryRecordStore, MemoryVectorStore, RecordStore},
+    store::{JobQueue, MemoryRecordStore, RecordStore, Stores},
 };
 use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
 use parking_lot::Mutex;
@@ -48,10 +48,9 @@ impl WatchedStore {
 
     /// An engine over it that does nothing in the background.
     pub(crate) async fn engine(self: &Arc<Self>) -> MemoryEngine {
-        let vectors = MemoryVectorStore::new(HashEmbedder::default().space().clone());
-        let builder =
-            MemoryEngine::builder().stores(Arc::clone(self), Arc::new(MemoryKeywordStore::new()), Arc::new(vectors));
-        builder.background(false).build().await.unwrap()
+        let space = HashEmbedder::default().space().clone();
+        let stores = Stores { records: self.clone(), jobs: self.clone(), ..Stores::in_memory(space) };
+        MemoryEngine::builder().stores(stores).background(false).build().await.unwrap()
     }
 }
 

@@ -19,12 +19,13 @@ const NONE_NAMED: f64 = 0.2;
 const MENTION: f64 = 0.1;
 
 impl RecallRun<'_> {
-    /// Returns records about the entities that the query, or the dialogue before it, names.
-    pub(crate) async fn search_graph(&self) -> Result<Vec<Hit>> {
+    /// Returns records about the entities that the query, or the dialogue before it, names; `None` if the graph takes no
+    /// part.
+    pub(crate) async fn search_graph(&self) -> Result<Option<Vec<Hit>>> {
         let plan = &self.plan;
         let is_off = !self.parts.uses_graph || plan.options.graph_weight <= 0.0;
         if is_off || plan.query.retrievers != Retrievers::All {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let texts = [&plan.query.text].into_iter().chain(&plan.query.context).map(String::as_str);
         let query = GraphQuery::new(seeds(texts))
@@ -35,7 +36,7 @@ impl RecallRun<'_> {
         let subgraph = self.scope.expand_graph(self.parts.store.graph().as_ref(), query).await?;
         let mut hits = scored(&subgraph);
         hits.truncate(plan.max_candidates);
-        Ok(hits)
+        Ok(Some(hits))
     }
 }
 

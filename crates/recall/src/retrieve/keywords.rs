@@ -28,11 +28,12 @@ impl RecallRun<'_> {
         self.scope.thesaurus(&self.parts.thesaurus).await.map(Some)
     }
 
-    /// Searches for the query's words, their synonyms and the dates that it names.
-    pub(crate) async fn search_keywords(&self, thesaurus: Option<&Thesaurus>) -> Result<KeywordHits> {
+    /// Searches for the query's words, their synonyms and the dates that it names; `None` if it has none of them, or if only
+    /// vectors are searched.
+    pub(crate) async fn search_keywords(&self, thesaurus: Option<&Thesaurus>) -> Result<Option<KeywordHits>> {
         let plan = &self.plan;
         if plan.query.retrievers == Retrievers::VectorOnly {
-            return Ok(KeywordHits::default());
+            return Ok(None);
         }
         let text = &plan.query.text;
         let mut words = self.parts.store.analysis().query_clauses(text.clone()).await?;
@@ -44,15 +45,15 @@ impl RecallRun<'_> {
             _ => Vec::new(),
         };
         if words.is_empty() && dates.is_empty() {
-            return Ok(KeywordHits::default()); // Stop words alone prove nothing.
+            return Ok(None); // Stop words alone prove nothing.
         }
         if words.is_empty() || dates.is_empty() {
             let hits = self.search_clauses([words, dates].concat()).await?;
-            return Ok(KeywordHits { hits, word_scores: None });
+            return Ok(Some(KeywordHits { hits, word_scores: None }));
         }
         let word_hits = self.search_clauses(words.clone()).await?;
         let word_scores = Some(word_hits.into_iter().map(|hit| (hit.id, hit.score.value())).collect());
-        Ok(KeywordHits { hits: self.search_clauses([words, dates].concat()).await?, word_scores })
+        Ok(Some(KeywordHits { hits: self.search_clauses([words, dates].concat()).await?, word_scores }))
     }
 
     async fn search_clauses(&self, clauses: Vec<Clause>) -> Result<Vec<Hit>> {

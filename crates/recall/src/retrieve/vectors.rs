@@ -8,17 +8,17 @@ use crate::{query::Retrievers, run::RecallRun};
 
 impl RecallRun<'_> {
     /// Returns the records nearest to the query's vector, above the similarity that the embedder finds between any two
-    /// texts.
-    pub(crate) async fn search_vectors(&self) -> Result<Vec<Hit>> {
+    /// texts; `None` if only keywords are searched.
+    pub(crate) async fn search_vectors(&self) -> Result<Option<Vec<Hit>>> {
         let plan = &self.plan;
         if plan.query.retrievers == Retrievers::KeywordOnly {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let mut vectors = plan.backend.embed(vec![plan.query.text.clone()], Purpose::Query).await?;
-        let Some(embedding) = vectors.pop() else { return Ok(Vec::new()) };
+        let Some(embedding) = vectors.pop() else { return Ok(None) };
         let query = VectorQuery::new(embedding, plan.max_candidates).with_filter(plan.filter.clone());
         let mut hits = self.scope.search_vectors(plan.backend.vectors.as_ref(), query).await?;
         hits.retain(|hit| hit.score.value() > plan.backend.embedder.score_floor());
-        Ok(hits)
+        Ok(Some(hits))
     }
 }

@@ -83,8 +83,8 @@ struct Told {
 
 impl ChatFacts {
     /// An extractor that asks `model`, with these rules beside it.
-    pub fn new(model: Arc<dyn ChatModel>, rules: RuleFacts) -> Self {
-        Self { model, rules }
+    pub fn new(model: impl ChatModel, rules: RuleFacts) -> Self {
+        Self { model: Arc::new(model), rules }
     }
 
     async fn told(&self, turns: &[&Record], locale: &Locale) -> Result<Vec<Fact>> {

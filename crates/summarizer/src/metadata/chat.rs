@@ -50,8 +50,8 @@ struct Told {
 
 impl ChatMetadata {
     /// An extractor that asks `model`, and these rules where it fails. The emotions are those of the rules.
-    pub fn new(model: Arc<dyn ChatModel>, rules: RuleMetadata) -> Self {
-        Self { model, rules }
+    pub fn new(model: impl ChatModel, rules: RuleMetadata) -> Self {
+        Self { model: Arc::new(model), rules }
     }
 
     async fn told(&self, turns: &[Record]) -> Result<Vec<TurnMetadata>> {

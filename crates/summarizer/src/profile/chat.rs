@@ -24,8 +24,8 @@ const MESSAGE_MAX_CHARS: usize = 600;
 
 impl ChatProfiles {
     /// Uses this model.
-    pub fn new(model: Arc<dyn ChatModel>) -> Self {
-        Self { model }
+    pub fn new(model: impl ChatModel) -> Self {
+        Self { model: Arc::new(model) }
     }
 
     fn request(observed: &Observed<'_>) -> ChatRequest {

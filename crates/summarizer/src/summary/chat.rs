@@ -39,8 +39,8 @@ pub struct ChatSummarizer {
 
 impl ChatSummarizer {
     /// A summarizer that asks `model`.
-    pub fn new(model: Arc<dyn ChatModel>) -> Self {
-        Self { model, prompt: SUMMARY_PROMPT.into(), instead: ExtractiveSummarizer::default() }
+    pub fn new(model: impl ChatModel) -> Self {
+        Self { model: Arc::new(model), prompt: SUMMARY_PROMPT.into(), instead: ExtractiveSummarizer::default() }
     }
 
     /// Another prompt, such as one that asks for a profile of the person.

@@ -1,0 +1,84 @@
+//! The stores of an engine, as one value.
+
+use std::sync::Arc;
+
+use memory_engine_core::{EmbeddingSpace, JobQueue, MemoryRecordStore, RecordStore};
+use memory_engine_graph::{GraphStore, MemoryGraphStore};
+use memory_engine_keyword_store::{KeywordStore, MemoryKeywordStore};
+use memory_engine_synonyms::{MemorySynonymStore, SynonymStore};
+use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
+
+/// Every store of an engine, for [`Builder::stores`](crate::Builder::stores).
+///
+/// A value that implements all six traits converts into `Stores`; wrap it in an [`Arc`] to keep a handle on it. A mixture
+/// names every store. There is no default for a store that is not named.
+///
+/// ```
+/// use std::sync::Arc;
+/// use memory_engine::{
+///     MemoryEngine, Scope,
+///     embed::{Embedder, HashEmbedder},
+///     store::{MemoryVectorStore, Stores},
+/// };
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let embedder = HashEmbedder::default();
+/// let vectors = Arc::new(MemoryVectorStore::new(embedder.space().clone())); // your own vector store
+/// let stores = Stores { vectors, ..Stores::in_memory(embedder.space().clone()) };
+/// let memory = MemoryEngine::builder().stores(stores).embedder(embedder).build().await?;
+/// memory.remember(&Scope::user("lin")?, "I live in Porto.").await?;
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Stores {
+    /// The records.
+    pub records: Arc<dyn RecordStore>,
+    /// The queue of the background jobs. It has to be the queue that `records` fills: the same value, or one over the same
+    /// database.
+    pub jobs: Arc<dyn JobQueue>,
+    /// The keyword index.
+    pub keywords: Arc<dyn KeywordStore>,
+    /// The vectors. Their space has to be the embedder's.
+    pub vectors: Arc<dyn VectorStore>,
+    /// The entities and relations.
+    pub graph: Arc<dyn GraphStore>,
+    /// The groups of synonyms.
+    pub synonyms: Arc<dyn SynonymStore>,
+}
+
+impl Stores {
+    /// Everything in memory, with vectors of this space and the machine's clock. The contents end with the last handle.
+    pub fn in_memory(space: EmbeddingSpace) -> Self {
+        Self::in_memory_with(MemoryRecordStore::new(), space)
+    }
+
+    /// Everything in memory, with these records.
+    pub(crate) fn in_memory_with(records: MemoryRecordStore, space: EmbeddingSpace) -> Self {
+        let records = Arc::new(records);
+        Self {
+            records: records.clone(),
+            jobs: records,
+            keywords: Arc::new(MemoryKeywordStore::new()),
+            vectors: Arc::new(MemoryVectorStore::new(space)),
+            graph: Arc::new(MemoryGraphStore::new()),
+            synonyms: Arc::new(MemorySynonymStore::new()),
+        }
+    }
+}
+
+impl<S> From<S> for Stores
+where
+    S: RecordStore + JobQueue + KeywordStore + VectorStore + GraphStore + SynonymStore,
+{
+    fn from(store: S) -> Self {
+        let store = Arc::new(store);
+        Self {
+            records: store.clone(),
+            jobs: store.clone(),
+            keywords: store.clone(),
+            vectors: store.clone(),
+            graph: store.clone(),
+            synonyms: store,
+        }
+    }
+}
