@@ -5,7 +5,10 @@ use std::{fmt, time::Duration};
 use memory_engine_core::{Error, Language, Phrases, Result, RuleId, phrases::fold};
 use serde::{Deserialize, Serialize};
 
-use crate::triggers::{PreparedText, Trigger, triggers_for};
+use crate::{
+    question::weak_question,
+    triggers::{PreparedText, Trigger, triggers_for},
+};
 
 /// Rules that decide, without a model, whether memories are injected for a message, and which.
 ///
@@ -168,6 +171,8 @@ pub struct Decision {
     pub word: Option<String>,
     /// The built-in trigger that the phrase belongs to, such as `en.recall.remember`. `None` for words of the caller.
     pub trigger: Option<RuleId>,
+    /// The text to search with, if it is not that of the message: an English question without its trigger ("my dog's name?").
+    pub search_text: Option<String>,
 }
 
 /// A rule of injection.
@@ -266,7 +271,8 @@ impl InjectionRules {
         if self.cold_start.enabled && message.round <= 1 {
             let ColdStartRule { summaries, rounds, .. } = self.cold_start;
             let action = Action::Latest { summaries, rounds, search: question.is_some() };
-            return Decision { rule: Rule::ColdStart, action, ..Decision::nothing() };
+            let search_text = question.and_then(|question| question.search_text);
+            return Decision { rule: Rule::ColdStart, action, search_text, ..Decision::nothing() };
         }
         question.or_else(|| self.feeling(&text, language)).unwrap_or_else(Decision::nothing)
     }
@@ -325,6 +331,7 @@ impl InjectionRules {
 struct Fired {
     word: String,
     trigger: Option<RuleId>,
+    search_text: Option<String>,
 }
 
 impl Fired {
@@ -344,21 +351,23 @@ impl Fired {
 
     fn by_words(words: &[String], text: &PreparedText) -> Option<Self> {
         let word = Phrases::new(words).find_folded(&text.folded)?.to_owned();
-        Some(Self { word, trigger: None })
+        Some(Self { word, trigger: None, search_text: None })
     }
 
     fn by_trigger(trigger: &Trigger, text: &PreparedText) -> Option<Self> {
-        Some(Self { word: trigger.find(text)?, trigger: Some(trigger.id.clone()) })
+        let (word, rest) = trigger.find(text)?;
+        let search_text = rest.filter(|rest| rest.chars().any(char::is_alphanumeric) && !weak_question(rest));
+        Some(Self { word, trigger: Some(trigger.id.clone()), search_text })
     }
 
     fn decision(self, rule: Rule, action: Action) -> Decision {
-        Decision { rule, action, word: Some(self.word), trigger: self.trigger }
+        Decision { rule, action, word: Some(self.word), trigger: self.trigger, search_text: self.search_text }
     }
 }
 
 impl Decision {
     fn nothing() -> Self {
-        Self { rule: Rule::Nothing, action: Action::Nothing, word: None, trigger: None }
+        Self { rule: Rule::Nothing, action: Action::Nothing, word: None, trigger: None, search_text: None }
     }
 }
 

@@ -6,7 +6,7 @@ use memory_engine_core::{Language, Phrases, RuleId, phrases::fold};
 use memory_engine_rule_data::{Words, load};
 use serde::Deserialize;
 
-use crate::phrase_pattern::{PhrasePatterns, tokens};
+use crate::phrase_pattern::{PhrasePatterns, Token, tokens};
 
 /// The triggers of one language.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct EmotionTrigger {
 #[derive(Debug)]
 pub(crate) struct PreparedText {
     pub(crate) folded: String,
-    tokens: Vec<String>,
+    tokens: Vec<Token>,
 }
 
 #[derive(Debug)]
@@ -126,11 +126,16 @@ impl Trigger {
         Self { id: data.id, matcher }
     }
 
-    /// Returns the phrase in the text that fires the trigger.
-    pub(crate) fn find(&self, text: &PreparedText) -> Option<String> {
+    /// Returns the phrase in the text that fires the trigger, and the text without it where words of the phrase would
+    /// only blur a search.
+    pub(crate) fn find(&self, text: &PreparedText) -> Option<(String, Option<String>)> {
         match &self.matcher {
-            Matcher::Anywhere(phrases) => phrases.find_folded(&text.folded).map(str::to_owned),
-            Matcher::Words { phrases, except } => phrases.find(&except.cut_out(&text.tokens)),
+            Matcher::Anywhere(phrases) => phrases.find_folded(&text.folded).map(|phrase| (phrase.to_owned(), None)),
+            Matcher::Words { phrases, except } => {
+                let (phrase, range) = phrases.find(&except.cut_out(&text.tokens))?;
+                let rest = format!("{} {}", &text.folded[..range.start], &text.folded[range.end..]);
+                Some((phrase, Some(rest.trim().to_owned())))
+            }
         }
     }
 }

@@ -147,7 +147,7 @@ impl Injector {
             material.known = conversation.iter().map(|text| ContentHash::of(text)).collect();
         }
         let time = self.deadline;
-        if timeout(time, self.find(scope, message, &decision.action, &mut material)).await.is_err() {
+        if timeout(time, self.find(scope, message, &decision, &mut material)).await.is_err() {
             material.lacks(&Error::new(
                 ErrorKind::Timeout,
                 "injection",
@@ -166,10 +166,11 @@ impl Injector {
     }
 
     /// Fills in the parts one after the other. A part that fails does not stop the others.
-    async fn find(&self, scope: &Scope, message: &Message<'_>, action: &Action, material: &mut Material) {
+    async fn find(&self, scope: &Scope, message: &Message<'_>, decision: &Decision, material: &mut Material) {
         let options = self.recall_options(material);
-        let question = || RecallQuery::new(message.text).with_options(options);
-        match action {
+        let text = decision.search_text.as_deref().unwrap_or(message.text);
+        let question = || RecallQuery::new(text).with_options(options);
+        match &decision.action {
             Action::Nothing => {}
             Action::Search => self.search(scope, question().in_scene(message.scene), material).await,
             Action::SearchScene(scene) => {

@@ -98,7 +98,8 @@ fn a_model_gets_what_was_said_and_its_answer_is_kept_within_bounds() {
         "<think>hm</think>摘要：用户下周三要去虹桥面试。用户对海鲜过敏，正在准备材料，有些紧张，打算早点休息，吃得清淡一些，并且已经准备好了。",
     ]);
     let summarizer = ChatSummarizer::new(Arc::new(model.clone()));
-    let request = SummaryRequest::default().with_max_chars(40);
+    let beijing = jiff::tz::TimeZone::fixed(jiff::tz::offset(8));
+    let request = SummaryRequest::default().with_max_chars(40).with_zone(beijing);
     let summary = block_on(summarizer.summarize(&chinese(), &request)).unwrap();
     assert_eq!(summary.text, "用户下周三要去虹桥面试。");
     assert!(summary.degraded.is_none());
