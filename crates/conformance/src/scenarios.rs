@@ -114,6 +114,7 @@ macro_rules! each_scenario {
             backlog {
                 what_waited_longest_is_given_first_and_whole,
                 a_lease_hides_what_was_given_until_it_has_passed,
+                what_is_released_is_free_at_once,
                 a_lease_of_zero_only_looks,
                 acknowledging_takes_one_job_off_and_only_that,
                 a_receipt_for_what_was_written_since_is_stale_and_leaves_it_waiting,

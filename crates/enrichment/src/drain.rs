@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_engine_core::{ErrorKind, Job, Result, Scope};
+use memory_engine_core::{Error, ErrorKind, Job, Result, Scope};
 use memory_engine_vector_store::Role;
 
 use crate::worker::Worker;
@@ -23,12 +23,12 @@ impl Worker {
     /// Works and waits until everything within `scope` that is queued has been done or given up. Returns the number of
     /// items that were queued.
     ///
-    /// Items that another process has claimed are waited for; if that process is gone, its lease ends after half a minute.
-    /// An item that fails by itself is given up after five attempts.
+    /// Items that another process has claimed are waited for. An item that fails by itself is given up after five attempts.
     ///
     /// # Errors
-    /// The embedder's or the store's; what was indexed before stays.
+    /// The embedder's or the store's, and `Closed` once the worker stops; what was indexed before stays.
     pub async fn drain(&self, scope: &Scope, mut progress: impl FnMut(Progress)) -> Result<u64> {
+        self.store.check_open("drain")?;
         let jobs = self.own_jobs().await?;
         let total = self.queued(scope, &jobs).await?;
         progress(Progress { done: 0, total });
@@ -36,7 +36,7 @@ impl Worker {
             return Ok(0);
         }
         loop {
-            let worked = self.run_all(|done| progress(Progress { done: done.min(total), total })).await;
+            let worked = self.run_all(|| true, |done| progress(Progress { done: done.min(total), total })).await;
             let left = self.queued(scope, &jobs).await?;
             // An error that concerns other scopes only is not reported here.
             if left > 0 {
@@ -46,6 +46,7 @@ impl Worker {
             if left == 0 {
                 return Ok(total);
             }
+            self.check_running("drain")?;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -59,6 +60,7 @@ impl Worker {
         let embedding = self.store.embedding();
         let Some(store) = embedding.current().vectors.generations() else { return Ok(true) };
         loop {
+            self.check_running("cut over")?;
             if store.role().await? == Role::Serving {
                 return embedding.cut_over(max_missing).await;
             }
@@ -66,7 +68,8 @@ impl Worker {
             let filled = now.second.map_or(0, |second| second.vectors);
             let total = now.records;
             progress(Progress { done: filled.min(total), total });
-            let worked = self.run_all(|done| progress(Progress { done: (filled + done).min(total), total })).await;
+            let worked =
+                self.run_all(|| true, |done| progress(Progress { done: (filled + done).min(total), total })).await;
             if embedding.cut_over(max_missing).await? {
                 progress(Progress { done: total, total });
                 return Ok(true);
@@ -76,6 +79,13 @@ impl Worker {
                 Some(second) if second.waiting == 0 && second.given_up > max_missing => return Ok(false),
                 Some(_) | None => tokio::time::sleep(POLL_INTERVAL).await,
             }
+        }
+    }
+
+    fn check_running(&self, operation: &'static str) -> Result<()> {
+        match self.is_stopping() {
+            true => Err(Error::new(ErrorKind::Closed, operation, "the engine is being closed")),
+            false => Ok(()),
         }
     }
 

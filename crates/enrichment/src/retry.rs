@@ -26,6 +26,7 @@ pub(crate) fn is_record_at_fault(error: &Error) -> bool {
         | ErrorKind::Unauthorized
         | ErrorKind::RateLimited
         | ErrorKind::Timeout
+        | ErrorKind::Closed
         | ErrorKind::Unavailable => false,
         _ => !error.is_transient(),
     }

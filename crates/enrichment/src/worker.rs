@@ -2,26 +2,25 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Weak},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use memory_engine_core::{Job, Pending, Result};
 use memory_engine_indexing::IndexedStore;
-use tokio::{
-    runtime::Handle,
-    sync::{Mutex, Notify},
-};
+use tokio::{sync::Mutex, task::JoinHandle};
 
 use crate::{
     handler::JobHandler,
     latency::{LatencyLog, LatencyStats},
-    retry::backoff,
 };
 
-/// How long a claimed item is hidden from other workers. A worker that takes longer extends it in time; one that dies
-/// delays its items by this much.
-const LEASE_DURATION: Duration = Duration::from_secs(30);
+/// How long a claimed item is hidden from other workers. A worker that takes longer extends it in time. It also bounds how
+/// long the items of a worker that died are hidden, where the store cannot see that it died.
+pub(crate) const LEASE_DURATION: Duration = Duration::from_secs(30);
 
 /// Does the jobs of one engine, in the background or on demand, one batch at a time.
 #[derive(Debug)]
@@ -30,7 +29,13 @@ pub struct Worker {
     /// In the order in which their jobs are done.
     pub(crate) handlers: Vec<Arc<dyn JobHandler>>,
     pub(crate) latencies: LatencyLog,
-    running: Mutex<()>,
+    /// Held while a batch is done.
+    pub(crate) running: Mutex<()>,
+    /// The batch that is being done. If nothing is running, its work was dropped half-way.
+    claimed: parking_lot::Mutex<Option<Arc<Vec<Pending>>>>,
+    /// The background task, if the engine has one.
+    pub(crate) task: parking_lot::Mutex<Option<JoinHandle<()>>>,
+    pub(crate) stopping: AtomicBool,
 }
 
 impl Drop for Worker {
@@ -42,7 +47,15 @@ impl Drop for Worker {
 
 impl Worker {
     pub(crate) fn new(store: Arc<IndexedStore>, handlers: Vec<Arc<dyn JobHandler>>) -> Self {
-        Self { store, handlers, latencies: LatencyLog::default(), running: Mutex::new(()) }
+        Self {
+            store,
+            handlers,
+            latencies: LatencyLog::default(),
+            running: Mutex::new(()),
+            claimed: parking_lot::Mutex::default(),
+            task: parking_lot::Mutex::default(),
+            stopping: AtomicBool::new(false),
+        }
     }
 
     /// Returns the latency statistics of each job that this worker has done.
@@ -50,33 +63,34 @@ impl Worker {
         self.latencies.statistics()
     }
 
-    /// Starts the background task. It works whenever the queue wakes it, and ends with the worker.
-    pub fn spawn(self: &Arc<Self>, runtime: &Handle) {
-        let signal = Arc::clone(self.store.signal());
-        runtime.spawn(work_in_background(Arc::downgrade(self), signal));
+    /// Returns true once the worker was told to stop. It then begins no further batch.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
     }
 
     /// Does everything that is queued and free, batch by batch. Returns the number of items done. Only one call runs at a
     /// time.
     ///
     /// A job whose service is away is left for later, and the others go on. An item that fails by itself is tried again
-    /// after longer and longer waits, and given up in the end; it delays no other.
+    /// after longer and longer waits, and given up in the end; it delays no other. Ends early once the worker stops, or when
+    /// `is_wanted` returns false before a batch.
     ///
     /// # Errors
     /// The first error that concerns a whole job.
-    pub(crate) async fn run_all(&self, mut progress: impl FnMut(u64)) -> Result<u64> {
+    pub(crate) async fn run_all(&self, is_wanted: impl Fn() -> bool, mut progress: impl FnMut(u64)) -> Result<u64> {
         let _one_at_a_time = self.running.lock().await;
+        self.release_abandoned().await?;
         let mut handlers: Vec<&dyn JobHandler> = self.handlers.iter().map(AsRef::as_ref).collect();
         let mut remaining = handlers.clone();
         let mut done = 0;
         let mut failure = None;
-        while let Some(handler) = remaining.first().copied() {
+        while let Some(handler) = remaining.first().copied().filter(|_| !self.is_stopping() && is_wanted()) {
             let outcome = match handler.batch_size().await {
                 Ok(None) => Ok(None),
                 Ok(Some(size)) => {
                     // Without the queue there is nothing to do for any job.
                     let pending = self.store.queue().claim(handler.job(), size, LEASE_DURATION).await?;
-                    self.run_claimed(handler, &pending).await
+                    self.run_claimed(handler, pending).await
                 }
                 Err(error) => Err(error),
             };
@@ -97,18 +111,33 @@ impl Worker {
                 }
             }
         }
-        if let Err(error) = self.store.embedding().cut_over_when_complete().await {
+        if remaining.is_empty()
+            && let Err(error) = self.store.embedding().cut_over_when_complete().await
+        {
             failure.get_or_insert(error);
         }
         failure.map_or(Ok(done), Err)
     }
 
     /// Does a claimed batch. Returns the number of items done; `None` if nothing waited for this job.
-    async fn run_claimed(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<Option<u64>> {
+    async fn run_claimed(&self, handler: &dyn JobHandler, pending: Vec<Pending>) -> Result<Option<u64>> {
         if pending.is_empty() {
             return Ok(None);
         }
-        self.with_lease(pending, self.run_batch(handler, pending)).await.map(Some)
+        let pending = Arc::new(pending);
+        *self.claimed.lock() = Some(Arc::clone(&pending));
+        let done = self.with_lease(&pending, self.run_batch(handler, &pending)).await;
+        *self.claimed.lock() = None;
+        done.map(Some)
+    }
+
+    /// Gives back the items of a batch whose work was dropped half-way, as with the runtime that it ran on. The caller makes
+    /// sure that no batch is running.
+    pub(crate) async fn release_abandoned(&self) -> Result<()> {
+        let Some(abandoned) = self.claimed.lock().clone() else { return Ok(()) };
+        self.store.queue().release(&abandoned).await?;
+        *self.claimed.lock() = None;
+        Ok(())
     }
 
     /// Extends the lease of claimed items for as long as the work takes.
@@ -125,27 +154,5 @@ impl Worker {
             done = work => done,
             never = extend => never,
         }
-    }
-}
-
-async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
-    let mut failures = 0;
-    loop {
-        let Some(worker) = worker.upgrade() else { return };
-        let outcome = worker.run_all(|_| {}).await;
-        drop(worker);
-        let wait = match outcome {
-            Ok(_) => {
-                failures = 0;
-                // Items that another process claimed and never finished come back after their lease.
-                LEASE_DURATION
-            }
-            Err(_) => {
-                let wait = backoff(failures);
-                failures += 1;
-                wait
-            }
-        };
-        let _ = tokio::time::timeout(wait, signal.notified()).await;
     }
 }

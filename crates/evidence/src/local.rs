@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use memory_engine::{MemoryEngine, RecallQuery, recall::Retrievers};
 use memory_engine_core::{
-    Embedding, Error, ErrorKind, Field, Filter, Hit, Op, Record, RecordId, Result, Scope, State, Terms, Timestamp,
-    Value,
+    Embedding, Error, ErrorKind, Field, Filter, FilterValue, Hit, Op, Record, RecordId, Result, Scope, State, Terms,
+    Timestamp,
 };
 use memory_engine_vector_store::VectorQuery;
 
@@ -40,7 +40,8 @@ impl LocalEvidence {
             request.min_confidence,
         ));
         if !request.assets.is_empty() {
-            filter = filter.and(Filter::In(Field::Tags, request.assets.iter().cloned().map(Value::Text).collect()));
+            filter =
+                filter.and(Filter::In(Field::Tags, request.assets.iter().cloned().map(FilterValue::Text).collect()));
         }
         filter
     }

@@ -17,6 +17,8 @@ use crate::{blocking::run_blocking, date_terms, indexed_text::indexed_text};
 /// Texts of at most this many bytes are analyzed in place once the dictionary is loaded: handing them to another thread
 /// would take longer.
 const INLINE_MAX_BYTES: usize = 1 << 10;
+/// A text with words of both languages, so that analyzing it loads every dictionary.
+const SAMPLE: &str = "我们昨天去爬山了 we went hiking";
 /// Minimum number of records that are worth a thread of their own.
 const THREAD_MIN_RECORDS: usize = 64;
 
@@ -80,6 +82,14 @@ impl Analysis {
     pub async fn text_terms(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
         let analyzer = Arc::clone(&self.analyzer);
         run_blocking("analyze", move || texts.iter().map(|text| analyzer.document(text)).collect()).await
+    }
+
+    /// Loads the dictionary, if it is not loaded yet.
+    ///
+    /// # Errors
+    /// `Internal` if the thread stops without a result.
+    pub async fn load_dictionary(&self) -> Result<()> {
+        self.query_clauses(SAMPLE.to_owned()).await.map(drop)
     }
 
     /// Returns the clauses of a query, without dates.

@@ -8,9 +8,11 @@ use std::sync::{
 use memory_engine_core::{Embedding, ErrorKind, Job, Result};
 use memory_engine_embedder::{Embedder, Purpose};
 use memory_engine_vector_store::{Role, VectorStore};
-use tokio::runtime::Handle;
 
-use crate::blocking::run_blocking;
+use crate::{
+    blocking::{current_runtime, run_blocking},
+    gate::{Gate, Guarded},
+};
 
 /// Texts of more bytes than this are embedded off the async runtime: an embedder that computes in the process may take
 /// long over them.
@@ -48,7 +50,7 @@ impl EmbeddingBackend {
         if !is_long {
             return embed.await;
         }
-        let runtime = Handle::current();
+        let runtime = current_runtime("embed")?;
         run_blocking("embed", move || runtime.block_on(embed)).await?
     }
 }
@@ -78,6 +80,14 @@ impl EmbeddingBackends {
         };
         let replaced_serves = AtomicBool::new(is_second && replaced.is_some());
         Ok(Self { current, replaced, replaced_serves, cutting_over: AtomicBool::new(is_second && cut_over) })
+    }
+
+    /// Puts the stores of the vectors behind the gate.
+    pub(crate) fn guarded(mut self, gate: &Arc<Gate>) -> Self {
+        for backend in std::iter::once(&mut self.current).chain(&mut self.replaced) {
+            backend.vectors = Arc::new(Guarded::new(Arc::clone(&backend.vectors), gate));
+        }
+        self
     }
 
     /// The backend of the engine's own embedder, whether or not it serves.

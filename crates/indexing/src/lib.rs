@@ -4,6 +4,7 @@ mod analysis;
 mod blocking;
 mod date_terms;
 mod embedding;
+mod gate;
 mod indexed_text;
 mod pending;
 mod store;
@@ -11,7 +12,7 @@ mod vectors;
 mod write;
 
 pub use analysis::Analysis;
-pub use blocking::run_blocking;
+pub use blocking::{current_runtime, run_blocking};
 pub use date_terms::{date_clauses, index_fingerprint};
 pub use embedding::{EmbeddingBackend, EmbeddingBackends};
 pub use indexed_text::indexed_text;

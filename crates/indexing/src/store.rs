@@ -1,6 +1,9 @@
 //! Records, and access to the indexes derived from them.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use memory_engine_core::{
     Clock, Filter, JobQueue, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
@@ -8,9 +11,13 @@ use memory_engine_core::{
 use memory_engine_graph::GraphStore;
 use memory_engine_keyword_store::{Analyzer, KeywordStore};
 use memory_engine_vector_store::VectorStore;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 
-use crate::{analysis::Analysis, embedding::EmbeddingBackends};
+use crate::{
+    analysis::Analysis,
+    embedding::EmbeddingBackends,
+    gate::{Gate, Guarded},
+};
 
 const SCAN_PAGE_ROWS: usize = 500;
 
@@ -32,10 +39,21 @@ pub struct Stores {
 impl Stores {
     /// Returns true if terms or vectors are stored apart from the records, so that no transaction of the record store
     /// covers them.
-    pub(crate) fn has_separate_indexes(&self) -> bool {
+    fn has_separate_indexes(&self) -> bool {
         let records = Arc::as_ptr(&self.records);
         !std::ptr::addr_eq(records, Arc::as_ptr(&self.keywords))
             || !std::ptr::addr_eq(records, Arc::as_ptr(&self.vectors))
+    }
+
+    /// Puts each store behind the gate.
+    fn guarded(self, gate: &Arc<Gate>) -> Self {
+        Self {
+            records: Arc::new(Guarded::new(self.records, gate)),
+            jobs: Arc::new(Guarded::new(self.jobs, gate)),
+            keywords: Arc::new(Guarded::new(self.keywords, gate)),
+            vectors: Arc::new(Guarded::new(self.vectors, gate)),
+            graph: Arc::new(Guarded::new(self.graph, gate)),
+        }
     }
 }
 
@@ -43,11 +61,16 @@ impl Stores {
 /// job; what is removed leaves every index.
 pub struct IndexedStore {
     stores: Stores,
+    has_separate_indexes: bool,
+    gate: Arc<Gate>,
+    closing: Mutex<()>,
     embedding: EmbeddingBackends,
     analysis: Analysis,
     clock: Arc<dyn Clock>,
     /// Wakes the worker when jobs were queued.
     signal: Arc<Notify>,
+    /// Called before the signal is given.
+    before_wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl fmt::Debug for IndexedStore {
@@ -64,8 +87,38 @@ impl IndexedStore {
         analyzer: Arc<dyn Analyzer>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let analysis = Analysis::new(analyzer);
-        Self { stores, embedding, analysis, clock, signal: Arc::new(Notify::new()) }
+        let gate = Arc::new(Gate::default());
+        Self {
+            has_separate_indexes: stores.has_separate_indexes(),
+            stores: stores.guarded(&gate),
+            embedding: embedding.guarded(&gate),
+            gate,
+            closing: Mutex::new(()),
+            analysis: Analysis::new(analyzer),
+            clock,
+            signal: Arc::new(Notify::new()),
+            before_wake: OnceLock::new(),
+        }
+    }
+
+    /// Refuses every later call and closes the record store. A call that is under way ends, or fails with `Closed`.
+    pub async fn close(&self) {
+        self.gate.close();
+        let _one_at_a_time = self.closing.lock().await;
+        self.stores.records.close().await;
+    }
+
+    /// Returns true after [`close`](Self::close).
+    pub fn is_closed(&self) -> bool {
+        self.gate.is_closed()
+    }
+
+    /// Returns an error if the store cannot be called now.
+    ///
+    /// # Errors
+    /// `Closed` after [`close`](Self::close); `Unsupported` outside of a tokio runtime.
+    pub fn check_open(&self, operation: &'static str) -> Result<()> {
+        self.gate.check(operation)
     }
 
     /// Records.
@@ -110,7 +163,15 @@ impl IndexedStore {
 
     /// Signals the worker that the queue has jobs.
     pub fn wake(&self) {
+        if let Some(before_wake) = self.before_wake.get() {
+            before_wake();
+        }
         self.signal.notify_one();
+    }
+
+    /// Sets a function that every [`wake`](Self::wake) calls first. Only the first call has an effect.
+    pub fn before_wake(&self, function: impl Fn() + Send + Sync + 'static) {
+        let _ = self.before_wake.set(Box::new(function));
     }
 
     /// The signal of [`wake`](Self::wake). It does not keep the store open.
@@ -119,7 +180,7 @@ impl IndexedStore {
     }
 
     pub(crate) fn has_separate_indexes(&self) -> bool {
-        self.stores.has_separate_indexes()
+        self.has_separate_indexes
     }
 
     /// Returns the record with this id if it is within `scope`.

@@ -34,6 +34,11 @@ pub trait KeywordStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>>;
+
+    /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does nothing.
+    async fn warm_up(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 const _: fn(&dyn KeywordStore) = |_| {};
@@ -117,6 +122,9 @@ macro_rules! forward {
             }
             async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
                 (**self).search(scope, query).await
+            }
+            async fn warm_up(&self) -> Result<()> {
+                (**self).warm_up().await
             }
         }
     )*};

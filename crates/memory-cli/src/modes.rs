@@ -26,7 +26,7 @@ const fn mode(name: &'static str, arms: Retrievers, change: fn(&mut RecallOption
 const ARMS: [Mode; 2] =
     [mode("keyword", Retrievers::KeywordOnly, |_| {}), mode("vector", Retrievers::VectorOnly, |_| {})];
 /// All together, without a reranker.
-const FUSED: Mode = mode("fused", Retrievers::All, |o| o.reranked = 0);
+const FUSED: Mode = mode("fused", Retrievers::All, |o| o.rerank_candidates = 0);
 /// All together.
 const RERANKED: Mode = mode("fused + rerank", Retrievers::All, |_| {});
 
@@ -36,12 +36,12 @@ const ABLATIONS: [Mode; 10] = [
     mode("half the dates", Retrievers::All, |o| o.date_weight = 0.5),
     mode("- neighbours", Retrievers::All, |o| o.neighbor_share = 0.0),
     mode("- voice", Retrievers::All, |o| o.assistant_weight = 1.0),
-    mode("- near-duplicates", Retrievers::All, |o| o.near_duplicate = 2.0),
-    mode("- vectors", Retrievers::All, |o| (o.vector_weight, o.spelling_weight) = (0.0, 0.0)),
+    mode("- near-duplicates", Retrievers::All, |o| o.duplicate_similarity = 2.0),
+    mode("- vectors", Retrievers::All, |o| (o.vector_weight, o.min_vector_weight) = (0.0, 0.0)),
     mode("half the vectors", Retrievers::All, |o| o.vector_weight /= 2.0),
     mode("more vectors", Retrievers::All, |o| o.vector_weight *= 1.5),
     mode("ranks, not scores", Retrievers::All, |o| o.fusion = Method::Ranks { k: 60.0 }),
-    mode("+ age (30 days)", Retrievers::All, |o| o.oldest = 0.7),
+    mode("+ age (30 days)", Retrievers::All, |o| o.min_recency_weight = 0.7),
 ];
 
 impl Mode {

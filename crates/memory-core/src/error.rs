@@ -29,10 +29,39 @@ pub enum ErrorKind {
     Timeout,
     /// A file or service cannot be reached now, and may be reachable later.
     Unavailable,
+    /// The engine or the store was closed.
+    Closed,
     /// Stored data are damaged.
     Corrupt,
     /// A bug of the engine.
     Internal,
+}
+
+impl ErrorKind {
+    /// The name, such as `invalid_input`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "invalid_input",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::DimensionMismatch => "dimension_mismatch",
+            Self::SchemaMismatch => "schema_mismatch",
+            Self::Unsupported => "unsupported",
+            Self::Unauthorized => "unauthorized",
+            Self::RateLimited => "rate_limited",
+            Self::Timeout => "timeout",
+            Self::Unavailable => "unavailable",
+            Self::Closed => "closed",
+            Self::Corrupt => "corrupt",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// An error with its kind, the operation it happened in and a message for people.

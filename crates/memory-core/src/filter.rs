@@ -1,12 +1,14 @@
 //! Conditions over the fields of a record.
 
+mod build;
 mod field;
+mod json;
 #[cfg(test)]
 mod tests;
 mod value;
 
 pub use field::{Field, FieldValue, ValueType};
-pub use value::{Op, Value};
+pub use value::{FilterValue, Op};
 
 use crate::{
     error::{Error, Result},
@@ -17,12 +19,32 @@ use crate::{
 ///
 /// Every backend compiles it to its own language and is tested against `matches`. A comparison with a missing field is
 /// false, and so `Not` of it is true. A list field (tags, entities) compares equal when any element does.
+///
+/// In JSON a filter is an object. `op` is `eq`, `lt`, `le`, `gt` or `ge`, and `eq` if it is left out:
+///
+/// ```
+/// use memory_engine_core::{Field, Filter, Kind};
+///
+/// let filter: Filter = serde_json::from_str(
+///     r#"{"and": [
+///         {"field": "kind", "value": "note"},
+///         {"field": "occurred_at", "op": "ge", "value": "2024-05-01T00:00:00Z"},
+///         {"field": "metadata.room", "in": [3, 4]},
+///         {"not": {"field": "tags", "value": "answered"}},
+///         {"field": "speaker", "exists": true}
+///     ]}"#,
+/// )?;
+/// assert!(matches!(&filter, Filter::And(all) if all[0] == Filter::eq(Field::Kind, Kind::NOTE)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// It is closed on purpose: a backend that cannot express a new sort of condition must fail to compile.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// The field stands in this relation to the value.
-    Compare(Field, Op, Value),
+    /// Compares the field with a value.
+    Compare(Field, Op, FilterValue),
     /// The field equals one of the values; never, when there are none.
-    In(Field, Vec<Value>),
+    In(Field, Vec<FilterValue>),
     /// The field is there.
     Exists(Field),
     /// All hold; true when there are none.
@@ -34,42 +56,12 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// How deeply filters may be nested.
+    /// Maximum depth of a filter.
     pub const MAX_DEPTH: usize = 32;
-    /// How many comparisons and values a filter may hold.
+    /// Maximum number of comparisons and values in a filter.
     pub const MAX_LEAVES: usize = 1000;
 
-    /// The field stands in this relation to the value.
-    pub fn compare(field: Field, op: Op, value: impl Into<Value>) -> Self {
-        Self::Compare(field, op, value.into())
-    }
-
-    /// The field equals the value.
-    pub fn eq(field: Field, value: impl Into<Value>) -> Self {
-        Self::compare(field, Op::Eq, value)
-    }
-
-    /// The field differs from the value, or is missing.
-    #[must_use]
-    pub fn ne(field: Field, value: impl Into<Value>) -> Self {
-        Self::Not(Box::new(Self::eq(field, value)))
-    }
-
-    /// This and the other; what is an `And` already grows by it.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        match self {
-            Self::And(mut all) => {
-                all.push(other);
-                Self::And(all)
-            }
-            one @ (Self::Compare(..) | Self::In(..) | Self::Exists(_) | Self::Or(_) | Self::Not(_)) => {
-                Self::And(vec![one, other])
-            }
-        }
-    }
-
-    /// Whether the record fulfils the condition: the oracle that every backend agrees with.
+    /// Returns true if the record fulfils the condition. Every backend agrees with this function.
     pub fn matches(&self, record: &Record) -> bool {
         match self {
             Self::Compare(field, op, value) => field.of(record).compares(*op, value),

@@ -55,6 +55,9 @@ macro_rules! forward {
             async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
                 (**self).import_tombstones(scope, tombstones).await
             }
+            async fn close(&self) {
+                (**self).close().await;
+            }
         }
 
         #[async_trait]
@@ -65,6 +68,9 @@ macro_rules! forward {
             }
             async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
                 (**self).extend_lease(pending, lease).await
+            }
+            async fn release(&self, pending: &[Pending]) -> Result<()> {
+                (**self).release(pending).await
             }
             async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
                 (**self).complete(done).await

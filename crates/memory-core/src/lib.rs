@@ -25,7 +25,7 @@ pub mod varint;
 pub use checkup::{HealthReport, QueueHealth};
 pub use embedding::{Embedding, EmbeddingSpace, Metric};
 pub use error::{Error, ErrorKind, Result};
-pub use filter::{Field, FieldValue, Filter, Op, Value, ValueType};
+pub use filter::{Field, FieldValue, Filter, FilterValue, Op, ValueType};
 pub use id::RecordId;
 pub use kernel::Kernel;
 pub use language::Language;

@@ -1,11 +1,15 @@
 //! The contract of the store that holds the truth.
 
+mod cursor;
 mod job;
 mod put;
 mod queue;
 mod removed;
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Debug},
+};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -96,6 +100,10 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// `Unauthorized` when one lies outside `scope`; nothing is taken then.
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
+
+    /// Finishes the calls that are running and releases connections, threads and files. Calls that come later fail with
+    /// `Closed`. Closing a store twice is no error. Default: does nothing; the store is closed when it is dropped.
+    async fn close(&self) {}
 }
 
 const _: fn(&dyn RecordStore) = |_| {};
@@ -147,58 +155,75 @@ mod hash_as_text {
     }
 }
 
-/// Which records to read, in which order, from where on.
-#[derive(Debug, Clone, Default)]
+/// A query for a page of records in order of time.
+///
+/// ```
+/// use memory_engine_core::{Filter, ScanQuery};
+///
+/// let query: ScanQuery = serde_json::from_str(r#"{"limit": 20, "order": "newest_first", "counted": true}"#)?;
+/// assert_eq!(query, ScanQuery::newest(20).counted());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ScanQuery {
-    /// Only these.
+    /// Restricts the records. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
-    /// Which end comes first.
+    /// The end of time that comes first. Default: the oldest.
     pub order: Order,
-    /// Where the page before ended.
+    /// The end of the page before. Default: none, the first page.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Cursor>,
-    /// How many of them are passed over before the page begins.
+    /// Number of records that are skipped before the page begins. Default: 0.
     pub skip: usize,
-    /// How many at the most; 0 gives an empty page.
+    /// Maximum number of records in the page; 0 gives an empty page. Default: 100.
     pub limit: usize,
-    /// Whether it is asked how many there are in all.
+    /// True if the page says how many records there are in all. Default: false.
     pub counted: bool,
 }
 
+impl Default for ScanQuery {
+    fn default() -> Self {
+        Self { filter: None, order: Order::default(), after: None, skip: 0, limit: 100, counted: false }
+    }
+}
+
 impl ScanQuery {
-    /// The oldest `limit` records.
+    /// Queries the oldest `limit` records.
     pub fn oldest(limit: usize) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// The newest `limit` records.
+    /// Queries the newest `limit` records.
     pub fn newest(limit: usize) -> Self {
         Self { limit, order: Order::NewestFirst, ..Self::default() }
     }
 
-    /// Only those that match.
+    /// Restricts to records that match this filter.
     #[must_use]
     pub fn with_filter(mut self, filter: Filter) -> Self {
         self.filter = Some(filter);
         self
     }
 
-    /// Only those after that place, in the query's order.
+    /// Begins after this place, in the query's order.
     #[must_use]
     pub fn with_after(mut self, after: Option<Cursor>) -> Self {
         self.after = after;
         self
     }
 
-    /// Passes over so many before the page begins, as who shows numbered pages has to. The store has to go by them: who goes
-    /// from page to page asks for what comes [after](Self::with_after) the one before.
+    /// Skips records before the page begins, for numbered pages. The store reads the skipped records; to go from page to
+    /// page, [`with_after`](Self::with_after) is faster.
     #[must_use]
     pub fn with_skip(mut self, skip: usize) -> Self {
         self.skip = skip;
         self
     }
 
-    /// Asks how many there are in all, too.
+    /// Also counts the records that match.
     #[must_use]
     pub fn counted(mut self) -> Self {
         self.counted = true;
@@ -206,17 +231,44 @@ impl ScanQuery {
     }
 }
 
-/// Which end of time comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The end of time that comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// From the past on.
+    /// The oldest record first.
     #[default]
     OldestFirst,
-    /// From now back.
+    /// The newest record first.
     NewestFirst,
 }
 
+impl Order {
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OldestFirst => "oldest_first",
+            Self::NewestFirst => "newest_first",
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// A place in the order of records.
+///
+/// As text and in JSON it is an opaque token of letters, digits, `-` and `_`, for the address of a web page.
+///
+/// ```
+/// use memory_engine_core::{Cursor, RecordId, Timestamp};
+///
+/// let cursor = Cursor { occurred_at: Timestamp::from_micros(7), sequence: 3, id: RecordId::new() };
+/// assert_eq!(cursor.to_string().parse::<Cursor>()?, cursor);
+/// # Ok::<(), memory_engine_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     /// When the record there occurred.
@@ -235,14 +287,14 @@ impl Cursor {
     }
 }
 
-/// Some records, and where the next ones begin.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// A page of records.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Page {
     /// The records.
     pub records: Vec<Record>,
-    /// Where to go on; `None` when this was the last page.
+    /// The place after which the next page begins; `None` if this is the last page.
     pub next: Option<Cursor>,
-    /// How many records the filter lets through in all, whatever page this is; `None` unless the query asks for it.
+    /// Number of records that match the filter, on all pages; `None` unless the query [counts](ScanQuery::counted).
     pub total: Option<u64>,
 }
 

@@ -1,6 +1,10 @@
 //! Points in time, and the clock they come from.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 
 use jiff::{civil, tz::TimeZone};
 use parking_lot::Mutex;
@@ -11,7 +15,7 @@ use crate::error::{Error, Result};
 /// A point in time: microseconds since 1970-01-01T00:00:00 UTC.
 ///
 /// Written and read as RFC 3339 (`2026-03-02T20:15:00Z`). Zones for display are a parameter of whoever displays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
@@ -87,6 +91,56 @@ fn shorten(text: &str) -> String {
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.to_jiff().fmt(f)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Rounds down to microseconds.
+impl From<jiff::Timestamp> for Timestamp {
+    fn from(time: jiff::Timestamp) -> Self {
+        Self(time.as_nanosecond().div_euclid(1000) as i64)
+    }
+}
+
+/// Rounds down to microseconds.
+impl From<jiff::Zoned> for Timestamp {
+    fn from(time: jiff::Zoned) -> Self {
+        time.timestamp().into()
+    }
+}
+
+/// The nearest time between the years −9999 and 9999.
+impl From<Timestamp> for jiff::Timestamp {
+    fn from(time: Timestamp) -> Self {
+        time.to_jiff()
+    }
+}
+
+/// Rounds down to microseconds. A time beyond the range becomes its end.
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(after) => Self(i64::try_from(after.as_micros()).unwrap_or(i64::MAX)),
+            Err(before) => {
+                let micros = before.duration().as_nanos().div_ceil(1000);
+                Self(i64::try_from(micros).map_or(i64::MIN, i64::wrapping_neg))
+            }
+        }
+    }
+}
+
+/// A time that the system cannot express becomes 1970.
+impl From<Timestamp> for SystemTime {
+    fn from(time: Timestamp) -> Self {
+        let distance = Duration::from_micros(time.0.unsigned_abs());
+        let shifted =
+            if time.0 < 0 { Self::UNIX_EPOCH.checked_sub(distance) } else { Self::UNIX_EPOCH.checked_add(distance) };
+        shifted.unwrap_or(Self::UNIX_EPOCH)
     }
 }
 

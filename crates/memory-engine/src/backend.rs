@@ -48,6 +48,7 @@ async fn open_sqlite(_: PathBuf, _: StoreOptions, _: Option<usize>) -> Result<St
 
 #[cfg(feature = "postgres")]
 async fn open_postgres(url: &str, options: StoreOptions) -> Result<Stores> {
+    crate::runtime::check_network("build")?;
     Ok(Stores::from(memory_engine_postgres::PostgresStore::connect(url, options.into()).await?))
 }
 

@@ -14,12 +14,12 @@ use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
 use memory_engine_sql::options::{Mismatch, StoreOptions};
 use memory_engine_synonyms::SharedThesaurus;
-use tokio::runtime::Handle;
 
 use crate::{
     backend::Backend,
     database::{Address, Database, Place},
     engine::{EngineParts, MemoryEngine},
+    runtime,
     stores::Stores,
 };
 
@@ -273,10 +273,9 @@ impl Builder {
     ///
     /// # Errors
     /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` if the vectors of the
-    /// store are of another space than the embedder's; `Unsupported` outside a tokio runtime.
+    /// store are of another space than the embedder's; `Unsupported` outside of a tokio runtime, or on one without timers.
     pub async fn build(mut self) -> Result<MemoryEngine> {
-        let outside = |_| Error::new(ErrorKind::Unsupported, "build", "call it within a tokio runtime");
-        let runtime = Handle::try_current().map_err(outside)?;
+        runtime::check("build")?;
         let space = self.embedder.space().clone();
         self.replaced = self.replaced.filter(|old| *old.space() != space);
         let mut options = StoreOptions::new(space.clone(), index_fingerprint(self.analyzer.as_ref()));
@@ -303,7 +302,7 @@ impl Builder {
         let enrichment =
             Enrichment::new(Arc::clone(&store), self.enrichment, self.graph_extractor, self.locale.clone());
         if self.background {
-            enrichment.worker().spawn(&runtime);
+            enrichment.worker().spawn();
         }
         Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale: self.locale }))
     }

@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 use memory_engine_context::{Action, Decision, GatewayBlock, InjectionRules, Message};
 use memory_engine_core::{
-    ContentHash, Error, ErrorKind, Field, Filter, Kind, Language, Op, Phrases, Record, Result, ScanQuery, Scope, Value,
+    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, ScanQuery,
+    Scope,
 };
 use memory_engine_recall::{Degraded, RecallOptions, RecallQuery, Retrievers};
 use tokio::time::timeout;
@@ -147,7 +148,9 @@ impl Injector {
             material.known = conversation.iter().map(|text| ContentHash::of(text)).collect();
         }
         let time = self.deadline;
-        if timeout(time, self.find(scope, message, &decision, &mut material)).await.is_err() {
+        if let Err(error) = self.engine.indexed_store().check_open("injection") {
+            material.lacks(&error);
+        } else if timeout(time, self.find(scope, message, &decision, &mut material)).await.is_err() {
             material.lacks(&Error::new(
                 ErrorKind::Timeout,
                 "injection",
@@ -235,7 +238,8 @@ impl Injector {
         let now = self.engine.clock().now().as_micros();
         let since = now.saturating_sub(i64::try_from(within.as_micros()).unwrap_or(i64::MAX));
         let lately = Filter::compare(Field::OccurredAt, Op::Ge, memory_engine_core::Timestamp::from_micros(since));
-        let names = words.iter().map(String::as_str).chain([emotion]).map(|w| Value::Text(w.to_owned())).collect();
+        let names =
+            words.iter().map(String::as_str).chain([emotion]).map(|w| FilterValue::Text(w.to_owned())).collect();
         let labelled = Filter::In(Field::Emotion, names).and(lately.clone());
         let options = self.recall_options(material);
         let newest = self.newest(scope, message, labelled, options.limit).await;

@@ -17,6 +17,7 @@ pub mod graph;
 pub mod history;
 pub mod import;
 mod injection;
+mod lifecycle;
 mod operations;
 pub mod prelude;
 mod prompt;
@@ -26,6 +27,7 @@ mod records;
 mod remember;
 mod remember_all;
 mod retraction;
+mod runtime;
 pub mod store;
 mod stores;
 pub mod synonyms;
@@ -43,8 +45,8 @@ pub use records::RecordQuery;
 pub use turn::Turn;
 
 pub use memory_engine_core::{
-    Clock, Cursor, Error, ErrorKind, Field, Filter, Job, Kind, Language, Op, Order, Outcome, Page, PutMode, Record,
-    RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust, Value, Written,
+    Clock, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order, Outcome, Page,
+    PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust, Written,
 };
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_recall::{Recall, RecallHit, RecallOptions, RecallQuery};

@@ -2,6 +2,6 @@
 
 pub use memory_engine_recall::{
     Boost, Degraded, Enhanced, Enhancement, Explanation, QueryForm, Recall, RecallHit, RecallOptions, RecallQuery,
-    Retriever, RetrieverHit, Retrievers, Rewrite, StageTime, Verdict,
+    Retriever, RetrieverHit, Retrievers, Rewrite, StageTime, Verdict, WarmUp,
 };
 pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};

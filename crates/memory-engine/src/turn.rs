@@ -1,11 +1,13 @@
 //! What a caller hands over to be remembered.
 
 use memory_engine_core::{Clock, Kind, Record, RecordId, Role, Scope, Timestamp, Trust};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Something to remember: a turn of a conversation, or a note or fact of the caller's own.
 ///
-/// Only the text is needed. A plain `&str` or `String` is what a user said.
+/// Only the text is needed. A plain `&str` or `String` is what a user said. In JSON, only `text` is required, and the
+/// default of `role` is `user`.
 ///
 /// ```
 /// use memory_engine::{Kind, MemoryEngine, Scope, Turn};
@@ -22,7 +24,8 @@ use serde_json::{Map, Value};
 /// assert_eq!(memory.stats(&lin).await?.records, 2);
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "TurnObject", into = "TurnObject")]
 #[must_use]
 pub struct Turn {
     text: String,
@@ -41,8 +44,95 @@ pub struct Turn {
     trust: Trust,
 }
 
+/// The JSON form of a turn. Trust follows from the role: a request cannot claim more.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TurnObject {
+    text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    role: Option<Role>,
+    #[serde(default = "turn_kind")]
+    kind: Kind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<RecordId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sequence: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    round: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    speaker: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    occurred_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scene: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    #[serde(default = "full_confidence")]
+    confidence: f64,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    metadata: Map<String, Value>,
+}
+
+fn turn_kind() -> Kind {
+    Kind::TURN
+}
+
+fn full_confidence() -> f64 {
+    1.0
+}
+
+impl From<TurnObject> for Turn {
+    fn from(object: TurnObject) -> Self {
+        let is_turn = object.kind == Kind::TURN;
+        let mut turn = Self::user(object.text).with_kind(object.kind).with_confidence(object.confidence);
+        match object.role {
+            Some(role) => turn = turn.with_role(role),
+            // A note has no role; a turn without one is the user's.
+            None if !is_turn => turn.role = None,
+            None => {}
+        }
+        turn.id = object.id;
+        turn.message_id = object.message_id;
+        turn.sequence = object.sequence;
+        turn.round = object.round;
+        turn.speaker = object.speaker;
+        turn.occurred_at = object.occurred_at;
+        turn.scene = object.scene;
+        turn.tags = object.tags;
+        turn.metadata = object.metadata;
+        turn
+    }
+}
+
+impl From<Turn> for TurnObject {
+    fn from(turn: Turn) -> Self {
+        Self {
+            text: turn.text,
+            role: turn.role,
+            kind: turn.kind,
+            id: turn.id,
+            message_id: turn.message_id,
+            sequence: turn.sequence,
+            round: turn.round,
+            speaker: turn.speaker,
+            occurred_at: turn.occurred_at,
+            scene: turn.scene,
+            tags: turn.tags,
+            confidence: turn.confidence,
+            metadata: turn.metadata,
+        }
+    }
+}
+
 impl Turn {
-    /// What the person said.
+    /// Something said in this role.
+    pub fn new(role: Role, text: impl Into<String>) -> Self {
+        Self::user(text).with_role(role)
+    }
+
+    /// What the user said.
     pub fn user(text: impl Into<String>) -> Self {
         Self::spoken(text.into(), Role::USER, Trust::User)
     }
@@ -52,7 +142,17 @@ impl Turn {
         Self::spoken(text.into(), Role::ASSISTANT, Trust::Assistant)
     }
 
-    /// A note that nobody said.
+    /// An instruction to the model. It is trusted as the user's words are.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::new(Role::SYSTEM, text)
+    }
+
+    /// The answer of a tool.
+    pub fn tool(text: impl Into<String>) -> Self {
+        Self::new(Role::TOOL, text)
+    }
+
+    /// A note, which nobody said in a conversation.
     pub fn note(text: impl Into<String>) -> Self {
         Self { role: None, kind: Kind::NOTE, ..Self::user(text) }
     }
@@ -123,9 +223,9 @@ impl Turn {
         self
     }
 
-    /// When it happened, if not now.
-    pub fn at(mut self, occurred_at: Timestamp) -> Self {
-        self.occurred_at = Some(occurred_at);
+    /// Sets the time at which it happened. Default: now.
+    pub fn at(mut self, occurred_at: impl Into<Timestamp>) -> Self {
+        self.occurred_at = Some(occurred_at.into());
         self
     }
 
@@ -147,7 +247,19 @@ impl Turn {
         self
     }
 
-    /// Whatever else is to be kept with it.
+    /// Adds a value to the metadata, in place of one with the same key.
+    ///
+    /// ```
+    /// use memory_engine::Turn;
+    ///
+    /// let turn = Turn::user("See you there").meta("room", 3).meta("tags", ["work", "friday"].as_slice());
+    /// ```
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Replaces the whole metadata.
     pub fn with_metadata(mut self, metadata: Map<String, Value>) -> Self {
         self.metadata = metadata;
         self
@@ -180,6 +292,12 @@ impl Turn {
 
 impl From<&str> for Turn {
     fn from(text: &str) -> Self {
+        Self::user(text)
+    }
+}
+
+impl From<&String> for Turn {
+    fn from(text: &String) -> Self {
         Self::user(text)
     }
 }

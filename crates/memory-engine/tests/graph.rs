@@ -59,7 +59,7 @@ async fn r8_what_lies_around_the_entities_of_a_question_is_found_though_it_share
         let memory =
             backend.builder().graph(Arc::new(RuleExtractor::default())).background(false).build().await.unwrap();
         tell(&memory, &story()).await;
-        let options = RecallOptions::default().with_graph(0.3, 2);
+        let options = RecallOptions::default().with_graph_hops(2);
         let ask = |text: &str| RecallQuery::new(text).with_options(options);
         let found = memory.recall(&lin(), ask("who is Anna Reed")).await.unwrap();
         assert_eq!(ids(&found)[..2], ["m2", "m1"], "the ship of the man who loved her");
@@ -72,7 +72,7 @@ async fn r8_what_lies_around_the_entities_of_a_question_is_found_though_it_share
 
         let explained = memory.explain(&lin(), ask("who is Anna Reed"), story()[0].id).await.unwrap();
         assert!(explained.hit.unwrap().found_by.iter().any(|found| found.retriever == Retriever::Graph));
-        let after = RecallQuery::new("what then?").after(["They spoke of Anna Reed."]);
+        let after = RecallQuery::new("what then?").with_context(["They spoke of Anna Reed."]);
         assert_eq!(ids(&memory.recall(&lin(), after).await.unwrap()), ["m2"], "who was named just now");
     }
 }
@@ -86,8 +86,8 @@ async fn without_a_graph_nothing_is_asked_and_nothing_changes() {
         assert_eq!(e.kind(), ErrorKind::Unsupported);
         assert!(e.to_string().contains("Builder::graph"), "{e}");
         let plain = memory.recall(&lin(), "Captain Holt and Anna Reed").await.unwrap();
-        let off =
-            RecallQuery::new("Captain Holt and Anna Reed").with_options(RecallOptions::default().with_graph(0.0, 1));
+        let off = RecallQuery::new("Captain Holt and Anna Reed")
+            .with_options(RecallOptions::default().with_graph_weight(0.0));
         let off = memory.recall(&lin(), off).await.unwrap();
         let scores =
             |recall: &memory_engine::Recall| recall.hits.iter().map(|h| (h.record.id, h.score)).collect::<Vec<_>>();

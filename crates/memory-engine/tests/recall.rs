@@ -108,8 +108,8 @@ async fn voice_age_confidence_and_speaker_boost_and_are_named() {
             .await
             .unwrap();
         memory.remember(&lin(), Turn::user("the piano was tuned in autumn").at(now).with_speaker("Ann")).await.unwrap();
-        let options = RecallOptions::default().with_freshness(30 * day, 0.2);
-        let query = RecallQuery::new("when was the piano tuned?").with_options(options).by_speaker("ANN");
+        let options = RecallOptions::default().with_half_life(30 * day).with_min_recency_weight(0.2);
+        let query = RecallQuery::new("when was the piano tuned?").with_options(options).prefer_speaker("ANN");
         let found = memory.recall(&lin(), query).await.unwrap();
         let seasons: Vec<(&str, Vec<(&str, f64)>)> = found
             .hits

@@ -147,6 +147,12 @@ impl RecordStore for RoutedStore {
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         self.shard(scope)?.import_tombstones(scope, tombstones).await
     }
+
+    async fn close(&self) {
+        for shard in &self.shards {
+            shard.close().await;
+        }
+    }
 }
 
 #[async_trait]

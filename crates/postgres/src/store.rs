@@ -118,7 +118,7 @@ impl PostgresStore {
         }
     }
 
-    /// Lets running calls end and closes every connection. Calls that come later fail with `Unavailable`.
+    /// Lets running calls end and closes every connection. Calls that come later fail with `Closed`.
     pub async fn close(&self) {
         self.primary.close().await;
         if let Some(replica) = &self.replica {

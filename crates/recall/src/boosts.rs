@@ -27,7 +27,7 @@ impl<'a> Boosts<'a> {
         let factors = [
             ("scene", scene),
             ("voice", if by_model { options.assistant_weight } else { 1.0 }),
-            ("confidence", 1.0 - options.doubt * (1.0 - record.confidence)),
+            ("confidence", 1.0 - options.confidence_penalty * (1.0 - record.confidence)),
             ("age", self.age(record)),
             ("speaker", if by_speaker { options.speaker_boost } else { 1.0 }),
         ];
@@ -40,18 +40,18 @@ impl<'a> Boosts<'a> {
         let scene = self.plan.query.scene.as_ref().and_then(|current| self.scenes.views.get(current));
         let scene = scene.map_or(1.0, |view| view.scenes.values().copied().fold(view.others, f64::max));
         let speaker = if self.plan.query.speaker.is_some() { options.speaker_boost } else { 1.0 };
-        scene.max(1.0) * speaker.max(1.0) * options.assistant_weight.max(1.0) * options.oldest.max(1.0)
+        scene.max(1.0) * speaker.max(1.0) * options.assistant_weight.max(1.0) * options.min_recency_weight.max(1.0)
     }
 
     /// Decays from 1 at the time of the query to `oldest`: half of the way in each half-life.
     fn age(&self, record: &Record) -> f64 {
         let options = &self.plan.options;
-        if options.oldest == 1.0 {
+        if options.min_recency_weight == 1.0 {
             return 1.0;
         }
         let micros = self.plan.asked_at.as_micros().saturating_sub(record.occurred_at.as_micros()).max(0);
         let half_lives = micros as f64 / options.half_life.as_micros().max(1) as f64;
-        options.oldest + (1.0 - options.oldest) * 0.5_f64.powf(half_lives)
+        options.min_recency_weight + (1.0 - options.min_recency_weight) * 0.5_f64.powf(half_lives)
     }
 }
 

@@ -20,7 +20,9 @@ impl RecallRun<'_> {
     }
 
     async fn rerank_best(&mut self, candidates: &mut Vec<Candidate>) {
-        let Some(reranker) = self.parts.reranker.as_deref().filter(|_| self.plan.options.reranked > 0) else { return };
+        let Some(reranker) = self.parts.reranker.as_deref().filter(|_| self.plan.options.rerank_candidates > 0) else {
+            return;
+        };
         let started = Instant::now();
         let outcome = self.trace.limit(Stage::Rerank, self.reranked(reranker, candidates)).await;
         let reranked = self.trace.finish(Stage::Rerank, started, outcome);

@@ -275,7 +275,7 @@ impl<'a> EnhancedRun<'a> {
         let deadline = self.time_left().max(self.options.deadline / 10);
         let mut options = self.options.with_deadline(deadline);
         if form == QueryForm::Context {
-            options.relevant_words *= CONTEXT_RELEVANCE_SHARE;
+            options.min_keyword_score *= CONTEXT_RELEVANCE_SHARE;
         }
         let text = if form == QueryForm::Context { without_labels(&asked) } else { asked.clone() };
         let mut query = RecallQuery { text, ..self.query.clone() }.with_options(options);

@@ -1,6 +1,6 @@
 //! The result of a recall.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use memory_engine_core::{Record, RecordId, Score};
 use serde::Serialize;
@@ -41,6 +41,11 @@ pub struct Recall {
 }
 
 impl Recall {
+    /// Returns the best hit that is relevant to the query, if there is one.
+    pub fn best(&self) -> Option<&RecallHit> {
+        self.relevant().next()
+    }
+
     /// Returns the hits that answer the query by themselves: what may be put before a model that did not ask. Empty if
     /// nothing is relevant.
     pub fn relevant(&self) -> impl Iterator<Item = &RecallHit> {
@@ -64,19 +69,50 @@ impl Recall {
 pub struct RecallHit {
     /// The record.
     pub record: Record,
-    /// The score that orders the hits. Comparable within one recall only.
+    /// True if it answers the query by itself, and is not only the best there is: word score or similarity reach their
+    /// thresholds. Use this to decide whether to show a hit.
+    pub relevant: bool,
+    /// The score that orders the hits of one recall. It has no fixed scale: do not compare it with a threshold or with the
+    /// score of another recall.
     pub score: Score,
     /// The score of the reranker, on its own scale, if it judged this record.
     pub reranked: Option<Score>,
-    /// True if it answers the query by itself, and is not only the best there is: word score or similarity reach their
-    /// thresholds.
-    pub relevant: bool,
     /// Factors that its score was multiplied by.
     pub boosts: Vec<Boost>,
     /// The retrievers that found it.
     pub found_by: Vec<RetrieverHit>,
     /// The better hit that it repeats, if any.
     pub repeats: Option<RecordId>,
+}
+
+impl RecallHit {
+    /// The text of the record.
+    pub fn text(&self) -> &str {
+        &self.record.text
+    }
+
+    /// The id of the record.
+    pub fn id(&self) -> RecordId {
+        self.record.id
+    }
+}
+
+impl IntoIterator for Recall {
+    type Item = RecallHit;
+    type IntoIter = std::vec::IntoIter<RecallHit>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.hits.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Recall {
+    type Item = &'a RecallHit;
+    type IntoIter = std::slice::Iter<'a, RecallHit>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.hits.iter()
+    }
 }
 
 /// A retriever.
@@ -103,6 +139,12 @@ impl Retriever {
             Self::Graph => "graph",
             Self::Neighbor => "neighbor",
         }
+    }
+}
+
+impl fmt::Display for Retriever {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -22,6 +22,7 @@ mod retrieve;
 mod run;
 mod select;
 mod trace;
+mod warm_up;
 
 pub use enhance::{Enhanced, Enhancement, QueryForm, Rewrite};
 pub use explanation::{Explanation, Verdict};
@@ -33,3 +34,4 @@ pub use parts::RecallParts;
 pub use pipeline::RecallPipeline;
 pub use query::{RecallQuery, Retrievers};
 pub use read_scope::ReadScope;
+pub use warm_up::WarmUp;

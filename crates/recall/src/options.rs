@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use memory_engine_reranker::Method;
+use serde::{Deserialize, Serialize};
 
 /// The options of a recall. `docs/RETRIEVAL.md` gives the reasons for the defaults.
 ///
@@ -18,21 +19,24 @@ use memory_engine_reranker::Method;
 ///     memory.remember(&lin, format!("第{n}次爬山")).await?;
 /// }
 /// assert_eq!(memory.recall(&lin, "爬山").await?.hits.len(), 3);
-/// // And for one question: what is half a year old counts half as much.
-/// let fresh = options.with_freshness(Duration::from_secs(180 * 24 * 3600), 0.5);
+/// // For one query: a record that is half a year old counts half as much.
+/// let fresh = options.with_half_life(Duration::from_secs(180 * 24 * 3600)).with_min_recency_weight(0.5);
 /// memory.recall(&lin, RecallQuery::new("爬山").with_options(fresh)).await?;
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// In JSON and TOML every field is optional, and durations are seconds: `{"limit": 3, "deadline": 30}`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RecallOptions {
     /// Maximum number of hits. Default: 10.
     pub limit: usize,
-    /// Time limit of a recall. At the deadline it returns the hits that are ready and names the stages that are missing; if no
-    /// retriever has answered by then, it returns `Timeout`. Default: 3 s.
+    /// Time limit of a recall. At the deadline it returns what is ready and names what is missing. Default: 3 s.
+    #[serde(with = "seconds")]
     pub deadline: Duration,
     /// Maximum number of candidates per retriever. Default: 200.
-    pub pool: usize,
+    pub max_candidates: usize,
     /// Fuses retrievers by rank or by score. Default: by score.
     pub fusion: Method,
     /// Weight of the vector retriever next to the keyword retriever (0–1) if the embedder's
@@ -40,9 +44,9 @@ pub struct RecallOptions {
     pub vector_weight: f64,
     /// Minimum weight of the vector retriever (0–1): an embedder without semantics still breaks ties, and finds
     /// misspellings where no word matches. Default: 0.01.
-    pub spelling_weight: f64,
-    /// Weight of the graph retriever next to the other two together; 0 turns it off. It takes part only in an engine with
-    /// a graph extractor. Default: 0.3.
+    pub min_vector_weight: f64,
+    /// Weight of the graph retriever next to the other two together (0–1); 0 turns it off. It takes part only in an engine
+    /// with a graph extractor. Default: 0.3.
     pub graph_weight: f64,
     /// Maximum number of relations that the graph retriever follows from the query's entities. Default: 1.
     pub graph_hops: u32,
@@ -51,7 +55,7 @@ pub struct RecallOptions {
     /// Weight of dates that the query names next to its words; 0 turns them off. Default: 1.
     pub date_weight: f64,
     /// Number of candidates that the reranker judges, if there is one; 0 turns it off. Default: 20.
-    pub reranked: usize,
+    pub rerank_candidates: usize,
     /// Weight of the reranker next to the order before it (0–1). Default: 0.4.
     pub rerank_weight: f64,
     /// Share of its better neighbor's score (0–1) that a record gains if the neighbor is of another speaker: the reply to a
@@ -61,25 +65,26 @@ pub struct RecallOptions {
     /// tell about themselves is short. Default: 0.8.
     pub assistant_weight: f64,
     /// Penalty of a record with confidence 0 (0–1). Default: 0.3.
-    pub doubt: f64,
+    pub confidence_penalty: f64,
     /// Factor of the oldest possible record next to one of now (0–1); 1 ignores age. Default: 1.
-    pub oldest: f64,
+    pub min_recency_weight: f64,
     /// Time in which a record loses half of what age can cost. Default: 30 days.
+    #[serde(with = "seconds")]
     pub half_life: Duration,
-    /// Factor of records of the speaker that the [query names](crate::RecallQuery::by_speaker). Default: 1.2.
+    /// Factor of records of the speaker that the [query prefers](crate::RecallQuery::prefer_speaker). Default: 1.2.
     pub speaker_boost: f64,
     /// Minimum keyword score (0–1) of a relevant hit: about the share of the query's words that it holds, weighted by idf;
     /// see [`Bm25`](memory_engine_keyword_store::Bm25). Default: 0.35.
-    pub relevant_words: f64,
+    pub min_keyword_score: f64,
     /// Minimum similarity of a relevant hit, on a scale from an
     /// [unrelated](memory_engine_embedder::Embedder::unrelated) text (0) to the same text (1). Default: 0.4.
-    pub relevant_nearness: f64,
+    pub min_similarity: f64,
     /// Weight of words next to similarity (0–1) where a hit has both and the embedder has semantics: the shares that each
     /// reaches of its minimum add up, that of the words multiplied by this. A weekday or a name is soon shared.
     /// Default: 0.25.
-    pub words_beside_nearness: f64,
+    pub keyword_share: f64,
     /// Hits with at least this similarity (0–1) to a better hit are moved to the end as near-duplicates. Default: 0.8.
-    pub near_duplicate: f64,
+    pub duplicate_similarity: f64,
 }
 
 impl Default for RecallOptions {
@@ -87,59 +92,83 @@ impl Default for RecallOptions {
         Self {
             limit: 10,
             deadline: Duration::from_secs(3),
-            pool: 200,
+            max_candidates: 200,
             fusion: Method::Scores,
             vector_weight: 0.4,
-            spelling_weight: 0.01,
+            min_vector_weight: 0.01,
             graph_weight: 0.3,
             graph_hops: 1,
             synonyms: true,
             date_weight: 1.0,
-            reranked: 20,
+            rerank_candidates: 20,
             rerank_weight: 0.4,
             neighbor_share: 0.5,
             assistant_weight: 0.8,
-            doubt: 0.3,
-            oldest: 1.0,
+            confidence_penalty: 0.3,
+            min_recency_weight: 1.0,
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
             speaker_boost: 1.2,
-            relevant_words: 0.35,
-            relevant_nearness: 0.4,
-            words_beside_nearness: 0.25,
-            near_duplicate: 0.8,
+            min_keyword_score: 0.35,
+            min_similarity: 0.4,
+            keyword_share: 0.25,
+            duplicate_similarity: 0.8,
         }
     }
 }
 
-impl RecallOptions {
-    /// Sets the maximum number of hits.
-    #[must_use]
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
+macro_rules! setters {
+    ($($setter:ident => $field:ident: $type:ty;)*) => {
+        impl RecallOptions {
+            $(
+                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[must_use]
+                pub fn $setter(mut self, $field: $type) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+setters! {
+    with_limit => limit: usize;
+    with_deadline => deadline: Duration;
+    with_max_candidates => max_candidates: usize;
+    with_fusion => fusion: Method;
+    with_vector_weight => vector_weight: f64;
+    with_min_vector_weight => min_vector_weight: f64;
+    with_graph_weight => graph_weight: f64;
+    with_graph_hops => graph_hops: u32;
+    with_synonyms => synonyms: bool;
+    with_date_weight => date_weight: f64;
+    with_rerank_candidates => rerank_candidates: usize;
+    with_rerank_weight => rerank_weight: f64;
+    with_neighbor_share => neighbor_share: f64;
+    with_assistant_weight => assistant_weight: f64;
+    with_confidence_penalty => confidence_penalty: f64;
+    with_min_recency_weight => min_recency_weight: f64;
+    with_half_life => half_life: Duration;
+    with_speaker_boost => speaker_boost: f64;
+    with_min_keyword_score => min_keyword_score: f64;
+    with_min_similarity => min_similarity: f64;
+    with_keyword_share => keyword_share: f64;
+    with_duplicate_similarity => duplicate_similarity: f64;
+}
+
+/// A duration as a number of seconds.
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(duration.as_secs_f64())
     }
 
-    /// Sets the time limit.
-    #[must_use]
-    pub fn with_deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Sets weight and hops of the graph retriever.
-    #[must_use]
-    pub fn with_graph(mut self, weight: f64, hops: u32) -> Self {
-        self.graph_weight = weight;
-        self.graph_hops = hops;
-        self
-    }
-
-    /// Prefers recent records: one that is `half_life` old loses half of what age can cost, and the factor of the oldest is
-    /// `oldest`.
-    #[must_use]
-    pub fn with_freshness(mut self, half_life: Duration, oldest: f64) -> Self {
-        self.half_life = half_life;
-        self.oldest = oldest;
-        self
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|_| D::Error::custom(format!("{seconds} is no duration; write seconds, at least 0")))
     }
 }

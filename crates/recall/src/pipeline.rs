@@ -12,6 +12,7 @@ use crate::{
     query::RecallQuery,
     read_scope::ReadScope,
     recall::recall,
+    warm_up::{WarmUp, warm_up},
 };
 
 /// Answers queries: retrieve, fuse, rerank, select, under one deadline.
@@ -37,6 +38,7 @@ impl RecallPipeline {
     /// `InvalidInput` for an empty query or an invalid filter. If no retriever answers: `Timeout` if one of them was late,
     /// otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
     pub async fn recall(&self, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
+        self.parts.store.check_open("recall")?;
         recall(&self.parts, scope, query).await
     }
 
@@ -51,6 +53,7 @@ impl RecallPipeline {
         query: &RecallQuery,
         enhancement: &Enhancement,
     ) -> Result<Enhanced> {
+        self.parts.store.check_open("recall")?;
         EnhancedRun::new(&self.parts, scope, query, enhancement).recall().await
     }
 
@@ -59,6 +62,7 @@ impl RecallPipeline {
     /// # Errors
     /// As [`recall`](Self::recall).
     pub async fn explain(&self, scope: &Scope, query: &RecallQuery, id: RecordId) -> Result<Explanation> {
+        self.parts.store.check_open("explain")?;
         explain::explain(&self.parts, scope, query, id).await
     }
 
@@ -69,5 +73,15 @@ impl RecallPipeline {
     pub async fn facts(&self, scope: &Scope, query: &GraphFactsQuery) -> Result<GraphFacts> {
         let scope = ReadScope::resolve(&self.parts.store, scope).await?;
         facts(&self.parts.store, &scope, query).await
+    }
+
+    /// Loads what the first recall would load, without its deadline: the dictionaries of the analyzer and the indexes of the
+    /// stores. Tries the embedder and the reranker, so that a model that starts late is ready.
+    ///
+    /// # Errors
+    /// The stores' errors. A model that fails is named in [`WarmUp::degraded`].
+    pub async fn warm_up(&self) -> Result<WarmUp> {
+        self.parts.store.check_open("warm up")?;
+        warm_up(&self.parts).await
     }
 }

@@ -43,7 +43,7 @@ impl<'a> Plan<'a> {
         let time = if query.only_then { time_filter(query, asked_at, zone) } else { None };
         let filter = [query.filter.clone(), scene, time].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
-        let max_candidates = options.pool.max(limit);
+        let max_candidates = options.max_candidates.max(limit);
         let backend = parts.store.embedding().serving().clone();
         Ok(Self { query, options, asked_at, zone, limit, max_candidates, filter, backend })
     }

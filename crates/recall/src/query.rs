@@ -1,11 +1,14 @@
 //! The query of a recall.
 
+use std::fmt;
+
 use jiff::tz::TimeZone;
-use memory_engine_core::{Field, Filter, Op, Timestamp};
+use memory_engine_core::{Filter, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::options::RecallOptions;
 
-/// A query to memory. A plain `&str` is a query with the engine's options.
+/// A query to memory. A plain `&str` is a query with the engine's options. In JSON, only `text` is required.
 ///
 /// ```
 /// use memory_engine::{Field, Filter, Kind, MemoryEngine, RecallQuery, Scope, Turn, recall::Retrievers};
@@ -24,32 +27,44 @@ use crate::options::RecallOptions;
 /// assert!(memory.recall(&lin, query).await?.hits[0].record.text.contains("boots"));
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[must_use]
 #[non_exhaustive]
 pub struct RecallQuery {
     /// The text of the query.
     pub text: String,
     /// Restricts the records. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
     /// Maximum number of hits. Default: that of the options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// The dialogue right before the query: the graph retriever also starts at the entities that it names. Default: none.
+    #[serde(default)]
     pub context: Vec<String>,
     /// The retrievers that take part. Default: all.
+    #[serde(default)]
     pub retrievers: Retrievers,
     /// The scene of the conversation: only what is visible from there is recalled. Default: everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<String>,
     /// The speaker whose records count more. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
     /// The time of the query, which decides what "last week" in it means. Default: now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
-    /// The time zone of days that the query names. Default: that of the engine.
+    /// The time zone of days that the query names; in JSON a name such as `Asia/Shanghai` or an offset. Default: the
+    /// engine's.
+    #[serde(default, with = "jiff::fmt::serde::tz::optional", skip_serializing_if = "Option::is_none")]
     pub zone: Option<TimeZone>,
     /// True if only records of the time that the query names are recalled; otherwise that time only adds to the score.
     /// Default: false.
+    #[serde(default)]
     pub only_then: bool,
     /// Options of this query. Default: the engine's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<RecallOptions>,
 }
 
@@ -87,17 +102,17 @@ impl RecallQuery {
     }
 
     /// Restricts to records that occurred at this time or later.
-    pub fn since(self, time: Timestamp) -> Self {
-        self.with_filter(Filter::compare(Field::OccurredAt, Op::Ge, time))
+    pub fn since(self, time: impl Into<Timestamp>) -> Self {
+        self.with_filter(Filter::since(time))
     }
 
     /// Restricts to records that occurred before this time.
-    pub fn until(self, time: Timestamp) -> Self {
-        self.with_filter(Filter::compare(Field::OccurredAt, Op::Lt, time))
+    pub fn until(self, time: impl Into<Timestamp>) -> Self {
+        self.with_filter(Filter::until(time))
     }
 
     /// Adds the dialogue right before the query.
-    pub fn after<T: Into<String>>(mut self, context: impl IntoIterator<Item = T>) -> Self {
+    pub fn with_context<T: Into<String>>(mut self, context: impl IntoIterator<Item = T>) -> Self {
         self.context.extend(context.into_iter().map(Into::into));
         self
     }
@@ -116,14 +131,14 @@ impl RecallQuery {
     }
 
     /// Gives records of this speaker more weight.
-    pub fn by_speaker(mut self, name: impl Into<String>) -> Self {
+    pub fn prefer_speaker(mut self, name: impl Into<String>) -> Self {
         self.speaker = Some(name.into());
         self
     }
 
     /// Sets the time and time zone of the query, for queries such as "what did I do yesterday?".
-    pub fn asked_at(mut self, time: Timestamp, zone: TimeZone) -> Self {
-        self.asked_at = Some(time);
+    pub fn asked_at(mut self, time: impl Into<Timestamp>, zone: TimeZone) -> Self {
+        self.asked_at = Some(time.into());
         self.zone = Some(zone);
         self
     }
@@ -160,7 +175,9 @@ impl From<String> for RecallQuery {
 }
 
 /// The retrievers that take part in a recall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Retrievers {
     /// All of them.
     #[default]
@@ -169,4 +186,21 @@ pub enum Retrievers {
     KeywordOnly,
     /// The vector retriever only.
     VectorOnly,
+}
+
+impl Retrievers {
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::KeywordOnly => "keyword_only",
+            Self::VectorOnly => "vector_only",
+        }
+    }
+}
+
+impl fmt::Display for Retrievers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }

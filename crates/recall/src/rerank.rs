@@ -11,7 +11,7 @@ impl RecallRun<'_> {
     /// score before and of the reranker's.
     pub(crate) async fn reranked(&self, reranker: &dyn Reranker, candidates: &[Candidate]) -> Result<Vec<Candidate>> {
         let options = &self.plan.options;
-        let mut best = candidates[..candidates.len().min(options.reranked)].to_vec();
+        let mut best = candidates[..candidates.len().min(options.rerank_candidates)].to_vec();
         let ids: Vec<RecordId> = best.iter().map(|c| c.id).collect();
         let records = self.scope.get(&self.parts.store, &ids).await?;
         let texts: Vec<String> = records.iter().map(|r| r.as_ref().map(indexed_text).unwrap_or_default()).collect();

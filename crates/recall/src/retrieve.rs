@@ -82,7 +82,7 @@ pub(crate) fn fuse(plan: &Plan<'_>, retrieved: Retrieved) -> Vec<Candidate> {
     let Retrieved { keywords, vectors, graph } = retrieved;
     let options = &plan.options;
     let semantic_weight = plan.backend.embedder.semantic_weight().clamp(0.0, 1.0);
-    let vector_weight = (options.vector_weight * semantic_weight).max(options.spelling_weight).clamp(0.0, 1.0);
+    let vector_weight = (options.vector_weight * semantic_weight).max(options.min_vector_weight).clamp(0.0, 1.0);
     let last_vector = vectors.last().filter(|_| vectors.len() >= plan.max_candidates).map(|hit| hit.score.value());
     let rankings = [
         Ranking { weight: 1.0 - vector_weight, hits: keywords.hits, zero: Some(Score::new(0.0)) },

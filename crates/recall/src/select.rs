@@ -93,16 +93,16 @@ fn is_relevant(candidate: &Candidate, record: &Record, embedder: &dyn Embedder, 
 
 /// Returns true if the word score, or the similarity (0: unrelated, 1: the same), or both together reach their thresholds.
 fn is_evidence(words: f64, similarity: Option<f64>, options: &RecallOptions) -> bool {
-    let Some(similarity) = similarity else { return words >= options.relevant_words };
+    let Some(similarity) = similarity else { return words >= options.min_keyword_score };
     // words / relevant_words · share + similarity / relevant_nearness ≥ 1, without a division by what may be zero.
-    let weighted_words = words * options.words_beside_nearness;
-    weighted_words * options.relevant_nearness + similarity.max(0.0) * options.relevant_words
-        >= options.relevant_words * options.relevant_nearness
+    let weighted_words = words * options.keyword_share;
+    weighted_words * options.min_similarity + similarity.max(0.0) * options.min_keyword_score
+        >= options.min_keyword_score * options.min_similarity
 }
 
 /// Marks the hits that repeat a better one until `plan.limit` others are found. Returns the number of those.
 fn mark_duplicates(hits: &mut [RecallHit], plan: &Plan<'_>) -> usize {
-    let mut novelty = Novelty::new(plan.options.near_duplicate);
+    let mut novelty = Novelty::new(plan.options.duplicate_similarity);
     let mut seen = Vec::new();
     let mut fresh = 0;
     for hit in hits {
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn words_and_nearness_add_up_and_words_alone_decide_where_nearness_says_nothing() {
         let options = RecallOptions::default();
-        let (words, near) = (options.relevant_words, options.relevant_nearness);
+        let (words, near) = (options.min_keyword_score, options.min_similarity);
         let is = |words: f64, near: Option<f64>| is_evidence(words, near, &options);
         assert!(is(words, None) && !is(words - 0.01, None));
         assert!(is(0.0, Some(near)) && !is(0.0, Some(near - 0.01)));

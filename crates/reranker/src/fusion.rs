@@ -28,8 +28,10 @@ impl Ranking {
     }
 }
 
-/// What counts of a hit.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What of a hit counts in the fusion: its rank or its score. In JSON `"scores"` or `{"ranks": {"k": 60}}`.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Method {
     /// Its rank: weight / (k + rank), where k says how little the first ranks stand out. Reciprocal rank fusion (Cormack,
     /// Clarke & Büttcher, 2009), with ranks from 1.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{Error, Field, Filter, Result, Value};
+use memory_engine_core::{Error, Field, Filter, FilterValue, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::names::{DAILY, META, PLOT};
@@ -145,9 +145,9 @@ impl ScenePolicy {
     pub fn filter(&self, current: &str) -> Option<Filter> {
         let own = SceneView::nothing().with_scene(current, 1.0);
         let view = self.views.get(current).unwrap_or(&own);
-        let named = |seen: bool| -> Vec<Value> {
+        let named = |seen: bool| -> Vec<FilterValue> {
             let scenes = view.scenes.iter().filter(|(_, weight)| (**weight > 0.0) == seen);
-            scenes.map(|(scene, _)| Value::Text(scene.clone())).collect()
+            scenes.map(|(scene, _)| FilterValue::Text(scene.clone())).collect()
         };
         let missing = || Filter::Not(Box::new(Filter::Exists(Field::Scene)));
         let labelled = if view.others > 0.0 {

@@ -3,7 +3,7 @@
 //!
 //! Every condition is true or false and never NULL, so that `NOT` means what [`Filter::matches`] means by it.
 
-use memory_engine_core::{Field, Filter, Op, RecordId, Value, ValueType};
+use memory_engine_core::{Field, Filter, FilterValue, Op, RecordId, ValueType};
 
 /// A statement that is being built in the SQL of one database. Values are bound as parameters, never written into the text.
 pub trait Dialect: Sized {
@@ -52,10 +52,12 @@ pub enum Operands {
 
 impl Operands {
     /// Returns the values whose type matches the column; `None` if there are none, so that the comparison is false.
-    fn new(column: ValueType, values: &[Value]) -> Option<Self> {
-        let texts = || values.iter().filter_map(|value| if let Value::Text(text) = value { Some(text) } else { None });
-        let number = |value: &Value| if let Value::Number(number) = value { Some(*number) } else { None };
-        let time = |value: &Value| if let Value::Time(time) = value { Some(time.as_micros()) } else { None };
+    fn new(column: ValueType, values: &[FilterValue]) -> Option<Self> {
+        let texts =
+            || values.iter().filter_map(|value| if let FilterValue::Text(text) = value { Some(text) } else { None });
+        let number = |value: &FilterValue| if let FilterValue::Number(number) = value { Some(*number) } else { None };
+        let time =
+            |value: &FilterValue| if let FilterValue::Time(time) = value { Some(time.as_micros()) } else { None };
         let operands = match column {
             ValueType::Text | ValueType::Texts => Self::Texts(texts().cloned().collect()),
             ValueType::Id => Self::Ids(texts().filter_map(|id| id.parse().ok()).collect()),
@@ -88,14 +90,14 @@ pub struct MetadataOperands {
 }
 
 impl MetadataOperands {
-    fn new(values: &[Value]) -> Self {
+    fn new(values: &[FilterValue]) -> Self {
         let mut operands = Self::default();
         for value in values {
             match value {
-                Value::Text(text) => operands.texts.push(text.clone()),
-                Value::Number(number) => operands.numbers.push(*number),
-                Value::Bool(truth) => operands.bools.push(*truth),
-                Value::Time(_) => {}
+                FilterValue::Text(text) => operands.texts.push(text.clone()),
+                FilterValue::Number(number) => operands.numbers.push(*number),
+                FilterValue::Bool(truth) => operands.bools.push(*truth),
+                FilterValue::Time(_) => {}
             }
         }
         operands
@@ -209,7 +211,7 @@ fn exists<D: Dialect>(field: &Field, to: &mut D) {
 }
 
 /// Appends the condition that the field compares to one of the values.
-fn compare<D: Dialect>(field: &Field, op: Op, values: &[Value], to: &mut D) {
+fn compare<D: Dialect>(field: &Field, op: Op, values: &[FilterValue], to: &mut D) {
     if let Field::Metadata(key) = field {
         let operands = MetadataOperands::new(values);
         if operands.is_empty() {

@@ -25,6 +25,7 @@ use crate::{
     database::writer::{self, Answer, Residue, Writing},
     database::{index_metadata, schema},
     options::SqliteOptions,
+    queue::lease_owner::LeaseOwner,
     reconcile::reconcile,
 };
 use memory_engine_sql::index_metadata::IndexMetadata;
@@ -50,6 +51,7 @@ pub struct SqliteStore {
 struct File {
     path: PathBuf,
     clock: Arc<dyn Clock>,
+    lease_owner: Arc<LeaseOwner>,
     /// True while a requested cache flush is pending.
     flush_pending: Arc<AtomicBool>,
     queues: Mutex<Option<Queues>>,
@@ -91,14 +93,24 @@ impl SqliteStore {
         let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
         let (ready, mut readiness) = mpsc::channel(1);
         let caches = IndexCaches::new(&path, options.store.space.clone());
-        let opening = (path.clone(), options.clone(), origin.clone(), caches.clone());
+        let lease_owner = Arc::new(LeaseOwner::new(&path));
+        let opening = (path.clone(), options.clone(), origin.clone(), caches.clone(), Arc::clone(&lease_owner));
         threads.handles.push(readers::spawn("memory-write".into(), move || {
-            let (path, options, origin, caches) = opening;
+            let (path, options, origin, caches, lease_owner) = opening;
             match open_writer(&path, &options, &origin) {
                 Ok(connection) => {
                     readers::tell(ready, Ok(()));
                     let cache_writer = CacheWriter::new(caches, origin);
-                    writer::work(connection, &path, writes, readers_ended, options.busy_timeout, cache_writer);
+                    let on_close = |connection: &Connection| lease_owner.retire(connection);
+                    writer::work(
+                        connection,
+                        &path,
+                        writes,
+                        readers_ended,
+                        options.busy_timeout,
+                        cache_writer,
+                        on_close,
+                    );
                 }
                 Err(error) => readers::tell(ready, Err(error)),
             }
@@ -112,6 +124,7 @@ impl SqliteStore {
         let file = File {
             path,
             clock: options.store.clock,
+            lease_owner,
             flush_pending: Arc::default(),
             queues: Mutex::new(Some(Queues { write, read })),
             threads: Mutex::new(threads),
@@ -131,7 +144,7 @@ impl SqliteStore {
         &self.file.path
     }
 
-    /// Finishes what is queued and closes the file. Calls that come later fail with `Unavailable`.
+    /// Finishes what is queued and closes the file. Calls that come later fail with `Closed`.
     ///
     /// # Cancel safety
     /// Dropping the future lets the threads finish by themselves.
@@ -151,6 +164,10 @@ impl SqliteStore {
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.file.clock
+    }
+
+    pub(crate) fn lease_owner(&self) -> Arc<LeaseOwner> {
+        Arc::clone(&self.file.lease_owner)
     }
 
     pub(crate) fn origin(&self) -> IndexMetadata {
@@ -287,7 +304,7 @@ async fn first_failure(readiness: &mut mpsc::Receiver<Result<()>>) -> Result<()>
 }
 
 fn closed(operation: &'static str) -> Error {
-    Error::new(ErrorKind::Unavailable, operation, "the store is closed")
+    Error::new(ErrorKind::Closed, operation, "the store is closed; open it again")
 }
 
 fn lost(operation: &'static str) -> Error {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use given::{open, write};
 use memory_engine_core::{
-    Field, Filter, Hit, Kind, Op, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms, Value,
+    Field, Filter, FilterValue, Hit, Kind, Op, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms,
 };
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, WeightedTerm};
 use memory_engine_sqlite::SqliteStore;
@@ -134,7 +134,7 @@ fn numbers_in_metadata_compare_as_they_do_in_memory() {
         assert!(everything.iter().zip(&records).all(|(found, written)| found.same_content(written)));
         for number in stored.iter().filter_map(serde_json::Value::as_f64).chain(others) {
             for op in [Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge] {
-                let filter = Filter::Compare(Field::Metadata("n".into()), op, Value::Number(number));
+                let filter = Filter::Compare(Field::Metadata("n".into()), op, FilterValue::Number(number));
                 let found = store.scan(&lin, &ScanQuery::oldest(100).with_filter(filter.clone())).await.unwrap();
                 let wanted: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
                 assert_eq!(

@@ -47,7 +47,7 @@ async fn what_was_written_is_there_after_closing_and_after_dropping() {
     store.close().await;
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no log is left beside the file");
     let e = store.stats(&lin()).await.unwrap_err();
-    assert_eq!((e.kind(), e.message()), (ErrorKind::Unavailable, "the store is closed"));
+    assert_eq!((e.kind(), e.message()), (ErrorKind::Closed, "the store is closed; open it again"));
     store.close().await;
     assert_eq!(open(&path).await.stats(&lin()).await.unwrap().records, 2);
 }

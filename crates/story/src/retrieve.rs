@@ -9,7 +9,7 @@ use memory_engine::{
     recall::Retriever,
 };
 use memory_engine_context::{Relation, StoryEntity};
-use memory_engine_core::{Error, ErrorKind, Field, Filter, Op, Record, RecordId, Result, Scope, Value};
+use memory_engine_core::{Error, ErrorKind, Field, Filter, FilterValue, Op, Record, RecordId, Result, Scope};
 use tokio::time::timeout;
 
 use crate::{
@@ -90,14 +90,15 @@ impl StoryMemory {
     async fn recalls(&self, scope: &Scope, turn: &StoryTurn) -> Vec<Result<Recall>> {
         let graph =
             if self.mode == MemoryMode::Graph { self.engine.admin().recall_options().graph_weight } else { 0.0 };
-        let mut options = self.engine.admin().recall_options().with_graph(graph, self.options.hops);
-        options = options.with_freshness(self.options.half_life, self.options.oldest);
+        let mut options =
+            self.engine.admin().recall_options().with_graph_weight(graph).with_graph_hops(self.options.hops);
+        options = options.with_half_life(self.options.half_life).with_min_recency_weight(self.options.oldest);
         // In a story the model's voice is the story's.
         options.assistant_weight = 1.0;
         let filter = self.exclusion_filter(turn);
         let limit = self.options.sections.snippets.saturating_mul(2).max(1);
         let asked = turn.questions(self.options.questions).into_iter().map(|question| {
-            let query = RecallQuery::new(question).with_limit(limit).with_options(options).after(turn.texts());
+            let query = RecallQuery::new(question).with_limit(limit).with_options(options).with_context(turn.texts());
             let query = filter.iter().cloned().fold(query, RecallQuery::with_filter);
             self.engine.recall(scope, query)
         });
@@ -121,7 +122,7 @@ impl StoryMemory {
     /// What is sure enough and not in the prompt already.
     fn exclusion_filter(&self, turn: &StoryTurn) -> Option<Filter> {
         let latest = turn.recent.iter().rev().take(Filter::MAX_LEAVES / 2);
-        let told: Vec<Value> = latest.map(|message| Value::from(message.id.as_str())).collect();
+        let told: Vec<FilterValue> = latest.map(|message| FilterValue::from(message.id.as_str())).collect();
         let exclusion_filter = (!told.is_empty()).then(|| Filter::Not(Box::new(Filter::In(Field::MessageId, told))));
         let least = self.options.min_confidence;
         let sure = (least > 0.0).then(|| Filter::compare(Field::Confidence, Op::Ge, least));

@@ -35,6 +35,11 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
     /// `DimensionMismatch` for a query of another space; `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>>;
 
+    /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does nothing.
+    async fn warm_up(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The store as one whose embedder can be changed while it is in use; `None`, unless it says otherwise.
     fn generations(&self) -> Option<&dyn GenerationStore> {
         None
@@ -94,6 +99,9 @@ macro_rules! forward {
             }
             async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
                 (**self).search(scope, query).await
+            }
+            async fn warm_up(&self) -> Result<()> {
+                (**self).warm_up().await
             }
             fn generations(&self) -> Option<&dyn GenerationStore> {
                 (**self).generations()

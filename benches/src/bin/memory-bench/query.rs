@@ -188,7 +188,7 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
 /// and nothing else that a recall does by default: no neighbours, no repetitions put behind.
 fn plain(arguments: &Arguments, pool: usize) -> RecallOptions {
     let mut options = RecallOptions::default().with_limit(arguments.k);
-    (options.pool, options.fusion) = (pool, Method::Ranks { k: 60.0 });
-    (options.vector_weight, options.neighbor_share, options.near_duplicate) = (0.5, 0.0, f64::INFINITY);
+    (options.max_candidates, options.fusion) = (pool, Method::Ranks { k: 60.0 });
+    (options.vector_weight, options.neighbor_share, options.duplicate_similarity) = (0.5, 0.0, f64::INFINITY);
     options
 }

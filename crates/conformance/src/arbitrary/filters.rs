@@ -1,6 +1,6 @@
 //! Random filters that make sense.
 
-use memory_engine_core::{Field, Filter, Op, State, Timestamp, Trust, Value, ValueType};
+use memory_engine_core::{Field, Filter, FilterValue, Op, State, Timestamp, Trust, ValueType};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::pools::{KEYS, NUMBERS, SHARES, TEXTS, TIMES};
@@ -23,7 +23,7 @@ fn leaf() -> impl Strategy<Value = Filter> {
     let compare = move |field: Field| {
         (ops.clone(), value(&field)).prop_map(move |(op, value)| {
             let ordered = match (field.value_type(), &value) {
-                (ValueType::Texts | ValueType::Id, _) | (ValueType::Json, Value::Bool(_)) => false,
+                (ValueType::Texts | ValueType::Id, _) | (ValueType::Json, FilterValue::Bool(_)) => false,
                 (ValueType::Text | ValueType::Number | ValueType::Time | ValueType::Json, _) => true,
             };
             Filter::Compare(field.clone(), if ordered { op } else { Op::Eq }, value)
@@ -43,10 +43,11 @@ fn field() -> impl Strategy<Value = Field> {
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "most fields are drawn by their type alone")]
-fn value(field: &Field) -> BoxedStrategy<Value> {
-    let text = || select(TEXTS).prop_map(Value::from);
-    let names = |names: Vec<&'static str>| prop_oneof![select(names), select(TEXTS)].prop_map(Value::from).boxed();
-    let number = || prop_oneof![select(NUMBERS), select(SHARES)].prop_map(Value::Number);
+fn value(field: &Field) -> BoxedStrategy<FilterValue> {
+    let text = || select(TEXTS).prop_map(FilterValue::from);
+    let names =
+        |names: Vec<&'static str>| prop_oneof![select(names), select(TEXTS)].prop_map(FilterValue::from).boxed();
+    let number = || prop_oneof![select(NUMBERS), select(SHARES)].prop_map(FilterValue::Number);
     match field {
         Field::Kind => names(vec!["turn", "fact", "Turn"]),
         Field::Role => names(vec!["user"]),
@@ -56,13 +57,13 @@ fn value(field: &Field) -> BoxedStrategy<Value> {
         other => match other.value_type() {
             ValueType::Text | ValueType::Texts => text().boxed(),
             ValueType::Number => number().boxed(),
-            ValueType::Time => select(TIMES).prop_map(|t| Value::Time(Timestamp::from_micros(t))).boxed(),
+            ValueType::Time => select(TIMES).prop_map(|t| FilterValue::Time(Timestamp::from_micros(t))).boxed(),
             // An id may be written in capitals, too.
             ValueType::Id => (1..16_u8, any::<bool>())
                 .prop_map(|(n, upper)| (id(n * 11 % 16).to_string(), upper))
-                .prop_map(|(id, upper)| Value::Text(if upper { id.to_uppercase() } else { id }))
+                .prop_map(|(id, upper)| FilterValue::Text(if upper { id.to_uppercase() } else { id }))
                 .boxed(),
-            ValueType::Json => prop_oneof![text(), number(), any::<bool>().prop_map(Value::Bool)].boxed(),
+            ValueType::Json => prop_oneof![text(), number(), any::<bool>().prop_map(FilterValue::Bool)].boxed(),
         },
     }
 }

@@ -59,6 +59,20 @@ pub async fn a_lease_hides_what_was_given_until_it_has_passed(world: &World) {
     assert_eq!(waiting(world, Job::Embedding).await, [1, 2, 3].map(id));
 }
 
+pub async fn what_is_released_is_free_at_once(world: &World) {
+    put(world, &[1, 2, 3].map(|n| numbered(&lin(), n))).await;
+    let pending = claim(world, Job::Embedding, 9, LEASE).await;
+    assert_eq!(pending.len(), 3);
+    // One is done, one has failed for good: neither comes back.
+    assert_eq!(world.jobs.complete(&[pending[0].done()]).await.unwrap(), [true]);
+    let error = Error::new(ErrorKind::InvalidInput, "embed", "empty");
+    world.jobs.fail(&[pending[1].failed(&error, None)]).await.unwrap();
+    world.jobs.release(&pending).await.unwrap();
+    assert_eq!(waiting(world, Job::Embedding).await, [id(3)]);
+    assert_eq!(ids(&claim(world, Job::Embedding, 9, LEASE).await), [id(3)]);
+    assert!(waiting(world, Job::Embedding).await.is_empty(), "and it can be claimed again");
+}
+
 pub async fn a_lease_of_zero_only_looks(world: &World) {
     put(world, &[numbered(&lin(), 1)]).await;
     for _ in 0..3 {

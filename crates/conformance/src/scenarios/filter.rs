@@ -1,6 +1,6 @@
 //! Filters mean on every backend what `Filter::matches` says.
 
-use memory_engine_core::{Field, Filter, Op, Record, ScanQuery, Scope, State, Value, Write};
+use memory_engine_core::{Field, Filter, FilterValue, Op, Record, ScanQuery, Scope, State, Write};
 use proptest::strategy::Strategy;
 use serde_json::json;
 
@@ -116,7 +116,7 @@ pub async fn types_of_json_do_not_mix(world: &World) {
     });
     record.metadata = values.as_object().unwrap().clone();
     let keys = ["yes", "one", "text", "true", "none", "list", "empty", "object", "a.b", "a", "big", "odd", "missing"];
-    let wanted: Vec<Value> = vec![
+    let wanted: Vec<FilterValue> = vec![
         true.into(),
         false.into(),
         1.into(),
@@ -163,7 +163,7 @@ pub async fn whole_numbers_are_compared_as_floating_point_ones(world: &World) {
                 agree(world, &lin(), &records, &Filter::compare(field, op, sequence as f64)).await.unwrap();
             }
         }
-        let within = Filter::In(Field::Sequence, vec![Value::Number(sequence as f64), 0.5.into()]);
+        let within = Filter::In(Field::Sequence, vec![FilterValue::Number(sequence as f64), 0.5.into()]);
         agree(world, &lin(), &records, &within).await.unwrap();
     }
 }
@@ -197,9 +197,9 @@ pub async fn the_deepest_and_the_widest_filter_are_understood(world: &World) {
             _ => Filter::Or(vec![deep, Filter::Or(vec![])]),
         };
     }
-    let ids = (0..Filter::MAX_LEAVES).map(|n| Value::from(id((n % 200) as u8).to_string())).collect();
+    let ids = (0..Filter::MAX_LEAVES).map(|n| FilterValue::from(id((n % 200) as u8).to_string())).collect();
     let kinds = (0..Filter::MAX_LEAVES - 1).map(|n| Filter::eq(Field::Kind, format!("kind {n}"))).collect();
-    let numbers = (0..Filter::MAX_LEAVES).map(|n| Value::from(n as f64)).collect();
+    let numbers = (0..Filter::MAX_LEAVES).map(|n| FilterValue::from(n as f64)).collect();
     let mut record = numbered(&lin(), 1);
     record.scene = Some("plot".into());
     record.metadata.insert("n".into(), json!([999, "x"]));

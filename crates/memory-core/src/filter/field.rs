@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::value::{Op, Value};
+use super::value::{FilterValue, Op};
 use crate::{
     error::{Error, Result},
     id::RecordId,
-    record::{Record, Role},
+    record::{Record, Role, State, Trust},
     time::Timestamp,
 };
 
@@ -207,17 +207,17 @@ impl Field {
     ///
     /// # Errors
     /// `InvalidInput`, naming the field and what it takes.
-    pub(super) fn accepts(&self, op: Op, value: &Value) -> Result<()> {
+    pub(super) fn accepts(&self, op: Op, value: &FilterValue) -> Result<()> {
         self.validate()?;
         let ordered = op != Op::Eq;
         let fits = match (self.value_type(), value) {
-            (ValueType::Text, Value::Text(_)) | (ValueType::Time, Value::Time(_)) => true,
-            (ValueType::Number, Value::Number(n)) => n.is_finite(),
-            (ValueType::Texts, Value::Text(_)) => !ordered,
-            (ValueType::Id, Value::Text(id)) => !ordered && id.parse::<RecordId>().is_ok(),
-            (ValueType::Json, Value::Text(_)) => true,
-            (ValueType::Json, Value::Number(n)) => n.is_finite(),
-            (ValueType::Json, Value::Bool(_)) => !ordered,
+            (ValueType::Text, FilterValue::Text(_)) | (ValueType::Time, FilterValue::Time(_)) => true,
+            (ValueType::Number, FilterValue::Number(n)) => n.is_finite(),
+            (ValueType::Texts, FilterValue::Text(_)) => !ordered,
+            (ValueType::Id, FilterValue::Text(id)) => !ordered && id.parse::<RecordId>().is_ok(),
+            (ValueType::Json, FilterValue::Text(_)) => true,
+            (ValueType::Json, FilterValue::Number(n)) => n.is_finite(),
+            (ValueType::Json, FilterValue::Bool(_)) => !ordered,
             (
                 ValueType::Text
                 | ValueType::Time
@@ -229,17 +229,28 @@ impl Field {
             ) => false,
         };
         if fits {
-            return Ok(());
+            return self.accepts_name(value);
         }
         let takes = match self.value_type() {
             ValueType::Text => "a text",
             ValueType::Texts => "a text to be equal to (it is a list and has no order)",
-            ValueType::Number => "a finite number",
+            ValueType::Number => "a finite number, an integer of at most 2^53",
             ValueType::Time => "a point in time",
             ValueType::Id => "an id to be equal to",
             ValueType::Json => "a text or a finite number, or true or false to be equal to",
         };
         Err(Error::invalid("filter", format!("'{}' is compared with {takes}", self.name())))
+    }
+}
+
+impl Field {
+    /// Refuses a name that no record can have: states and trust levels are closed sets.
+    fn accepts_name(&self, value: &FilterValue) -> Result<()> {
+        match (self, value) {
+            (Self::State, FilterValue::Text(name)) => name.parse::<State>().map(drop),
+            (Self::Trust, FilterValue::Text(name)) => name.parse::<Trust>().map(drop),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -267,13 +278,15 @@ impl fmt::Display for Field {
 }
 
 impl FieldValue<'_> {
-    pub(super) fn compares(&self, op: Op, value: &Value) -> bool {
+    pub(super) fn compares(&self, op: Op, value: &FilterValue) -> bool {
         match (self, value) {
-            (Self::Text(left), Value::Text(right)) => op.holds(left.as_bytes(), right.as_bytes()),
-            (Self::Texts(list), Value::Text(right)) => op == Op::Eq && list.iter().any(|left| left == right),
-            (Self::Number(left), Value::Number(right)) => op.holds(left, right),
-            (Self::Time(left), Value::Time(right)) => op.holds(left, right),
-            (Self::Id(left), Value::Text(right)) => op == Op::Eq && right.parse().is_ok_and(|id: RecordId| id == *left),
+            (Self::Text(left), FilterValue::Text(right)) => op.holds(left.as_bytes(), right.as_bytes()),
+            (Self::Texts(list), FilterValue::Text(right)) => op == Op::Eq && list.iter().any(|left| left == right),
+            (Self::Number(left), FilterValue::Number(right)) => op.holds(left, right),
+            (Self::Time(left), FilterValue::Time(right)) => op.holds(left, right),
+            (Self::Id(left), FilterValue::Text(right)) => {
+                op == Op::Eq && right.parse().is_ok_and(|id: RecordId| id == *left)
+            }
             (Self::Json(Json::Array(list)), _) => list.iter().any(|left| json_compares(left, op, value)),
             (Self::Json(left), _) => json_compares(left, op, value),
             (Self::Missing | Self::Text(_) | Self::Texts(_) | Self::Number(_) | Self::Time(_) | Self::Id(_), _) => {
@@ -283,11 +296,11 @@ impl FieldValue<'_> {
     }
 }
 
-fn json_compares(left: &Json, op: Op, value: &Value) -> bool {
+fn json_compares(left: &Json, op: Op, value: &FilterValue) -> bool {
     match (left, value) {
-        (Json::String(left), Value::Text(right)) => op.holds(left.as_bytes(), right.as_bytes()),
-        (Json::Number(left), Value::Number(right)) => left.as_f64().is_some_and(|left| op.holds(&left, right)),
-        (Json::Bool(left), Value::Bool(right)) => op == Op::Eq && left == right,
+        (Json::String(left), FilterValue::Text(right)) => op.holds(left.as_bytes(), right.as_bytes()),
+        (Json::Number(left), FilterValue::Number(right)) => left.as_f64().is_some_and(|left| op.holds(&left, right)),
+        (Json::Bool(left), FilterValue::Bool(right)) => op == Op::Eq && left == right,
         (Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_), _) => false,
     }
 }

@@ -62,7 +62,7 @@ fn a_tree_that_is_too_deep_or_too_wide_is_refused() {
         deep = Filter::Not(Box::new(deep));
     }
     assert!(deep.validate().is_err());
-    let wide = Filter::In(Field::Kind, vec![Value::from("x"); Filter::MAX_LEAVES + 1]);
+    let wide = Filter::In(Field::Kind, vec![FilterValue::from("x"); Filter::MAX_LEAVES + 1]);
     assert!(wide.validate().is_err());
 }
 

@@ -1,5 +1,9 @@
 //! Writing a record: what may happen, decided in one place for every backend.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 use crate::{
     embedding::Embedding,
     error::{Error, ErrorKind, Result},
@@ -81,64 +85,121 @@ impl Basis {
     }
 }
 
-/// What a write does about a record of the same id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a write does if a record of the same id is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PutMode {
-    /// Takes its place; the time it was first recorded stays.
+    /// Replaces it; the time at which it was first recorded stays.
     Upsert,
     /// Leaves it as it is.
     IfAbsent,
     /// Fails with `Conflict`.
     Create,
-    /// Takes its place if it is still at this revision, and fails with `Conflict` if not, `NotFound` if it is gone.
+    /// Replaces it if it is still at this revision. Fails with `Conflict` if not, and with `NotFound` if it is gone.
     Update {
         /// The revision that the caller has read.
         revision: u64,
     },
 }
 
-/// What became of one write.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The outcome of one write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Written {
-    /// Which record.
+    /// The record.
     pub id: RecordId,
-    /// What happened.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The record's revision now; 0 when there is none.
+    /// The revision of the stored record; 0 if there is none.
     pub revision: u64,
     /// The jobs that this write has queued for it.
     pub pending: Vec<Job>,
-    /// What had been made from the text that this write has replaced, and is gone with it, by id.
+    /// The records that were derived from the replaced text, and were removed with it.
     pub withdrawn: Vec<RecordId>,
 }
 
 impl Written {
-    /// A write that has withdrawn nothing.
+    /// Creates the outcome of a write that removed no derived records.
     pub fn new(id: RecordId, outcome: Outcome, revision: u64, pending: Vec<Job>) -> Self {
         Self { id, outcome, revision, pending, withdrawn: Vec::new() }
     }
 }
 
-/// What happened to a record that was to be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a write did to a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was not there.
+    /// The record is new.
     Created,
-    /// It was there and differs now.
+    /// The stored record was replaced.
     Updated,
-    /// It was there and is as it was.
+    /// The stored record has the same content already.
     Unchanged,
-    /// It had been deleted before, and stays away.
+    /// The record was deleted before, and is not stored again.
     Blocked(BlockReason),
 }
 
-/// Why a record stays away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why a record is not stored again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum BlockReason {
     /// A record of this id was deleted.
     Id,
-    /// A record that reads the same was deleted, and this one is no fresh utterance.
+    /// A record with the same content was deleted, and this one was not said anew.
     Content,
+}
+
+impl PutMode {
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Upsert => "upsert",
+            Self::IfAbsent => "if_absent",
+            Self::Create => "create",
+            Self::Update { .. } => "update",
+        }
+    }
+}
+
+impl fmt::Display for PutMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Outcome {
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::Blocked(_) => "blocked",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl BlockReason {
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Content => "content",
+        }
+    }
+}
+
+impl fmt::Display for BlockReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// What a backend has to do for a write. Made by [`Decision::of`], so that all backends decide alike.

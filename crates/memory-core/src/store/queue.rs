@@ -29,6 +29,15 @@ pub trait JobQueue: Debug + Send + Sync + 'static {
     /// completed since they were claimed.
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()>;
 
+    /// Ends the lease of claimed items: they are free for every worker at once. Skips the same items as
+    /// [`extend_lease`](Self::extend_lease).
+    ///
+    /// A backend should also release the leases of a worker whose process has ended. Other workers wait for the end of the
+    /// lease otherwise.
+    async fn release(&self, pending: &[Pending]) -> Result<()> {
+        self.extend_lease(pending, Duration::ZERO).await
+    }
+
     /// Removes completed items from the queue. Returns for each, in order, whether its record is still as it was claimed.
     ///
     /// `false` means that the record was deleted or written again since: the caller removes what it has indexed elsewhere,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine::{Field, Filter, Op, Record, Scope, Value};
+use memory_engine::{Field, Filter, FilterValue, Op, Record, Scope};
 use serde_json::Value as Json;
 
 use super::error::Mem0Error;
@@ -209,7 +209,7 @@ fn narrowed(scope: Scope, filter: &Filter) -> Scope {
     };
     let demanded = |field: &Field| {
         demands.iter().find_map(|one| {
-            let Filter::Compare(compared, Op::Eq, Value::Text(name)) = one else { return None };
+            let Filter::Compare(compared, Op::Eq, FilterValue::Text(name)) = one else { return None };
             (compared == field).then(|| name.clone())
         })
     };

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use memory_engine::{Field, Filter, Kind, Op, RecordId, Timestamp, Value};
+use memory_engine::{Field, Filter, FilterValue, Kind, Op, RecordId, Timestamp};
 use serde_json::{Map, Value as Json};
 
 use super::{
@@ -191,10 +191,10 @@ impl Subject {
                 Err(Mem0Error::bad_request(format!("the filter {key} has no order: it is equal or not")))
             }
         };
-        let filter = |field: Field, value: Value| Condition::Field(Filter::Compare(field, op, value));
+        let filter = |field: Field, value: FilterValue| Condition::Field(Filter::Compare(field, op, value));
         match self {
             Self::User => unordered(Condition::User(text(key, value)?)),
-            Self::Plain(field) => unordered(filter(field.clone(), Value::Text(text(key, value)?))),
+            Self::Plain(field) => unordered(filter(field.clone(), FilterValue::Text(text(key, value)?))),
             Self::Categories => unordered(category(&text(key, value)?)),
             Self::Text | Self::Words => {
                 // A part of the text is enough: nobody knows a memory word for word.
@@ -207,23 +207,23 @@ impl Subject {
                 let id = RecordId::from_str(&id).map_err(wrong)?;
                 unordered(Condition::Field(Filter::eq(Field::Id, id.to_string().as_str())))
             }
-            Self::Expires => Ok(filter(metadata(keys::EXPIRES), Value::Text(day(key, value)?))),
+            Self::Expires => Ok(filter(metadata(keys::EXPIRES), FilterValue::Text(day(key, value)?))),
             Self::Time(field) => Ok(Condition::Field(at(key, op, value, |op, time| {
-                Filter::Compare(field.clone(), op, Value::Time(time))
+                Filter::Compare(field.clone(), op, FilterValue::Time(time))
             })?)),
             Self::Updated => Ok(Condition::Field(at(key, op, value, |op, time| {
                 // What was never changed was last changed when it was made.
                 let changed = metadata(keys::UPDATED);
-                let made = Filter::Compare(Field::OccurredAt, op, Value::Time(time));
+                let made = Filter::Compare(Field::OccurredAt, op, FilterValue::Time(time));
                 let never = Filter::Not(Box::new(Filter::Exists(changed.clone())));
-                let later = Filter::Compare(changed, op, Value::Number(time.as_micros() as f64));
+                let later = Filter::Compare(changed, op, FilterValue::Number(time.as_micros() as f64));
                 Filter::Or(vec![later, Filter::And(vec![never, made])])
             })?)),
             Self::Metadata(name) => {
                 let value = match value {
-                    Json::String(text) => Value::Text(text.clone()),
-                    Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
-                    Json::Bool(flag) => Value::Bool(*flag),
+                    Json::String(text) => FilterValue::Text(text.clone()),
+                    Json::Number(number) => FilterValue::Number(number.as_f64().unwrap_or(f64::NAN)),
+                    Json::Bool(flag) => FilterValue::Bool(*flag),
                     Json::Null if op == Op::Eq => {
                         return Ok(Condition::Not(Box::new(metadata_condition(name, Filter::Exists))));
                     }

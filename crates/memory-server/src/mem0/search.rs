@@ -127,7 +127,7 @@ impl Mem0 {
         let mut limit = (search.limit * spare).min(MAX_CANDIDATES);
         loop {
             let mut options = *self.engine.admin().recall_options();
-            options.pool = options.pool.max(limit);
+            options.max_candidates = options.max_candidates.max(limit);
             let mut query =
                 RecallQuery::new(&search.text).with_filter(area.filter.clone()).with_limit(limit).with_options(options);
             if let Some(time) = search.asked_at {

@@ -88,7 +88,7 @@ pub(crate) fn meaning(error: &sqlx::Error) -> (ErrorKind, &'static str) {
             (ErrorKind::Unavailable, "the database cannot be reached, or the connection to it was lost; try again")
         }
         sqlx::Error::Tls(_) => (ErrorKind::Unavailable, "no secure connection to the database could be made"),
-        sqlx::Error::PoolClosed => (ErrorKind::Unavailable, "the store is closed"),
+        sqlx::Error::PoolClosed => (ErrorKind::Closed, "the store is closed; connect again"),
         sqlx::Error::Configuration(_) => (ErrorKind::InvalidInput, "the address of the database is not understood"),
         sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
             (ErrorKind::Corrupt, "the database holds a value that cannot be read; restore it from a backup")

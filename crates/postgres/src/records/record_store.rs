@@ -71,6 +71,10 @@ impl RecordStore for PostgresStore {
         let now = self.clock().now();
         writing!(self, "import_tombstones", |connection| delete::import_tombstones(connection, tombstones, now).await)
     }
+
+    async fn close(&self) {
+        Self::close(self).await;
+    }
 }
 
 #[async_trait]

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    Field, Filter, Hit, Kind, Op, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms, Value, Write,
+    Field, Filter, FilterValue, Hit, Kind, Op, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms,
+    Write,
 };
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, WeightedTerm};
 use memory_engine_postgres::PostgresStore;
@@ -137,7 +138,7 @@ pub(crate) async fn numbers_in_metadata_compare_as_they_do_in_memory(database: &
         assert!(everything.iter().zip(&records).all(|(found, written)| found.same_content(written)));
         for number in stored.iter().filter_map(serde_json::Value::as_f64).chain(others) {
             for op in [Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge] {
-                let filter = Filter::Compare(Field::Metadata("n".into()), op, Value::Number(number));
+                let filter = Filter::Compare(Field::Metadata("n".into()), op, FilterValue::Number(number));
                 let found = store.scan(&lin, &ScanQuery::oldest(100).with_filter(filter.clone())).await.unwrap();
                 let wanted: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
                 let found: Vec<_> = found.records.iter().map(|r| r.id).collect();

@@ -79,6 +79,13 @@ impl KeywordIndex {
         found
     }
 
+    /// Returns true if the postings of a user or a tenant have been read, however few they are.
+    #[cfg(test)]
+    pub(crate) fn any_read(&self) -> bool {
+        let all = [&self.users, &self.tenants];
+        all.iter().any(|postings| postings.read().values().any(|loaded| loaded.read().is_loaded()))
+    }
+
     /// Notes the last change that a tenant's cache contains.
     pub(crate) fn mark_cached(&self, tenant: i64, change: i64) {
         let loaded = self.tenants.read().get(&tenant).cloned();
@@ -165,6 +172,17 @@ impl KeywordIndex {
         })?;
         push_segment(&mut builder, &mut postings, last_row);
         builder.publish();
+        Ok(())
+    }
+
+    /// Loads the postings of every tenant that are not loaded yet. They include those of the tenant's users.
+    pub(crate) fn load_tenants(&self, connection: &Connection) -> Result<(), SqliteError> {
+        let mut tenants = connection.prepare_cached("SELECT tenant FROM tenants ORDER BY tenant")?;
+        let tenants = tenants.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+        for tenant in tenants {
+            let shared = postings_of(&self.tenants, tenant);
+            loaded::bring_up_to_date(connection, Owner::Tenant(tenant), &shared, Some(&self.file(tenant)))?;
+        }
         Ok(())
     }
 

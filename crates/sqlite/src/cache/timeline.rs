@@ -1,6 +1,6 @@
 //! The records of an index by the time at which they occurred.
 
-use memory_engine_core::{Field, Filter, Op, Value};
+use memory_engine_core::{Field, Filter, FilterValue, Op};
 use rustc_hash::FxHashMap;
 
 /// Number of unsorted entries, apart from outdated ones, with which the timeline is sorted again.
@@ -98,7 +98,7 @@ impl Window {
         let always = Self { first: i64::MIN, last: i64::MAX };
         let (first, last) = (always.first, always.last);
         match filter {
-            Filter::Compare(Field::OccurredAt, op, Value::Time(time)) => {
+            Filter::Compare(Field::OccurredAt, op, FilterValue::Time(time)) => {
                 let time = time.as_micros();
                 Some(match op {
                     Op::Eq => Self { first: time, last: time },

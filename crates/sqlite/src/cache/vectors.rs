@@ -61,6 +61,12 @@ impl VectorIndex {
         loaded.newest_change.is_some() && loaded.index.len() > self.policy.min_records
     }
 
+    /// Returns true if the index has been read, however small it is.
+    #[cfg(test)]
+    pub(crate) fn has_been_read(&self) -> bool {
+        self.loaded.read().newest_change.is_some()
+    }
+
     /// Notes the last change that the cache contains.
     pub(crate) fn mark_cached(&self, change: i64) {
         self.cached_change.store(change, Relaxed);
@@ -160,6 +166,11 @@ impl VectorIndex {
         let mut lookup = vector_store::Lookup::of(connection, table)?;
         let found = loaded.index.search_with(&query.embedding, among, limit, |key| lookup.vector(key.row))?;
         Ok(found.into_iter().map(|(Key { id, .. }, score)| Hit { id, score }).collect())
+    }
+
+    /// Loads the vectors that are not loaded yet.
+    pub(crate) fn load(&self, connection: &Connection, table: VectorTable) -> Result<(), SqliteError> {
+        self.current(connection, table).map(drop)
     }
 
     /// Returns the vectors as of this transaction or later; another search may have read more.

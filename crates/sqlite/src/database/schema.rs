@@ -14,7 +14,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The step to each schema from the one before, and back.
-pub(crate) const MIGRATIONS: [(&str, &str); 11] = [
+pub(crate) const MIGRATIONS: [(&str, &str); 12] = [
     (
         include_str!("../../../../migrations/sqlite/0001_initial.up.sql"),
         include_str!("../../../../migrations/sqlite/0001_initial.down.sql"),
@@ -59,6 +59,10 @@ pub(crate) const MIGRATIONS: [(&str, &str); 11] = [
         include_str!("../../../../migrations/sqlite/0011_relation_rule.up.sql"),
         include_str!("../../../../migrations/sqlite/0011_relation_rule.down.sql"),
     ),
+    (
+        include_str!("../../../../migrations/sqlite/0012_lease_owners.up.sql"),
+        include_str!("../../../../migrations/sqlite/0012_lease_owners.down.sql"),
+    ),
 ];
 
 /// The names of those steps.
@@ -74,6 +78,7 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0009_postings",
     "0010_counts",
     "0011_relation_rule",
+    "0012_lease_owners",
 ];
 
 /// Brings the database to the schema that this version knows. Of several processes that open a new file at once, one

@@ -69,8 +69,8 @@ impl CommitError {
     }
 }
 
-/// Executes writes from the queue and flushes index caches, until the queue is closed and empty. Then waits for the readers to end
-/// and closes the database.
+/// Executes writes from the queue and flushes index caches, until the queue is closed and empty. Then waits for the readers to end,
+/// calls `on_close` and closes the database.
 pub(crate) fn work(
     mut connection: Connection,
     path: &Path,
@@ -78,6 +78,7 @@ pub(crate) fn work(
     mut readers_ended: mpsc::Receiver<()>,
     busy_timeout: Duration,
     mut cache_writer: CacheWriter,
+    on_close: impl FnOnce(&Connection),
 ) {
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
@@ -101,6 +102,7 @@ pub(crate) fn work(
     }
     // Nothing is ever sent: this returns when the last reader has let go of the other end.
     let _ = readers_ended.blocking_recv();
+    on_close(&connection);
     let _ = cache_writer.flush_on_close(&mut connection);
     connection::close(connection);
 }

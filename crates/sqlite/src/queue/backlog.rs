@@ -12,6 +12,7 @@ use rusqlite::{Connection, params, types::Value};
 use crate::{
     database::error::SqliteError,
     database::statement::Statement,
+    queue::lease_owner::LeaseOwner,
     records::row::{self, selected},
     records::scopes::{self, Reach},
 };
@@ -67,14 +68,18 @@ pub(crate) fn requeue(
     Ok(prepared.execute(values)? as u64)
 }
 
-/// The oldest records that wait for a job and are free, hidden from then on for the length of the lease.
+/// Returns the oldest records that wait for a job and are free, hidden from then on for the length of the lease.
 pub(crate) fn claim(
     connection: &Connection,
     job: Job,
     limit: usize,
     lease: Duration,
     now: Timestamp,
+    owner: &LeaseOwner,
 ) -> Result<Vec<Pending>, SqliteError> {
+    if !lease.is_zero() {
+        owner.release_dead(connection)?;
+    }
     let limit = sql_limit(limit);
     let sql = concat!(
         selected!(
@@ -86,7 +91,6 @@ pub(crate) fn claim(
     );
     let mut prepared = connection.prepare_cached(sql)?;
     let mut found = prepared.query(params![job.as_str(), now.as_micros(), limit])?;
-    let mut hide = connection.prepare_cached("UPDATE backlog SET leased_until = ?3 WHERE record = ?2 AND job = ?1")?;
     let mut pending = Vec::new();
     let mut claimed = Vec::new();
     while let Some(row) = found.next()? {
@@ -96,9 +100,12 @@ pub(crate) fn claim(
         let (attempts, queued_at) = (row.get("attempts")?, Timestamp::from_micros(row.get("queued_at")?));
         pending.push(Pending { ticket, record: stored.record, job, attempts, queued_at });
     }
-    if !lease.is_zero() {
+    if !lease.is_zero() && !claimed.is_empty() {
+        let owner = owner.register(connection)?;
+        let hide = "UPDATE backlog SET leased_until = ?3, owner = ?4 WHERE record = ?2 AND job = ?1";
+        let mut hide = connection.prepare_cached(hide)?;
         for row in claimed {
-            hide.execute(params![job.as_str(), row, now.after(lease).as_micros()])?;
+            hide.execute(params![job.as_str(), row, now.after(lease).as_micros(), owner])?;
         }
     }
     Ok(pending)
@@ -139,7 +146,7 @@ pub(crate) fn complete(connection: &Connection, done: &[Done]) -> Result<Vec<boo
 /// Writes down failures, and hides each item until its next attempt.
 pub(crate) fn fail(connection: &Connection, failures: &[Failure]) -> Result<(), SqliteError> {
     let mut note = connection.prepare_cached(
-        "UPDATE backlog SET leased_until = ?3, attempts = ?4, reason = ?5 WHERE record = ?1 AND job = ?2",
+        "UPDATE backlog SET leased_until = ?3, attempts = ?4, reason = ?5, owner = NULL WHERE record = ?1 AND job = ?2",
     )?;
     for failure in failures {
         let Some(namespace) = scopes::namespace(connection, &failure.scope)? else { continue };

@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result, Scope};
+use rusqlite::Connection;
 
 use crate::{database::writer::Residue, queue::backlog, records::scopes::Reach, store::SqliteStore};
 
 #[async_trait]
 impl JobQueue for SqliteStore {
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
-        let now = self.clock().now();
+        let (now, owner) = (self.clock().now(), self.lease_owner());
+        let claim = move |connection: &Connection| backlog::claim(connection, job, limit, lease, now, &owner);
         if lease.is_zero() {
-            return self.read("claim", move |connection| backlog::claim(connection, job, limit, lease, now)).await;
+            return self.read("claim", claim).await;
         }
-        let residue = |_: &Vec<Pending>| Residue::None;
-        self.write("claim", residue, move |connection| backlog::claim(connection, job, limit, lease, now)).await
+        self.write("claim", |_: &Vec<Pending>| Residue::None, claim).await
     }
 
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {

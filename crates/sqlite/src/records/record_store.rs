@@ -93,6 +93,10 @@ impl RecordStore for SqliteStore {
         })
         .await
     }
+
+    async fn close(&self) {
+        Self::close(self).await;
+    }
 }
 
 #[async_trait]
@@ -128,6 +132,17 @@ impl KeywordStore for SqliteStore {
         let found = search.await;
         self.request_cache_flush();
         found
+    }
+
+    async fn warm_up(&self) -> Result<()> {
+        let (origin, caches) = (self.origin(), self.caches());
+        let load = self.read("warm up", move |connection| {
+            index_metadata::check(connection, &origin, Index::Keywords, "warm up")?;
+            caches.keywords.load_tenants(connection)
+        });
+        load.await?;
+        self.request_cache_flush();
+        Ok(())
     }
 }
 
@@ -168,6 +183,17 @@ impl VectorStore for SqliteStore {
         let found = search.await;
         self.request_cache_flush();
         found
+    }
+
+    async fn warm_up(&self) -> Result<()> {
+        let (origin, caches) = (self.origin(), self.caches());
+        let load = self.read("warm up", move |connection| {
+            let table = index_metadata::versions(connection)?.serving_table(&origin, "warm up")?;
+            caches.vectors.load(connection, table)
+        });
+        load.await?;
+        self.request_cache_flush();
+        Ok(())
     }
 
     fn generations(&self) -> Option<&dyn GenerationStore> {

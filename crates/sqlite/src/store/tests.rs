@@ -1,4 +1,10 @@
-use memory_engine_core::{EmbeddingSpace, ErrorKind};
+use std::{sync::mpsc::channel, time::Duration};
+
+use memory_engine_core::{
+    Embedding, EmbeddingSpace, ErrorKind, Kind, PutMode, Record, RecordStore, Scope, SystemClock, Terms, Write,
+};
+use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
+use memory_engine_vector_store::{VectorQuery, VectorStore};
 
 use super::*;
 
@@ -42,4 +48,50 @@ async fn a_reading_connection_cannot_write() {
     let store = SqliteStore::open(directory.path().join("memory.db"), options).await.unwrap();
     let write = |connection: &Connection| Ok(connection.execute("DELETE FROM records", [])?);
     assert_eq!(store.read("read", write).await.unwrap_err().kind(), ErrorKind::Unauthorized);
+}
+
+/// A store of one reader, with one record that has a vector and terms.
+async fn with_one_record(path: &Path) -> SqliteStore {
+    let options = SqliteOptions::new(EmbeddingSpace::cosine("test", 2), "test").with_readers(1);
+    let store = SqliteStore::open(path, options).await.unwrap();
+    let lin = Scope::user("lin").unwrap();
+    let record = Record::new(lin.clone(), Kind::NOTE, "walnuts", &SystemClock);
+    let embedding = Embedding::new(vec![1.0, 0.0]).unwrap();
+    let terms = Terms::from_iter(["walnut"]);
+    let write = Write { embedding: Some(embedding), terms: Some(terms), ..Write::new(record, PutMode::Create) };
+    store.put(&lin, vec![write]).await.unwrap();
+    store
+}
+
+/// A recall that gives up at its deadline drops its searches: the next one finds the indexes loaded.
+#[tokio::test]
+async fn a_search_that_was_dropped_loads_the_index_nevertheless() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = with_one_record(&directory.path().join("memory.db")).await;
+    let lin = Scope::user("lin").unwrap();
+    let (release, released) = channel::<()>();
+    let busy = store.read("wait", move |_| Ok(released.recv().is_ok()));
+    tokio::pin!(busy);
+    let not_yet = Duration::from_millis(20);
+    assert!(tokio::time::timeout(not_yet, &mut busy).await.is_err(), "the only reader waits");
+    let query = VectorQuery::new(Embedding::new(vec![1.0, 0.0]).unwrap(), 9);
+    assert!(tokio::time::timeout(not_yet, VectorStore::search(&store, &lin, &query)).await.is_err());
+    let query = KeywordQuery::new(vec![Clause::term("walnut")], 9);
+    assert!(tokio::time::timeout(not_yet, KeywordStore::search(&store, &lin, &query)).await.is_err());
+    assert!(!store.caches.vectors.has_been_read() && !store.caches.keywords.any_read());
+    release.send(()).unwrap();
+    assert!(busy.await.unwrap());
+    // The reader answers in order: what was queued before has been done by then.
+    store.read("wait", |_| Ok(())).await.unwrap();
+    assert!(store.caches.vectors.has_been_read() && store.caches.keywords.any_read());
+}
+
+#[tokio::test]
+async fn warming_up_loads_vectors_and_postings() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = with_one_record(&directory.path().join("memory.db")).await;
+    VectorStore::warm_up(&store).await.unwrap();
+    assert!(store.caches.vectors.has_been_read() && !store.caches.keywords.any_read());
+    KeywordStore::warm_up(&store).await.unwrap();
+    assert!(store.caches.keywords.any_read());
 }

@@ -1,0 +1,89 @@
+//! The background task of a worker: starting it, starting it again on another runtime, and stopping it.
+
+use std::{
+    sync::{Arc, Weak, atomic::Ordering},
+    time::Duration,
+};
+
+use memory_engine_core::{ErrorKind, Result};
+use tokio::{runtime::Handle, sync::Notify, time::timeout};
+
+use crate::{
+    retry::backoff,
+    worker::{LEASE_DURATION, Worker},
+};
+
+/// How long a stopped task may take to end once nothing of it is running. A runtime that no thread drives never ends it.
+const TASK_END_TIMEOUT: Duration = Duration::from_secs(1);
+
+impl Worker {
+    /// Starts the background task on the current runtime. It works whenever the queue wakes it, and ends with the worker. If
+    /// its runtime is dropped, the next call that queues work starts it on the runtime of that call.
+    pub fn spawn(self: &Arc<Self>) {
+        self.ensure_running();
+        let worker = Arc::downgrade(self);
+        self.store.before_wake(move || {
+            if let Some(worker) = worker.upgrade() {
+                worker.ensure_running();
+            }
+        });
+    }
+
+    fn ensure_running(self: &Arc<Self>) {
+        let mut task = self.task.lock();
+        if self.is_stopping() || task.as_ref().is_some_and(|task| !task.is_finished()) {
+            return;
+        }
+        if let Ok(runtime) = Handle::try_current() {
+            let signal = Arc::clone(self.store.signal());
+            *task = Some(runtime.spawn(work_in_background(Arc::downgrade(self), signal)));
+        }
+    }
+
+    /// Stops the worker for good. Waits until the batch that is being done has ended, at most `limit`; then drops its work and
+    /// gives its items back to the queue.
+    ///
+    /// # Errors
+    /// The store's, if the items could not be given back. Other workers get them after half a minute then.
+    pub async fn stop(&self, limit: Duration) -> Result<()> {
+        self.stopping.store(true, Ordering::Release);
+        self.store.signal().notify_one();
+        let is_idle = timeout(limit, self.running.lock()).await.is_ok();
+        let task = self.task.lock().take();
+        if let Some(task) = task {
+            if !is_idle {
+                task.abort();
+            }
+            // An error means that the task was aborted, or that its runtime is gone: it has ended.
+            let _ = timeout(TASK_END_TIMEOUT, task).await;
+        }
+        self.release_abandoned().await
+    }
+}
+
+async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
+    let mut failures = 0;
+    loop {
+        let Some(worker) = worker.upgrade() else { return };
+        // The engine holds the worker, too: once it is dropped, no further batch is begun.
+        let outcome = worker.run_all(|| Arc::strong_count(&worker) > 1, |_| ()).await;
+        if worker.is_stopping() {
+            return;
+        }
+        drop(worker);
+        let wait = match outcome {
+            Ok(_) => {
+                failures = 0;
+                // Items that another process claimed and never finished come back after their lease.
+                LEASE_DURATION
+            }
+            Err(error) if error.kind() == ErrorKind::Closed => return,
+            Err(_) => {
+                let wait = backoff(failures);
+                failures += 1;
+                wait
+            }
+        };
+        let _ = timeout(wait, signal.notified()).await;
+    }
+}

@@ -1,0 +1,82 @@
+//! Loading indexes early, and closing.
+
+use std::time::Duration;
+
+use memory_engine_core::Result;
+use memory_engine_indexing::current_runtime;
+use memory_engine_recall::WarmUp;
+
+use crate::engine::MemoryEngine;
+
+/// How long [`MemoryEngine::close`] waits for the batch that the background is working on.
+const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl MemoryEngine {
+    /// Loads what the first recall would load, without its [deadline](crate::RecallOptions::deadline): dictionaries, and the
+    /// keyword and vector indexes of the whole store. Tries the embedder and the reranker, so that a model that starts late
+    /// is ready. Returns the time of each part.
+    ///
+    /// It is never required. A recall that comes first loads the same; if that takes longer than the deadline, the recall
+    /// fails with `Timeout` while the loading goes on, and a later recall finds it done.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("memory.db");
+    /// let memory = MemoryEngine::builder().sqlite(path).build().await?;
+    /// for part in memory.warm_up().await?.parts {
+    ///     println!("{} took {:?}", part.stage, part.took);
+    /// }
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The store's error. A model that fails is named in [`WarmUp::degraded`].
+    pub async fn warm_up(&self) -> Result<WarmUp> {
+        self.recall_pipeline().warm_up().await
+    }
+
+    /// Closes the engine for all its handles: stops the background work, gives what it has claimed back to the queue, and
+    /// closes the store, which writes its index caches and merges its log. Later calls fail with `Closed`.
+    ///
+    /// Waits for the batch that the background is working on, at most 10 s. A batch that takes longer is given up and stays
+    /// queued. Closing twice is no error. Dropping the last handle is safe without it, but may block the thread for a moment.
+    ///
+    /// ```
+    /// use memory_engine::{ErrorKind, MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// memory.remember(&lin, "I live in Porto.").await?;
+    /// memory.close().await?;
+    /// assert!(memory.is_closed());
+    /// assert_eq!(memory.recall(&lin, "Porto").await.unwrap_err().kind(), ErrorKind::Closed);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `Unsupported` outside of a tokio runtime; the store's error if claimed items could not be given back. The engine is
+    /// closed in the latter case, too.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave the engine half closed. Calling it again finishes it.
+    pub async fn close(&self) -> Result<()> {
+        current_runtime("close")?;
+        if self.is_closed() {
+            // Another call may still be closing the store.
+            self.indexed_store().close().await;
+            return Ok(());
+        }
+        let stopped = self.enrichment().worker().stop(BATCH_END_TIMEOUT).await;
+        self.indexed_store().close().await;
+        stopped
+    }
+
+    /// Returns true after [`close`](Self::close).
+    pub fn is_closed(&self) -> bool {
+        self.indexed_store().is_closed()
+    }
+}

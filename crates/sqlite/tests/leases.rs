@@ -1,0 +1,121 @@
+//! The leases of a worker that is gone are free at once.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use memory_engine_core::{
+    EmbeddingSpace, Error, ErrorKind, Job, JobQueue, Kind, PutMode, Record, RecordStore, Scope, SystemClock, Write,
+};
+use memory_engine_sqlite::{SqliteOptions, SqliteStore};
+
+const LEASE: Duration = Duration::from_secs(3600);
+/// The database of the process that is killed.
+const DATABASE: &str = "MEMORY_ENGINE_LEASES_TEST_DATABASE";
+
+async fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(path, SqliteOptions::new(EmbeddingSpace::cosine("test", 2), "test")).await.unwrap()
+}
+
+async fn put(store: &SqliteStore, count: usize) {
+    let lin = Scope::user("lin").unwrap();
+    for n in 0..count {
+        let record = Record::new(lin.clone(), Kind::NOTE, format!("note {n}"), &SystemClock);
+        store.put(&lin, vec![Write::new(record, PutMode::Create)]).await.unwrap();
+    }
+}
+
+async fn claim(store: &SqliteStore, limit: usize) -> usize {
+    store.claim(Job::Embedding, limit, LEASE).await.unwrap().len()
+}
+
+fn owner_files(path: &Path) -> usize {
+    let files = fs::read_dir(path.parent().unwrap()).unwrap();
+    files.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().contains("-owner-")).count()
+}
+
+#[tokio::test]
+async fn the_leases_of_a_live_store_hold_and_those_of_a_closed_one_are_free() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let (first, second) = (open(&path).await, open(&path).await);
+    put(&first, 3).await;
+    assert_eq!(claim(&first, 2).await, 2);
+    assert_eq!(claim(&second, 9).await, 1, "the first store lives");
+    assert_eq!(owner_files(&path), 2);
+    first.close().await;
+    assert_eq!(owner_files(&path), 1);
+    assert_eq!(claim(&second, 9).await, 2);
+    drop(second);
+    assert_eq!(owner_files(&path), 0);
+    assert_eq!(claim(&open(&path).await, 9).await, 3);
+}
+
+#[tokio::test]
+async fn a_retry_and_a_dead_letter_stay_when_their_owner_goes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    put(&store, 3).await;
+    let pending = store.claim(Job::Embedding, 2, LEASE).await.unwrap();
+    let error = Error::new(ErrorKind::Unavailable, "embed", "away");
+    let later = memory_engine_core::Clock::now(&SystemClock).after(LEASE);
+    store.fail(&[pending[0].failed(&error, Some(later)), pending[1].failed(&error, None)]).await.unwrap();
+    store.close().await;
+    assert_eq!(claim(&open(&path).await, 9).await, 1, "one waits for its retry, one is a dead letter");
+}
+
+#[tokio::test]
+async fn an_owner_whose_file_is_missing_is_dead() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    put(&store, 1).await;
+    assert_eq!(claim(&store, 9).await, 1);
+    // As in a copy of the database.
+    for file in fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().path()) {
+        if file.to_string_lossy().contains("-owner-") {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    assert_eq!(claim(&open(&path).await, 9).await, 1);
+}
+
+/// Runs in a process of its own, which the other test kills.
+#[test]
+fn claims_and_waits() {
+    let Ok(path) = std::env::var(DATABASE) else { return };
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let store = open(Path::new(&path)).await;
+        println!("claimed {}", claim(&store, 9).await);
+        tokio::time::sleep(LEASE).await;
+    });
+}
+
+#[tokio::test]
+async fn the_leases_of_a_killed_process_are_free_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    put(&store, 3).await;
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "claims_and_waits", "--nocapture"])
+        .env(DATABASE, &path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let claimed = lines.map(Result::unwrap).find(|line| line.contains("claimed")).unwrap();
+    assert!(claimed.contains("claimed 3"), "{claimed}");
+    assert_eq!(claim(&store, 9).await, 0, "the process lives");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(claim(&store, 9).await, 3);
+    assert_eq!(owner_files(&path), 1, "the file of the killed process is removed");
+}
