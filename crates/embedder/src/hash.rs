@@ -30,7 +30,7 @@ impl HashEmbedder {
         if !(16..=4096).contains(&dimensions) {
             return Err(Error::invalid("hash embedder", format!("{dimensions} dimensions; it takes 16 to 4096")));
         }
-        Ok(Self { space: EmbeddingSpace::cosine("hash-v1", dimensions) })
+        Ok(Self { space: EmbeddingSpace::cosine(MODEL, dimensions) })
     }
 
     fn vector(&self, input: &str) -> Result<Embedding> {
@@ -56,9 +56,13 @@ impl HashEmbedder {
 
 impl Default for HashEmbedder {
     fn default() -> Self {
-        Self { space: EmbeddingSpace::cosine("hash-v1", Self::DIMENSIONS) }
+        Self { space: EmbeddingSpace::cosine(MODEL, Self::DIMENSIONS) }
     }
 }
+
+/// The model of the embedding space. Without the feature `chinese` of the core crate, texts in traditional characters have
+/// other vectors.
+const MODEL: &str = if text::FOLDS_TRADITIONAL { "hash-v1" } else { "hash-v1-as-written" };
 
 const WORD: f32 = 1.0;
 const LETTERS: f32 = 0.35;

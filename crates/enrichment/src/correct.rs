@@ -7,15 +7,15 @@ use crate::{enrich::built_in_rules, enrichment::Enrichment};
 
 impl Enrichment {
     /// Gives a fact another value. The correction is stored as a note, which is the evidence of the new fact; the old fact is
-    /// superseded from now on. Returns the id of the new fact. If the note is retracted or deleted, the old fact holds again.
+    /// superseded from now on. Returns the id of the new fact; `None` for a record that states no attribute, which can be edited
+    /// in place. If the note is retracted or deleted, the old fact holds again.
     ///
     /// `text` is the new value ("Lisbon") or a sentence that states it ("I live in Lisbon").
     ///
     /// # Errors
-    /// `InvalidInput` if the record is no fact with an attribute, or the text is empty; the store's error.
-    pub async fn correct_fact(&self, record: &Record, text: &str) -> Result<RecordId> {
-        let old = Fact::from_record(record)
-            .ok_or_else(|| Error::invalid("update", "this record has the kind fact, but no attribute and no value"))?;
+    /// `InvalidInput` if the text is empty; the store's error.
+    pub async fn correct_fact(&self, record: &Record, text: &str) -> Result<Option<RecordId>> {
+        let Some(old) = Fact::from_record(record) else { return Ok(None) };
         let address = &record.scope;
         let mut note = Record::new(address.clone(), Kind::NOTE, text, self.store().clock().as_ref());
         note.role = Some(Role::USER);
@@ -32,17 +32,18 @@ impl Enrichment {
         let stored = self.store().get(address, note.id).await?;
         let note =
             stored.ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the correction was deleted meanwhile"))?;
-        self.facts().add(address, &[corrected], std::slice::from_ref(&note), Trust::User).await?;
-        let facts = self.facts().derived_from(address, &[note.id]).await?;
+        self.turns().facts().add(address, &[corrected], std::slice::from_ref(&note), Trust::User).await?;
+        let facts = self.turns().facts().derived_from(address, &[note.id]).await?;
         let new = facts.first().map(|fact| fact.id);
-        new.ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the corrected fact was deleted meanwhile"))
+        new.map(Some)
+            .ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the corrected fact was deleted meanwhile"))
     }
 
     /// Reads a sentence by the rules. Returns its fact if it states the same attribute of the same subject.
     async fn restated(&self, old: &Fact, note: &Record) -> Result<Option<Fact>> {
         let mut turn = note.clone();
         turn.kind = Kind::TURN;
-        let facts = built_in_rules()?.extract(&[turn], self.facts().locale()).await?.facts;
+        let facts = built_in_rules()?.extract(&[turn], self.turns().facts().locale()).await?.facts;
         Ok(facts
             .into_iter()
             .find(|fact| fact.subject == old.subject && fact.slot == old.slot && fact.polarity == old.polarity))

@@ -95,10 +95,10 @@ impl Enrichment {
         if said.is_empty() {
             return Ok(Vec::new());
         }
-        match self.fact_extractor() {
-            Some(extractor) => self.facts().extract(extractor, &said, Trust::User).await?,
-            None => self.facts().extract(built_in_rules()?, &said, Trust::User).await?,
+        match self.turns().fact_extractor() {
+            Some(extractor) => self.turns().facts().extract(extractor, &said, Trust::User).await?,
+            None => self.turns().facts().extract(built_in_rules()?, &said, Trust::User).await?,
         }
-        self.facts().derived_from(address, turns).await
+        self.turns().facts().derived_from(address, turns).await
     }
 }

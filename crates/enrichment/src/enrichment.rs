@@ -1,32 +1,18 @@
 //! The background jobs of an engine, combined.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use memory_engine_core::{
     Error, ErrorKind, Field, Filter, Job, Kind, Locale, Record, RecordId, Result, ScanQuery, Scope, State,
 };
 use memory_engine_graph::GraphExtractor;
 use memory_engine_indexing::IndexedStore;
-use memory_engine_summarizer::{FactExtractor, is_said};
 
 use crate::{
-    fact_book::FactBook,
     graph_indexer::GraphIndexer,
     handler::JobHandler,
-    jobs::{
-        chunks::ChunkJob,
-        embeddings::EmbeddingJob,
-        facts::FactJob,
-        graph::GraphJob,
-        keywords::KeywordJob,
-        metadata::MetadataJob,
-        profile::{ProfileJob, is_written_here},
-        summaries::SummaryJob,
-    },
-    options::EnrichmentOptions,
+    jobs::{embeddings::EmbeddingJob, graph::GraphJob, keywords::KeywordJob},
+    turn_jobs::{EnrichmentOptions, TurnJobs},
     worker::Worker,
 };
 
@@ -36,10 +22,7 @@ const SCAN_PAGE_ROWS: usize = 500;
 #[derive(Debug)]
 pub struct Enrichment {
     store: Arc<IndexedStore>,
-    facts: FactBook,
-    fact_extractor: Option<Arc<dyn FactExtractor>>,
-    summaries: Option<Arc<SummaryJob>>,
-    profiles: Option<Arc<ProfileJob>>,
+    turns: TurnJobs,
     graph: GraphIndexer,
     /// The jobs of turns, other than indexing.
     jobs: Vec<Job>,
@@ -56,32 +39,13 @@ impl Enrichment {
         extractor: Option<Arc<dyn GraphExtractor>>,
         locale: Locale,
     ) -> Self {
-        let facts = FactBook::new(Arc::clone(&store), locale.clone());
-        let fact_extractor = options.facts;
         let graph = GraphIndexer::new(Arc::clone(&store), extractor);
-        let summaries = options.summarizer.map(|summarizer| {
-            let request = options.request.with_defaults(&locale);
-            Arc::new(SummaryJob { store: Arc::clone(&store), summarizer, trigger: options.trigger, request })
-        });
-        let profiles = options.profile_every.map(|every| {
-            let (store, facts, writer) = (Arc::clone(&store), facts.clone(), options.profile_writer);
-            Arc::new(ProfileJob { store, facts, writer, every, locale })
-        });
         let mut turn_jobs: Vec<Arc<dyn JobHandler>> = Vec::new();
         if graph.extractor().is_some() {
             turn_jobs.push(Arc::new(GraphJob { indexer: graph.clone() }));
         }
-        if let Some(chunker) = options.chunker {
-            turn_jobs.push(Arc::new(ChunkJob { store: Arc::clone(&store), chunker }));
-        }
-        if let Some(extractor) = options.metadata {
-            turn_jobs.push(Arc::new(MetadataJob { store: Arc::clone(&store), extractor }));
-        }
-        if let Some(extractor) = fact_extractor.clone() {
-            turn_jobs.push(Arc::new(FactJob { facts: facts.clone(), extractor }));
-        }
-        turn_jobs.extend(summaries.clone().map(|job| job as Arc<dyn JobHandler>));
-        turn_jobs.extend(profiles.clone().map(|job| job as Arc<dyn JobHandler>));
+        let (turns, more_jobs) = TurnJobs::new(&store, options, locale);
+        turn_jobs.extend(more_jobs);
         let jobs = turn_jobs.iter().map(|handler| handler.job()).collect();
         let embedding = |job| EmbeddingJob { store: Arc::clone(&store), job };
         let mut handlers: Vec<Arc<dyn JobHandler>> =
@@ -90,7 +54,7 @@ impl Enrichment {
         // Last: what callers wait for comes before what is done for a later cut-over.
         handlers.push(Arc::new(embedding(Job::Reembedding)));
         let worker = Arc::new(Worker::new(Arc::clone(&store), handlers));
-        Self { store, facts, fact_extractor, summaries, profiles, graph, jobs, worker }
+        Self { store, turns, graph, jobs, worker }
     }
 
     /// The worker that does the jobs.
@@ -98,9 +62,9 @@ impl Enrichment {
         &self.worker
     }
 
-    /// The facts.
-    pub fn facts(&self) -> &FactBook {
-        &self.facts
+    /// What is derived from turns: facts, summaries, profiles.
+    pub fn turns(&self) -> &TurnJobs {
+        &self.turns
     }
 
     /// The extraction of entities and relations.
@@ -115,15 +79,12 @@ impl Enrichment {
 
     /// Returns the jobs to queue with a record, other than indexing.
     pub fn jobs_for(&self, record: &Record) -> Vec<Job> {
-        if is_said(record) { self.jobs.clone() } else { Vec::new() }
+        if record.is_said() { self.jobs.clone() } else { Vec::new() }
     }
 
+    #[cfg(feature = "enrichment")]
     pub(crate) fn store(&self) -> &Arc<IndexedStore> {
         &self.store
-    }
-
-    pub(crate) fn fact_extractor(&self) -> Option<&dyn FactExtractor> {
-        self.fact_extractor.as_deref()
     }
 
     /// Queues every turn within `scope` for all jobs as if it were new. Returns the number of turns. Facts that are known
@@ -143,7 +104,7 @@ impl Enrichment {
             let page = self.store.scan(scope, &scan).await?;
             // Conversation by conversation, so that turns of one batch belong together.
             let mut conversations: BTreeMap<&Scope, Vec<RecordId>> = BTreeMap::new();
-            for record in page.records.iter().filter(|record| is_said(record)) {
+            for record in page.records.iter().filter(|record| record.is_said()) {
                 conversations.entry(&record.scope).or_default().push(record.id);
             }
             for (address, ids) in conversations {
@@ -159,44 +120,5 @@ impl Enrichment {
         }
         self.store.wake();
         Ok(count)
-    }
-
-    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries. Turns
-    /// farther back are left to the background.
-    ///
-    /// # Errors
-    /// `Unsupported` if the engine makes no summaries; the store's error.
-    pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {
-        let message = "this engine makes no summaries; build it with a digest that does";
-        let unsupported = || Error::new(ErrorKind::Unsupported, "summarize", message);
-        self.summaries.as_ref().ok_or_else(unsupported)?.summarize_now(address).await
-    }
-
-    /// Returns true if a record is a profile that this engine writes.
-    pub fn writes_profile(&self, record: &Record) -> bool {
-        self.profiles.is_some() && is_written_here(record)
-    }
-
-    /// Returns the people whose profiles were made from these records, if this engine writes profiles.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn profiles_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
-        match &self.profiles {
-            Some(profiles) => profiles.people_among(scope, ids).await,
-            None => Ok(BTreeSet::new()),
-        }
-    }
-
-    /// Queues the profiles of these people to be written again.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub async fn renew_profiles(&self, people: &BTreeSet<Scope>) -> Result<()> {
-        if let Some(profiles) = &self.profiles {
-            profiles.renew(people).await?;
-        }
-        self.store.wake();
-        Ok(())
     }
 }

@@ -4,7 +4,6 @@ use std::fmt;
 
 use async_trait::async_trait;
 use memory_engine_core::{Done, Job, Pending, Record, Result};
-use memory_engine_summarizer::is_said;
 
 /// Does one kind of job.
 #[async_trait]
@@ -20,7 +19,7 @@ pub trait JobHandler: fmt::Debug + Send + Sync {
 
     /// Returns false for a record that this job has nothing to do for. Such an item is finished without a run.
     fn accepts(&self, record: &Record) -> bool {
-        is_said(record)
+        record.is_said()
     }
 
     /// Does the job for a batch. Returns receipts only for records that it changed: they have other revisions now.

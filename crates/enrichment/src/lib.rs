@@ -2,27 +2,41 @@
 
 mod background;
 mod batch;
+#[cfg(feature = "enrichment")]
+mod correct;
+#[cfg(not(feature = "enrichment"))]
+#[path = "no_correct.rs"]
 mod correct;
 mod drain;
+#[cfg(feature = "enrichment")]
 mod enrich;
 mod enrichment;
+#[cfg(feature = "enrichment")]
 mod fact_book;
 mod graph_indexer;
 mod handler;
 mod jobs;
 mod latency;
 mod log;
+#[cfg(feature = "enrichment")]
 mod options;
 mod retry;
+#[cfg(feature = "enrichment")]
+mod turn_jobs;
+#[cfg(not(feature = "enrichment"))]
+#[path = "no_turn_jobs.rs"]
+mod turn_jobs;
 mod worker;
 
 pub use drain::Progress;
+#[cfg(feature = "enrichment")]
 pub use enrich::EnrichmentReport;
 pub use enrichment::Enrichment;
+#[cfg(feature = "enrichment")]
 pub use fact_book::FactBook;
 pub use graph_indexer::{GraphIndexReport, GraphIndexer};
 pub use handler::JobHandler;
 pub use latency::LatencyStats;
 pub use log::REQUEST_ID;
-pub use options::EnrichmentOptions;
+pub use turn_jobs::{EnrichmentOptions, TurnJobs};
 pub use worker::Worker;

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Error, Pending};
+#[cfg(feature = "enrichment")]
+use memory_engine_core::Error;
+use memory_engine_core::Pending;
 
 /// The metadata key of the id of the request that a record came with, if the caller sets it. The background adds it to
 /// everything that it logs about the record.
 pub const REQUEST_ID: &str = "request_id";
 
 /// Logs that a model failed and the rules did its work.
+#[cfg(feature = "enrichment")]
 pub(crate) fn log_degraded(part: &'static str, degraded: Option<&Error>) {
     if let Some(error) = degraded {
         tracing::warn!(part, kind = ?error.kind(), "the model had no part in it: {error}");

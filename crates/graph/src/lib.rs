@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "extractors")]
 mod chat;
 mod entity;
 mod extraction;
@@ -9,6 +10,7 @@ mod lookup;
 mod memory;
 mod query;
 mod rows;
+#[cfg(feature = "extractors")]
 mod rules;
 mod store;
 mod subgraph;
@@ -16,6 +18,7 @@ mod titles;
 mod walk;
 mod words;
 
+#[cfg(feature = "extractors")]
 pub use chat::ChatExtractor;
 pub use entity::{EntityId, EntityKind};
 pub use extraction::{Extraction, ExtractionLimits, Mention, Relation};
@@ -24,6 +27,7 @@ pub use lookup::names_in;
 pub use memory::MemoryGraphStore;
 pub use query::{GraphQuery, Seeds};
 pub use rows::{AliasRow, EdgeRow, MentionRow, Rows};
+#[cfg(feature = "extractors")]
 pub use rules::{CO_OCCURS, RuleExtractor};
 pub use store::{GraphEntry, GraphStats, GraphStore, GraphStoreExt};
 pub use subgraph::{Edge, Entity, Subgraph};

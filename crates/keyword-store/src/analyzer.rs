@@ -6,7 +6,10 @@ mod syllabic;
 mod word;
 mod words;
 
-use std::{fmt::Debug, sync::Arc};
+use std::{
+    fmt::Debug,
+    sync::{Arc, LazyLock},
+};
 
 use memory_engine_core::{Terms, text};
 use rustc_hash::FxHashMap;
@@ -56,12 +59,18 @@ forward!(Arc, Box);
 /// dictionary; pairs across a word boundary count less in a question. Words of other scripts are stemmed when they are
 /// English and kept as they are when not; numbers, dates and versions are kept whole and in parts. Stop words are left
 /// out on both sides.
+///
+/// Without the feature `chinese` there is no dictionary: Chinese becomes pairs and single characters, cut at stop words
+/// only, and traditional characters do not match simplified ones. The fingerprint is another one then, so that a store
+/// that was indexed with the dictionary is refused or indexed again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TextAnalyzer;
 
+static FINGERPRINT: LazyLock<String> = LazyLock::new(|| format!("{}/{}", han::VERSION, text::NORMALIZER));
+
 impl Analyzer for TextAnalyzer {
     fn fingerprint(&self) -> &str {
-        concat!("han-pairs-jieba-snowball-1", "/", "nfkc-lower-t2s-1")
+        &FINGERPRINT
     }
 
     fn document(&self, text: &str) -> Terms {

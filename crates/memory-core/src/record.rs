@@ -181,6 +181,15 @@ impl Record {
         Ok(())
     }
 
+    /// Returns true for a message of a conversation that a person or the model wrote. Instructions, answers of tools and
+    /// derived records are none.
+    pub fn is_said(&self) -> bool {
+        let role = self.role.as_ref().map(Role::as_str);
+        self.kind == Kind::TURN
+            && !matches!(role, Some("system" | "tool" | "developer" | "function"))
+            && !matches!(self.trust, Trust::Derived | Trust::Tool)
+    }
+
     fn field_with_nul(&self) -> Option<&'static str> {
         let one = |text: &Option<String>| text.as_deref().is_some_and(|t| t.contains('\0'));
         let any = |texts: &[String]| texts.iter().any(|t| t.contains('\0'));
@@ -428,7 +437,9 @@ mod tests {
 
     #[test]
     fn texts_that_read_the_same_have_one_hash() {
-        assert_eq!(record("我  对海鲜過敏").content_hash(), record(" 我 对海鲜过敏").content_hash());
+        assert_eq!(record("我  对海鲜过敏").content_hash(), record(" 我 对海鲜过敏").content_hash());
+        let (traditional, simplified) = (record("過敏").content_hash(), record("过敏").content_hash());
+        assert_eq!(traditional == simplified, text::FOLDS_TRADITIONAL);
         assert_ne!(record("我对海鲜过敏").content_hash(), record("我对花生过敏").content_hash());
         let hash = record("x").content_hash();
         assert_eq!(hash.to_string().parse::<ContentHash>().unwrap(), hash);

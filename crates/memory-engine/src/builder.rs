@@ -68,12 +68,12 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     options: RecallOptions,
     scene_policy: ScenePolicy,
-    graph_extractor: Option<Arc<dyn GraphExtractor>>,
+    pub(crate) graph_extractor: Option<Arc<dyn GraphExtractor>>,
     mismatch: Mismatch,
     background: bool,
     embedding_cache: usize,
     page_cache: Option<usize>,
-    enrichment: EnrichmentOptions,
+    pub(crate) enrichment: EnrichmentOptions,
     locale: Locale,
 }
 
@@ -231,13 +231,6 @@ impl Builder {
         self
     }
 
-    /// Extracts entities and relations from records, and adds the graph retriever to recalls. Default: no graph.
-    /// [`EntityGraph::index`](crate::graph::EntityGraph::index) extracts from records that are stored.
-    pub fn graph(mut self, extractor: impl GraphExtractor) -> Self {
-        self.graph_extractor = Some(Arc::new(extractor));
-        self
-    }
-
     /// Sets what happens if the indexes of the store are of another embedder or analyzer. Default: refuse.
     pub fn on_mismatch(mut self, mismatch: Mismatch) -> Self {
         self.mismatch = mismatch;
@@ -260,12 +253,6 @@ impl Builder {
     /// Size of the page cache of a SQLite file in bytes. Less makes large memories slower. Default: 80 MB.
     pub fn page_cache(mut self, max_bytes: usize) -> Self {
         self.page_cache = Some(max_bytes);
-        self
-    }
-
-    /// Sets the background jobs other than indexing. Default: none.
-    pub fn enrichment(mut self, enrichment: EnrichmentOptions) -> Self {
-        self.enrichment = enrichment;
         self
     }
 

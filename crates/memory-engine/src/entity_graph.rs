@@ -7,7 +7,7 @@ use memory_engine_enrichment::GraphIndexReport;
 use memory_engine_graph::{GraphExtractor, GraphStore};
 use memory_engine_recall::{GraphFacts, GraphFactsQuery};
 
-use crate::engine::MemoryEngine;
+use crate::{builder::Builder, engine::MemoryEngine};
 
 /// The entities and relations in an engine's memories.
 ///
@@ -79,5 +79,14 @@ impl EntityGraph {
     /// `InvalidInput` for an invalid filter or too many hops; the stores' errors.
     pub async fn facts(&self, scope: &Scope, query: &GraphFactsQuery) -> Result<GraphFacts> {
         self.engine.recall_pipeline().facts(scope, query).await
+    }
+}
+
+impl Builder {
+    /// Extracts entities and relations from records, and adds the graph retriever to recalls. Default: no graph.
+    /// [`EntityGraph::index`](crate::graph::EntityGraph::index) extracts from records that are stored.
+    pub fn graph(mut self, extractor: impl GraphExtractor) -> Self {
+        self.graph_extractor = Some(Arc::new(extractor));
+        self
     }
 }

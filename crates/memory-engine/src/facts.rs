@@ -185,7 +185,7 @@ impl FactQuery {
     }
 
     async fn run(self) -> Result<Vec<(Record, Fact)>> {
-        let book = self.engine.enrichment().facts();
+        let book = self.engine.enrichment().turns().facts();
         let records = match self.validity {
             Validity::Current => book.current(&self.scope).await?,
             Validity::At(_) | Validity::Ever => book.history(&self.scope).await?,

@@ -160,16 +160,16 @@ impl MemoryEngine {
     }
 
     async fn add_affected(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<()> {
-        affected.facts.extend(self.enrichment().facts().people_among(scope, ids).await?);
-        affected.profiles.extend(self.enrichment().profiles_among(scope, ids).await?);
+        affected.facts.extend(self.enrichment().turns().people_with_facts(scope, ids).await?);
+        affected.profiles.extend(self.enrichment().turns().profiles_among(scope, ids).await?);
         Ok(())
     }
 
     /// Makes the remaining facts and profiles as if the forgotten records had never been.
     async fn repair(&self, affected: Affected) -> Result<()> {
         for person in affected.facts {
-            self.enrichment().facts().reconcile(&person).await?;
+            self.enrichment().turns().reconcile_facts(&person).await?;
         }
-        self.enrichment().renew_profiles(&affected.profiles).await
+        self.enrichment().turns().renew_profiles(&affected.profiles).await
     }
 }

@@ -9,10 +9,14 @@ mod database;
 mod drain;
 pub mod embed;
 mod engine;
+#[cfg(feature = "enrichment")]
 pub mod enrichment;
+#[cfg(feature = "graph")]
 mod entity_graph;
+#[cfg(feature = "enrichment")]
 pub mod facts;
 mod forget;
+#[cfg(feature = "graph")]
 pub mod graph;
 pub mod history;
 pub mod import;
@@ -48,11 +52,13 @@ pub use memory_engine_core::{
     Clock, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order, Outcome, Page,
     PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust, Written,
 };
+#[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_recall::{Recall, RecallHit, RecallOptions, RecallQuery};
 
 #[cfg(feature = "http-models")]
 pub use memory_engine_http_models as http_models;
+#[cfg(feature = "llm")]
 pub use memory_engine_llm as llm;
 #[cfg(feature = "postgres")]
 pub use memory_engine_postgres as postgres;

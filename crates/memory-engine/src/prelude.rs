@@ -3,6 +3,7 @@
 pub use memory_engine_core::{
     Error, ErrorKind, Field, Filter, Kind, Record, RecordId, Result, Role, ScanQuery, Scope, Timestamp,
 };
+#[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_recall::{Recall, RecallHit, RecallQuery};
 

@@ -1,7 +1,9 @@
 //! Options and results of a recall, beyond those in the root; rerankers.
 
+#[cfg(feature = "llm")]
+pub use memory_engine_recall::Rewrite;
 pub use memory_engine_recall::{
     Boost, Degraded, Enhanced, Enhancement, Explanation, QueryForm, Recall, RecallHit, RecallOptions, RecallQuery,
-    Retriever, RetrieverHit, Retrievers, Rewrite, StageTime, Verdict, WarmUp,
+    Retriever, RetrieverHit, Retrievers, StageTime, Verdict, WarmUp,
 };
 pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};

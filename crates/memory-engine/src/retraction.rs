@@ -185,12 +185,12 @@ impl MemoryEngine {
             entry.metadata.insert("records".into(), json!(taken));
             writes.push(Write::new(entry, PutMode::Create));
         }
-        let profiles = self.enrichment().profiles_among(&user, &all).await?;
+        let profiles = self.enrichment().turns().profiles_among(&user, &all).await?;
         self.write(&user, writes).await?;
-        self.enrichment().renew_profiles(&profiles).await?;
+        self.enrichment().turns().renew_profiles(&profiles).await?;
         let now: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
-        for person in self.enrichment().facts().people_among(scope, &now).await? {
-            self.enrichment().facts().reconcile(&person).await?;
+        for person in self.enrichment().turns().people_with_facts(scope, &now).await? {
+            self.enrichment().turns().reconcile_facts(&person).await?;
         }
         for (job, sources) in sources.into_iter().filter(|(job, _)| self.enrichment().does(*job)) {
             for page in sources.into_iter().collect::<Vec<_>>().chunks(PAGE_ROWS) {
@@ -224,18 +224,18 @@ impl MemoryEngine {
             };
             // Summaries and profiles are written again: others may cover by now what they covered.
             let made = record.kind == Kind::SUMMARY && record.trust == Trust::Derived;
-            if (made && self.enrichment().does(Job::Summary)) || self.enrichment().writes_profile(&record) {
+            if (made && self.enrichment().does(Job::Summary)) || self.enrichment().turns().writes_profile(&record) {
                 continue;
             }
             let mode = PutMode::Update { revision: record.revision };
             record.state = taken.state;
-            record.metadata.shift_remove(RETRACTION);
+            record.metadata.remove(RETRACTION);
             writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
         }
         let count = writes.len() as u64;
         self.write(&user, writes).await?;
-        for person in self.enrichment().facts().people_among(scope, &ids).await? {
-            self.enrichment().facts().reconcile(&person).await?;
+        for person in self.enrichment().turns().people_with_facts(scope, &ids).await? {
+            self.enrichment().turns().reconcile_facts(&person).await?;
         }
         let entries: Vec<RecordId> = entries.iter().map(|entry| entry.id).collect();
         self.record_store().delete(&user, &entries).await?;

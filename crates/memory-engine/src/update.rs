@@ -82,8 +82,10 @@ impl MemoryEngine {
         if record.text == text {
             return Ok(id);
         }
-        if record.kind == Kind::FACT && memory_engine_summarizer::Fact::from_record(&record).is_some() {
-            return self.enrichment().correct_fact(&record, text).await;
+        if record.kind == Kind::FACT
+            && let Some(new) = self.enrichment().correct_fact(&record, text).await?
+        {
+            return Ok(new);
         }
         add_edit(&mut record, self.clock().now());
         text.clone_into(&mut record.text);

@@ -1,15 +1,12 @@
 //! Queries that say too little, asked again with the dialogue before them: form by form, from the cheap to the costly.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use memory_engine_context::{
-    MAX_CONTEXT_CHARS, REWRITE_PROMPT, RewriteRequest, contextual_query, parse_rewrite, weak_question,
-};
+use memory_engine_context::{MAX_CONTEXT_CHARS, contextual_query, weak_question};
 use memory_engine_core::{Error, ErrorKind, Result, Scope, text};
-use memory_engine_llm::{ChatModel, ChatRequest, Message};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use crate::{
     hit::Recall,
@@ -18,10 +15,8 @@ use crate::{
     plan::{query_zone, time_filter},
     query::RecallQuery,
     recall::recall,
+    rewrite::Rewrite,
 };
-
-/// Maximum number of characters of dialogue that a model gets to rewrite a query.
-const REWRITE_MAX_CHARS: usize = 4000;
 
 /// A memory that matches either the query or its dialogue is relevant: it cannot hold the words of both.
 const CONTEXT_RELEVANCE_SHARE: f64 = 0.5;
@@ -61,23 +56,6 @@ pub struct Enhancement {
     pub weak_at_once: bool,
     /// Rewrites the query with a model if the dialogue finds nothing either. Default: none.
     pub rewrite: Option<Rewrite>,
-}
-
-/// A rewrite of a query by a model.
-#[derive(Debug, Clone)]
-#[must_use]
-#[non_exhaustive]
-pub struct Rewrite {
-    /// The model.
-    pub model: Arc<dyn ChatModel>,
-    /// The system prompt.
-    pub prompt: String,
-    /// The name of the user.
-    pub user_name: String,
-    /// The name of the character that the user talks to.
-    pub char_name: String,
-    /// Time limit. Default: 2.5 s.
-    pub time: Duration,
 }
 
 /// The text that a result was found with.
@@ -133,53 +111,6 @@ impl Enhancement {
     pub fn with_rewrite(mut self, rewrite: Rewrite) -> Self {
         self.rewrite = Some(rewrite);
         self
-    }
-}
-
-impl Rewrite {
-    /// Rewrites with this model and the prompt of [`REWRITE_PROMPT`].
-    pub fn by(model: impl ChatModel) -> Self {
-        let (prompt, time) = (REWRITE_PROMPT.into(), Duration::from_millis(2500));
-        Self { model: Arc::new(model), prompt, user_name: "User".into(), char_name: "Assistant".into(), time }
-    }
-
-    /// Sets the system prompt.
-    pub fn with_prompt(mut self, prompt: impl Into<String>) -> Self {
-        self.prompt = prompt.into();
-        self
-    }
-
-    /// Sets the names of the two speakers.
-    pub fn with_names(mut self, user: impl Into<String>, character: impl Into<String>) -> Self {
-        self.user_name = user.into();
-        self.char_name = character.into();
-        self
-    }
-
-    /// Sets the time limit of the model.
-    pub fn with_time(mut self, time: Duration) -> Self {
-        self.time = time;
-        self
-    }
-
-    /// Asks the model for a rewritten query, within its time limit and the time left.
-    ///
-    /// # Errors
-    /// `Timeout`; `Corrupt` if the model does not answer with one plain line; the model's error.
-    pub async fn ask(&self, question: &str, recent: &[(&str, &str)], left: Duration) -> Result<String> {
-        let time = self.time.min(left);
-        let request = RewriteRequest {
-            user_name: self.user_name.clone(),
-            char_name: self.char_name.clone(),
-            user_question: question.to_owned(),
-            recent_conversation: memory_engine_context::recent_conversation(recent, REWRITE_MAX_CHARS),
-        };
-        let messages = [Message::system(self.prompt.clone()), Message::user(request.to_json()?)];
-        let request = ChatRequest::new(messages).with_temperature(0.0).with_max_tokens(200);
-        let late = |_| Error::new(ErrorKind::Timeout, "rewrite", format!("no answer after {} ms", time.as_millis()));
-        let reply = timeout(time, self.model.complete(&request)).await.map_err(late)??;
-        let broken = || Error::new(ErrorKind::Corrupt, "rewrite", "the model did not answer with one plain line");
-        parse_rewrite(&reply.text).ok_or_else(broken)
     }
 }
 

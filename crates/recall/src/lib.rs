@@ -19,12 +19,17 @@ mod read_scope;
 mod recall;
 mod rerank;
 mod retrieve;
+#[cfg(feature = "llm")]
+mod rewrite;
+#[cfg(not(feature = "llm"))]
+#[path = "no_rewrite.rs"]
+mod rewrite;
 mod run;
 mod select;
 mod trace;
 mod warm_up;
 
-pub use enhance::{Enhanced, Enhancement, QueryForm, Rewrite};
+pub use enhance::{Enhanced, Enhancement, QueryForm};
 pub use explanation::{Explanation, Verdict};
 pub use fork::{Fork, Inherits, VisibleBranch, ancestors, fork_id, fork_of, on_branch};
 pub use graph_facts::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation};
@@ -34,4 +39,6 @@ pub use parts::RecallParts;
 pub use pipeline::RecallPipeline;
 pub use query::{RecallQuery, Retrievers};
 pub use read_scope::ReadScope;
+#[cfg(feature = "llm")]
+pub use rewrite::Rewrite;
 pub use warm_up::WarmUp;

@@ -1,17 +1,13 @@
 //! Which turns are somebody's own words.
 
-use memory_engine_core::{Kind, Record, Role, Trust};
+use memory_engine_core::{Record, Role, Trust};
 
 /// The scenes in which nothing that is said is true: a story, and talk about the system.
 pub(crate) const FICTION: &[&str] = &["plot", "meta"];
 
-/// Whether a record is something that was said in a conversation: no instructions, no tool's answer, nothing derived. Only
-/// that is digested.
+/// Returns true if a record is a message of a conversation: see [`Record::is_said`].
 pub fn is_said(record: &Record) -> bool {
-    let role = record.role.as_ref().map(Role::as_str);
-    record.kind == Kind::TURN
-        && !matches!(role, Some("system" | "tool" | "developer" | "function"))
-        && !matches!(record.trust, Trust::Derived | Trust::Tool)
+    record.is_said()
 }
 
 /// Whether the model said it.

@@ -1,14 +1,16 @@
 //! A run of Chinese characters.
 
-use std::sync::LazyLock;
+#[cfg(feature = "chinese")]
+mod dictionary;
+#[cfg(not(feature = "chinese"))]
+#[path = "han/stop_words_only.rs"]
+mod dictionary;
+mod token;
 
-use jieba_rs::{Jieba, TokenizeMode};
+/// The name and version of the terms that [`analyze`] gives.
+pub(super) const VERSION: &str = dictionary::VERSION;
 
-use super::stop_words;
-
-static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-
-/// How much the terms of a question count.
+/// Weights of terms in a question.
 mod weight {
     /// Two characters of one word.
     pub(super) const PAIR: f64 = 1.0;
@@ -24,19 +26,17 @@ mod weight {
     pub(super) const CHARACTER: f64 = 0.1;
 }
 
-/// Gives the terms of a run: characters, pairs of them, and words of three or more.
+/// Gives the terms of a run: characters, pairs of them, and dictionary words of three or more.
 pub(super) fn analyze(run: &[char], emit: &mut impl FnMut(String, f64)) {
-    let text: String = run.iter().collect();
     let mut places = vec![Place::default(); run.len()];
-    for token in JIEBA.tokenize(&text, TokenizeMode::Search, true) {
+    for token in dictionary::tokens_for_search(run) {
         let length = token.end - token.start;
-        let stop = stop_words::is_chinese(token.word);
-        // Search mode gives the parts of a long word before the word itself, so that the whole word has the last say.
+        // A token covers its parts, which come before it, so that the whole word decides.
         for place in &mut places[token.start..token.end] {
-            *place = Place { word: token.start, length, stop };
+            *place = Place { word: token.start, length, stop: token.is_stop_word };
         }
-        if length > 2 && !stop {
-            emit(token.word.to_owned(), weight::WORD);
+        if token.is_dictionary_word && length > 2 && !token.is_stop_word {
+            emit(run[token.start..token.end].iter().collect(), weight::WORD);
         }
     }
     for (character, place) in run.iter().zip(&places) {
@@ -55,11 +55,9 @@ pub(super) fn analyze(run: &[char], emit: &mut impl FnMut(String, f64)) {
     }
 }
 
-/// The words of a run as places of their first character and of the one after the last, without stop words.
+/// Returns the words of a run as indexes of their first character and of the one after the last, without stop words.
 pub(super) fn cut(run: &[char]) -> Vec<(usize, usize)> {
-    let text: String = run.iter().collect();
-    let tokens = JIEBA.tokenize(&text, TokenizeMode::Default, true);
-    let words = tokens.into_iter().filter(|token| !stop_words::is_chinese(token.word));
+    let words = dictionary::tokens(run).into_iter().filter(|token| !token.is_stop_word);
     words.map(|token| (token.start, token.end)).collect()
 }
 

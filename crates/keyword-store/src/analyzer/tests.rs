@@ -26,10 +26,41 @@ fn a_mixed_sentence_keeps_both_halves() {
 }
 
 #[test]
-fn traditional_full_width_and_upper_case_find_their_plain_forms() {
-    assert!(shares("过敏", "我對海鮮過敏"));
+fn full_width_and_upper_case_find_their_plain_forms() {
     assert!(shares("MU747", "航班是ＭＵ７４７"));
-    assert!(shares("臺北", "她住在台北"));
+}
+
+#[test]
+fn traditional_and_simplified_characters_match_only_with_the_feature() {
+    assert_eq!(shares("过敏", "我對海鮮過敏"), cfg!(feature = "chinese"));
+    assert_eq!(shares("臺北", "她住在台北"), cfg!(feature = "chinese"));
+    assert!(shares("過敏", "我對海鮮過敏"));
+}
+
+#[test]
+fn the_fingerprint_tells_the_builds_apart() {
+    let with_dictionary = "han-pairs-jieba-snowball-1/nfkc-lower-t2s-1";
+    let without = "han-pairs-snowball-1/nfkc-lower-1";
+    let expected = if cfg!(feature = "chinese") { with_dictionary } else { without };
+    assert_eq!(TextAnalyzer.fingerprint(), expected);
+}
+
+#[cfg(feature = "chinese")]
+#[test]
+fn a_dictionary_word_of_three_characters_is_a_term() {
+    assert_eq!(
+        terms("我喜欢北京大学"),
+        ["京", "京大", "北", "北京", "北京大学", "喜", "喜欢", "大", "大学", "学", "我喜", "欢", "欢北"]
+    );
+}
+
+#[cfg(not(feature = "chinese"))]
+#[test]
+fn without_the_dictionary_there_are_pairs_and_characters() {
+    assert_eq!(
+        terms("我喜欢北京大学"),
+        ["京", "京大", "北", "北京", "喜", "喜欢", "大", "大学", "学", "我喜", "欢", "欢北"]
+    );
 }
 
 #[test]

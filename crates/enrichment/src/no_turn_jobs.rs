@@ -1,0 +1,68 @@
+//! A build without the feature `enrichment`: the background only indexes.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use memory_engine_core::{Locale, Record, RecordId, Result, Scope};
+use memory_engine_indexing::IndexedStore;
+
+use crate::handler::JobHandler;
+
+/// The jobs that read what turns say. Without the feature `enrichment` there are none.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct EnrichmentOptions;
+
+/// What the jobs made of turns. Without the feature `enrichment` they make nothing, and facts and profiles that another
+/// build stored are ordinary records.
+#[derive(Debug)]
+pub struct TurnJobs {
+    store: Arc<IndexedStore>,
+}
+
+impl TurnJobs {
+    pub(crate) fn new(
+        store: &Arc<IndexedStore>,
+        _options: EnrichmentOptions,
+        _locale: Locale,
+    ) -> (Self, Vec<Arc<dyn JobHandler>>) {
+        (Self { store: Arc::clone(store) }, Vec::new())
+    }
+
+    /// Returns nobody.
+    ///
+    /// # Errors
+    /// None.
+    pub async fn people_with_facts(&self, _scope: &Scope, _ids: &[RecordId]) -> Result<Vec<Scope>> {
+        Ok(Vec::new())
+    }
+
+    /// Does nothing.
+    ///
+    /// # Errors
+    /// None.
+    pub async fn reconcile_facts(&self, _person: &Scope) -> Result<()> {
+        Ok(())
+    }
+
+    /// Returns false.
+    pub fn writes_profile(&self, _record: &Record) -> bool {
+        false
+    }
+
+    /// Returns nobody.
+    ///
+    /// # Errors
+    /// None.
+    pub async fn profiles_among(&self, _scope: &Scope, _ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
+        Ok(BTreeSet::new())
+    }
+
+    /// Wakes the background.
+    ///
+    /// # Errors
+    /// None.
+    pub async fn renew_profiles(&self, _people: &BTreeSet<Scope>) -> Result<()> {
+        self.store.wake();
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The jobs that read what turns say, combined.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use memory_engine_core::{Error, ErrorKind, Locale, Record, RecordId, Result, Scope};
+use memory_engine_indexing::IndexedStore;
+use memory_engine_summarizer::FactExtractor;
+
+use crate::{
+    fact_book::FactBook,
+    handler::JobHandler,
+    jobs::{
+        chunks::ChunkJob,
+        facts::FactJob,
+        metadata::MetadataJob,
+        profile::{ProfileJob, is_written_here},
+        summaries::SummaryJob,
+    },
+};
+
+pub use crate::options::EnrichmentOptions;
+
+/// The jobs that read what turns say, and what they made of it: facts, summaries, profiles.
+#[derive(Debug)]
+pub struct TurnJobs {
+    store: Arc<IndexedStore>,
+    facts: FactBook,
+    fact_extractor: Option<Arc<dyn FactExtractor>>,
+    summaries: Option<Arc<SummaryJob>>,
+    profiles: Option<Arc<ProfileJob>>,
+}
+
+impl TurnJobs {
+    /// Makes the jobs, and their handlers in the order in which they run.
+    pub(crate) fn new(
+        store: &Arc<IndexedStore>,
+        options: EnrichmentOptions,
+        locale: Locale,
+    ) -> (Self, Vec<Arc<dyn JobHandler>>) {
+        let facts = FactBook::new(Arc::clone(store), locale.clone());
+        let summaries = options.summarizer.map(|summarizer| {
+            let request = options.request.with_defaults(&locale);
+            Arc::new(SummaryJob { store: Arc::clone(store), summarizer, trigger: options.trigger, request })
+        });
+        let profiles = options.profile_every.map(|every| {
+            let (store, facts, writer) = (Arc::clone(store), facts.clone(), options.profile_writer);
+            Arc::new(ProfileJob { store, facts, writer, every, locale })
+        });
+        let mut handlers: Vec<Arc<dyn JobHandler>> = Vec::new();
+        if let Some(chunker) = options.chunker {
+            handlers.push(Arc::new(ChunkJob { store: Arc::clone(store), chunker }));
+        }
+        if let Some(extractor) = options.metadata {
+            handlers.push(Arc::new(MetadataJob { store: Arc::clone(store), extractor }));
+        }
+        if let Some(extractor) = options.facts.clone() {
+            handlers.push(Arc::new(FactJob { facts: facts.clone(), extractor }));
+        }
+        handlers.extend(summaries.clone().map(|job| job as Arc<dyn JobHandler>));
+        handlers.extend(profiles.clone().map(|job| job as Arc<dyn JobHandler>));
+        let jobs = Self { store: Arc::clone(store), facts, fact_extractor: options.facts, summaries, profiles };
+        (jobs, handlers)
+    }
+
+    /// The facts.
+    pub fn facts(&self) -> &FactBook {
+        &self.facts
+    }
+
+    pub(crate) fn fact_extractor(&self) -> Option<&dyn FactExtractor> {
+        self.fact_extractor.as_deref()
+    }
+
+    /// Returns the people whose facts are, or depend on, these records.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn people_with_facts(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Scope>> {
+        self.facts.people_among(scope, ids).await
+    }
+
+    /// Reconciles the facts of a person after some of them were deleted or retracted.
+    ///
+    /// # Errors
+    /// The store's error; `Conflict` if others keep writing facts of the same person.
+    pub async fn reconcile_facts(&self, person: &Scope) -> Result<()> {
+        self.facts.reconcile(person).await
+    }
+
+    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries. Turns
+    /// farther back are left to the background.
+    ///
+    /// # Errors
+    /// `Unsupported` if the engine makes no summaries; the store's error.
+    pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {
+        let message = "this engine makes no summaries; build it with a digest that does";
+        let unsupported = || Error::new(ErrorKind::Unsupported, "summarize", message);
+        self.summaries.as_ref().ok_or_else(unsupported)?.summarize_now(address).await
+    }
+
+    /// Returns true if a record is a profile that this engine writes.
+    pub fn writes_profile(&self, record: &Record) -> bool {
+        self.profiles.is_some() && is_written_here(record)
+    }
+
+    /// Returns the people whose profiles were made from these records, if this engine writes profiles.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn profiles_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
+        match &self.profiles {
+            Some(profiles) => profiles.people_among(scope, ids).await,
+            None => Ok(BTreeSet::new()),
+        }
+    }
+
+    /// Queues the profiles of these people to be written again.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn renew_profiles(&self, people: &BTreeSet<Scope>) -> Result<()> {
+        if let Some(profiles) = &self.profiles {
+            profiles.renew(people).await?;
+        }
+        self.store.wake();
+        Ok(())
+    }
+}

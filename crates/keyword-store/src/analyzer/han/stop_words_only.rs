@@ -1,0 +1,62 @@
+//! A build without the feature `chinese`: a run is cut at its stop words only.
+
+use super::token::Token;
+use crate::analyzer::stop_words;
+
+pub(super) const VERSION: &str = "han-pairs-snowball-1";
+
+/// Maximum length of a stop word in characters. A test of the stop words checks it.
+const STOP_WORD_MAX_CHARS: usize = 3;
+
+/// As [`tokens`].
+pub(super) fn tokens_for_search(run: &[char]) -> Vec<Token> {
+    tokens(run)
+}
+
+/// Returns the stop words of a run, the longest at each place, and what is between them.
+pub(super) fn tokens(run: &[char]) -> Vec<Token> {
+    let token = |start, end, is_stop_word| Token { start, end, is_stop_word, is_dictionary_word: false };
+    let mut tokens = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    while at < run.len() {
+        let Some(length) = stop_word_length(&run[at..]) else {
+            at += 1;
+            continue;
+        };
+        if start < at {
+            tokens.push(token(start, at, false));
+        }
+        tokens.push(token(at, at + length, true));
+        at += length;
+        start = at;
+    }
+    if start < at {
+        tokens.push(token(start, at, false));
+    }
+    tokens
+}
+
+/// Returns the length of the longest stop word that a run begins with.
+fn stop_word_length(run: &[char]) -> Option<usize> {
+    let longest = run.len().min(STOP_WORD_MAX_CHARS);
+    (1..=longest).rev().find(|length| stop_words::is_chinese(&run[..*length].iter().collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<(String, bool)> {
+        let run: Vec<char> = text.chars().collect();
+        let piece = |token: Token| (run[token.start..token.end].iter().collect(), token.is_stop_word);
+        tokens(&run).into_iter().map(piece).collect()
+    }
+
+    #[test]
+    fn a_run_is_cut_at_the_longest_stop_words() {
+        let pair = |text: &str, is_stop_word| (text.to_owned(), is_stop_word);
+        assert_eq!(pieces("我们喜欢秋天吗"), [pair("我们", true), pair("喜欢秋天", false), pair("吗", true)]);
+        assert_eq!(pieces("海鲜"), [pair("海鲜", false)]);
+        assert!(pieces("").is_empty());
+    }
+}
