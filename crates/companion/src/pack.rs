@@ -2,8 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use memory_engine_core::{Error, ErrorKind, Result};
-use memory_engine_summarizer::Language;
+use memory_engine_core::{Error, ErrorKind, Language, Result};
 use serde::Deserialize;
 
 use crate::{
