@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Builder, EnrichmentOptions, Language, graph::GraphExtractor};
+use memory_engine::{Builder, Database, EnrichmentOptions, Language, graph::GraphExtractor, sqlite::SqliteOptions};
 use memory_engine_server::local_zone;
 
 use crate::{digest::DigestArgs, graph::GraphArgs, method::Method};
@@ -46,14 +46,14 @@ impl Work {
         self
     }
 
-    /// A builder that makes an engine of this.
-    pub(crate) fn equip(self, builder: Builder) -> Builder {
+    /// Sets the work in a builder for this database.
+    pub(crate) fn equip(self, builder: Builder, database: &Database) -> Builder {
         let mut builder = builder.enrichment(self.digest).zone(self.zone.unwrap_or_else(local_zone));
         if let Some(language) = self.language {
             builder = builder.language(language);
         }
-        if let Some(bytes) = self.page_cache {
-            builder = builder.page_cache(bytes);
+        if let (Some(bytes), Some(path)) = (self.page_cache, database.path()) {
+            builder = builder.sqlite_with(path, SqliteOptions::default().with_cache_bytes(bytes));
         }
         match self.graph {
             Some(extractor) => builder.graph(extractor),

@@ -10,6 +10,8 @@ mod kernel;
 mod language;
 mod locale;
 mod memory;
+mod meters;
+pub mod observe;
 pub mod phrases;
 mod record;
 mod rule_id;
