@@ -4,7 +4,7 @@ use std::path::Path;
 
 use memory_engine::{
     Forget, MemoryEngine, Scope,
-    synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair},
+    synonyms::{SynonymGroup, SynonymStore, PairVerdict, WordPair},
 };
 
 /// Forgets a part of a user, the whole user, and the tenant; looks after each what is left of the synonyms.
@@ -15,7 +15,7 @@ pub(crate) async fn a_user_who_is_forgotten_leaves_no_synonyms(memory: &MemoryEn
     for (scope, term, member) in [(&tenant, "tea", "茶"), (&lin, "小橘", "ginger"), (&mo, "小橘", "marmalade")] {
         synonyms.put(scope, &[SynonymGroup::new(term, [member])]).await.unwrap();
         let pair = WordPair::new(term, "cat").unwrap();
-        synonyms.judge(scope, &[Verdict { pair, accepted: false }]).await.unwrap();
+        synonyms.judge(scope, &[PairVerdict { pair, accepted: false }]).await.unwrap();
     }
     let hits = async |scope: &Scope, question: &str| memory.recall(scope, question).await.unwrap().hits.len();
     for scope in [&lin, &mo] {

@@ -69,13 +69,13 @@ pub struct LeftOut {
     /// The record that it shows, if it shows one.
     pub id: Option<RecordId>,
     /// Why it is not there.
-    pub reason: Reason,
+    pub reason: LeftOutReason,
 }
 
 /// Why an item is not in the context. Which items it is that had to go is the layer's [`Overflow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum LeftOutReason {
     /// The layer is full.
     Layer,
     /// The whole context is full.
@@ -84,7 +84,7 @@ pub enum Reason {
     TooLarge,
 }
 
-impl Reason {
+impl LeftOutReason {
     /// The name.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::{
-    built::{LeftOut, Reason},
+    built::{LeftOut, LeftOutReason},
     layer::{Layer, Overflow},
     line::sentence_end,
     tokens::TokenCounter,
@@ -27,7 +27,7 @@ pub(crate) struct Filled {
 impl Filled {
     /// Fills a layer with so many tokens at the most; one that is never cut is filled whatever it takes. `full` says why
     /// items are left out: the layer is full, or the whole context.
-    pub(crate) fn of(layer: &Layer, tokens: usize, full: Reason, counter: &dyn TokenCounter) -> Self {
+    pub(crate) fn of(layer: &Layer, tokens: usize, full: LeftOutReason, counter: &dyn TokenCounter) -> Self {
         let heading = counter.count(&layer.heading);
         if layer.items.is_empty() || (heading > tokens && layer.overflow != Overflow::NeverCut) {
             return Self::nothing_of(layer, full);
@@ -54,7 +54,7 @@ impl Filled {
     }
 
     /// A layer of which nothing is there.
-    pub(crate) fn nothing_of(layer: &Layer, reason: Reason) -> Self {
+    pub(crate) fn nothing_of(layer: &Layer, reason: LeftOutReason) -> Self {
         let left_out = layer.items.iter().zip(0..).map(|(item, place)| LeftOut { place, id: item.id, reason });
         Self { left_out: left_out.collect(), ..Self::default() }
     }
@@ -84,7 +84,7 @@ const LONGEST: usize = 24;
 struct Filling<'l> {
     layer: &'l Layer,
     counter: &'l dyn TokenCounter,
-    full: Reason,
+    full: LeftOutReason,
     /// What there is for all items together.
     all: usize,
     separator: usize,
@@ -103,7 +103,7 @@ impl Filling<'_> {
         self.filled.tokens += cost;
     }
 
-    fn leave(&mut self, place: usize, reason: Reason) {
+    fn leave(&mut self, place: usize, reason: LeftOutReason) {
         self.filled.left_out.push(LeftOut { place, id: self.layer.items[place].id, reason });
     }
 
@@ -132,7 +132,7 @@ impl Filling<'_> {
                     room = rest;
                     self.take(place, cost);
                 }
-                None if cost > self.all => self.leave(place, Reason::TooLarge),
+                None if cost > self.all => self.leave(place, LeftOutReason::TooLarge),
                 None => {
                     full = true;
                     self.leave(place, self.full);

@@ -19,10 +19,10 @@ use crate::{
 /// Every part can be changed in TOML: a list replaces the built-in triggers of both languages, `more_words` adds to them.
 ///
 /// ```
-/// use memory_engine_context::{InjectionRules, Message, Rule};
+/// use memory_engine_context::{InjectionRules, IncomingMessage, Rule};
 ///
 /// let rules = InjectionRules::from_toml("[recall]\nmore_words = ['flashback']")?;
-/// let decide = |text| rules.decide(&Message { round: 3, scene: "daily", text }).rule;
+/// let decide = |text| rules.decide(&IncomingMessage { round: 3, scene: "daily", text }).rule;
 /// assert_eq!(decide("Do you remember my dog's name?"), Rule::Recall);
 /// assert_eq!(decide("还记得我的狗叫什么吗"), Rule::Recall);
 /// assert_eq!(decide("Flashback!"), Rule::Recall);
@@ -150,7 +150,7 @@ impl Default for EmotionRule {
 
 /// A message of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message<'m> {
+pub struct IncomingMessage<'m> {
     /// Number of its round within the conversation, from 1.
     pub round: u64,
     /// Its scene.
@@ -162,7 +162,7 @@ pub struct Message<'m> {
 /// The rule that applies to a message, and the memories that it asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Decision {
+pub struct InjectionDecision {
     /// The rule.
     pub rule: Rule,
     /// The memories to inject.
@@ -256,15 +256,15 @@ impl InjectionRules {
     }
 
     /// Decides which memories a message calls for, by the triggers of its language.
-    pub fn decide(&self, message: &Message<'_>) -> Decision {
+    pub fn decide(&self, message: &IncomingMessage<'_>) -> InjectionDecision {
         self.decide_in(message, Language::of(message.text))
     }
 
     /// Decides which memories a message calls for, by the triggers of this language. With English, the Chinese triggers
     /// count after the English ones.
-    pub fn decide_in(&self, message: &Message<'_>, language: Language) -> Decision {
+    pub fn decide_in(&self, message: &IncomingMessage<'_>, language: Language) -> InjectionDecision {
         if self.silent.iter().any(|scene| scene == message.scene) {
-            return Decision::nothing();
+            return InjectionDecision::nothing();
         }
         let text = PreparedText::new(message.text);
         let question = self.plot_question(message.scene, &text, language).or_else(|| self.question(&text, language));
@@ -272,9 +272,9 @@ impl InjectionRules {
             let ColdStartRule { summaries, rounds, .. } = self.cold_start;
             let action = Action::Latest { summaries, rounds, search: question.is_some() };
             let search_text = question.and_then(|question| question.search_text);
-            return Decision { rule: Rule::ColdStart, action, search_text, ..Decision::nothing() };
+            return InjectionDecision { rule: Rule::ColdStart, action, search_text, ..InjectionDecision::nothing() };
         }
-        question.or_else(|| self.feeling(&text, language)).unwrap_or_else(Decision::nothing)
+        question.or_else(|| self.feeling(&text, language)).unwrap_or_else(InjectionDecision::nothing)
     }
 
     /// Returns the ids of the built-in triggers of a language.
@@ -282,7 +282,7 @@ impl InjectionRules {
         triggers_for(language).into_iter().take(1).flat_map(|triggers| triggers.ids().cloned()).collect()
     }
 
-    fn plot_question(&self, scene: &str, text: &PreparedText, language: Language) -> Option<Decision> {
+    fn plot_question(&self, scene: &str, text: &PreparedText, language: Language) -> Option<InjectionDecision> {
         let rule = &self.plot_recall;
         if !rule.enabled || scene != rule.scene {
             return None;
@@ -292,7 +292,7 @@ impl InjectionRules {
         Some(fired.decision(Rule::PlotRecall, Action::SearchScene(rule.scene.clone())))
     }
 
-    fn question(&self, text: &PreparedText, language: Language) -> Option<Decision> {
+    fn question(&self, text: &PreparedText, language: Language) -> Option<InjectionDecision> {
         let rule = &self.recall;
         if !rule.enabled {
             return None;
@@ -302,7 +302,7 @@ impl InjectionRules {
         Some(fired.decision(Rule::Recall, Action::Search))
     }
 
-    fn feeling(&self, text: &PreparedText, language: Language) -> Option<Decision> {
+    fn feeling(&self, text: &PreparedText, language: Language) -> Option<InjectionDecision> {
         let EmotionRule { enabled, days, emotions } = &self.emotion;
         if !*enabled {
             return None;
@@ -360,12 +360,12 @@ impl Fired {
         Some(Self { word, trigger: Some(trigger.id.clone()), search_text })
     }
 
-    fn decision(self, rule: Rule, action: Action) -> Decision {
-        Decision { rule, action, word: Some(self.word), trigger: self.trigger, search_text: self.search_text }
+    fn decision(self, rule: Rule, action: Action) -> InjectionDecision {
+        InjectionDecision { rule, action, word: Some(self.word), trigger: self.trigger, search_text: self.search_text }
     }
 }
 
-impl Decision {
+impl InjectionDecision {
     fn nothing() -> Self {
         Self { rule: Rule::Nothing, action: Action::Nothing, word: None, trigger: None, search_text: None }
     }

@@ -19,11 +19,11 @@ mod tokens;
 mod triggers;
 
 pub use block::{MemoryBlock, Rendered};
-pub use built::{BuiltContext, LayerReport, LeftOut, Reason};
+pub use built::{BuiltContext, LayerReport, LeftOut, LeftOutReason};
 pub use frame::GatewayFrame;
 pub use gateway::GatewayBlock;
 pub use injection::{
-    Action, ColdStartRule, Decision, EmotionRule, EmotionWords, InjectionRules, Message, PlotRecallRule, RecallRule,
+    Action, ColdStartRule, InjectionDecision, EmotionRule, EmotionWords, InjectionRules, IncomingMessage, PlotRecallRule, RecallRule,
     Rule,
 };
 pub use layer::{Item, Layer, Overflow};
@@ -34,7 +34,7 @@ pub use question::weak_question;
 pub use rewrite::{
     MAX_CONTEXT_CHARS, REWRITE_PROMPT, RewriteRequest, contextual_query, parse_rewrite, recent_conversation,
 };
-pub use story::{Relation, StoryEntity, StorySections};
+pub use story::{StoryRelation, StoryEntity, StorySections};
 pub use system::{append_to_system, appended};
 #[cfg(feature = "bpe")]
 pub use tokens::BpeTokens;

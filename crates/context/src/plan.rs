@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use memory_engine_core::{Error, Result};
 
 use crate::{
-    built::{BuiltContext, LayerReport, Reason},
+    built::{BuiltContext, LayerReport, LeftOutReason},
     filling::Filled,
     layer::{Layer, Overflow},
     tokens::TokenCounter,
@@ -72,7 +72,7 @@ impl ContextPlan {
             let budget = layer.budget.saturating_add(flow);
             let before = if room == self.limit { 0 } else { between };
             let free = room.saturating_sub(before);
-            let (most, full) = if budget <= free { (budget, Reason::Layer) } else { (free, Reason::Whole) };
+            let (most, full) = if budget <= free { (budget, LeftOutReason::Layer) } else { (free, LeftOutReason::Whole) };
             let of_this = Filled::of(layer, most, full, counter);
             let spent = if of_this.section.is_empty() { 0 } else { of_this.tokens + before };
             room = room.saturating_sub(spent);
@@ -106,9 +106,9 @@ impl ContextPlan {
                 return Err(Error::invalid("context", message));
             };
             let (layer, had) = (&self.layers[place], filled[place].0.tokens);
-            let less = Filled::of(layer, had.saturating_sub(excess), Reason::Whole, counter);
+            let less = Filled::of(layer, had.saturating_sub(excess), LeftOutReason::Whole, counter);
             // What costs nothing does not get smaller, and goes as a whole.
-            filled[place].0 = if less.tokens < had { less } else { Filled::nothing_of(layer, Reason::Whole) };
+            filled[place].0 = if less.tokens < had { less } else { Filled::nothing_of(layer, LeftOutReason::Whole) };
         }
     }
 

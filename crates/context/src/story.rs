@@ -55,7 +55,7 @@ impl StoryEntity {
 /// How two entities stand to each other, and which message says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Relation {
+pub struct StoryRelation {
     /// From whom.
     pub source: String,
     /// How.
@@ -66,7 +66,7 @@ pub struct Relation {
     pub evidence: String,
 }
 
-impl Relation {
+impl StoryRelation {
     /// A relation with the message that it rests on.
     pub fn new(
         source: impl Into<String>,
@@ -129,7 +129,7 @@ impl StorySections {
         &self,
         snippets: &[Record],
         entities: &[StoryEntity],
-        relations: &[Relation],
+        relations: &[StoryRelation],
         counter: &dyn TokenCounter,
     ) -> Result<BuiltContext> {
         let layers = self.layers(snippets, entities, relations);
@@ -143,7 +143,7 @@ impl StorySections {
     }
 
     /// The three sections as layers, for a context of the caller's own.
-    pub fn layers(&self, snippets: &[Record], entities: &[StoryEntity], relations: &[Relation]) -> Vec<Layer> {
+    pub fn layers(&self, snippets: &[Record], entities: &[StoryEntity], relations: &[StoryRelation]) -> Vec<Layer> {
         let part = self.limit / 4;
         let mut chosen: Vec<(usize, &Record)> = snippets.iter().take(self.snippets).enumerate().collect();
         chosen.sort_by_key(|(_, record)| record.position());
@@ -152,7 +152,7 @@ impl StorySections {
             texts.into_iter().zip(0_i32..).map(|(text, rank)| Item::new(text).with_score(f64::from(-rank)))
         };
         let entities = best_first(entities.iter().take(self.entities).map(StoryEntity::line).collect());
-        let relations = best_first(relations.iter().take(self.relations).map(Relation::line).collect());
+        let relations = best_first(relations.iter().take(self.relations).map(StoryRelation::line).collect());
         let section = |name: &str, budget, heading: &str| {
             Layer::new(name, budget).with_heading(heading).with_overflow(Overflow::DropLowestScore)
         };
@@ -180,7 +180,7 @@ impl StoryEntity {
     }
 }
 
-impl Relation {
+impl StoryRelation {
     fn line(&self) -> String {
         let (source, relation, target) = (short(&self.source), short(&self.relation), short(&self.target));
         format!("- {source} — {relation} → {target}{}", cited(&self.evidence))

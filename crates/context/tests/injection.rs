@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use memory_engine_context::{Action, GatewayBlock, GatewayFrame, InjectionRules, MemoryList, Message, Rule};
+use memory_engine_context::{Action, GatewayBlock, GatewayFrame, InjectionRules, MemoryList, IncomingMessage, Rule};
 use memory_engine_core::{Kind, Language, ManualClock, Record, Role, Scope, Timestamp};
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn gateway_block() -> GatewayBlock {
 }
 
 fn rule(round: u64, scene: &str, text: &str) -> Rule {
-    InjectionRules::default().decide(&Message { round, scene, text }).rule
+    InjectionRules::default().decide(&IncomingMessage { round, scene, text }).rule
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn k8_the_table_of_the_document_holds() {
 
 #[test]
 fn k8_each_rule_says_what_it_wants() {
-    let decide = |round, scene, text| InjectionRules::default().decide(&Message { round, scene, text });
+    let decide = |round, scene, text| InjectionRules::default().decide(&IncomingMessage { round, scene, text });
     assert_eq!(decide(1, "daily", "早").action, Action::Latest { summaries: 2, rounds: 3, search: false });
     assert_eq!(decide(1, "daily", "还记得我吗").action, Action::Latest { summaries: 2, rounds: 3, search: true });
     assert_eq!(decide(2, "plot", "继续").action, Action::SearchScene("plot".into()));
@@ -82,7 +82,7 @@ fn k8_in_a_silent_scene_nothing_is_injected() {
 fn rules_are_read_over_the_default_and_mistakes_are_named() {
     let rules = InjectionRules::from_toml("silent = []\n[cold_start]\nenabled = false\n[recall]\nwords = ['remember']")
         .unwrap();
-    let decide = |text| rules.decide(&Message { round: 1, scene: "meta", text }).rule;
+    let decide = |text| rules.decide(&IncomingMessage { round: 1, scene: "meta", text }).rule;
     assert_eq!((decide("remember?"), decide("之前")), (Rule::Recall, Rule::Nothing));
     assert_eq!(rules.cold_start.summaries, 2);
     assert_eq!(InjectionRules::from_toml("").unwrap(), InjectionRules::default());

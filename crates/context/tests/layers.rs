@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use memory_engine_context::{
-    Characters, ContextPlan, EstimatedTokens, GatewayBlock, Item, Layer, Overflow, Reason, TokenCounter,
+    Characters, ContextPlan, EstimatedTokens, GatewayBlock, Item, Layer, Overflow, LeftOutReason, TokenCounter,
 };
 use memory_engine_core::{Kind, ManualClock, Record, Scope, Timestamp};
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn the_oldest_go_first_and_the_rest_stays_in_order() {
     assert_eq!(built.text, "# \ncc\ndd");
     let report = built.layer("recent").unwrap();
     let left: Vec<_> = report.left_out.iter().map(|left| (left.place, left.reason)).collect();
-    assert_eq!((report.taken, left), (2, vec![(0, Reason::Layer), (1, Reason::Layer)]));
+    assert_eq!((report.taken, left), (2, vec![(0, LeftOutReason::Layer), (1, LeftOutReason::Layer)]));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn what_is_larger_than_its_layer_does_not_keep_the_others_out() {
     let layer = Layer::new("recent", 12).with_items(messages(&["a", "b", &"c".repeat(40), "d"]));
     let built = ContextPlan::new(100).with_layer(layer).build(&Characters).unwrap();
     assert_eq!(built.text, "a\nb\nd");
-    assert_eq!(built.layers[0].left_out[0].reason, Reason::TooLarge);
+    assert_eq!(built.layers[0].left_out[0].reason, LeftOutReason::TooLarge);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a2_what_a_layer_leaves_flows_to_those_filled_after_it() {
     // 15 of the 20 are left, and 2 are its own: room for three with two line ends.
     assert_eq!((built.layers[1].flowed, built.layers[1].tokens, built.layers[1].taken), (15, 14, 3));
     let tight = ContextPlan::new(14).with_layers(plan.layers().to_vec()).build(&Characters).unwrap();
-    assert_eq!((tight.layers[1].taken, tight.layers[1].left_out[0].reason), (1, Reason::Whole));
+    assert_eq!((tight.layers[1].taken, tight.layers[1].left_out[0].reason), (1, LeftOutReason::Whole));
 }
 
 #[test]

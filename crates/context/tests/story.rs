@@ -1,7 +1,7 @@
 //! The sections of a story.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use memory_engine_context::{Characters, EstimatedTokens, Relation, StoryEntity, StorySections};
+use memory_engine_context::{Characters, EstimatedTokens, StoryRelation, StoryEntity, StorySections};
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Scope, Timestamp};
 
 fn snippet(sequence: i64, text: &str) -> Record {
@@ -14,7 +14,7 @@ fn snippet(sequence: i64, text: &str) -> Record {
     record
 }
 
-fn story() -> (Vec<Record>, Vec<StoryEntity>, Vec<Relation>) {
+fn story() -> (Vec<Record>, Vec<StoryEntity>, Vec<StoryRelation>) {
     let snippets = vec![
         snippet(12, "龙骑士在地窖里找到了金钥匙。他把它藏在靴子里！谁也没看见。后来他忘了这件事。"),
         snippet(3, "The queen banned magic in the capital. Mira left the same night."),
@@ -26,7 +26,7 @@ fn story() -> (Vec<Record>, Vec<StoryEntity>, Vec<Relation>) {
         StoryEntity::new("Mira", ""),
     ];
     let relations =
-        vec![Relation::new("龙骑士", "藏有", "金钥匙", "m12"), Relation::new("Mira", "fled from", "The capital", "")];
+        vec![StoryRelation::new("龙骑士", "藏有", "金钥匙", "m12"), StoryRelation::new("Mira", "fled from", "The capital", "")];
     (snippets, entities, relations)
 }
 

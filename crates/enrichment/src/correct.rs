@@ -1,7 +1,7 @@
 //! Corrections of facts by a person.
 
 use memory_engine_core::{Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Role, Trust, Write};
-use memory_engine_summarizer::{Evidence, Fact, FactExtractor};
+use memory_engine_summarizer::{Evidence, ExtractedFact, FactExtractor};
 
 use crate::{enrich::built_in_rules, enrichment::Enrichment};
 
@@ -15,7 +15,7 @@ impl Enrichment {
     /// # Errors
     /// `InvalidInput` if the text is empty; the store's error.
     pub async fn correct_fact(&self, record: &Record, text: &str) -> Result<Option<RecordId>> {
-        let Some(old) = Fact::from_record(record) else { return Ok(None) };
+        let Some(old) = ExtractedFact::from_record(record) else { return Ok(None) };
         let address = &record.scope;
         let mut note = Record::new(address.clone(), Kind::NOTE, text, self.store().clock().as_ref());
         note.role = Some(Role::USER);
@@ -40,7 +40,7 @@ impl Enrichment {
     }
 
     /// Reads a sentence by the rules. Returns its fact if it states the same attribute of the same subject.
-    async fn restated(&self, old: &Fact, note: &Record) -> Result<Option<Fact>> {
+    async fn restated(&self, old: &ExtractedFact, note: &Record) -> Result<Option<ExtractedFact>> {
         let mut turn = note.clone();
         turn.kind = Kind::TURN;
         let facts = built_in_rules()?.extract(&[turn], self.turns().facts().locale()).await?.facts;
@@ -51,7 +51,7 @@ impl Enrichment {
 }
 
 /// The same fact with a text of the caller's as its value.
-fn revalued(old: &Fact, text: &str) -> Fact {
+fn revalued(old: &ExtractedFact, text: &str) -> ExtractedFact {
     let mut fact = old.clone();
     text.trim().clone_into(&mut fact.text);
     fact.value.clone_from(&fact.text);

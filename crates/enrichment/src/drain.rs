@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memory_engine_core::{Error, ErrorKind, Job, Result, Scope};
-use memory_engine_vector_store::Role;
+use memory_engine_vector_store::GenerationRole;
 
 use crate::worker::Worker;
 
@@ -61,7 +61,7 @@ impl Worker {
         let Some(store) = embedding.current().vectors.generations() else { return Ok(true) };
         loop {
             self.check_running("cut over")?;
-            if store.role().await? == Role::Serving {
+            if store.role().await? == GenerationRole::Serving {
                 return embedding.cut_over(max_missing).await;
             }
             let now = store.generations().await?;

@@ -10,7 +10,7 @@ use memory_engine_core::{
     Trust, Write,
 };
 use memory_engine_indexing::IndexedStore;
-use memory_engine_summarizer::{Change, Fact, FactExtractor, fact_keys, reconcile};
+use memory_engine_summarizer::{Change, ExtractedFact, FactExtractor, fact_keys, reconcile};
 
 use crate::log::log_degraded;
 
@@ -77,7 +77,7 @@ impl FactBook {
         all.extend(ids);
         let records = self.store.get_all(&user, &all).await?.into_iter().flatten();
         let mut people: Vec<Scope> = records
-            .filter(|record| Fact::from_record(record).is_some())
+            .filter(|record| ExtractedFact::from_record(record).is_some())
             .map(|record| person(&record.scope))
             .collect::<Result<_>>()?;
         people.sort();
@@ -107,8 +107,8 @@ impl FactBook {
             turns.sort_by_key(Record::position);
             let extracted = extractor.extract(&turns, &self.locale).await?;
             log_degraded("facts", extracted.degraded.as_ref());
-            let is_own = |fact: &Fact| fact.evidence.iter().any(|evidence| ids.contains(&evidence.record));
-            let facts: Vec<Fact> = extracted.facts.into_iter().filter(is_own).collect();
+            let is_own = |fact: &ExtractedFact| fact.evidence.iter().any(|evidence| ids.contains(&evidence.record));
+            let facts: Vec<ExtractedFact> = extracted.facts.into_iter().filter(is_own).collect();
             self.add(address, &facts, &turns, trust).await?;
         }
         Ok(())
@@ -129,7 +129,7 @@ impl FactBook {
 
     /// Adds facts, extracted from `turns` at an address, to the known facts of the same person, and reconciles them until
     /// nothing changes.
-    pub(crate) async fn add(&self, address: &Scope, facts: &[Fact], turns: &[Record], trust: Trust) -> Result<()> {
+    pub(crate) async fn add(&self, address: &Scope, facts: &[ExtractedFact], turns: &[Record], trust: Trust) -> Result<()> {
         let person = person(address)?;
         let mut retries = 0;
         let mut blocked = Vec::new();
@@ -164,7 +164,7 @@ impl FactBook {
 
     /// A fact as a record. Its id depends on the revision of its evidence: what was deleted with an edited turn does not
     /// block what is extracted from it now.
-    fn to_record(&self, fact: &Fact, address: &Scope, turns: &[Record], trust: Trust) -> Record {
+    fn to_record(&self, fact: &ExtractedFact, address: &Scope, turns: &[Record], trust: Trust) -> Record {
         let mut record = fact.to_record(address, self.store.clock().now());
         record.trust = trust;
         let said = record.derived_from.last().and_then(|id| turns.iter().find(|turn| turn.id == *id));
@@ -184,10 +184,10 @@ pub(crate) fn person(address: &Scope) -> Result<Scope> {
 }
 
 /// Returns true if this fact was extracted from the same evidence before, whatever its state.
-fn is_known(fact: &Fact, address: &Scope, known: &[Record]) -> bool {
+fn is_known(fact: &ExtractedFact, address: &Scope, known: &[Record]) -> bool {
     let id = fact.id(address);
     let same = |record: &&Record| {
-        record.scope == *address && Fact::from_record(record).is_some_and(|fact| fact.id(address) == id)
+        record.scope == *address && ExtractedFact::from_record(record).is_some_and(|fact| fact.id(address) == id)
     };
     known.iter().any(|record| same(&record))
 }

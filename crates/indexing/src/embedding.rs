@@ -7,7 +7,7 @@ use std::sync::{
 
 use memory_engine_core::{Embedding, ErrorKind, Job, Result};
 use memory_engine_embedder::{Embedder, Purpose};
-use memory_engine_vector_store::{Role, VectorStore};
+use memory_engine_vector_store::{GenerationRole, VectorStore};
 
 use crate::{
     blocking::{current_runtime, run_blocking},
@@ -29,10 +29,10 @@ pub struct EmbeddingBackend {
 
 impl EmbeddingBackend {
     /// The role of its vectors in the store. A store without generations has serving vectors only.
-    async fn role(&self) -> Result<Role> {
+    async fn role(&self) -> Result<GenerationRole> {
         match self.vectors.generations() {
             Some(store) => store.role().await,
-            None => Ok(Role::Serving),
+            None => Ok(GenerationRole::Serving),
         }
     }
 
@@ -73,7 +73,7 @@ impl EmbeddingBackends {
     /// The store's error.
     pub async fn new(current: EmbeddingBackend, replaced: Option<EmbeddingBackend>, cut_over: bool) -> Result<Self> {
         let is_second = match current.role().await {
-            Ok(role) => role == Role::Second,
+            Ok(role) => role == GenerationRole::Second,
             // Opened with `Mismatch::Leave`.
             Err(e) if e.kind() == ErrorKind::SchemaMismatch => false,
             Err(e) => return Err(e),
@@ -123,8 +123,8 @@ impl EmbeddingBackends {
         let mut mismatch = None;
         for backend in std::iter::once(&self.current).chain(&self.replaced) {
             match backend.role().await {
-                Ok(Role::Serving) if job == Job::Embedding => return Ok(Some(backend)),
-                Ok(Role::Second) if job == Job::Reembedding => return Ok(Some(backend)),
+                Ok(GenerationRole::Serving) if job == Job::Embedding => return Ok(Some(backend)),
+                Ok(GenerationRole::Second) if job == Job::Reembedding => return Ok(Some(backend)),
                 Ok(_) => is_known = true,
                 Err(e) if e.kind() == ErrorKind::SchemaMismatch => mismatch = mismatch.or(Some(e)),
                 Err(e) => return Err(e),

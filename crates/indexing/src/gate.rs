@@ -16,7 +16,7 @@ use memory_engine_core::{
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{GenerationStore, Generations, GenerationRole, VectorEntry, VectorQuery, VectorStore};
 
 use crate::blocking::current_runtime;
 
@@ -191,7 +191,7 @@ impl GenerationStore for Guarded<dyn VectorStore> {
             None => Arc::clone(&self.inner),
         }
     }
-    async fn role(&self) -> Result<Role> {
+    async fn role(&self) -> Result<GenerationRole> {
         self.generation_store()?.role().await
     }
     async fn generations(&self) -> Result<Generations> {

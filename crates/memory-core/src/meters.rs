@@ -3,7 +3,7 @@
 #[cfg(feature = "metrics")]
 pub(crate) use on::*;
 #[cfg(feature = "metrics")]
-pub use on::{METRICS, Metric, MetricKind, describe_metrics};
+pub use on::{METRICS, MetricDescription, MetricKind, describe_metrics};
 
 #[cfg(not(feature = "metrics"))]
 pub(crate) use off::*;
@@ -38,7 +38,7 @@ mod on {
     /// A metric of the engine.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     #[non_exhaustive]
-    pub struct Metric {
+    pub struct MetricDescription {
         /// The name.
         pub name: &'static str,
         /// Whether it counts or measures.
@@ -83,12 +83,12 @@ mod on {
         kind: MetricKind,
         labels: &'static [&'static str],
         meaning: &'static str,
-    ) -> Metric {
-        Metric { name, kind, labels, meaning }
+    ) -> MetricDescription {
+        MetricDescription { name, kind, labels, meaning }
     }
 
     /// Every metric of the engine.
-    pub const METRICS: [Metric; 16] = [
+    pub const METRICS: [MetricDescription; 16] = [
         metric(OPERATIONS, MetricKind::Counter, &["operation", "outcome", "error_type"], "Calls of the engine."),
         metric(OPERATION_SECONDS, MetricKind::Seconds, &["operation"], "Duration of a call of the engine."),
         metric(RECALL_HITS, MetricKind::Counts, &[], "Number of hits of a recall."),
@@ -110,7 +110,7 @@ mod on {
     /// Gives the recorder of this process the units and meanings of all metrics. Call it once, after the recorder is installed.
     /// Without the call they are recorded all the same.
     pub fn describe_metrics() {
-        for Metric { name, kind, meaning, .. } in METRICS {
+        for MetricDescription { name, kind, meaning, .. } in METRICS {
             match kind {
                 MetricKind::Counter => describe_counter!(name, Unit::Count, meaning),
                 MetricKind::Seconds => describe_histogram!(name, Unit::Seconds, meaning),

@@ -20,7 +20,7 @@ use crate::{
 };
 
 #[cfg(feature = "metrics")]
-pub use crate::meters::{METRICS, Metric, MetricKind, describe_metrics};
+pub use crate::meters::{METRICS, MetricDescription, MetricKind, describe_metrics};
 
 /// Makes the span of an operation: its level, its name, and its own fields. [`observe`] records the common fields `outcome`,
 /// `error.type`, `duration_ms` and `otel.status_code` when the operation ends. With `scope:`, the fields `scope.depth` and

@@ -2,7 +2,7 @@
 
 pub use memory_engine_core::Mismatch;
 #[cfg(feature = "metrics")]
-pub use memory_engine_core::observe::{METRICS, Metric, MetricKind, describe_metrics};
+pub use memory_engine_core::observe::{METRICS, MetricDescription, MetricKind, describe_metrics};
 pub use memory_engine_core::{Failure, HealthReport, QueueHealth};
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentReport;

@@ -72,7 +72,7 @@ impl Fact {
         let mut fact = Self {
             id: record.id,
             text: record.text.clone(),
-            subject: memory_engine_summarizer::Fact::USER.to_owned(),
+            subject: memory_engine_summarizer::ExtractedFact::USER.to_owned(),
             attribute: "note".to_owned(),
             value: record.text.clone(),
             polarity: Polarity::Positive,
@@ -84,7 +84,7 @@ impl Fact {
             confidence: record.confidence,
             rule: None,
         };
-        if let Some(extracted) = memory_engine_summarizer::Fact::from_record(record) {
+        if let Some(extracted) = memory_engine_summarizer::ExtractedFact::from_record(record) {
             fact.valid_from = extracted.begins();
             fact.subject = extracted.subject;
             fact.attribute = extracted.slot;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memory_engine_context::{Action, Decision, GatewayBlock, InjectionRules, Message};
+use memory_engine_context::{Action, InjectionDecision, GatewayBlock, InjectionRules, IncomingMessage};
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, ScanQuery,
     Scope,
@@ -26,7 +26,7 @@ const MAX_EXTRA_CANDIDATES: usize = 20;
 /// [`Injection::degraded`], and the rest is injected.
 ///
 /// ```
-/// use memory_engine::{Injector, MemoryEngine, Scope, Turn, context::Message};
+/// use memory_engine::{Injector, MemoryEngine, Scope, Turn, context::IncomingMessage};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;
@@ -34,13 +34,13 @@ const MAX_EXTRA_CANDIDATES: usize = 20;
 /// memory.remember(&lin, Turn::user("我们约好周五去爬山").with_scene("daily")).await?;
 ///
 /// let injector = Injector::new(memory.clone());
-/// let asked = Message { round: 5, scene: "daily", text: "还记得我们约好去爬山吗" };
+/// let asked = IncomingMessage { round: 5, scene: "daily", text: "还记得我们约好去爬山吗" };
 /// let injection = injector.inject(&lin, &asked).await;
 /// assert!(injection.text.contains("周五去爬山")); // for the end of the system prompt
 /// memory.remember(&lin, Turn::user("My dog is called Biscuit.").with_scene("daily")).await?;
-/// let asked = Message { round: 6, scene: "daily", text: "Do you remember my dog's name?" };
+/// let asked = IncomingMessage { round: 6, scene: "daily", text: "Do you remember my dog's name?" };
 /// assert!(injector.inject(&lin, &asked).await.text.contains("User: My dog is called Biscuit."));
-/// let small_talk = Message { round: 7, scene: "daily", text: "吃饭了吗" };
+/// let small_talk = IncomingMessage { round: 7, scene: "daily", text: "吃饭了吗" };
 /// assert_eq!(injector.inject(&lin, &small_talk).await.text, "");
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
@@ -59,7 +59,7 @@ pub struct Injector {
 #[non_exhaustive]
 pub struct Injection {
     /// The rule that applied.
-    pub decision: Decision,
+    pub decision: InjectionDecision,
     /// The text to append to the system prompt. Empty if there is nothing to inject.
     pub text: String,
     /// The records in the text, in its order.
@@ -135,12 +135,12 @@ impl Injector {
     }
 
     /// Returns the memories to inject for a message, from everything within `scope` that is visible from its scene.
-    pub async fn inject(&self, scope: &Scope, message: &Message<'_>) -> Injection {
+    pub async fn inject(&self, scope: &Scope, message: &IncomingMessage<'_>) -> Injection {
         self.inject_into(scope, message, &[]).await
     }
 
     /// Like [`inject`](Self::inject), without memories whose text is already in the conversation, word for word.
-    pub async fn inject_into(&self, scope: &Scope, message: &Message<'_>, conversation: &[&str]) -> Injection {
+    pub async fn inject_into(&self, scope: &Scope, message: &IncomingMessage<'_>, conversation: &[&str]) -> Injection {
         let language = self.engine.language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
         let mut material = Material::default();
@@ -169,7 +169,7 @@ impl Injector {
     }
 
     /// Fills in the parts one after the other. A part that fails does not stop the others.
-    async fn find(&self, scope: &Scope, message: &Message<'_>, decision: &Decision, material: &mut Material) {
+    async fn find(&self, scope: &Scope, message: &IncomingMessage<'_>, decision: &InjectionDecision, material: &mut Material) {
         let options = self.recall_options(material);
         let text = decision.search_text.as_deref().unwrap_or(message.text);
         let question = || RecallQuery::new(text).with_options(options);
@@ -218,7 +218,7 @@ impl Injector {
         }
     }
 
-    async fn newest(&self, scope: &Scope, message: &Message<'_>, filter: Filter, limit: usize) -> Result<Vec<Record>> {
+    async fn newest(&self, scope: &Scope, message: &IncomingMessage<'_>, filter: Filter, limit: usize) -> Result<Vec<Record>> {
         let seen = self.engine.scene_policy().filter(message.scene);
         let active = Filter::eq(Field::State, "active");
         let filter = [filter, active].into_iter().chain(seen).reduce(Filter::and);
@@ -230,7 +230,7 @@ impl Injector {
     async fn same_emotion(
         &self,
         scope: &Scope,
-        message: &Message<'_>,
+        message: &IncomingMessage<'_>,
         (emotion, words): (&str, &[String]),
         within: Duration,
         material: &mut Material,

@@ -15,9 +15,9 @@ pub use memory_engine_keyword_store::{
     Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer, WeightedTerm, Word,
 };
 pub use memory_engine_core::StoreOptions;
-pub use memory_engine_synonyms::{MemorySynonymStore, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair};
+pub use memory_engine_synonyms::{MemorySynonymStore, PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair};
 pub use memory_engine_vector_store::{
-    Generation, GenerationStore, Generations, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,
+    Generation, GenerationRole, GenerationStore, Generations, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,
 };
 
 pub use crate::stores::Stores;

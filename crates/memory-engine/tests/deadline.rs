@@ -12,7 +12,7 @@ use given::{
 };
 use memory_engine::{
     Error, ErrorKind, Injector, MemoryEngine, RecallQuery, RecordId, Scope,
-    context::Message,
+    context::IncomingMessage,
     embed::{Embedder, HashEmbedder},
     graph::RuleExtractor,
     history::Fork,
@@ -157,7 +157,7 @@ async fn an_injection_goes_without_memories_and_says_so() {
     slow.keywords.set(FOREVER);
     let _held = slow.embedder.hold();
     let injector = Injector::new(slow.memory.clone());
-    let asked = Message { round: 5, scene: "daily", text: "还记得我的钥匙吗" };
+    let asked = IncomingMessage { round: 5, scene: "daily", text: "还记得我的钥匙吗" };
     let injection = injector.inject(&lin(), &asked).await;
     assert_eq!(injection.text, "");
     assert!(!injection.degraded.is_empty());

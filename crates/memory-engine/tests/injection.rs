@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use given::{Backend, lin};
 use memory_engine::{
     Injector, Kind, MemoryEngine, Timestamp, Turn,
-    context::{Message, Rule, append_to_system},
+    context::{IncomingMessage, Rule, append_to_system},
     llm::{Answer, ScriptedModel},
     recall::{Enhancement, QueryForm, Rewrite},
     testing::ManualClock,
@@ -110,15 +110,15 @@ async fn story(backend: &Backend) -> Injector {
     Injector::new(memory)
 }
 
-fn says<'a>(round: u64, scene: &'a str, text: &'a str) -> Message<'a> {
-    Message { round, scene, text }
+fn says<'a>(round: u64, scene: &'a str, text: &'a str) -> IncomingMessage<'a> {
+    IncomingMessage { round, scene, text }
 }
 
 #[tokio::test]
 async fn k8_each_rule_injects_what_its_document_says_and_no_rule_injects_nothing() {
     for backend in Backend::all() {
         let injector = story(&backend).await;
-        let inject = async |message: Message<'_>| injector.inject(&lin(), &message).await;
+        let inject = async |message: IncomingMessage<'_>| injector.inject(&lin(), &message).await;
 
         let first = inject(says(1, "daily", "早上好")).await;
         assert_eq!(first.decision.rule, Rule::ColdStart);

@@ -13,7 +13,7 @@ use std::{
 use given::{Backend, FlakyEmbedder, SlowReranker, lin};
 use memory_engine::{
     EnrichmentOptions, Error, ErrorKind, Forget, Injector, Kind, MemoryEngine, PutMode, RecallQuery, Record, RecordId,
-    ScanQuery, Turn, context::Message, embed::Embedder, recall::Enhancement, store::Stores,
+    ScanQuery, Turn, context::IncomingMessage, embed::Embedder, recall::Enhancement, store::Stores,
 };
 use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
 
@@ -118,7 +118,7 @@ fn every_verb_outside_of_a_runtime_is_an_error() {
         assert_eq!(kind(outside(memory.close())), ErrorKind::Unsupported);
         let message = outside(memory.remember(&lin(), "hello")).unwrap_err().message().to_owned();
         assert!(message.contains("tokio runtime") && message.contains("blocking"), "{message}");
-        let asked = Message { round: 5, scene: "daily", text: "还记得我的钥匙吗" };
+        let asked = IncomingMessage { round: 5, scene: "daily", text: "还记得我的钥匙吗" };
         let injection = outside(Injector::new(memory.clone()).inject(&lin(), &asked));
         assert!(injection.degraded[0].reason.contains("tokio runtime"), "{:?}", injection.degraded);
         assert!(runtime.block_on(memory.get(&lin(), id)).unwrap().is_some(), "and within one it goes on");

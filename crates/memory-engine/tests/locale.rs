@@ -7,7 +7,7 @@ use jiff::tz::{TimeZone, offset};
 use memory_engine::{
     Builder, EnrichmentOptions, Filter, Injector, Kind, Language, MemoryEngine, RecallQuery, ScanQuery, Scope,
     Timestamp, Turn,
-    context::{Message, Rule},
+    context::{IncomingMessage, Rule},
     enrichment::SummaryTrigger,
     testing::ManualClock,
 };
@@ -142,7 +142,7 @@ async fn with_memories(builder: Builder) -> MemoryEngine {
 }
 
 async fn inject(injector: &Injector, text: &str) -> (Rule, String) {
-    let injection = injector.inject(&lin(), &Message { round: 5, scene: "daily", text }).await;
+    let injection = injector.inject(&lin(), &IncomingMessage { round: 5, scene: "daily", text }).await;
     assert!(injection.degraded.is_empty(), "{:?}", injection.degraded);
     (injection.decision.rule, injection.text)
 }
@@ -179,7 +179,7 @@ async fn english_questions_inject_english_text_and_small_talk_does_not() {
 async fn a_first_message_gets_the_frame_of_its_language() {
     let injector = Injector::new(with_memories(builder("2024-05-02T12:00:00Z")).await);
     let first = async |text: &str| {
-        let injection = injector.inject(&lin(), &Message { round: 1, scene: "daily", text }).await;
+        let injection = injector.inject(&lin(), &IncomingMessage { round: 1, scene: "daily", text }).await;
         assert_eq!(injection.decision.rule, Rule::ColdStart);
         injection.text
     };

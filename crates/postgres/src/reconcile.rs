@@ -5,7 +5,7 @@ use memory_engine_sql::{
     index_metadata::{IndexMetadata, Reconciliation},
     options::{Mismatch, StoreOptions},
 };
-use memory_engine_vector_store::Role;
+use memory_engine_vector_store::GenerationRole;
 use sqlx::PgConnection;
 
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) async fn reconcile(
     migration::up(&mut connection, options).await?;
     reconcile_indexes(&mut connection, metadata, store).await?;
     if store.mismatch != Mismatch::Leave
-        && let Ok((Role::Serving, table)) = index_metadata::versions(&mut connection).await?.role(metadata, "connect")
+        && let Ok((GenerationRole::Serving, table)) = index_metadata::versions(&mut connection).await?.role(metadata, "connect")
     {
         index.settle(&mut connection, table).await?;
     }

@@ -13,7 +13,7 @@ use memory_engine_core::{
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
-use memory_engine_vector_store::{GenerationStore, Role, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{GenerationStore, GenerationRole, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{records::scopes, store::PostgresStore};
 
@@ -251,7 +251,7 @@ impl VectorStore for RoutedStore {
         request::check_vector_entries(scope, self.space(), entries)?;
         for (shard, own) in self.homes(entries, |entry| &entry.record.scope) {
             // What waits for a vector waits for one that serves.
-            if shard.role().await? != Role::Serving {
+            if shard.role().await? != GenerationRole::Serving {
                 let message =
                     "a database serves vectors of another space; open each database by itself to replace them";
                 return Err(Error::new(ErrorKind::SchemaMismatch, "vector upsert", message));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope, phrases::fold};
-use memory_engine_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use memory_engine_synonyms::{SynonymGroup, SynonymStore, PairVerdict, WordPair};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
@@ -42,12 +42,12 @@ impl SynonymStore for PostgresStore {
         })
     }
 
-    async fn verdicts(&self, scope: &Scope) -> Result<Vec<Verdict>> {
+    async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
         let ns = scopes::namespace(scope);
         reading!(self, "list verdicts", |connection| verdicts(connection, ns).await)
     }
 
-    async fn judge(&self, scope: &Scope, verdicts: &[Verdict]) -> Result<()> {
+    async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
         if verdicts.is_empty() {
             return Ok(());
         }
@@ -126,18 +126,18 @@ async fn remove(connection: &mut PgConnection, ns: Uuid, terms: &[String]) -> Re
     Ok(done.rows_affected())
 }
 
-async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<Verdict>, PostgresError> {
+async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<PairVerdict>, PostgresError> {
     let sql = "SELECT v.first, v.second, v.accepted FROM synonym_verdicts v WHERE v.ns = $1 ORDER BY v.first, v.second";
     let rows = sqlx::query(sql).bind(ns).fetch_all(connection).await?;
     let verdict = |row: &sqlx::postgres::PgRow| {
         let pair = WordPair::new(row.try_get("first")?, row.try_get("second")?);
         let pair = pair.ok_or_else(|| PostgresError::corrupt("a pair of words"))?;
-        Ok(Verdict { pair, accepted: row.try_get("accepted")? })
+        Ok(PairVerdict { pair, accepted: row.try_get("accepted")? })
     };
     rows.iter().map(verdict).collect()
 }
 
-async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[Verdict]) -> Result<(), PostgresError> {
+async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[PairVerdict]) -> Result<(), PostgresError> {
     let ns = scopes::namespace(scope);
     namespaces::lock(connection, [scope]).await?;
     // Of two about one pair the later holds; one statement may not write a row twice.

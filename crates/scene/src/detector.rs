@@ -37,7 +37,7 @@ pub struct Detection {
     /// What the message switched, if it did.
     pub changed: Option<SceneChange>,
     /// Why.
-    pub reason: Reason,
+    pub reason: SceneReason,
 }
 
 /// A message that took its session from one scene to another.
@@ -52,7 +52,7 @@ pub struct SceneChange {
 /// Why a message has its scene; with the word of the rules that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum SceneReason {
     /// It holds a label's word.
     Label(String),
     /// It holds an exit word of the scene that its session was in.
@@ -65,7 +65,7 @@ pub enum Reason {
     Default,
 }
 
-impl Reason {
+impl SceneReason {
     /// The word of the rules that decided, if one did.
     pub fn word(&self) -> Option<&str> {
         match self {
@@ -165,16 +165,16 @@ impl SceneDetector {
         let before = current.map_or(rules.default_scene.as_str(), |doors| doors.name.as_str()).to_owned();
         if let Some((label, word)) = rules.label(&folded) {
             sessions.keep(session, current.map(|doors| doors.name.as_str()), &self.limits, now);
-            let reason = Reason::Label(word.to_owned());
+            let reason = SceneReason::Label(word.to_owned());
             return Detection { scene: label.to_owned(), current: before, changed: None, reason };
         }
         let exit = current.and_then(|doors| doors.exit.find_folded(&folded));
         let entered = rules.entered(&folded, current);
         let (after, reason) = match (entered, exit, current) {
-            (Some((doors, word)), _, _) => (Some(doors), Reason::Enter(word.to_owned())),
-            (None, Some(word), _) => (None, Reason::Exit(word.to_owned())),
-            (None, None, Some(doors)) => (Some(doors), Reason::Inherited),
-            (None, None, None) => (None, Reason::Default),
+            (Some((doors, word)), _, _) => (Some(doors), SceneReason::Enter(word.to_owned())),
+            (None, Some(word), _) => (None, SceneReason::Exit(word.to_owned())),
+            (None, None, Some(doors)) => (Some(doors), SceneReason::Inherited),
+            (None, None, None) => (None, SceneReason::Default),
         };
         let after = after.map(|doors| doors.name.as_str());
         sessions.keep(session, after, &self.limits, now);

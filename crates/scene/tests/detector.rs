@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_engine_core::{ErrorKind, ManualClock, Scope, Timestamp};
 use memory_engine_scene::{
-    DAILY, LabelRule, META, PLOT, Reason, SceneChange, SceneDetector, SceneRule, SceneRules, SessionLimits,
+    DAILY, LabelRule, META, PLOT, SceneReason, SceneChange, SceneDetector, SceneRule, SceneRules, SessionLimits,
 };
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ fn k1_every_word_of_the_document_decides() {
         detector.detect(&session, "来演一段");
         let left = detector.detect(&session, &format!("好了{word}啦"));
         assert_eq!(left.changed, Some(SceneChange { from: PLOT.into(), to: DAILY.into() }), "{word}");
-        assert_eq!(left.reason, Reason::Exit(word.clone()));
+        assert_eq!(left.reason, SceneReason::Exit(word.clone()));
     }
 }
 
@@ -64,7 +64,7 @@ fn k1_a_plot_lasts_until_it_is_left() {
         assert_eq!((found.scene.as_str(), found.changed), (PLOT, None), "{text}");
     }
     assert_eq!(detector.detect(&session, "出戏").scene, DAILY);
-    assert_eq!(detector.detect(&session, "他推开门").reason, Reason::Default);
+    assert_eq!(detector.detect(&session, "他推开门").reason, SceneReason::Default);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn new_rules_hold_from_the_next_message_and_bad_ones_change_nothing() {
 fn a_scene_can_be_set_by_hand_when_the_rules_have_it() {
     let detector = detector();
     detector.set(&session("a"), PLOT).unwrap();
-    assert_eq!(detector.detect(&session("a"), "他推开门").reason, Reason::Inherited);
+    assert_eq!(detector.detect(&session("a"), "他推开门").reason, SceneReason::Inherited);
     assert_eq!(detector.set(&session("a"), META).unwrap_err().kind(), ErrorKind::NotFound);
     detector.set(&session("a"), DAILY).unwrap();
     assert_eq!((detector.current(&session("a")).as_str(), detector.remembered()), (DAILY, 0));

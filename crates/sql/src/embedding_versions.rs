@@ -1,7 +1,7 @@
 //! The versions of the vectors: the serving one, and at most one second version next to it.
 
 use memory_engine_core::{Error, ErrorKind, Index, Job, Result};
-use memory_engine_vector_store::Role;
+use memory_engine_vector_store::GenerationRole;
 
 use crate::index_metadata::IndexMetadata;
 
@@ -102,12 +102,12 @@ impl EmbeddingVersions {
     ///
     /// # Errors
     /// `SchemaMismatch` when the store has no vectors of this process' space.
-    pub fn role(&self, metadata: &IndexMetadata, operation: &'static str) -> Result<(Role, VectorTable)> {
+    pub fn role(&self, metadata: &IndexMetadata, operation: &'static str) -> Result<(GenerationRole, VectorTable)> {
         if self.is_serving(metadata) {
-            return Ok((Role::Serving, self.table));
+            return Ok((GenerationRole::Serving, self.table));
         }
         if self.is_second(metadata) {
-            return Ok((Role::Second, self.table.other()));
+            return Ok((GenerationRole::Second, self.table.other()));
         }
         Err(self.refusal(metadata, operation))
     }

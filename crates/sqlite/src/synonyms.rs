@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope, phrases::fold};
-use memory_engine_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use memory_engine_synonyms::{SynonymGroup, SynonymStore, PairVerdict, WordPair};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -38,12 +38,12 @@ impl SynonymStore for SqliteStore {
         .await
     }
 
-    async fn verdicts(&self, scope: &Scope) -> Result<Vec<Verdict>> {
+    async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
         let scope = scope.clone();
         self.read("list verdicts", move |connection| verdicts(connection, &scope)).await
     }
 
-    async fn judge(&self, scope: &Scope, verdicts: &[Verdict]) -> Result<()> {
+    async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
         let (scope, verdicts) = (scope.namespace(), verdicts.to_vec());
         let residue = |_: &()| Residue::Replaced;
         self.write("judge synonyms", residue, move |connection| judge(connection, &scope, &verdicts)).await
@@ -106,7 +106,7 @@ fn remove(connection: &Connection, namespace: i64, key: &str) -> Result<u64, Sql
     Ok(gone)
 }
 
-fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<Verdict>, SqliteError> {
+fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<PairVerdict>, SqliteError> {
     let Some(namespace) = scopes::namespace(connection, scope)? else { return Ok(Vec::new()) };
     let mut statement = connection.prepare_cached(
         "SELECT first, second, accepted FROM synonym_verdicts WHERE namespace = ?1 ORDER BY first, second",
@@ -116,14 +116,14 @@ fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<Verdict>, Sqli
     while let Some(row) = rows.next()? {
         let (first, second): (String, String) = (row.get(0)?, row.get(1)?);
         let pair = WordPair::new(&first, &second).ok_or_else(|| SqliteError::corrupt("a pair of words"))?;
-        verdicts.push(Verdict { pair, accepted: row.get(2)? });
+        verdicts.push(PairVerdict { pair, accepted: row.get(2)? });
     }
     Ok(verdicts)
 }
 
-fn judge(connection: &Connection, scope: &Scope, verdicts: &[Verdict]) -> Result<(), SqliteError> {
+fn judge(connection: &Connection, scope: &Scope, verdicts: &[PairVerdict]) -> Result<(), SqliteError> {
     let namespace = scopes::settle(connection, scope)?.namespace;
-    for Verdict { pair, accepted } in verdicts {
+    for PairVerdict { pair, accepted } in verdicts {
         connection
             .prepare_cached(
                 "INSERT INTO synonym_verdicts (namespace, first, second, accepted) VALUES (?1, ?2, ?3, ?4)

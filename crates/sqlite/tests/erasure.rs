@@ -9,7 +9,7 @@ use given::{embed, lin, open, turn, vector, write};
 use memory_engine_core::{Embedding, Record, RecordStore};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation};
 use memory_engine_sqlite::SqliteStore;
-use memory_engine_synonyms::{SynonymGroup, SynonymStore, Verdict, WordPair};
+use memory_engine_synonyms::{SynonymGroup, SynonymStore, PairVerdict, WordPair};
 use rustc_hash::FxHashSet;
 
 /// Whether the bytes are in the database or in its log.
@@ -148,7 +148,7 @@ async fn synonyms_that_were_removed_leave_no_bytes() {
     let groups = [SynonymGroup::new(&words[0], ["x"]), SynonymGroup::new("kept", [&words[1]])];
     SynonymStore::put(&store, &lin(), &groups).await.unwrap();
     let pair = WordPair::new(&words[2], "x").unwrap();
-    store.judge(&lin(), &[Verdict { pair, accepted: false }]).await.unwrap();
+    store.judge(&lin(), &[PairVerdict { pair, accepted: false }]).await.unwrap();
     assert!(words.iter().all(|word| holds(&path, word.as_bytes())));
     SynonymStore::remove(&store, &lin(), &words[..1]).await.unwrap();
     assert!(!holds(&path, words[0].as_bytes()) && holds(&path, words[1].as_bytes()));

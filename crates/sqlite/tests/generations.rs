@@ -8,7 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use given::{embed, lin, near, open, options, turn, vector, write};
 use memory_engine_core::{Embedding, EmbeddingSpace, ErrorKind, Job, JobQueue, Record, RecordStore};
 use memory_engine_sqlite::{Mismatch, SqliteStore, StoreOptions, checkup, migrate_down};
-use memory_engine_vector_store::{GenerationStore, Role};
+use memory_engine_vector_store::{GenerationStore, GenerationRole};
 
 fn other() -> StoreOptions {
     StoreOptions::new(EmbeddingSpace::cosine("another", given::DIMENSIONS), "words-1")
@@ -80,7 +80,7 @@ async fn what_is_deleted_or_dropped_leaves_no_bytes_of_either_generation() {
     assert_eq!(all(), [false, true, false, true]);
     assert!(store.drop_second().await.unwrap().is_some());
     assert_eq!(all(), [false, true, false, false]);
-    assert_eq!(open(&path).await.role().await.unwrap(), Role::Serving);
+    assert_eq!(open(&path).await.role().await.unwrap(), GenerationRole::Serving);
 }
 
 /// Another process has the file open and finds what the switch means to it.

@@ -8,7 +8,7 @@ use memory_engine::{
     graph::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation},
     recall::Retriever,
 };
-use memory_engine_context::{Relation, StoryEntity};
+use memory_engine_context::{StoryRelation, StoryEntity};
 use memory_engine_core::{Error, ErrorKind, Field, Filter, FilterValue, Op, Record, RecordId, Result, Scope};
 use tokio::time::timeout;
 
@@ -67,7 +67,7 @@ impl StoryMemory {
         }
         let snippets = select_snippets(answers, turn, self.options.sections.snippets);
         let entities: Vec<StoryEntity> = context.facts.entities.iter().map(entity).collect();
-        let relations: Vec<Relation> = context.facts.relations.iter().map(relation).collect();
+        let relations: Vec<StoryRelation> = context.facts.relations.iter().map(relation).collect();
         match self.options.sections.build(&snippets, &entities, &relations, &self.counter) {
             Ok(built) => {
                 let shown = built.layer("snippets").map(|layer| layer.included.clone()).unwrap_or_default();
@@ -174,8 +174,8 @@ fn entity(found: &KeyEntity) -> StoryEntity {
     StoryEntity::new(&found.name, found.kind.as_str()).with_about(about).with_evidence(cited(&found.citation))
 }
 
-fn relation(found: &KeyRelation) -> Relation {
-    Relation::new(&found.source, &found.relation, &found.target, cited(&found.citation))
+fn relation(found: &KeyRelation) -> StoryRelation {
+    StoryRelation::new(&found.source, &found.relation, &found.target, cited(&found.citation))
 }
 
 /// As a snippet is cited.

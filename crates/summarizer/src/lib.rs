@@ -20,7 +20,7 @@ pub use chunk::{CHUNKER, Chunker};
 pub use drift::TopicDrift;
 pub use echo::{is_echo, without_injected};
 pub use fact::{
-    Cardinality, ChatFacts, Evidence, Fact, FactExtractor, FactKind, FactPatterns, Facts, Polarity, RuleFacts,
+    Cardinality, ChatFacts, Evidence, ExtractedFact, FactExtractor, FactKind, FactPatterns, Facts, Polarity, RuleFacts,
     fact_keys, render,
 };
 pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
@@ -32,4 +32,4 @@ pub use sentence::sentences;
 pub use spoken::is_said;
 pub use summary::{ChatSummarizer, ExtractiveSummarizer, SUMMARY_PROMPT, Summarizer, Summary, SummaryRequest};
 pub use supersede::{Change, What, reconcile};
-pub use window::{Reason, RollingWindow, SummaryTrigger, Window};
+pub use window::{SummaryReason, RollingWindow, SummaryTrigger, Window};

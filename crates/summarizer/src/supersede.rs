@@ -6,7 +6,7 @@ use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::fact::{Fact, Polarity, fact_keys as keys};
+use crate::fact::{ExtractedFact, Polarity, fact_keys as keys};
 
 /// A change to the records of facts, with both sides, so that it can be taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,7 +87,7 @@ impl Change {
 /// at a time, and it was said later. In a slot of many values it ends one only by saying that this very value is not so.
 /// What says the same is merged: both records stay, the later one as superseded, so that taking back either leaves the other.
 /// A value with a stated end ("this week") stands beside one without, and takes no place. A negative fact with the value
-/// [`Fact::ANY`] ends every value of its slot. A fact that [corrects](Fact::corrects) another one takes its place in any slot.
+/// [`ExtractedFact::ANY`] ends every value of its slot. A fact that [corrects](ExtractedFact::corrects) another one takes its place in any slot.
 /// What is more exact ("Shanghai Pudong" after "Shanghai") takes the place of
 /// what is less so.
 ///
@@ -112,7 +112,7 @@ pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
     }
     let mut groups: BTreeMap<(Address, String, String), Vec<Observed>> = BTreeMap::new();
     for record in known.values().chain(fresh.values()).filter(|record| takes_part(record)) {
-        if let Some(fact) = Fact::from_record(record) {
+        if let Some(fact) = ExtractedFact::from_record(record) {
             let observed = Observed::new((*record).clone(), fact);
             let key = (address(record), observed.fact.subject.clone(), observed.fact.slot.clone());
             groups.entry(key).or_default().push(observed);
@@ -147,7 +147,7 @@ fn takes_part(record: &Record) -> bool {
 /// A fact with its record, and how it comes to stand.
 struct Observed {
     record: Record,
-    fact: Fact,
+    fact: ExtractedFact,
     key: String,
     end: Option<End>,
     confirmed: Vec<RecordId>,
@@ -161,7 +161,7 @@ enum End {
 }
 
 impl Observed {
-    fn new(record: Record, fact: Fact) -> Self {
+    fn new(record: Record, fact: ExtractedFact) -> Self {
         Self { key: fact.value_key(), record, fact, end: None, confirmed: Vec::new() }
     }
 
@@ -171,7 +171,7 @@ impl Observed {
     }
 
     fn denies(&self, other: &Self) -> bool {
-        self.key == Fact::ANY || self.key == other.key || (self.fact.is_single() && within(&self.key, &other.key))
+        self.key == ExtractedFact::ANY || self.key == other.key || (self.fact.is_single() && within(&self.key, &other.key))
     }
 }
 
@@ -203,7 +203,7 @@ fn settle(group: &mut [Observed]) {
                 }
             } else if newest.fact.polarity == Polarity::Negative && newest.denies(older) {
                 older.end = Some(End::Retracted(id, from));
-            } else if newest.fact.polarity == Polarity::Positive && (older.key == Fact::ANY || older.key == newest.key)
+            } else if newest.fact.polarity == Polarity::Positive && (older.key == ExtractedFact::ANY || older.key == newest.key)
             {
                 older.end = Some(End::Superseded(id, from));
             }

@@ -67,7 +67,7 @@ impl SummaryTrigger {
 /// Why a window was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum SummaryReason {
     /// It is full.
     Rounds,
     /// The scene changed with the next turn.
@@ -89,7 +89,7 @@ pub struct Window {
     /// The scene that most of them have; of several the one that came first.
     pub scene: Option<String>,
     /// Why it was closed.
-    pub reason: Reason,
+    pub reason: SummaryReason,
 }
 
 /// Follows a conversation turn by turn, and says of which turns a summary is due.
@@ -138,29 +138,29 @@ impl RollingWindow {
         let mut seen = WindowTurn::new(turn, embedding);
         let mut closed = Vec::new();
         if self.trigger.scene_switch && self.switches(&seen) {
-            closed.extend(self.close(self.open.len(), Reason::SceneSwitch));
+            closed.extend(self.close(self.open.len(), SummaryReason::SceneSwitch));
         }
         if self.trigger.rounds.is_some_and(|most| self.rounds_with(&seen) > most) {
-            closed.extend(self.close(self.open.len(), Reason::Rounds));
+            closed.extend(self.close(self.open.len(), SummaryReason::Rounds));
         }
         if let Some(topic) = &self.trigger.topic {
             seen.drifting = topic.drifts(&self.open, &seen);
             self.open.push(seen);
             if let Some(first) = topic.changed(&self.open) {
-                closed.extend(self.close(first, Reason::TopicChange));
+                closed.extend(self.close(first, SummaryReason::TopicChange));
             }
         } else {
             self.open.push(seen);
         }
         if self.is_full() {
-            closed.extend(self.close(self.open.len(), Reason::Rounds));
+            closed.extend(self.close(self.open.len(), SummaryReason::Rounds));
         }
         closed
     }
 
     /// Closes the window where it stands, as at the end of a session; nothing when nothing waits.
     pub fn flush(&mut self) -> Option<Window> {
-        self.close(self.open.len(), Reason::Flush)
+        self.close(self.open.len(), SummaryReason::Flush)
     }
 
     fn is_full(&self) -> bool {
@@ -180,7 +180,7 @@ impl RollingWindow {
         !is_label(&next.scene) && before.is_some_and(|before| before.scene != next.scene)
     }
 
-    fn close(&mut self, count: usize, reason: Reason) -> Option<Window> {
+    fn close(&mut self, count: usize, reason: SummaryReason) -> Option<Window> {
         let rest = self.open.split_off(count.min(self.open.len()));
         let mut turns = std::mem::replace(&mut self.open, rest);
         for seen in &mut self.open {

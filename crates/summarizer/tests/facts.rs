@@ -4,7 +4,7 @@
 mod tables;
 
 use memory_engine_core::{Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
-use memory_engine_summarizer::{Cardinality, Fact, Polarity, RuleFacts};
+use memory_engine_summarizer::{Cardinality, ExtractedFact, Polarity, RuleFacts};
 use tables::{CHINESE, CHINESE_NOTHING, ENGLISH, ENGLISH_NOTHING};
 
 /// A Wednesday.
@@ -20,7 +20,7 @@ fn turn(role: Role, text: &str) -> Record {
     turn
 }
 
-fn found(text: &str) -> Vec<Fact> {
+fn found(text: &str) -> Vec<ExtractedFact> {
     RULES.with(|rules| rules.facts(&[turn(Role::USER, text)]))
 }
 
@@ -28,7 +28,7 @@ thread_local! {
     static RULES: RuleFacts = RuleFacts::built_in().unwrap();
 }
 
-fn short(fact: &Fact) -> String {
+fn short(fact: &ExtractedFact) -> String {
     let sign = if fact.polarity == Polarity::Positive { '+' } else { '-' };
     format!("{sign}{}={}", fact.slot, fact.value)
 }
@@ -146,7 +146,7 @@ fn a_fact_is_the_same_after_its_record() {
         let fact = found(text).remove(0);
         let record = fact.to_record(&scope, now);
         record.validate().unwrap();
-        assert_eq!(Fact::from_record(&record).unwrap(), fact);
+        assert_eq!(ExtractedFact::from_record(&record).unwrap(), fact);
         assert_eq!(
             (record.kind.clone(), record.trust, record.derived_from[0]),
             (Kind::FACT, Trust::Derived, fact.evidence[0].record)
@@ -154,7 +154,7 @@ fn a_fact_is_the_same_after_its_record() {
         assert_eq!(fact.to_record(&scope, now.after(std::time::Duration::from_secs(9))).id, record.id);
         assert_ne!(fact.to_record(&Scope::user("mo").unwrap(), now).id, record.id);
     }
-    assert_eq!(Fact::from_record(&turn(Role::USER, "x")), None);
+    assert_eq!(ExtractedFact::from_record(&turn(Role::USER, "x")), None);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Role, Scope, State, Timestamp};
-use memory_engine_summarizer::{Change, Fact, RuleFacts, What, fact_keys, reconcile, render};
+use memory_engine_summarizer::{Change, ExtractedFact, RuleFacts, What, fact_keys, reconcile, render};
 use proptest::prelude::*;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -269,7 +269,7 @@ proptest! {
         }
         let before = by_id(&records);
         let new = said(last.0, SENTENCES[last.1]);
-        let key = |record: &Record| Fact::from_record(record).map(|fact| (fact.subject, fact.slot)).unwrap();
+        let key = |record: &Record| ExtractedFact::from_record(record).map(|fact| (fact.subject, fact.slot)).unwrap();
         let touched: Vec<_> = new.iter().map(key).collect();
         for change in learn(&mut records, &new) {
             prop_assert!(touched.contains(&key(change.after.as_ref().unwrap())));

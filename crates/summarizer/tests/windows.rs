@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Role, Scope, Timestamp, Trust};
-use memory_engine_summarizer::{Reason, RollingWindow, SummaryTrigger, TopicDrift, Window};
+use memory_engine_summarizer::{SummaryReason, RollingWindow, SummaryTrigger, TopicDrift, Window};
 use proptest::prelude::*;
 
 fn turn(n: usize, role: Role, scene: Option<&str>, text: &str) -> Record {
@@ -33,7 +33,7 @@ fn k11_a_window_is_full_with_the_reply_of_its_last_round() {
     let (closed, waiting) = run(SummaryTrigger::default(), &rounds(&[Some("daily"); 12]));
     assert_eq!(
         closed.iter().map(|w| (w.turns.len(), w.rounds, w.reason)).collect::<Vec<_>>(),
-        [(10, 5, Reason::Rounds); 2]
+        [(10, 5, SummaryReason::Rounds); 2]
     );
     assert_eq!((waiting, closed[0].scene.as_deref()), (4, Some("daily")));
 }
@@ -43,7 +43,7 @@ fn k11_a_switch_of_scene_closes_at_the_switch_and_a_label_does_not() {
     let (daily, plot, meta) = (Some("daily"), Some("plot"), Some("meta"));
     let (closed, waiting) = run(SummaryTrigger::default(), &rounds(&[daily, daily, meta, daily, plot, plot]));
     assert_eq!(closed.len(), 1);
-    assert_eq!((closed[0].turns.len(), closed[0].reason, closed[0].scene.as_deref()), (8, Reason::SceneSwitch, daily));
+    assert_eq!((closed[0].turns.len(), closed[0].reason, closed[0].scene.as_deref()), (8, SummaryReason::SceneSwitch, daily));
     assert_eq!(waiting, 4);
 }
 
@@ -83,7 +83,7 @@ fn k11_a_topic_has_changed_when_several_turns_are_far_and_not_when_one_is() {
         .collect();
     assert_eq!(closed.len(), 1);
     let (at, closed) = &closed[0];
-    assert_eq!((*at, closed.turns.len(), closed.reason), (6, 5, Reason::TopicChange));
+    assert_eq!((*at, closed.turns.len(), closed.reason), (6, 5, SummaryReason::TopicChange));
     assert_eq!(window.waiting().len(), 3);
 }
 
@@ -102,7 +102,7 @@ fn words_tell_a_topic_where_there_are_no_vectors() {
     let mut window = RollingWindow::new(SummaryTrigger::default().with_rounds(None));
     let closed: Vec<Window> =
         texts.iter().enumerate().flat_map(|(n, text)| window.push(&turn(n, Role::USER, None, text), None)).collect();
-    assert_eq!(closed.iter().map(|w| (w.turns.len(), w.reason)).collect::<Vec<_>>(), [(5, Reason::TopicChange)]);
+    assert_eq!(closed.iter().map(|w| (w.turns.len(), w.reason)).collect::<Vec<_>>(), [(5, SummaryReason::TopicChange)]);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn instructions_and_repeats_are_no_turns() {
     let first = turn(1, Role::USER, None, "hi");
     assert!(window.push(&first, None).is_empty());
     assert!(window.push(&first, None).is_empty());
-    assert_eq!(window.flush().map(|window| (window.turns, window.reason)), Some((vec![first.id], Reason::Flush)));
+    assert_eq!(window.flush().map(|window| (window.turns, window.reason)), Some((vec![first.id], SummaryReason::Flush)));
     assert_eq!(window.flush(), None);
 }
 

@@ -5,7 +5,7 @@ use memory_engine_core::{Error, Result, Scope, phrases::fold};
 
 use crate::{
     group::SynonymGroup,
-    pair::{Verdict, WordPair},
+    pair::{PairVerdict, WordPair},
     store::SynonymStore,
 };
 
@@ -47,7 +47,7 @@ pub trait SynonymStoreExt: SynonymStore {
             group.members.push(added.to_owned());
         }
         self.put(scope, std::slice::from_ref(&group)).await?;
-        self.judge(scope, &[Verdict { pair, accepted: true }]).await?;
+        self.judge(scope, &[PairVerdict { pair, accepted: true }]).await?;
         Ok(group)
     }
 
@@ -56,7 +56,7 @@ pub trait SynonymStoreExt: SynonymStore {
     /// # Errors
     /// `InvalidInput` for two words that read the same, and as [`SynonymStore::judge`].
     async fn reject(&self, scope: &Scope, a: &str, b: &str) -> Result<()> {
-        self.judge(scope, &[Verdict { pair: paired(a, b)?, accepted: false }]).await
+        self.judge(scope, &[PairVerdict { pair: paired(a, b)?, accepted: false }]).await
     }
 }
 

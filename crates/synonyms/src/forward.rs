@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope};
 
-use crate::{group::SynonymGroup, pair::Verdict, store::SynonymStore};
+use crate::{group::SynonymGroup, pair::PairVerdict, store::SynonymStore};
 
 macro_rules! forward {
     ($($pointer:ident),*) => {$(
@@ -21,10 +21,10 @@ macro_rules! forward {
             async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
                 (**self).remove(scope, terms).await
             }
-            async fn verdicts(&self, scope: &Scope) -> Result<Vec<Verdict>> {
+            async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
                 (**self).verdicts(scope).await
             }
-            async fn judge(&self, scope: &Scope, verdicts: &[Verdict]) -> Result<()> {
+            async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
                 (**self).judge(scope, verdicts).await
             }
             async fn clear(&self, scope: &Scope) -> Result<u64> {

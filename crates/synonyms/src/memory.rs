@@ -8,7 +8,7 @@ use memory_engine_core::{Result, Scope, phrases::fold};
 
 use crate::{
     group::SynonymGroup,
-    pair::{Verdict, WordPair},
+    pair::{PairVerdict, WordPair},
     store::SynonymStore,
 };
 
@@ -52,14 +52,14 @@ impl SynonymStore for MemorySynonymStore {
         Ok(gone as u64)
     }
 
-    async fn verdicts(&self, scope: &Scope) -> Result<Vec<Verdict>> {
+    async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
         let shelves = self.0.read();
         let Some(shelf) = shelves.get(&scope.namespace()) else { return Ok(Vec::new()) };
-        let verdict = |(pair, accepted): (&WordPair, &bool)| Verdict { pair: pair.clone(), accepted: *accepted };
+        let verdict = |(pair, accepted): (&WordPair, &bool)| PairVerdict { pair: pair.clone(), accepted: *accepted };
         Ok(shelf.verdicts.iter().map(verdict).collect())
     }
 
-    async fn judge(&self, scope: &Scope, verdicts: &[Verdict]) -> Result<()> {
+    async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
         let mut shelves = self.0.write();
         let shelf = shelves.entry(scope.namespace()).or_default();
         shelf.verdicts.extend(verdicts.iter().map(|verdict| (verdict.pair.clone(), verdict.accepted)));

@@ -48,7 +48,7 @@ impl TryFrom<Raw> for WordPair {
 
 /// What somebody decided about a pair that was suggested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct PairVerdict {
     /// The pair.
     pub pair: WordPair,
     /// Whether the two mean the same.

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope};
 
-use crate::{group::SynonymGroup, pair::Verdict};
+use crate::{group::SynonymGroup, pair::PairVerdict};
 
 /// Keeps groups of synonyms, and what was decided about pairs that were suggested.
 ///
@@ -30,10 +30,10 @@ pub trait SynonymStore: Debug + Send + Sync + 'static {
     async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64>;
 
     /// What was decided about pairs, in the order of the pairs.
-    async fn verdicts(&self, scope: &Scope) -> Result<Vec<Verdict>>;
+    async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>>;
 
     /// Remembers what was decided, in place of what was decided before. It changes no group.
-    async fn judge(&self, scope: &Scope, verdicts: &[Verdict]) -> Result<()>;
+    async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()>;
 
     /// Removes all groups and all verdicts of this user, or of this tenant and all its users; gives how many there were.
     async fn clear(&self, scope: &Scope) -> Result<u64>;

@@ -7,7 +7,7 @@ use memory_engine_keyword_store::words;
 use serde::Serialize;
 
 use crate::{
-    pair::{Verdict, WordPair},
+    pair::{PairVerdict, WordPair},
     thesaurus::Thesaurus,
 };
 
@@ -43,12 +43,12 @@ pub struct Suggestion {
     /// The two words.
     pub pair: WordPair,
     /// Why.
-    pub evidence: Evidence,
+    pub evidence: PairEvidence,
 }
 
 /// Why a pair is proposed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Evidence {
+pub struct PairEvidence {
     /// How many records hold both words.
     pub together: u32,
     /// How much more often than by chance they occur together, from −1 to 1; 0 when they never do.
@@ -59,7 +59,7 @@ pub struct Evidence {
     pub examples: Vec<RecordId>,
 }
 
-impl Evidence {
+impl PairEvidence {
     fn strength(&self) -> f64 {
         self.association.max(self.nearness.unwrap_or(0.0))
     }
@@ -85,11 +85,11 @@ impl Suggester {
         texts: &[(RecordId, &str)],
         vectors: &[(String, Embedding)],
         known: &Thesaurus,
-        verdicts: &[Verdict],
+        verdicts: &[PairVerdict],
     ) -> Vec<Suggestion> {
         let occurrences = occurrences(texts);
         let frequent = self.frequent(&occurrences);
-        let mut pairs: BTreeMap<WordPair, Evidence> = BTreeMap::new();
+        let mut pairs: BTreeMap<WordPair, PairEvidence> = BTreeMap::new();
         for (n, (a, of_a)) in frequent.iter().enumerate() {
             for (b, of_b) in &frequent[n + 1..] {
                 let both: Vec<RecordId> = of_a.intersection(of_b).copied().collect();
@@ -100,7 +100,7 @@ impl Suggester {
                 {
                     let together = u32::try_from(both.len()).unwrap_or(u32::MAX);
                     let examples = both.into_iter().take(3).collect();
-                    pairs.insert(pair, Evidence { together, association, nearness: None, examples });
+                    pairs.insert(pair, PairEvidence { together, association, nearness: None, examples });
                 }
             }
         }

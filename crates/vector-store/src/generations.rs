@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// What a generation of vectors is to its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum GenerationRole {
     /// Searches go by it.
     Serving,
     /// It is being filled, or kept.

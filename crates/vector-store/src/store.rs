@@ -5,7 +5,7 @@ use std::{fmt::Debug, sync::Arc};
 use async_trait::async_trait;
 use memory_engine_core::{Embedding, EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
 
-use crate::generations::{Generations, Role};
+use crate::generations::{Generations, GenerationRole};
 
 /// Keeps one vector for each record and finds the nearest ones. Takes vectors, never text: no store owns a model.
 ///
@@ -130,7 +130,7 @@ pub trait GenerationStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// `SchemaMismatch` when there is none.
-    async fn role(&self) -> Result<Role>;
+    async fn role(&self) -> Result<GenerationRole>;
 
     /// Which generations there are, and how full each is.
     async fn generations(&self) -> Result<Generations>;

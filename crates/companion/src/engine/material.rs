@@ -1,7 +1,7 @@
 //! What a context is made of.
 
 use memory_engine::{RecallQuery, recall::Degraded};
-use memory_engine_context::{Action, BuiltContext, Message};
+use memory_engine_context::{Action, BuiltContext, IncomingMessage};
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
 
 use super::companion::Companion;
@@ -88,7 +88,7 @@ impl Companion {
         degraded: &mut Vec<Degraded>,
     ) -> Vec<Record> {
         let round = state.total_messages / 2 + 1;
-        let decision = self.rules.decide(&Message { round, scene: "daily", text: message });
+        let decision = self.rules.decide(&IncomingMessage { round, scene: "daily", text: message });
         let asks_for_history = match decision.action {
             Action::Search | Action::SearchScene(_) | Action::Latest { search: true, .. } => true,
             Action::Latest { search: false, .. } | Action::SameEmotion { .. } | Action::Nothing => false,

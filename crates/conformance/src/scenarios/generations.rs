@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Job, Record, RecordId};
-use memory_engine_vector_store::{GenerationStore, Role, VectorEntry, VectorStore};
+use memory_engine_vector_store::{GenerationStore, GenerationRole, VectorEntry, VectorStore};
 
 use crate::{
     World,
@@ -24,9 +24,9 @@ async fn begun(world: &World) -> Arc<dyn VectorStore> {
     }
     let old = world.vectors.generations().unwrap();
     fails_with(ErrorKind::SchemaMismatch, store(&second).role().await);
-    assert_eq!((old.begin().await.unwrap(), old.role().await.unwrap()), (0, Role::Serving));
+    assert_eq!((old.begin().await.unwrap(), old.role().await.unwrap()), (0, GenerationRole::Serving));
     assert_eq!(store(&second).begin().await.unwrap(), 3);
-    assert_eq!(store(&second).role().await.unwrap(), Role::Second);
+    assert_eq!(store(&second).role().await.unwrap(), GenerationRole::Second);
     second
 }
 
@@ -85,7 +85,7 @@ pub async fn a_second_generation_is_filled_beside_the_one_that_serves_and_takes_
     assert_eq!(nearest(&second, at_angle(1.2)).await, id(2));
     fails_with(ErrorKind::SchemaMismatch, world.vectors.search(&lin(), &near(at_angle(0.1))).await);
     // What the old one still lacked it lacks now as the second one; nobody does it with the new embedder.
-    assert_eq!(world.vectors.generations().unwrap().role().await.unwrap(), Role::Second);
+    assert_eq!(world.vectors.generations().unwrap().role().await.unwrap(), GenerationRole::Second);
     assert!(world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap().is_empty());
     assert!(!world.vectors.generations().unwrap().switch(0).await.unwrap());
     assert_eq!(work(world, &world.vectors, Job::Reembedding, 0.0).await, 1);

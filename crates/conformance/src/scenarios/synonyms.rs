@@ -1,7 +1,7 @@
 //! Groups of synonyms, and what was decided about suggestions.
 
 use memory_engine_core::{ErrorKind, Scope};
-use memory_engine_synonyms::{SynonymGroup, SynonymStore, SynonymStoreExt, Verdict, WordPair};
+use memory_engine_synonyms::{SynonymGroup, SynonymStore, SynonymStoreExt, PairVerdict, WordPair};
 
 use crate::{
     World,
@@ -12,8 +12,8 @@ fn group(term: &str, members: &[&str]) -> SynonymGroup {
     SynonymGroup::new(term, members.iter().copied())
 }
 
-fn verdict(a: &str, b: &str, accepted: bool) -> Verdict {
-    Verdict { pair: WordPair::new(a, b).unwrap(), accepted }
+fn verdict(a: &str, b: &str, accepted: bool) -> PairVerdict {
+    PairVerdict { pair: WordPair::new(a, b).unwrap(), accepted }
 }
 
 fn tenant() -> Scope {

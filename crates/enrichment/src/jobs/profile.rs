@@ -9,7 +9,7 @@ use memory_engine_core::{
 };
 use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::{
-    Fact, FactKind, Observed, Profile, ProfileSummarizer, RuleProfiles, is_said, user_profile_record,
+    ExtractedFact, FactKind, Observed, Profile, ProfileSummarizer, RuleProfiles, is_said, user_profile_record,
 };
 use serde_json::json;
 
@@ -217,11 +217,11 @@ fn known_label(language: Language) -> &'static str {
 
 /// Returns what the facts say about the user, the latest first.
 fn known(facts: &[Record], language: Language) -> Profile {
-    let own = facts.iter().rev().filter_map(|record| Fact::from_record(record).map(|fact| (fact, record)));
-    let own: Vec<(Fact, &Record)> = own.filter(|(fact, _)| fact.subject == Fact::USER).collect();
+    let own = facts.iter().rev().filter_map(|record| ExtractedFact::from_record(record).map(|fact| (fact, record)));
+    let own: Vec<(ExtractedFact, &Record)> = own.filter(|(fact, _)| fact.subject == ExtractedFact::USER).collect();
     let named = ["nickname", "name"].iter().find_map(|slot| own.iter().find(|(fact, _)| fact.slot == *slot));
-    let is_name = |fact: &Fact| matches!(fact.slot.as_str(), "nickname" | "name");
-    let line = |wanted: &dyn Fn(&Fact) -> bool| {
+    let is_name = |fact: &ExtractedFact| matches!(fact.slot.as_str(), "nickname" | "name");
+    let line = |wanted: &dyn Fn(&ExtractedFact) -> bool| {
         let texts =
             own.iter().filter(|(fact, _)| wanted(fact) && !is_name(fact)).map(|(_, record)| record.text.as_str());
         joined(texts)

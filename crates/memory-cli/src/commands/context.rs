@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use memory_engine::{
-    context::{BpeTokens, BuiltContext, EstimatedTokens, LayerReport, Overflow, Reason, TokenCounter},
+    context::{BpeTokens, BuiltContext, EstimatedTokens, LayerReport, Overflow, LeftOutReason, TokenCounter},
     llm::ScriptedModel,
 };
 use memory_engine_companion::{Companion, Pack};
@@ -116,7 +116,7 @@ fn bar(layer: &LayerReport, widest: usize) -> String {
 }
 
 fn left_out(layer: &LayerReport) -> String {
-    let of = |reason: Reason| layer.left_out.iter().filter(|left| left.reason == reason).count();
+    let of = |reason: LeftOutReason| layer.left_out.iter().filter(|left| left.reason == reason).count();
     let which = match layer.overflow {
         Overflow::DropOldest => "the oldest",
         Overflow::DropLowestScore => "the lowest",
@@ -124,9 +124,9 @@ fn left_out(layer: &LayerReport) -> String {
         Overflow::NeverCut => "none",
     };
     let reasons = [
-        (of(Reason::Layer), format!("{which}: the layer is full")),
-        (of(Reason::Whole), format!("{which}: the context is full")),
-        (of(Reason::TooLarge), "larger than the layer".to_owned()),
+        (of(LeftOutReason::Layer), format!("{which}: the layer is full")),
+        (of(LeftOutReason::Whole), format!("{which}: the context is full")),
+        (of(LeftOutReason::TooLarge), "larger than the layer".to_owned()),
     ];
     let reasons = reasons.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} ({why})"));
     reasons.collect::<Vec<_>>().join(", ")

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_engine::{
     Clock, Injector, MemoryEngine, Record, Result, Scope,
-    context::{Injection, Message},
+    context::{Injection, IncomingMessage},
     scene::{SceneDetector, SessionLimits},
 };
 use tokio::time::{Instant, timeout_at};
@@ -109,7 +109,7 @@ impl Prompter {
         let conversation: Vec<String> = thread.texts().into_iter().map(str::to_owned).collect();
         // In a task of its own: a panic in there is not one here.
         let inject = async move {
-            let message = Message { round, scene: &scene, text: &question };
+            let message = IncomingMessage { round, scene: &scene, text: &question };
             let conversation: Vec<&str> = conversation.iter().map(String::as_str).collect();
             injector.inject_into(&reach, &message, &conversation).await
         };

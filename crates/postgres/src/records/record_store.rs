@@ -9,7 +9,7 @@ use memory_engine_core::{
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
-use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{GenerationStore, Generations, GenerationRole, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
     database::{
@@ -139,7 +139,7 @@ impl GenerationStore for PostgresStore {
         Arc::new(self.in_space(space))
     }
 
-    async fn role(&self) -> Result<Role> {
+    async fn role(&self) -> Result<GenerationRole> {
         // Not from a replica: who works on what is decided by it.
         let readers = Readers::primary(self.primary());
         let versions = reading!(from readers, "generations", |connection| index_metadata::versions(connection).await)?;

@@ -11,7 +11,7 @@ use memory_engine_sql::{
     indexed,
     rows::{LEASE_DEAD, LEASE_FREE},
 };
-use memory_engine_vector_store::{Generation, Generations, Role};
+use memory_engine_vector_store::{Generation, Generations, GenerationRole};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::{
@@ -76,7 +76,7 @@ pub(crate) async fn queue_missing(
     now: Timestamp,
 ) -> Result<u64, PostgresError> {
     let versions = index_metadata::versions(connection).await?;
-    let (Role::Second, table) = versions.role(metadata, "reindex")? else { return Ok(0) };
+    let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(0) };
     sqlx::raw_sql("SET LOCAL statement_timeout = 0").execute(&mut *connection).await?;
     let sql = format!(
         "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, $1, r.id, $2, $3, $5 FROM records r
@@ -110,7 +110,7 @@ pub(crate) async fn can_switch(
     missing_allowed: u64,
 ) -> Result<bool, PostgresError> {
     let (role, _) = index_metadata::versions(connection).await?.role(metadata, "reindex")?;
-    Ok(role == Role::Serving || is_complete(connection, missing_allowed).await?)
+    Ok(role == GenerationRole::Serving || is_complete(connection, missing_allowed).await?)
 }
 
 /// Lets the second version serve, if it is this process' and misses at most `missing_allowed` records. Returns true if it serves
@@ -123,7 +123,7 @@ pub(crate) async fn switch(
 ) -> Result<bool, PostgresError> {
     lock_writes(connection).await?;
     let versions = index_metadata::versions(connection).await?;
-    let (Role::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
+    let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
     if !is_complete(connection, missing_allowed).await? {
         return Ok(false);
     }

@@ -8,7 +8,7 @@ use memory_engine_core::{
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation, Seeds};
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_postgres::{Lookup, Mismatch, PostgresOptions, PostgresStore};
-use memory_engine_synonyms::{SynonymGroup, Verdict, WordPair};
+use memory_engine_synonyms::{SynonymGroup, PairVerdict, WordPair};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{Connection, Row};
 
@@ -187,7 +187,7 @@ async fn synonyms(store: &dyn memory_engine_synonyms::SynonymStore, scope: &Scop
     let group = SynonymGroup::new("Krueger", ["K"]);
     store.put(scope, std::slice::from_ref(&group)).await.unwrap();
     store.put(scope, &[SynonymGroup::new("KRUEGER", ["克鲁格"])]).await.unwrap();
-    let verdict = Verdict { pair: WordPair::new("a", "b").unwrap(), accepted: true };
+    let verdict = PairVerdict { pair: WordPair::new("a", "b").unwrap(), accepted: true };
     store.judge(scope, &[verdict]).await.unwrap();
     assert_eq!((store.list(scope).await.unwrap().len(), store.verdicts(scope).await.unwrap().len()), (1, 1));
     assert_eq!(store.remove(scope, &["krueger".into()]).await.unwrap(), 1);

@@ -16,8 +16,8 @@ fn roles_follow_the_rows_of_the_table() {
     assert_eq!(versions.begin(&new).unwrap(), Begin::Create);
     versions.read_part(SECOND_PART, new.space().into());
     versions.read_part(TABLE_PART, "second_vectors".into());
-    assert_eq!(versions.role(&old, "test").unwrap(), (Role::Serving, VectorTable::Second));
-    assert_eq!(versions.role(&new, "test").unwrap(), (Role::Second, VectorTable::First));
+    assert_eq!(versions.role(&old, "test").unwrap(), (GenerationRole::Serving, VectorTable::Second));
+    assert_eq!(versions.role(&new, "test").unwrap(), (GenerationRole::Second, VectorTable::First));
     assert_eq!(versions.table_for_new_records(&old), None);
     assert_eq!((versions.begin(&old).unwrap(), versions.begin(&new).unwrap()), (Begin::Serving, Begin::Resume));
     assert!(versions.serving_table(&new, "test").unwrap_err().message().contains("are being made"));

@@ -9,7 +9,7 @@ use memory_engine_core::{
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
-use memory_engine_vector_store::{GenerationStore, Generations, Role, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{GenerationStore, Generations, GenerationRole, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
     database::{index_metadata, writer::Residue},
@@ -207,7 +207,7 @@ impl GenerationStore for SqliteStore {
         Arc::new(self.in_space(space))
     }
 
-    async fn role(&self) -> Result<Role> {
+    async fn role(&self) -> Result<GenerationRole> {
         let origin = self.origin();
         self.read("generations", move |connection| {
             Ok(index_metadata::versions(connection)?.role(&origin, "generations")?.0)

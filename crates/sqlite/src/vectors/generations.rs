@@ -8,7 +8,7 @@ use memory_engine_sql::{
     indexed,
     rows::{LEASE_DEAD, LEASE_FREE},
 };
-use memory_engine_vector_store::{Generation, Generations, Role};
+use memory_engine_vector_store::{Generation, Generations, GenerationRole};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -58,7 +58,7 @@ pub(crate) fn switch(
     now: Timestamp,
 ) -> Result<bool, SqliteError> {
     let versions = index_metadata::versions(connection)?;
-    let (Role::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
+    let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
     let (waiting, given_up) = count_queued(connection, SECOND_PART)?;
     if waiting > 0 || given_up > missing_allowed {
         return Ok(false);

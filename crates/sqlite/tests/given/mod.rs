@@ -9,7 +9,7 @@ use memory_engine_core::{
 };
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::{SqliteStore, StoreOptions};
-use memory_engine_synonyms::{SynonymGroup, Verdict, WordPair};
+use memory_engine_synonyms::{SynonymGroup, PairVerdict, WordPair};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 pub(crate) const DIMENSIONS: usize = 16;
@@ -92,7 +92,7 @@ pub(crate) fn golden_groups() -> Vec<SynonymGroup> {
     vec![docker, SynonymGroup::new("海鲜", ["seafood"])]
 }
 
-pub(crate) fn golden_verdicts() -> Vec<Verdict> {
-    let verdict = |a, b, accepted| Verdict { pair: WordPair::new(a, b).unwrap(), accepted };
+pub(crate) fn golden_verdicts() -> Vec<PairVerdict> {
+    let verdict = |a, b, accepted| PairVerdict { pair: WordPair::new(a, b).unwrap(), accepted };
     vec![verdict("docker", "鲸鱼", true), verdict("海鲜", "过敏", false)]
 }

@@ -15,7 +15,7 @@ use crate::{
         extractor::{FactExtractor, Facts},
         rules::RuleFacts,
         slot::{Slot, Slots},
-        types::{Cardinality, Evidence, Fact, FactKind, Polarity},
+        types::{Cardinality, Evidence, ExtractedFact, FactKind, Polarity},
     },
     spoken,
     text::one_line,
@@ -96,7 +96,7 @@ impl ChatFacts {
         Self { model: Arc::new(model), rules }
     }
 
-    async fn told(&self, turns: &[&Record], locale: &Locale) -> Result<Vec<Fact>> {
+    async fn told(&self, turns: &[&Record], locale: &Locale) -> Result<Vec<ExtractedFact>> {
         let lines = turns.iter().zip(1..).map(|(turn, n)| {
             // In the user's zone, so that the model resolves "tomorrow" to the user's day.
             let time = jiff::Timestamp::from(turn.occurred_at).to_zoned(locale.zone.clone());
@@ -164,7 +164,7 @@ fn schema() -> serde_json::Value {
 }
 
 /// Returns the fact if its message bears it out.
-fn checked(told: Told, turns: &[&Record], zone: &TimeZone) -> Option<Fact> {
+fn checked(told: Told, turns: &[&Record], zone: &TimeZone) -> Option<ExtractedFact> {
     let turn = turns.get(told.n.checked_sub(1)?).filter(|turn| !spoken::is_assistant(turn))?;
     let (slot, value, text) = (told.slot.trim().to_lowercase(), one_line(&told.value), one_line(&told.text));
     if !is_slot_name(&slot) || !is_value(&value) || text.chars().count() > MAX_TEXT_CHARS {
@@ -175,7 +175,7 @@ fn checked(told: Told, turns: &[&Record], zone: &TimeZone) -> Option<Fact> {
     // The slot decides how many values it holds; the model is asked only about slots of its own.
     let known = Slots::built_in(&slot);
     let valid_from = date(told.valid_from.as_deref(), zone);
-    let mut fact = Fact {
+    let mut fact = ExtractedFact {
         subject: subject(told.subject.trim(), turn),
         cardinality: known.map_or_else(|| cardinality(told.cardinality.as_deref()), Slot::cardinality),
         kind: known.map_or_else(|| kind(told.kind.as_deref()), |slot| slot.kind),
@@ -206,14 +206,14 @@ fn is_slot_name(slot: &str) -> bool {
 }
 
 fn is_value(value: &str) -> bool {
-    value != Fact::ANY && (1..=MAX_VALUE_CHARS).contains(&value.chars().count())
+    value != ExtractedFact::ANY && (1..=MAX_VALUE_CHARS).contains(&value.chars().count())
 }
 
 fn subject(name: &str, turn: &Record) -> String {
     let is_user = turn.role.as_ref() == Some(&Role::USER) && Some(name) == turn.named_speaker();
     match name {
-        "" | "user" | "User" | "用户" => Fact::USER.to_owned(),
-        _ if is_user => Fact::USER.to_owned(),
+        "" | "user" | "User" | "用户" => ExtractedFact::USER.to_owned(),
+        _ if is_user => ExtractedFact::USER.to_owned(),
         name => one_line(name).chars().take(MAX_NAME_CHARS).collect(),
     }
 }

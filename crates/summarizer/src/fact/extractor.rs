@@ -5,13 +5,13 @@ use std::{fmt::Debug, sync::Arc};
 use async_trait::async_trait;
 use memory_engine_core::{Error, Locale, Record, Result};
 
-use crate::fact::types::Fact;
+use crate::fact::types::ExtractedFact;
 
 /// The result of an extraction.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// The facts, in the order in which they were stated.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<ExtractedFact>,
     /// Why the model failed. The facts are then those of the rules. `None` if the model answered, or there is none.
     pub degraded: Option<Error>,
 }

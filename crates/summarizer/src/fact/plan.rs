@@ -14,7 +14,7 @@ use crate::{
         dates::{When, dates_ahead},
         guard,
         template::{Macros, language_of},
-        types::{Fact, Polarity},
+        types::{ExtractedFact, Polarity},
     },
 };
 
@@ -120,7 +120,7 @@ impl Plan {
         let claim = Claim {
             rule: self.rule,
             slot: format!("plan.{}", self.event),
-            value: Fact::ANY.to_owned(),
+            value: ExtractedFact::ANY.to_owned(),
             polarity: Polarity::Negative,
             language: self.language,
             valid_from: None,

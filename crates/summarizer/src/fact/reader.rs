@@ -13,7 +13,7 @@ use crate::{
         plan::plans,
         relatives,
         slot::{Slot, family},
-        types::{Cardinality, Evidence, Fact, FactKind},
+        types::{Cardinality, Evidence, ExtractedFact, FactKind},
         value::is_category,
     },
     text::has_han,
@@ -38,7 +38,7 @@ pub(super) struct SentenceReader<'r> {
     pub(super) patterns: &'r FactPatterns,
     pub(super) zone: &'r TimeZone,
     pub(super) utterance: Utterance<'r>,
-    pub(super) facts: Vec<Fact>,
+    pub(super) facts: Vec<ExtractedFact>,
 }
 
 impl SentenceReader<'_> {
@@ -105,10 +105,10 @@ impl SentenceReader<'_> {
         exact.map(|window| window.until).filter(|until| *until > said).max()
     }
 
-    fn fact(&self, claim: Claim, quote: &str) -> Fact {
+    fn fact(&self, claim: Claim, quote: &str) -> ExtractedFact {
         let slot = self.patterns.slot(&claim.slot);
         let evidence = |record: &&Record| Evidence { record: record.id, quote: quote.trim().to_owned() };
-        let mut fact = Fact {
+        let mut fact = ExtractedFact {
             subject: self.utterance.subject.clone(),
             slot: claim.slot,
             value: claim.value,

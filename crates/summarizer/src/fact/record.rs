@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     fact::{
         slot::{Slots, family},
-        types::{Cardinality, Evidence, Fact, FactKind, Polarity},
+        types::{Cardinality, Evidence, ExtractedFact, FactKind, Polarity},
     },
     text::one_line,
 };
@@ -44,7 +44,7 @@ pub mod fact_keys {
 
 use fact_keys as keys;
 
-impl Fact {
+impl ExtractedFact {
     /// The fact as a record at the address `scope`, which is usually wider than that of its turn: what is known of a person
     /// outlives the session. The id follows from scope, subject, slot, value, polarity and the first evidence, so that what
     /// is found twice in one turn is one record.
@@ -145,7 +145,7 @@ fn read<T: serde::de::DeserializeOwned>(record: &Record, key: &str) -> Option<T>
 pub fn render(record: &Record, now: Timestamp, zone: &TimeZone) -> String {
     let over = record.valid_until.filter(|until| record.state == State::Superseded || *until <= now);
     let merged = record.metadata.contains_key(keys::MERGED_INTO);
-    let (Some(fact), Some(until), false) = (Fact::from_record(record), over, merged) else {
+    let (Some(fact), Some(until), false) = (ExtractedFact::from_record(record), over, merged) else {
         return one_line(&record.text);
     };
     let language = Language::of(&record.text);

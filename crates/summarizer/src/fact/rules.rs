@@ -15,7 +15,7 @@ use crate::{
         patterns::FactPatterns,
         plan,
         reader::{SentenceReader, Utterance},
-        types::Fact,
+        types::ExtractedFact,
     },
     sentence::sentences,
     spoken::{self, FICTION},
@@ -85,12 +85,12 @@ impl RuleFacts {
     }
 
     /// Returns the facts in consecutive turns, oldest first, as [`FactExtractor::extract`] with the default locale does.
-    pub fn facts(&self, turns: &[Record]) -> Vec<Fact> {
+    pub fn facts(&self, turns: &[Record]) -> Vec<ExtractedFact> {
         self.facts_in(turns, &TimeZone::UTC)
     }
 
     /// Returns the facts in consecutive turns. Days are those of `default_zone`, unless the rules have a zone of their own.
-    pub(crate) fn facts_in(&self, turns: &[Record], default_zone: &TimeZone) -> Vec<Fact> {
+    pub(crate) fn facts_in(&self, turns: &[Record], default_zone: &TimeZone) -> Vec<ExtractedFact> {
         let zone = self.zone.as_ref().unwrap_or(default_zone);
         let mut found = Vec::new();
         let mut before: Option<&Record> = None;
@@ -118,7 +118,7 @@ impl RuleFacts {
         ids
     }
 
-    fn of_turn(&self, turn: &Record, zone: &TimeZone) -> Vec<Fact> {
+    fn of_turn(&self, turn: &Record, zone: &TimeZone) -> Vec<ExtractedFact> {
         let mut own = without_injected(&turn.text);
         if own.len() > TEXT_MAX_BYTES {
             own.truncate((0..=TEXT_MAX_BYTES).rev().find(|at| own.is_char_boundary(*at)).unwrap_or(0));
@@ -132,7 +132,7 @@ impl RuleFacts {
     }
 
     /// Returns the facts in what the model said of the person, and the person agreed to.
-    fn confirmed(&self, asked: &Record, answer: &Record, zone: &TimeZone) -> Vec<Fact> {
+    fn confirmed(&self, asked: &Record, answer: &Record, zone: &TimeZone) -> Vec<ExtractedFact> {
         let own = without_injected(&asked.text);
         let masked = guard::masked(&own);
         let mut reader = self.reader(answer, zone, vec![asked, answer], CONFIRMED_CONFIDENCE);
@@ -174,7 +174,7 @@ impl FactExtractor for RuleFacts {
 /// Returns the subject of a turn's statements: the user, or the named speaker of another role.
 fn subject(turn: &Record) -> &str {
     match turn.role.as_ref().map(|role| role.as_str()) {
-        None | Some("user") => Fact::USER,
-        Some(_) => turn.named_speaker().unwrap_or(Fact::USER),
+        None | Some("user") => ExtractedFact::USER,
+        Some(_) => turn.named_speaker().unwrap_or(ExtractedFact::USER),
     }
 }

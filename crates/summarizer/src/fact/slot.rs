@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::{
     data::data,
-    fact::types::{Cardinality, Fact, FactKind, Polarity},
+    fact::types::{Cardinality, ExtractedFact, FactKind, Polarity},
     text::one_line,
 };
 
@@ -68,21 +68,21 @@ impl Slot {
     }
 
     /// Returns a fact of this slot as a sentence.
-    pub(super) fn tell(&self, fact: &Fact, language: Language) -> String {
+    pub(super) fn tell(&self, fact: &ExtractedFact, language: Language) -> String {
         let sentences = language.pick(&self.zh, &self.en);
         filled(sentences.form(fact, &sentences.is), fact, language) + language.pick("。", ".")
     }
 
     /// Returns a fact of this slot that held once as a sentence, without the mark at its end.
-    pub(super) fn tell_past(&self, fact: &Fact, language: Language) -> String {
+    pub(super) fn tell_past(&self, fact: &ExtractedFact, language: Language) -> String {
         let sentences = language.pick(&self.zh, &self.en);
         filled(sentences.form(fact, &sentences.was), fact, language)
     }
 }
 
 impl Sentences {
-    fn form<'s>(&'s self, fact: &Fact, positive: &'s str) -> &'s str {
-        match (fact.polarity, fact.value == Fact::ANY) {
+    fn form<'s>(&'s self, fact: &ExtractedFact, positive: &'s str) -> &'s str {
+        match (fact.polarity, fact.value == ExtractedFact::ANY) {
             (Polarity::Positive, _) => positive,
             (Polarity::Negative, true) => self.gone.as_ref().unwrap_or(&self.not),
             (Polarity::Negative, false) => &self.not,
@@ -90,19 +90,19 @@ impl Sentences {
     }
 }
 
-fn filled(form: &str, fact: &Fact, language: Language) -> String {
+fn filled(form: &str, fact: &ExtractedFact, language: Language) -> String {
     let rest = fact.slot.split_once('.').map_or("", |(_, rest)| rest);
-    let value = if fact.value == Fact::ANY { language.pick("任何", "any") } else { fact.value.as_str() };
+    let value = if fact.value == ExtractedFact::ANY { language.pick("任何", "any") } else { fact.value.as_str() };
     form.replace("{s}", &subject(fact, language)).replace("{r}", rest).replace("{v}", &one_line(value))
 }
 
 /// Returns the subject of a fact as it is told: `The user`, `用户的妹妹`, a name.
-fn subject(fact: &Fact, language: Language) -> String {
+fn subject(fact: &ExtractedFact, language: Language) -> String {
     let (name, relative) =
         fact.subject.split_once('.').map_or((fact.subject.as_str(), None), |(name, relative)| (name, Some(relative)));
     let relative = relative.filter(|relative| !relative.is_empty() && !relative.contains(' '));
     let owner = match (name, relative) {
-        (Fact::USER, _) => language.pick("用户", "The user").to_owned(),
+        (ExtractedFact::USER, _) => language.pick("用户", "The user").to_owned(),
         (_, None) => one_line(&fact.subject),
         (name, Some(_)) => one_line(name),
     };

@@ -11,12 +11,12 @@ use crate::fact::value_key::value_key;
 /// `family.sister`, `favorite.food`, `plan.interview`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Fact {
-    /// The person: [`Fact::USER`] or a name, with a relative after a dot, as in `user.sister`.
+pub struct ExtractedFact {
+    /// The person: [`ExtractedFact::USER`] or a name, with a relative after a dot, as in `user.sister`.
     pub subject: String,
     /// The attribute.
     pub slot: String,
-    /// The value; [`Fact::ANY`] in a negative fact that ends every value of the slot.
+    /// The value; [`ExtractedFact::ANY`] in a negative fact that ends every value of the slot.
     pub value: String,
     /// Whether the value holds or does not hold.
     pub polarity: Polarity,
@@ -46,7 +46,7 @@ pub struct Fact {
     pub corrects: Option<RecordId>,
 }
 
-impl Fact {
+impl ExtractedFact {
     /// The subject of what users say about themselves.
     pub const USER: &'static str = "user";
     /// The value that stands for every value of a slot.

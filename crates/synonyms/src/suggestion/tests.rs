@@ -18,7 +18,7 @@ fn texts() -> Vec<(RecordId, &'static str)> {
     TEXTS.iter().zip(1..).map(|(text, n)| (RecordId::from_bytes([n; 16]), *text)).collect()
 }
 
-fn suggest(known: &[SynonymGroup], verdicts: &[Verdict], vectors: &[(String, Embedding)]) -> Vec<Suggestion> {
+fn suggest(known: &[SynonymGroup], verdicts: &[PairVerdict], vectors: &[(String, Embedding)]) -> Vec<Suggestion> {
     let known = Thesaurus::new(&TextAnalyzer, known.to_vec());
     Suggester::default().suggest(&texts(), vectors, &known, verdicts)
 }
@@ -36,7 +36,7 @@ fn k18_words_that_always_come_together_are_proposed_with_the_evidence() {
 fn k18_what_is_known_or_decided_is_not_proposed_again() {
     assert!(suggest(&[SynonymGroup::new("小白", ["团子"])], &[], &[]).is_empty());
     let pair = WordPair::new("团子", "小白").unwrap();
-    assert!(suggest(&[], &[Verdict { pair, accepted: false }], &[]).is_empty());
+    assert!(suggest(&[], &[PairVerdict { pair, accepted: false }], &[]).is_empty());
 }
 
 #[test]

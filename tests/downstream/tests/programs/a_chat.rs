@@ -2,7 +2,7 @@
 
 use memory_engine::{
     Injector,
-    context::{ContextPlan, EstimatedTokens, Layer, MemoryBlock, Message, Overflow},
+    context::{ContextPlan, EstimatedTokens, Layer, MemoryBlock, IncomingMessage, Overflow},
     prelude::*,
 };
 
@@ -72,11 +72,11 @@ async fn english_questions_about_the_past_are_answered_with_english_memories() -
         ("Do you remember my dog's name?", "Biscuit"),
         ("What did I tell you about peanuts?", "allergic to peanuts"),
     ] {
-        let injection = injector.inject(&user, &Message { round: 5, scene: "daily", text }).await;
+        let injection = injector.inject(&user, &IncomingMessage { round: 5, scene: "daily", text }).await;
         assert!(injection.text.contains(expected), "{text}: {:?}", injection);
         assert!(injection.text.is_ascii(), "English text only: {}", injection.text);
     }
-    let small_talk = Message { round: 6, scene: "daily", text: "Nice weather." };
+    let small_talk = IncomingMessage { round: 6, scene: "daily", text: "Nice weather." };
     assert_eq!(injector.inject(&user, &small_talk).await.text, "");
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use memory_engine::{ErrorKind, MemoryEngine, Outcome, PutMode, Record, ScanQuery, Scope, Written, synonyms::Verdict};
+use memory_engine::{ErrorKind, MemoryEngine, Outcome, PutMode, Record, ScanQuery, Scope, Written, synonyms::PairVerdict};
 use serde::Serialize;
 
 /// How many records are committed together.
@@ -166,7 +166,7 @@ impl<'e, P: FnMut(&Report)> Copier<'e, P> {
             self.report.synonyms += new.len() as u64;
         }
         let decided: BTreeMap<_, _> = target.verdicts(scope).await?.into_iter().map(|v| (v.pair, v.accepted)).collect();
-        let is_new = |verdict: &Verdict| match decided.get(&verdict.pair) {
+        let is_new = |verdict: &PairVerdict| match decided.get(&verdict.pair) {
             Some(accepted) => self.update && *accepted != verdict.accepted,
             None => true,
         };
