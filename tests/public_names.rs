@@ -221,7 +221,11 @@ fn use_tree(body: &[Token], index: &mut usize, prefix: &[String]) -> Vec<(Vec<St
 #[test]
 fn root_prelude_and_one_module_have_one_meaning_for_each_name() {
     let modules = Repository::read().facade();
-    assert!(modules[""].contains_key("MemoryEngine") && modules["llm"].contains_key("ChatModel"), "{:?}", modules.keys());
+    assert!(
+        modules[""].contains_key("MemoryEngine") && modules["llm"].contains_key("ChatModel"),
+        "{:?}",
+        modules.keys()
+    );
     let mut clashes = Vec::new();
     for (module, names) in &modules {
         for (name, definitions) in names {
@@ -251,6 +255,7 @@ fn modules_share_names_only_as_listed() {
     by_name.retain(|_, (_, defined)| defined.len() > 1);
     let shared: BTreeSet<&str> = by_name.keys().map(|name| name.as_str()).collect();
     let listed: BTreeSet<&str> = SHARED_BY_MODULES.iter().copied().collect();
-    let described: Vec<String> = by_name.iter().map(|(name, (at, what))| format!("{name} in {at:?}: {what:?}")).collect();
+    let described: Vec<String> =
+        by_name.iter().map(|(name, (at, what))| format!("{name} in {at:?}: {what:?}")).collect();
     assert_eq!(shared, listed, "types that share a name:\n{}", described.join("\n"));
 }
