@@ -4,7 +4,7 @@
 pub use memory_engine_core::{
     Adjacent, Basis, BlockReason, ContentHash, Cursor, Decision, Deleted, Done, Embedding, EmbeddingSpace, Failure,
     Hit, Index, Job, JobQueue, MemoryRecordStore, Metric, Neighbor, Order, Outcome, Page, Pending, PutMode, Record,
-    RecordStore, Removed, ScanQuery, Score, Source, Stats, Terms, Ticket, Tombstone, Write, Written,
+    RecordStore, Removed, ScanQuery, Score, Source, Stats, StoreOptions, Terms, Ticket, Tombstone, Write, Written,
 };
 pub use memory_engine_graph::{
     AliasRow, Edge, EdgeRow, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore,
