@@ -4,7 +4,7 @@ use std::path::Path;
 
 use memory_engine::{
     Forget, MemoryEngine, Scope,
-    synonyms::{SynonymGroup, SynonymStore, PairVerdict, WordPair},
+    synonyms::{PairVerdict, SynonymGroup, SynonymStore, WordPair},
 };
 
 /// Forgets a part of a user, the whole user, and the tenant; looks after each what is left of the synonyms.

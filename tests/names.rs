@@ -1,176 +1,281 @@
-//! Two public types of the facade never have one name, so that any of its modules can be imported next to any other.
+//! Two public items of the facade never have one name, so that any of its modules can be imported next to any other.
 //!
-//! The names are read from the `pub use` lists of the facade and of the crates that it re-exports.
+//! The names are read from the sources of the facade and of the crates that it re-exports, and followed to their definitions.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "arrows/tokens.rs"]
+mod tokens;
+
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    rc::Rc,
+    slice,
 };
 
-/// A public name and the crate that defines it.
-type Names = BTreeMap<String, String>;
+use tokens::{Token, after_bracket, after_semicolon, tokens, without_tests};
 
-const FACADE: &str = "memory_engine";
-/// Crates that the facade re-exports whole, under a name of their own.
-const WHOLE: [&str; 5] = ["llm", "scene", "http_models", "sqlite", "postgres"];
-/// The functions of both adapters and of `admin`, which do the same for one backend and for any.
-const SAME_ON_PURPOSE: [&str; 5] = ["checkup", "migrate_down", "migrate_up", "namespaces", "SCHEMA"];
+/// Names with several meanings on purpose: the functions of both adapters and of `admin`, which do the same for one backend and
+/// for any; and `blocking::MemoryEngine`, which is the engine for programs without a runtime.
+const SAME_ON_PURPOSE: [&str; 6] = ["checkup", "migrate_down", "migrate_up", "namespaces", "SCHEMA", "MemoryEngine"];
+/// Files with the contracts of stores.
+const CONTRACTS: [(&str, &str); 6] = [
+    ("memory_engine_core", "store.rs"),
+    ("memory_engine_core", "store/queue.rs"),
+    ("memory_engine_vector_store", "store.rs"),
+    ("memory_engine_keyword_store", "store.rs"),
+    ("memory_engine_graph", "store.rs"),
+    ("memory_engine_synonyms", "store.rs"),
+];
 
-fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates")
+/// An item by the path of its definition, from its crate.
+type Definition = String;
+/// The definitions behind each public name of a module. More than one is a clash.
+type Names = BTreeMap<String, BTreeSet<Definition>>;
+/// A module: its crate and the path from there.
+type Module = (String, Vec<String>);
+
+/// The public items of a module as its file has them.
+#[derive(Default)]
+struct Items {
+    defined: BTreeSet<String>,
+    children: Vec<String>,
+    /// `pub use`: the module, the name there, and the name here; `*` for all.
+    uses: Vec<(Module, String, String)>,
+    /// Crates under a name of one's own: `pub use memory_engine_llm as llm;`.
+    crates: Vec<(String, String)>,
 }
 
-/// Returns the folder of each crate, by the name that code uses.
-fn folders() -> BTreeMap<String, PathBuf> {
-    let entries = fs::read_dir(crates()).unwrap().map(|entry| entry.unwrap().path());
-    let name = |folder: &Path| {
-        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-        let line = manifest.lines().find_map(|line| line.strip_prefix("name = \"")).unwrap();
-        line.trim_end_matches('"').replace('-', "_")
-    };
-    entries.map(|folder| (name(&folder), folder)).collect()
+struct Repository {
+    /// The folder of each crate, by its name in paths: `memory_engine_core`.
+    folders: BTreeMap<String, PathBuf>,
+    items: RefCell<BTreeMap<Module, Rc<Items>>>,
 }
 
-/// Returns the paths of a `use` tree: `a::{b, c::d}` has `a::b` and `a::c::d`.
-fn paths(tree: &str) -> Vec<String> {
-    let Some((prefix, list)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
-    let list = list.trim_end().strip_suffix('}').unwrap();
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0_usize, 0);
-    for (at, letter) in list.char_indices() {
-        match letter {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&list[start..at]);
-                start = at + 1;
+impl Repository {
+    fn read() -> Self {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+        let folders = fs::read_dir(crates).unwrap().filter_map(|entry| {
+            let folder = entry.unwrap().path();
+            let manifest = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+            let package = manifest.lines().find_map(|line| line.strip_prefix("name = \""))?;
+            Some((package.trim_end_matches('"').replace('-', "_"), folder))
+        });
+        Self { folders: folders.collect(), items: RefCell::default() }
+    }
+
+    fn items(&self, module: &Module) -> Rc<Items> {
+        if let Some(items) = self.items.borrow().get(module) {
+            return Rc::clone(items);
+        }
+        let items = Rc::new(self.read_items(module));
+        self.items.borrow_mut().insert(module.clone(), Rc::clone(&items));
+        items
+    }
+
+    fn read_items(&self, module: &Module) -> Items {
+        let mut items = Items::default();
+        let (krate, path) = module;
+        let file = if path.is_empty() { "lib.rs".into() } else { format!("{}.rs", path.join("/")) };
+        let text = fs::read_to_string(self.folders[krate].join("src").join(file)).unwrap_or_default();
+        let body = without_tests(&tokens(&text));
+        let mut index = 0;
+        while index < body.len() {
+            let next = body.get(index + 1).map(|token| token.text.as_str());
+            match next.filter(|_| body[index].is("pub")) {
+                Some("use") => {
+                    for (path, name) in use_tree(&body, &mut (index + 2), &[]) {
+                        self.add_use(module, &path, name, &mut items);
+                    }
+                    index = after_semicolon(&body, index);
+                }
+                Some("struct" | "enum" | "trait" | "type" | "union" | "const" | "static" | "fn") => {
+                    items.defined.insert(body[index + 2].text.clone());
+                    index += 3;
+                }
+                // `pub async fn`
+                Some("async") => {
+                    items.defined.insert(body[index + 3].text.clone());
+                    index += 4;
+                }
+                Some("mod") => {
+                    items.children.push(body[index + 2].text.clone());
+                    index += 3;
+                }
+                _ if ["{", "(", "["].iter().any(|bracket| body[index].is(bracket)) => {
+                    index = after_bracket(&body, index);
+                }
+                _ => index += 1,
             }
-            _ => {}
+        }
+        items
+    }
+
+    fn add_use(&self, here: &Module, path: &[String], name: String, items: &mut Items) {
+        let (krate, mut path) = match path[0].as_str() {
+            "crate" => (here.0.clone(), path[1..].to_vec()),
+            "self" => (here.0.clone(), [&here.1, &path[1..]].concat()),
+            first if self.folders.contains_key(first) => (first.to_owned(), path[1..].to_vec()),
+            // A crate that is not of this repository.
+            _ if path.len() == 1 => return,
+            // A child module, or again another crate.
+            _ => (here.0.clone(), [&here.1, path].concat()),
+        };
+        if name == "*" {
+            items.uses.push(((krate, path), name.clone(), name));
+        } else if let Some(there) = path.pop() {
+            items.uses.push(((krate, path), there, name));
+        } else {
+            items.crates.push((krate, name));
         }
     }
-    parts.push(&list[start..]);
-    let parts = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
-    parts.flat_map(|part| paths(&format!("{}{part}", prefix.trim()))).collect()
-}
 
-/// Returns what a file exports and defines, without its comments and private parts.
-fn exports(file: &Path) -> (Vec<String>, Vec<String>) {
-    let text = fs::read_to_string(file).unwrap();
-    let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap()).collect();
-    let code = code.join("\n");
-    let mut used = Vec::new();
-    for part in code.split("\npub use ").skip(1) {
-        used.extend(paths(part.split(';').next().unwrap()));
+    /// Returns the definitions that a module exports, by their names.
+    fn names(&self, module: &Module) -> Names {
+        let mut names = Names::new();
+        let items = self.items(module);
+        for name in &items.defined {
+            names.entry(name.clone()).or_default().insert(definition(module, name));
+        }
+        for (from, there, name) in &items.uses {
+            if name == "*" {
+                for (name, definitions) in self.names(from) {
+                    names.entry(name).or_default().extend(definitions);
+                }
+            } else {
+                let defined = self.definition(from, there).unwrap_or_else(|| definition(from, there));
+                names.entry(name.clone()).or_default().insert(defined);
+            }
+        }
+        names
     }
-    let mut defined = Vec::new();
-    for line in code.lines().filter_map(|line| line.strip_prefix("pub ")) {
-        let mut words = line.trim_start_matches("async ").split(|c: char| !c.is_alphanumeric() && c != '_');
-        let kind = words.next().unwrap();
-        if matches!(kind, "struct" | "enum" | "trait" | "type" | "const" | "static" | "fn") {
-            defined.push(words.next().unwrap().to_owned());
+
+    /// Follows a name to where the item is defined; `None` if the module does not export it by name.
+    fn definition(&self, module: &Module, name: &str) -> Option<Definition> {
+        let items = self.items(module);
+        if items.defined.contains(name) {
+            return Some(definition(module, name));
+        }
+        if let Some((from, there, _)) = items.uses.iter().find(|(_, _, here)| here == name) {
+            return Some(self.definition(from, there).unwrap_or_else(|| definition(from, there)));
+        }
+        let mut globs = items.uses.iter().filter(|(_, _, here)| here == "*");
+        globs.find_map(|(from, _, _)| self.definition(from, name))
+    }
+
+    /// Returns the names of each public module of the facade, by its path from the root, which is `""`.
+    fn facade(&self) -> BTreeMap<String, Names> {
+        let root = ("memory_engine".to_owned(), Vec::new());
+        let mut modules = BTreeMap::new();
+        self.add_modules("", &root, &mut modules);
+        for (krate, name) in &self.items(&root).crates {
+            self.add_modules(name, &(krate.clone(), Vec::new()), &mut modules);
+        }
+        modules
+    }
+
+    fn add_modules(&self, name: &str, module: &Module, modules: &mut BTreeMap<String, Names>) {
+        modules.insert(name.to_owned(), self.names(module));
+        for child in &self.items(module).children {
+            let child_name = if name.is_empty() { child.clone() } else { format!("{name}::{child}") };
+            let path = [&module.1, slice::from_ref(child)].concat();
+            self.add_modules(&child_name, &(module.0.clone(), path), modules);
         }
     }
-    (used, defined)
 }
 
-/// Returns the crate that defines the item of a path such as `memory_engine_sql::options::Mismatch`.
-fn origin(path: &str, folders: &BTreeMap<String, PathBuf>) -> String {
-    let parts: Vec<&str> = path.split("::").collect();
-    let (name, item) = (parts[0], parts[parts.len() - 1]);
-    let file = match parts.len() {
-        2 => "src/lib.rs".to_owned(),
-        _ => format!("src/{}.rs", parts[1]),
-    };
-    let (used, _) = exports(&folders[name].join(file));
-    let of_other = |path: &&String| {
-        let of = path.split("::").next().unwrap();
-        of != name && folders.contains_key(of) && path.rsplit("::").next() == Some(item)
-    };
-    used.iter().find(of_other).map_or_else(|| name.to_owned(), |path| origin(path, folders))
+fn definition((krate, path): &Module, name: &str) -> Definition {
+    let from_crate = [path.as_slice(), &[name.to_owned()]].concat();
+    format!("{krate}::{}", from_crate.join("::"))
 }
 
-/// Returns the names of one file of a crate, with globs of other crates expanded.
-fn names_in(name: &str, file: &Path, folders: &BTreeMap<String, PathBuf>) -> Names {
-    let (used, defined) = exports(file);
-    let mut names: Names = defined.into_iter().map(|item| (item, name.to_owned())).collect();
-    for path in used.iter().filter(|path| !path.contains(" as ")) {
-        let (of, item) = (path.split("::").next().unwrap(), path.rsplit("::").next().unwrap());
-        match (folders.contains_key(of), item) {
-            (true, "*") => names.extend(names_of(of, folders)),
-            (true, _) => _ = names.insert(item.to_owned(), origin(path, folders)),
-            (false, _) => _ = names.insert(item.to_owned(), name.to_owned()),
+/// Returns the paths of the use tree at `index` and the names under which they are imported, and moves behind the tree.
+fn use_tree(body: &[Token], index: &mut usize, prefix: &[String]) -> Vec<(Vec<String>, String)> {
+    let mut path = prefix.to_vec();
+    loop {
+        let token = &body[*index];
+        *index += 1;
+        if token.is("{") {
+            let mut found = Vec::new();
+            while !body[*index].is("}") {
+                if body[*index].is(",") {
+                    *index += 1;
+                } else {
+                    found.extend(use_tree(body, index, &path));
+                }
+            }
+            *index += 1;
+            return found;
         }
+        if token.is("*") {
+            return vec![(path, "*".into())];
+        }
+        path.push(token.text.clone());
+        if body[*index].is("::") {
+            *index += 1;
+            continue;
+        }
+        let mut name = token.text.clone();
+        if body[*index].is("as") {
+            name.clone_from(&body[*index + 1].text);
+            *index += 2;
+        }
+        return vec![(path, name)];
     }
-    names
-}
-
-/// Returns the names of a crate's root, each with the crate that defines it.
-fn names_of(name: &str, folders: &BTreeMap<String, PathBuf>) -> Names {
-    names_in(name, &folders[name].join("src/lib.rs"), folders)
-}
-
-fn modules() -> BTreeMap<String, Names> {
-    let folders = folders();
-    let source = folders[FACADE].join("src");
-    let root = fs::read_to_string(source.join("lib.rs")).unwrap();
-    let files = root.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
-    let mut modules: BTreeMap<String, Names> =
-        files.map(|name| (name.to_owned(), names_in(FACADE, &source.join(format!("{name}.rs")), &folders))).collect();
-    modules.insert("the root".to_owned(), names_of(FACADE, &folders));
-    for name in WHOLE {
-        modules.insert(name.to_owned(), names_of(&format!("{FACADE}_{name}"), &folders));
-    }
-    modules
 }
 
 #[test]
 fn a_name_means_one_thing_in_every_module_of_the_facade() {
-    let mut places: BTreeMap<&String, BTreeMap<&String, BTreeSet<&String>>> = BTreeMap::new();
-    let modules = modules();
-    // `blocking::MemoryEngine` is the engine itself, for programs without a runtime.
-    for (module, names) in modules.iter().filter(|(module, _)| *module != "blocking") {
-        for (name, origin) in names.iter().filter(|(name, _)| !SAME_ON_PURPOSE.contains(&name.as_str())) {
-            places.entry(name).or_default().entry(origin).or_default().insert(module);
+    let modules = Repository::read().facade();
+    // The reader of sources has seen a definition, a re-export, a glob and a crate as a module.
+    for (module, name, defined) in [
+        ("facts", "Fact", "memory_engine::facts::Fact"),
+        ("", "Scope", "memory_engine_core::scope::Scope"),
+        ("context", "ContextPlan", "memory_engine_context::plan::ContextPlan"),
+        ("llm", "Message", "memory_engine_llm::request::Message"),
+    ] {
+        assert_eq!(modules[module].get(name), Some(&BTreeSet::from([defined.to_owned()])), "{module}::{name}");
+    }
+    let mut meanings: BTreeMap<&String, BTreeMap<&Definition, BTreeSet<&String>>> = BTreeMap::new();
+    for (module, names) in &modules {
+        for (name, definitions) in names {
+            for definition in definitions {
+                meanings.entry(name).or_default().entry(definition).or_default().insert(module);
+            }
         }
     }
-    let clashes: Vec<_> = places.iter().filter(|(_, origins)| origins.len() > 1).collect();
-    assert!(clashes.is_empty(), "names with two meanings: {clashes:#?}");
+    meanings.retain(|name, definitions| definitions.len() > 1 && !SAME_ON_PURPOSE.contains(&name.as_str()));
+    assert!(meanings.is_empty(), "names with two meanings, their definitions and modules: {meanings:#?}");
 }
 
 #[test]
 fn the_root_is_small_and_the_prelude_is_a_part_of_it() {
-    let modules = modules();
-    let (root, prelude) = (&modules["the root"], &modules["prelude"]);
+    let modules = Repository::read().facade();
+    let (root, prelude) = (&modules[""], &modules["prelude"]);
     assert!(root.len() <= 45, "{} names at the root: {:?}", root.len(), root.keys());
-    let missing: Vec<_> = prelude.keys().filter(|name| !root.contains_key(*name)).collect();
+    let missing: Vec<_> = prelude.iter().filter(|(name, definitions)| root.get(*name) != Some(definitions)).collect();
     assert!(missing.is_empty(), "names of the prelude that the root lacks: {missing:?}");
 }
 
 #[test]
 fn every_type_of_a_store_contract_is_in_the_module_store() {
-    let folders = folders();
-    let modules = modules();
-    let reachable = |name: &str| modules["store"].contains_key(name) || modules["the root"].contains_key(name);
-    let contracts = [
-        ("memory_engine_core", "src/store.rs"),
-        ("memory_engine_core", "src/store/queue.rs"),
-        ("memory_engine_vector_store", "src/store.rs"),
-        ("memory_engine_keyword_store", "src/store.rs"),
-        ("memory_engine_graph", "src/store.rs"),
-        ("memory_engine_synonyms", "src/store.rs"),
-    ];
+    let repository = Repository::read();
+    let modules = repository.facade();
+    let reachable = |name: &str| modules["store"].contains_key(name) || modules[""].contains_key(name);
     let mut missing = BTreeSet::new();
-    for (name, file) in contracts {
-        let text = fs::read_to_string(folders[name].join(file)).unwrap();
+    for (krate, file) in CONTRACTS {
+        let text = fs::read_to_string(repository.folders[krate].join("src").join(file)).unwrap();
         // The signatures of the trait's methods: from `async fn` or `fn` to the end of the line.
         let signatures = text.lines().map(str::trim).filter(|line| line.contains("fn ") && line.contains("&self"));
         for word in signatures.flat_map(|line| line.split(|c: char| !c.is_alphanumeric())) {
             let is_type = word.starts_with(char::is_uppercase) && word.len() > 1;
-            let is_std = matches!(word, "Arc" | "Duration" | "Formatter" | "Option" | "Result" | "Self" | "String" | "Vec");
+            let is_std =
+                matches!(word, "Arc" | "Duration" | "Formatter" | "Option" | "Result" | "Self" | "String" | "Vec");
             if is_type && !is_std && !reachable(word) {
-                missing.insert((name, word.to_owned()));
+                missing.insert((krate, word.to_owned()));
             }
         }
     }

@@ -23,8 +23,8 @@ pub use built::{BuiltContext, LayerReport, LeftOut, LeftOutReason};
 pub use frame::GatewayFrame;
 pub use gateway::GatewayBlock;
 pub use injection::{
-    Action, ColdStartRule, InjectionDecision, EmotionRule, EmotionWords, InjectionRules, IncomingMessage, PlotRecallRule, RecallRule,
-    Rule,
+    Action, ColdStartRule, EmotionRule, EmotionWords, IncomingMessage, InjectionDecision, InjectionRules,
+    PlotRecallRule, RecallRule, Rule,
 };
 pub use layer::{Item, Layer, Overflow};
 pub use line::quoted;
@@ -34,7 +34,7 @@ pub use question::weak_question;
 pub use rewrite::{
     MAX_CONTEXT_CHARS, REWRITE_PROMPT, RewriteRequest, contextual_query, parse_rewrite, recent_conversation,
 };
-pub use story::{StoryRelation, StoryEntity, StorySections};
+pub use story::{StoryEntity, StoryRelation, StorySections};
 pub use system::{append_to_system, appended};
 #[cfg(feature = "bpe")]
 pub use tokens::BpeTokens;

@@ -72,7 +72,8 @@ impl ContextPlan {
             let budget = layer.budget.saturating_add(flow);
             let before = if room == self.limit { 0 } else { between };
             let free = room.saturating_sub(before);
-            let (most, full) = if budget <= free { (budget, LeftOutReason::Layer) } else { (free, LeftOutReason::Whole) };
+            let (most, full) =
+                if budget <= free { (budget, LeftOutReason::Layer) } else { (free, LeftOutReason::Whole) };
             let of_this = Filled::of(layer, most, full, counter);
             let spent = if of_this.section.is_empty() { 0 } else { of_this.tokens + before };
             room = room.saturating_sub(spent);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use memory_engine_context::{Action, GatewayBlock, GatewayFrame, InjectionRules, MemoryList, IncomingMessage, Rule};
+use memory_engine_context::{Action, GatewayBlock, GatewayFrame, IncomingMessage, InjectionRules, MemoryList, Rule};
 use memory_engine_core::{Kind, Language, ManualClock, Record, Role, Scope, Timestamp};
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use memory_engine_context::{
-    Characters, ContextPlan, EstimatedTokens, GatewayBlock, Item, Layer, Overflow, LeftOutReason, TokenCounter,
+    Characters, ContextPlan, EstimatedTokens, GatewayBlock, Item, Layer, LeftOutReason, Overflow, TokenCounter,
 };
 use memory_engine_core::{Kind, ManualClock, Record, Scope, Timestamp};
 use proptest::prelude::*;

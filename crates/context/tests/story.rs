@@ -1,7 +1,7 @@
 //! The sections of a story.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use memory_engine_context::{Characters, EstimatedTokens, StoryRelation, StoryEntity, StorySections};
+use memory_engine_context::{Characters, EstimatedTokens, StoryEntity, StoryRelation, StorySections};
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Scope, Timestamp};
 
 fn snippet(sequence: i64, text: &str) -> Record {
@@ -25,8 +25,10 @@ fn story() -> (Vec<Record>, Vec<StoryEntity>, Vec<StoryRelation>) {
         StoryEntity::new("The capital", "place"),
         StoryEntity::new("Mira", ""),
     ];
-    let relations =
-        vec![StoryRelation::new("龙骑士", "藏有", "金钥匙", "m12"), StoryRelation::new("Mira", "fled from", "The capital", "")];
+    let relations = vec![
+        StoryRelation::new("龙骑士", "藏有", "金钥匙", "m12"),
+        StoryRelation::new("Mira", "fled from", "The capital", ""),
+    ];
     (snippets, entities, relations)
 }
 

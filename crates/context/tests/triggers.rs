@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_context::{InjectionRules, IncomingMessage, Rule};
+use memory_engine_context::{IncomingMessage, InjectionRules, Rule};
 use memory_engine_core::{Language, RuleId};
 use serde::Deserialize;
 
@@ -89,8 +89,9 @@ struct FreshMessages {
 fn hits(messages: &FreshMessages) -> [usize; 3] {
     let rules = InjectionRules::default();
     let count = |texts: &[String], rule: Rule| {
-        let (right, wrong): (Vec<&String>, Vec<&String>) =
-            texts.iter().partition(|text| rules.decide(&IncomingMessage { round: 3, scene: "daily", text }).rule == rule);
+        let (right, wrong): (Vec<&String>, Vec<&String>) = texts
+            .iter()
+            .partition(|text| rules.decide(&IncomingMessage { round: 3, scene: "daily", text }).rule == rule);
         for text in wrong {
             println!("not {rule}: {text}");
         }

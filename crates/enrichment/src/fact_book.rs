@@ -129,7 +129,13 @@ impl FactBook {
 
     /// Adds facts, extracted from `turns` at an address, to the known facts of the same person, and reconciles them until
     /// nothing changes.
-    pub(crate) async fn add(&self, address: &Scope, facts: &[ExtractedFact], turns: &[Record], trust: Trust) -> Result<()> {
+    pub(crate) async fn add(
+        &self,
+        address: &Scope,
+        facts: &[ExtractedFact],
+        turns: &[Record],
+        trust: Trust,
+    ) -> Result<()> {
         let person = person(address)?;
         let mut retries = 0;
         let mut blocked = Vec::new();

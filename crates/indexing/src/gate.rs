@@ -16,7 +16,7 @@ use memory_engine_core::{
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
-use memory_engine_vector_store::{GenerationStore, Generations, GenerationRole, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
 
 use crate::blocking::current_runtime;
 

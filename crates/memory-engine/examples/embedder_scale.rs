@@ -93,9 +93,12 @@ async fn main() -> Result<()> {
     let documents = embed(embedder.as_ref(), &texts, Purpose::Document).await?;
 
     // Models place unrelated texts higher or lower by their languages.
-    for (name, of_question, of_text) in
-        [("ASCII, ASCII", true, true), ("other, other", false, false), ("ASCII, other", true, false), ("other, ASCII", false, true)]
-    {
+    for (name, of_question, of_text) in [
+        ("ASCII, ASCII", true, true),
+        ("other, other", false, false),
+        ("ASCII, other", true, false),
+        ("other, ASCII", false, true),
+    ] {
         let (mut related, mut unrelated) = (Vec::new(), Vec::new());
         for (i, query) in queries.iter().enumerate().filter(|(i, _)| questions[*i].is_ascii() == of_question) {
             for (j, document) in documents.iter().enumerate().filter(|(j, _)| texts[*j].is_ascii() == of_text) {
@@ -105,6 +108,10 @@ async fn main() -> Result<()> {
         }
         report(name, &mut related, &mut unrelated);
     }
-    println!("the embedder's own: semantic_weight {}, score_floor {:.3}", embedder.semantic_weight(), embedder.score_floor());
+    println!(
+        "the embedder's own: semantic_weight {}, score_floor {:.3}",
+        embedder.semantic_weight(),
+        embedder.score_floor()
+    );
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memory_engine_context::{Action, InjectionDecision, GatewayBlock, InjectionRules, IncomingMessage};
+use memory_engine_context::{Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules};
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, ScanQuery,
     Scope,
@@ -169,7 +169,13 @@ impl Injector {
     }
 
     /// Fills in the parts one after the other. A part that fails does not stop the others.
-    async fn find(&self, scope: &Scope, message: &IncomingMessage<'_>, decision: &InjectionDecision, material: &mut Material) {
+    async fn find(
+        &self,
+        scope: &Scope,
+        message: &IncomingMessage<'_>,
+        decision: &InjectionDecision,
+        material: &mut Material,
+    ) {
         let options = self.recall_options(material);
         let text = decision.search_text.as_deref().unwrap_or(message.text);
         let question = || RecallQuery::new(text).with_options(options);
@@ -218,7 +224,13 @@ impl Injector {
         }
     }
 
-    async fn newest(&self, scope: &Scope, message: &IncomingMessage<'_>, filter: Filter, limit: usize) -> Result<Vec<Record>> {
+    async fn newest(
+        &self,
+        scope: &Scope,
+        message: &IncomingMessage<'_>,
+        filter: Filter,
+        limit: usize,
+    ) -> Result<Vec<Record>> {
         let seen = self.engine.scene_policy().filter(message.scene);
         let active = Filter::eq(Field::State, "active");
         let filter = [filter, active].into_iter().chain(seen).reduce(Filter::and);

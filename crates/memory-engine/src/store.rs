@@ -14,8 +14,9 @@ pub use memory_engine_indexing::index_fingerprint;
 pub use memory_engine_keyword_store::{
     Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer, WeightedTerm, Word,
 };
-pub use memory_engine_core::StoreOptions;
-pub use memory_engine_synonyms::{MemorySynonymStore, PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair};
+pub use memory_engine_synonyms::{
+    MemorySynonymStore, PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair,
+};
 pub use memory_engine_vector_store::{
     Generation, GenerationRole, GenerationStore, Generations, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,
 };

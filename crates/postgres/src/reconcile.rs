@@ -29,7 +29,8 @@ pub(crate) async fn reconcile(
     migration::up(&mut connection, options).await?;
     reconcile_indexes(&mut connection, metadata, store).await?;
     if store.mismatch != Mismatch::Leave
-        && let Ok((GenerationRole::Serving, table)) = index_metadata::versions(&mut connection).await?.role(metadata, "connect")
+        && let Ok((GenerationRole::Serving, table)) =
+            index_metadata::versions(&mut connection).await?.role(metadata, "connect")
     {
         index.settle(&mut connection, table).await?;
     }

@@ -13,7 +13,7 @@ use memory_engine_core::{
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
-use memory_engine_vector_store::{GenerationStore, GenerationRole, VectorEntry, VectorQuery, VectorStore};
+use memory_engine_vector_store::{GenerationRole, GenerationStore, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{records::scopes, store::PostgresStore};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope, phrases::fold};
-use memory_engine_synonyms::{SynonymGroup, SynonymStore, PairVerdict, WordPair};
+use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore, WordPair};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 

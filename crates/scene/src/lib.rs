@@ -6,7 +6,7 @@ mod policy;
 mod rules;
 mod sessions;
 
-pub use detector::{Detection, SceneReason, SceneChange, SceneDetector};
+pub use detector::{Detection, SceneChange, SceneDetector, SceneReason};
 pub use names::{DAILY, META, PLOT};
 pub use policy::{ScenePolicy, SceneView};
 pub use rules::{LabelRule, SceneRule, SceneRules};

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_engine_core::{ErrorKind, ManualClock, Scope, Timestamp};
 use memory_engine_scene::{
-    DAILY, LabelRule, META, PLOT, SceneReason, SceneChange, SceneDetector, SceneRule, SceneRules, SessionLimits,
+    DAILY, LabelRule, META, PLOT, SceneChange, SceneDetector, SceneReason, SceneRule, SceneRules, SessionLimits,
 };
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope, phrases::fold};
-use memory_engine_synonyms::{SynonymGroup, SynonymStore, PairVerdict, WordPair};
+use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore, WordPair};
 use rusqlite::{Connection, params};
 
 use crate::{

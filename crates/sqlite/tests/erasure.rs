@@ -9,7 +9,7 @@ use given::{embed, lin, open, turn, vector, write};
 use memory_engine_core::{Embedding, Record, RecordStore};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation};
 use memory_engine_sqlite::SqliteStore;
-use memory_engine_synonyms::{SynonymGroup, SynonymStore, PairVerdict, WordPair};
+use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore, WordPair};
 use rustc_hash::FxHashSet;
 
 /// Whether the bytes are in the database or in its log.

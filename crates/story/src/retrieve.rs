@@ -8,7 +8,7 @@ use memory_engine::{
     graph::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation},
     recall::Retriever,
 };
-use memory_engine_context::{StoryRelation, StoryEntity};
+use memory_engine_context::{StoryEntity, StoryRelation};
 use memory_engine_core::{Error, ErrorKind, Field, Filter, FilterValue, Op, Record, RecordId, Result, Scope};
 use tokio::time::timeout;
 

@@ -32,4 +32,4 @@ pub use sentence::sentences;
 pub use spoken::is_said;
 pub use summary::{ChatSummarizer, ExtractiveSummarizer, SUMMARY_PROMPT, Summarizer, Summary, SummaryRequest};
 pub use supersede::{Change, What, reconcile};
-pub use window::{SummaryReason, RollingWindow, SummaryTrigger, Window};
+pub use window::{RollingWindow, SummaryReason, SummaryTrigger, Window};

@@ -171,7 +171,9 @@ impl Observed {
     }
 
     fn denies(&self, other: &Self) -> bool {
-        self.key == ExtractedFact::ANY || self.key == other.key || (self.fact.is_single() && within(&self.key, &other.key))
+        self.key == ExtractedFact::ANY
+            || self.key == other.key
+            || (self.fact.is_single() && within(&self.key, &other.key))
     }
 }
 
@@ -203,7 +205,8 @@ fn settle(group: &mut [Observed]) {
                 }
             } else if newest.fact.polarity == Polarity::Negative && newest.denies(older) {
                 older.end = Some(End::Retracted(id, from));
-            } else if newest.fact.polarity == Polarity::Positive && (older.key == ExtractedFact::ANY || older.key == newest.key)
+            } else if newest.fact.polarity == Polarity::Positive
+                && (older.key == ExtractedFact::ANY || older.key == newest.key)
             {
                 older.end = Some(End::Superseded(id, from));
             }

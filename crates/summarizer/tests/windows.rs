@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Role, Scope, Timestamp, Trust};
-use memory_engine_summarizer::{SummaryReason, RollingWindow, SummaryTrigger, TopicDrift, Window};
+use memory_engine_summarizer::{RollingWindow, SummaryReason, SummaryTrigger, TopicDrift, Window};
 use proptest::prelude::*;
 
 fn turn(n: usize, role: Role, scene: Option<&str>, text: &str) -> Record {
@@ -43,7 +43,10 @@ fn k11_a_switch_of_scene_closes_at_the_switch_and_a_label_does_not() {
     let (daily, plot, meta) = (Some("daily"), Some("plot"), Some("meta"));
     let (closed, waiting) = run(SummaryTrigger::default(), &rounds(&[daily, daily, meta, daily, plot, plot]));
     assert_eq!(closed.len(), 1);
-    assert_eq!((closed[0].turns.len(), closed[0].reason, closed[0].scene.as_deref()), (8, SummaryReason::SceneSwitch, daily));
+    assert_eq!(
+        (closed[0].turns.len(), closed[0].reason, closed[0].scene.as_deref()),
+        (8, SummaryReason::SceneSwitch, daily)
+    );
     assert_eq!(waiting, 4);
 }
 
@@ -112,7 +115,10 @@ fn instructions_and_repeats_are_no_turns() {
     let first = turn(1, Role::USER, None, "hi");
     assert!(window.push(&first, None).is_empty());
     assert!(window.push(&first, None).is_empty());
-    assert_eq!(window.flush().map(|window| (window.turns, window.reason)), Some((vec![first.id], SummaryReason::Flush)));
+    assert_eq!(
+        window.flush().map(|window| (window.turns, window.reason)),
+        Some((vec![first.id], SummaryReason::Flush))
+    );
     assert_eq!(window.flush(), None);
 }
 

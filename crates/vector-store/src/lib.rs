@@ -9,7 +9,7 @@ mod signs;
 mod store;
 mod vectors;
 
-pub use generations::{Generation, Generations, GenerationRole};
+pub use generations::{Generation, GenerationRole, Generations};
 pub use index::{Among, FlatIndex};
 pub use memory::MemoryVectorStore;
 pub use store::{GenerationStore, VectorEntry, VectorQuery, VectorStore};

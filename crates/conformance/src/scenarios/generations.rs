@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Job, Record, RecordId};
-use memory_engine_vector_store::{GenerationStore, GenerationRole, VectorEntry, VectorStore};
+use memory_engine_vector_store::{GenerationRole, GenerationStore, VectorEntry, VectorStore};
 
 use crate::{
     World,

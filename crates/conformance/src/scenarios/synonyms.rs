@@ -1,7 +1,7 @@
 //! Groups of synonyms, and what was decided about suggestions.
 
 use memory_engine_core::{ErrorKind, Scope};
-use memory_engine_synonyms::{SynonymGroup, SynonymStore, SynonymStoreExt, PairVerdict, WordPair};
+use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair};
 
 use crate::{
     World,

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use memory_engine::{
-    context::{BpeTokens, BuiltContext, EstimatedTokens, LayerReport, Overflow, LeftOutReason, TokenCounter},
+    context::{BpeTokens, BuiltContext, EstimatedTokens, LayerReport, LeftOutReason, Overflow, TokenCounter},
     llm::ScriptedModel,
 };
 use memory_engine_companion::{Companion, Pack};

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_engine::{
     Clock, Injector, MemoryEngine, Record, Result, Scope,
-    context::{Injection, IncomingMessage},
+    context::{IncomingMessage, Injection},
     scene::{SceneDetector, SessionLimits},
 };
 use tokio::time::{Instant, timeout_at};

@@ -11,7 +11,7 @@ use memory_engine_sql::{
     indexed,
     rows::{LEASE_DEAD, LEASE_FREE},
 };
-use memory_engine_vector_store::{Generation, Generations, GenerationRole};
+use memory_engine_vector_store::{Generation, GenerationRole, Generations};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::{

@@ -8,7 +8,7 @@ use memory_engine_core::{
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation, Seeds};
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_postgres::{Lookup, Mismatch, PostgresOptions, PostgresStore};
-use memory_engine_synonyms::{SynonymGroup, PairVerdict, WordPair};
+use memory_engine_synonyms::{PairVerdict, SynonymGroup, WordPair};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{Connection, Row};
 

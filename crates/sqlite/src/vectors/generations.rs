@@ -8,7 +8,7 @@ use memory_engine_sql::{
     indexed,
     rows::{LEASE_DEAD, LEASE_FREE},
 };
-use memory_engine_vector_store::{Generation, Generations, GenerationRole};
+use memory_engine_vector_store::{Generation, GenerationRole, Generations};
 use rusqlite::{Connection, params};
 
 use crate::{

@@ -9,7 +9,7 @@ use memory_engine_core::{
 };
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::{SqliteStore, StoreOptions};
-use memory_engine_synonyms::{SynonymGroup, PairVerdict, WordPair};
+use memory_engine_synonyms::{PairVerdict, SynonymGroup, WordPair};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 pub(crate) const DIMENSIONS: usize = 16;

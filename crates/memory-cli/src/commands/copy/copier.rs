@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use memory_engine::{ErrorKind, MemoryEngine, Outcome, PutMode, Record, ScanQuery, Scope, Written, synonyms::PairVerdict};
+use memory_engine::{
+    ErrorKind, MemoryEngine, Outcome, PutMode, Record, ScanQuery, Scope, Written, synonyms::PairVerdict,
+};
 use serde::Serialize;
 
 /// How many records are committed together.
