@@ -1,4 +1,4 @@
-//! The options with which a database is opened.
+//! What a database has to know to open its indexes.
 
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ pub enum Mismatch {
     Rebuild,
 }
 
-/// The options with which a database is opened.
+/// The embedding space, analyzer and clock of a SQL store, and what it does if its indexes were made with others. A builder of
+/// the facade fills them in.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreOptions {
@@ -44,7 +45,28 @@ pub struct StoreOptions {
 impl StoreOptions {
     /// The default options for vectors of this space and terms of the analyzer with this fingerprint.
     pub fn new(space: EmbeddingSpace, analyzer: impl Into<String>) -> Self {
-        let (clock, mismatch) = (Arc::new(SystemClock), Mismatch::default());
-        Self { space, analyzer: analyzer.into(), clock, mismatch, replaced: None }
+        let clock = Arc::new(SystemClock);
+        Self { space, analyzer: analyzer.into(), clock, mismatch: Mismatch::default(), replaced: None }
+    }
+
+    /// Sets [`clock`](Self::clock).
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Sets [`mismatch`](Self::mismatch).
+    #[must_use]
+    pub fn with_mismatch(mut self, mismatch: Mismatch) -> Self {
+        self.mismatch = mismatch;
+        self
+    }
+
+    /// Sets [`replaced`](Self::replaced).
+    #[must_use]
+    pub fn with_replaced(mut self, space: EmbeddingSpace) -> Self {
+        self.replaced = Some(space);
+        self
     }
 }
