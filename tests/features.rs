@@ -94,7 +94,8 @@ fn without_features_there_are_few_crates() {
 
 /// The features with which a program builds a crate, if it uses the library with these features.
 fn features_of(name: &str, library_features: &str) -> String {
-    let arguments = ["tree", "--offline", "-p", "memory-engine", "--edges", "normal", "--prefix", "none", "--format", "{p} {f}"];
+    let arguments =
+        ["tree", "--offline", "-p", "memory-engine", "--edges", "normal", "--prefix", "none", "--format", "{p} {f}"];
     let tree = cargo(&[arguments.as_slice(), &["--features", library_features]].concat());
     let found = tree.lines().find(|line| line.starts_with(&format!("{name} v")));
     found.unwrap_or_else(|| panic!("{name} is not in the tree")).to_owned()
