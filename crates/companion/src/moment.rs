@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Phrases, phrases::fold};
+use memory_engine_core::{Language, Phrases, phrases::fold};
 use memory_engine_llm::structured;
-use memory_engine_summarizer::Language;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

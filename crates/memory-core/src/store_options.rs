@@ -1,4 +1,4 @@
-//! What a database has to know to open its indexes.
+//! The options with which a database is opened.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub enum Mismatch {
     Rebuild,
 }
 
-/// The embedding space, analyzer and clock of a SQL store, and what it does if its indexes were made with others. A builder of
-/// the facade fills them in.
+/// The embedding space, analyzer and clock of a database, and what to do if its indexes were made with others. A builder of the
+/// facade fills them in.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreOptions {
@@ -45,8 +45,8 @@ pub struct StoreOptions {
 impl StoreOptions {
     /// The default options for vectors of this space and terms of the analyzer with this fingerprint.
     pub fn new(space: EmbeddingSpace, analyzer: impl Into<String>) -> Self {
-        let clock = Arc::new(SystemClock);
-        Self { space, analyzer: analyzer.into(), clock, mismatch: Mismatch::default(), replaced: None }
+        let (clock, mismatch) = (Arc::new(SystemClock), Mismatch::default());
+        Self { space, analyzer: analyzer.into(), clock, mismatch, replaced: None }
     }
 
     /// Sets [`clock`](Self::clock).

@@ -1,3 +1,3 @@
-//! What every SQL store has to know to open its indexes.
+//! The options of a SQL store.
 
 pub use memory_engine_core::{Mismatch, StoreOptions};
