@@ -83,8 +83,8 @@ impl MemoryEngine {
     /// Stores a stream of turns or records within `scope`, in transactions of 1000.
     ///
     /// A record that is refused does not stop the import: it is named in the report. The same import can be repeated;
-    /// records that are stored already, by their id, are unchanged. Background jobs wait until the import ends; the records
-    /// are found by their words at once. [`drain`](Self::drain) waits for the rest.
+    /// records that are stored already, by their id, are unchanged. The records are found by their words at once; the
+    /// background works on the rest meanwhile. [`drain`](Self::drain) waits for it.
     ///
     /// ```
     /// use futures::stream;
