@@ -86,7 +86,8 @@ impl SqliteStore {
     /// # Cancel safety
     /// Dropping the future leaves the file as it was, or opened and closed again.
     pub async fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
-        let span = operation_span!(INFO, "memory_engine.store.open", "db.system.name" = "sqlite", schema = schema::SCHEMA);
+        let span =
+            operation_span!(INFO, "memory_engine.store.open", "db.system.name" = "sqlite", schema = schema::SCHEMA);
         observe(&span, Operation::Unmeasured, Self::open_file(path.as_ref(), options)).await
     }
 
