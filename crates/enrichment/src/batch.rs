@@ -17,7 +17,8 @@ use crate::{
 
 /// An item becomes a dead letter after this many failures that its record caused.
 const MAX_ATTEMPTS: u32 = 5;
-/// If an item of a batch has had this many service errors, the batch is done item by item: one item may cause the errors.
+/// If an item of a batch has had this many service errors, the batch is done item by item: one item may cause the
+/// errors.
 const ISOLATE_AFTER_ATTEMPTS: u32 = 3;
 /// After this many service errors without a success in between, the service counts as unavailable, and the rest of the
 /// batch is postponed.
@@ -39,7 +40,8 @@ impl Worker {
     }
 
     async fn run_one_by_one(&self, handler: &dyn JobHandler, pending: &[Pending], first: Error) -> Result<u64> {
-        // If the batch is one item and its record has not changed, it would fail in the same way: the error is used again.
+        // If the batch is one item and its record has not changed, it would fail in the same way: the error is used
+        // again.
         let mut batch_error = Some(first).filter(|_| pending.len() == 1);
         let mut done = 0;
         let mut failures = Vec::new();
@@ -81,8 +83,8 @@ impl Worker {
         self.fail(&failures).await
     }
 
-    /// The failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that an outage does
-    /// not use up the attempts of an item.
+    /// The failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that an outage
+    /// does not use up the attempts of an item.
     fn postponed(&self, one: &Pending, error: &Error) -> Failure {
         let failure = one.failed(error, Some(self.retry_at(one.attempts, error)));
         Failure { attempts: failure.attempts.min(ISOLATE_AFTER_ATTEMPTS), ..failure }
@@ -93,8 +95,8 @@ impl Worker {
         self.store.clock().now().after(wait)
     }
 
-    /// Runs the handler in a span that names the requests that the records came with. The span is at the level INFO, as the
-    /// warnings of a job need it.
+    /// Runs the handler in a span that names the requests that the records came with. The span is at the level INFO, as
+    /// the warnings of a job need it.
     async fn try_run(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<()> {
         let job = handler.job().as_str();
         let (items, id) = (pending.len(), request_ids(pending));
@@ -111,8 +113,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs the handler on the records that it accepts, and removes all items from the queue. For a record that the handler
-    /// changed, it returns a `Done` with the new revision.
+    /// Runs the handler on the records that it accepts, and removes all items from the queue. For a record that the
+    /// handler changed, it returns a `Done` with the new revision.
     async fn run_handler(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<()> {
         let is_accepted = |one: &&Pending| handler.accepts(&one.record);
         let accepted: Cow<'_, [Pending]> = match pending.iter().all(|one| is_accepted(&one)) {

@@ -18,7 +18,8 @@ pub(crate) fn log_degraded(part: &'static str, degraded: Option<&Error>) {
     }
 }
 
-/// Logs that a part failed. The message of the error stays out: it may be that of a service, which may repeat what it was sent.
+/// Logs that a part failed. The message of the error stays out: it may be that of a service, which may repeat what it
+/// was sent.
 pub(crate) fn log_error(part: &'static str, consequence: &'static str, error: &Error) {
     let (kind, operation) = (observe::error_type(error.kind()), error.operation());
     tracing::warn!(part, "error.type" = kind, operation, "{consequence}");

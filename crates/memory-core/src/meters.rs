@@ -107,8 +107,8 @@ mod on {
         metric(CONNECTION_SECONDS, MetricKind::Seconds, &["system"], "Wait for a connection to a database server."),
     ];
 
-    /// Gives the recorder of this process the units and meanings of all metrics. Call it once, after the recorder is installed.
-    /// Without the call they are recorded all the same.
+    /// Gives the recorder of this process the units and meanings of all metrics. Call it once, after the recorder is
+    /// installed. Without the call they are recorded all the same.
     pub fn describe_metrics() {
         for MetricDescription { name, kind, meaning, .. } in METRICS {
             match kind {

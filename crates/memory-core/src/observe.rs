@@ -22,9 +22,9 @@ use crate::{
 #[cfg(feature = "metrics")]
 pub use crate::meters::{METRICS, MetricDescription, MetricKind, describe_metrics};
 
-/// Makes the span of an operation: its level, its name, and its own fields. [`observe`] records the common fields `outcome`,
-/// `error.type`, `duration_ms` and `otel.status_code` when the operation ends. With `scope:`, the fields `scope.depth` and
-/// `scope.id` come first. The fields are not evaluated if nothing listens to the span.
+/// Makes the span of an operation: its level, its name, and its own fields. [`observe`] records the common fields
+/// `outcome`, `error.type`, `duration_ms` and `otel.status_code` when the operation ends. With `scope:`, the fields
+/// `scope.depth` and `scope.id` come first. The fields are not evaluated if nothing listens to the span.
 ///
 /// ```
 /// use memory_engine_core::{Scope, observe::{Operation, observe}, operation_span};
@@ -82,8 +82,8 @@ pub enum Operation {
     Unmeasured,
 }
 
-/// Runs an operation in its span, and records its outcome, the kind of its error and its duration there and in the metrics.
-/// An operation whose future is dropped before its end has the outcome `cancelled`.
+/// Runs an operation in its span, and records its outcome, the kind of its error and its duration there and in the
+/// metrics. An operation whose future is dropped before its end has the outcome `cancelled`.
 ///
 /// # Errors
 /// Those of the operation.
@@ -138,8 +138,8 @@ pub fn depth(scope: &Scope) -> &'static str {
 
 /// Returns a pseudonym of a scope: 16 hexadecimal digits, the same for the same scope within one process.
 ///
-/// The hash has a random key that the process makes at its start and never shows. Without the key nobody can find out the
-/// scope by hashing names; neither can pseudonyms of two processes be compared.
+/// The hash has a random key that the process makes at its start and never shows. Without the key nobody can find out
+/// the scope by hashing names; neither can pseudonyms of two processes be compared.
 pub fn pseudonym(scope: &Scope) -> impl fmt::Display + use<> {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     Hexadecimal(KEY.hash_one(scope))
@@ -164,18 +164,20 @@ pub fn error_type(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// Counts a recall: its number of hits, and the stages that did not take part. Does nothing without the feature `metrics`.
+/// Counts a recall: its number of hits, and the stages that did not take part. Does nothing without the feature
+/// `metrics`.
 pub fn count_recall(hits: usize, degraded: impl IntoIterator<Item = &'static str>) {
     meters::recall(hits, degraded);
 }
 
-/// Counts items of a job that are done, each with the time from the write that queued it until now. Does nothing without the
-/// feature `metrics`.
+/// Counts items of a job that are done, each with the time from the write that queued it until now. Does nothing
+/// without the feature `metrics`.
 pub fn count_done(job: &'static str, items: usize, latencies: impl IntoIterator<Item = Duration>) {
     meters::items_done(job, items, latencies);
 }
 
-/// Counts an item of a job that failed; `is_final` if it is not tried again. Does nothing without the feature `metrics`.
+/// Counts an item of a job that failed; `is_final` if it is not tried again. Does nothing without the feature
+/// `metrics`.
 pub fn count_failed(job: &'static str, is_final: bool) {
     meters::item_failed(job, is_final);
 }
@@ -185,8 +187,8 @@ pub fn count_queued(jobs: impl IntoIterator<Item = &'static str>) {
     meters::items_queued(jobs);
 }
 
-/// Counts the load of an index into memory; `source` is `file` for an index cache and `rows` for the database. Does nothing
-/// without the feature `metrics`.
+/// Counts the load of an index into memory; `source` is `file` for an index cache and `rows` for the database. Does
+/// nothing without the feature `metrics`.
 pub fn count_index_load(index: &'static str, source: &'static str, took: Duration) {
     meters::index_load(index, source, took);
 }

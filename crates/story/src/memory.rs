@@ -80,6 +80,7 @@ pub(crate) fn require_branch(scope: &Scope) -> Result<()> {
 
 /// Names a stage that failed, and logs it, since the caller may ignore the result.
 pub(crate) fn degraded_stage(stage: &'static str, error: &Error) -> Degraded {
-    tracing::warn!(stage, kind = ?error.kind(), "the memory of a story lacks a part: {error}");
+    // Without the message, which may repeat what a service was sent.
+    tracing::warn!(stage, kind = ?error.kind(), "the memory of a story lacks a part");
     Degraded { stage, reason: error.to_string() }
 }
