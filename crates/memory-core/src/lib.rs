@@ -8,6 +8,7 @@ mod forward;
 mod id;
 mod kernel;
 mod memory;
+mod names;
 pub mod phrases;
 mod record;
 mod rule_id;

@@ -102,7 +102,7 @@ fn queries_pages_and_outcomes_round_trip() {
     let cursor = Cursor::at(&record);
     let filter = Filter::meta("room", 3);
     round_trip(&ScanQuery::newest(7).with_filter(filter).with_after(Some(cursor)).with_skip(2).counted());
-    round_trip(&Page { records: vec![record.clone()], next: Some(cursor), total: Some(1) });
+    round_trip(&Page::new(vec![record.clone()], Some(cursor)).with_total(Some(1)));
     round_trip(&Written::new(record.id, Outcome::Blocked(BlockReason::Content), 3, vec![Job::Embedding]));
     for mode in [PutMode::Upsert, PutMode::IfAbsent, PutMode::Create, PutMode::Update { revision: 3 }] {
         round_trip(&mode);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Deleted, Filter, RecordId, Removed, Result, ScanQuery, Scope, Tombstone};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::MemoryEngine;
 
@@ -28,7 +28,9 @@ const PAGE_ROWS: usize = 500;
 /// assert!(memory.recall(&monday, "secret").await?.hits.is_empty());
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Forget {
     /// The records with these ids.
     Ids(Vec<RecordId>),

@@ -40,7 +40,9 @@ const PAGE_ROWS: usize = 500;
 /// assert_eq!(memory.retractions(&story, 9).await?[0].reason, taken.reason);
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Rewind {
     /// Retract this many of its last turns.
     Last(usize),

@@ -187,7 +187,7 @@ impl Subject {
     fn compares(&self, key: &str, op: Op, value: &Json) -> Result<Condition, Mem0Error> {
         let unordered = |condition: Condition| match op {
             Op::Eq => Ok(condition),
-            Op::Lt | Op::Le | Op::Gt | Op::Ge => {
+            Op::Lt | Op::Le | Op::Gt | Op::Ge | _ => {
                 Err(Mem0Error::bad_request(format!("the filter {key} has no order: it is equal or not")))
             }
         };

@@ -106,6 +106,7 @@ impl Window {
                     Op::Gt => Self { first: time.checked_add(1)?, last },
                     Op::Le => Self { first, last: time },
                     Op::Lt => Self { first, last: time.checked_sub(1)? },
+                    _ => return None,
                 })
             }
             Filter::And(all) if !all.is_empty() => all.iter().try_fold(always, |window, one| {
@@ -117,7 +118,8 @@ impl Window {
             | Filter::Exists(_)
             | Filter::And(_)
             | Filter::Or(_)
-            | Filter::Not(_) => None,
+            | Filter::Not(_)
+            | _ => None,
         }
     }
 }
