@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
-use memory_engine_core::{Done, Error, Failure, Pending, Result, Timestamp};
-use tracing::Instrument;
+use memory_engine_core::{
+    Done, Error, Failure, Pending, Result, Timestamp,
+    observe::{Operation, count_done, count_failed, observe},
+    operation_span,
+};
 
 use crate::{
     handler::JobHandler,
@@ -63,19 +66,19 @@ impl Worker {
             failures.push(self.postponed(&one, &error));
             service_errors += 1;
             if service_errors == MAX_CONSECUTIVE_SERVICE_ERRORS {
-                self.store.queue().fail(&failures).await?;
+                self.fail(&failures).await?;
                 self.postpone(&pending[n + 1..], &error).await?;
                 return Err(error);
             }
         }
-        self.store.queue().fail(&failures).await?;
+        self.fail(&failures).await?;
         Ok(done)
     }
 
     /// Postpones items because a service is unavailable. They never become dead letters for it.
     async fn postpone(&self, pending: &[Pending], error: &Error) -> Result<()> {
         let failures: Vec<Failure> = pending.iter().map(|one| self.postponed(one, error)).collect();
-        self.store.queue().fail(&failures).await
+        self.fail(&failures).await
     }
 
     /// The failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that an outage does
@@ -91,10 +94,22 @@ impl Worker {
         self.store.clock().now().after(wait)
     }
 
-    /// Runs the handler in a span that names the requests that the records came with.
+    /// Runs the handler in a span that names the requests that the records came with. The span is at the level INFO, as the
+    /// warnings of a job need it.
     async fn try_run(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<()> {
-        let span = tracing::info_span!("job", job = %handler.job(), id = request_ids(pending));
-        self.run_handler(handler, pending).instrument(span).await
+        let job = handler.job().as_str();
+        let (items, id) = (pending.len(), request_ids(pending));
+        let span = operation_span!(INFO, "memory_engine.job", job = job, items = items, id = id);
+        observe(&span, Operation::Batch(job), self.run_handler(handler, pending)).await
+    }
+
+    /// Stores the failures of items of a job.
+    async fn fail(&self, failures: &[Failure]) -> Result<()> {
+        self.store.queue().fail(failures).await?;
+        for failure in failures {
+            count_failed(failure.job.as_str(), failure.retry_at.is_none());
+        }
+        Ok(())
     }
 
     /// Runs the handler on the records that it accepts, and removes all items from the queue. For a record that the handler
@@ -111,7 +126,9 @@ impl Worker {
         done.extend(done_at_new_revision);
         self.store.finish(&done).await?;
         let now = self.store.clock().now();
-        self.latencies.add(handler.job(), accepted.iter().map(|one| now.since(one.queued_at)));
+        let latencies = accepted.iter().map(|one| now.since(one.queued_at));
+        count_done(handler.job().as_str(), pending.len(), latencies.clone());
+        self.latencies.add(handler.job(), latencies);
         Ok(())
     }
 }

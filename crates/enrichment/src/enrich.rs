@@ -5,7 +5,7 @@ use std::{sync::OnceLock, time::Duration};
 use memory_engine_core::{Error, ErrorKind, Job, PutMode, Record, RecordId, Result, Scope, Trust, Write};
 use memory_engine_summarizer::{RuleFacts, is_said};
 
-use crate::enrichment::Enrichment;
+use crate::{enrichment::Enrichment, log::log_error};
 
 /// Maximum number of retries after a conflict with another writer.
 const MAX_RETRIES: usize = 5;
@@ -69,7 +69,7 @@ impl Enrichment {
         match extracted.unwrap_or_else(late) {
             Ok(facts) => Ok(EnrichmentReport { turns, facts, pending: false }),
             Err(error) => {
-                tracing::warn!(kind = ?error.kind(), "facts are left to the background: {error}");
+                log_error("facts", "facts are left to the background", &error);
                 self.store().queue().enqueue(address, &turns, Job::Facts).await?;
                 self.store().wake();
                 Ok(EnrichmentReport { turns, facts: Vec::new(), pending: true })

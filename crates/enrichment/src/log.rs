@@ -2,27 +2,42 @@
 
 use std::collections::BTreeSet;
 
-#[cfg(feature = "enrichment")]
-use memory_engine_core::Error;
-use memory_engine_core::Pending;
+use memory_engine_core::{Error, Pending, observe};
 
 /// The metadata key of the id of the request that a record came with, if the caller sets it. The background adds it to
-/// everything that it logs about the record.
+/// everything that it logs about the record, if it has at most 64 bytes: ASCII letters, digits, `-`, `_`, `.` and `:`.
 pub const REQUEST_ID: &str = "request_id";
+/// Maximum length of a request id that is logged.
+const MAX_REQUEST_ID_BYTES: usize = 64;
 
 /// Logs that a model failed and the rules did its work.
 #[cfg(feature = "enrichment")]
 pub(crate) fn log_degraded(part: &'static str, degraded: Option<&Error>) {
     if let Some(error) = degraded {
-        tracing::warn!(part, kind = ?error.kind(), "the model had no part in it: {error}");
+        log_error(part, "the model failed; the rules did its work", error);
     }
+}
+
+/// Logs that a part failed. The message of the error stays out: it may be that of a service, which may repeat what it was sent.
+pub(crate) fn log_error(part: &'static str, consequence: &'static str, error: &Error) {
+    let (kind, operation) = (observe::error_type(error.kind()), error.operation());
+    tracing::warn!(part, "error.type" = kind, operation, "{consequence}");
 }
 
 /// Returns the ids of the requests that records came with, each once, as far as they are known.
 pub(crate) fn request_ids(pending: &[Pending]) -> String {
-    let id = |one: &Pending| one.record.metadata.get(REQUEST_ID)?.as_str().map(str::to_owned);
+    let id = |one: &Pending| {
+        let id = one.record.metadata.get(REQUEST_ID)?.as_str()?;
+        is_request_id(id).then(|| id.to_owned())
+    };
     let ids: BTreeSet<String> = pending.iter().filter_map(id).collect();
     ids.into_iter().collect::<Vec<_>>().join(",")
+}
+
+/// Returns true for a value that looks like an id, and not like text.
+fn is_request_id(value: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    value.len() <= MAX_REQUEST_ID_BYTES && value.chars().all(is_allowed)
 }
 
 #[cfg(test)]
@@ -43,5 +58,6 @@ mod tests {
         };
         assert_eq!(request_ids(&[Some("r-2"), None, Some("r-1"), Some("r-2")].map(pending)), "r-1,r-2");
         assert_eq!(request_ids(&[pending(None)]), "");
+        assert_eq!(request_ids(&[pending(Some("a sentence of the user"))]), "", "only what looks like an id is logged");
     }
 }

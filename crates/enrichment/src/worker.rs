@@ -16,6 +16,7 @@ use tokio::{sync::Mutex, task::JoinHandle};
 use crate::{
     handler::JobHandler,
     latency::{LatencyLog, LatencyStats},
+    log::log_error,
 };
 
 /// How long a claimed item is hidden from other workers. A worker that takes longer extends it in time. It also bounds how
@@ -146,7 +147,7 @@ impl Worker {
             loop {
                 tokio::time::sleep(LEASE_DURATION / 2).await;
                 if let Err(error) = self.store.queue().extend_lease(claimed, LEASE_DURATION).await {
-                    tracing::warn!(kind = ?error.kind(), "another worker may do the same: {error}");
+                    log_error("lease", "the lease was not extended; another worker may do the same work", &error);
                 }
             }
         };

@@ -3,10 +3,14 @@
 mod error;
 mod options;
 mod retry;
+pub(crate) mod span;
 
 use std::sync::Arc;
 
-use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_core::{
+    Error, ErrorKind, Result,
+    observe::{Operation, count_retry, observe, tracing::Span},
+};
 use reqwest::{Method, Url, header::HeaderMap, redirect};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -133,9 +137,15 @@ impl HttpClient {
     }
 
     async fn run(&self, call: &Call, want: Want) -> Result<Answer> {
+        let span = span::of_request(call.operation, &call.method, &call.url);
+        observe(&span, Operation::Model(call.operation), self.run_with_retries(call, want, &span)).await
+    }
+
+    async fn run_with_retries(&self, call: &Call, want: Want, span: &Span) -> Result<Answer> {
         let mut waits = self.0.options.waits();
+        let mut retries = 0_u32;
         loop {
-            let error = match self.attempt(call, want).await {
+            let error = match self.attempt(call, want, span).await {
                 Ok(answer) => {
                     self.0.budget.earn();
                     return Ok(answer);
@@ -149,13 +159,18 @@ impl HttpClient {
             };
             let wait = waits.next().map(|wait| error.retry_after().map_or(wait, |asked| asked.max(wait)));
             match wait.filter(|wait| may && *wait <= self.0.options.max_wait) {
-                Some(wait) if self.0.budget.spend() => tokio::time::sleep(wait).await,
+                Some(wait) if self.0.budget.spend() => {
+                    retries += 1;
+                    span.record("http.request.resend_count", retries);
+                    count_retry(call.operation);
+                    tokio::time::sleep(wait).await;
+                }
                 _ => return Err(error.into_error(call.operation)),
             }
         }
     }
 
-    async fn attempt(&self, call: &Call, want: Want) -> Result<Answer, HttpError> {
+    async fn attempt(&self, call: &Call, want: Want, span: &Span) -> Result<Answer, HttpError> {
         let mut request = self.0.http.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
         if let Some(body) = &call.body {
             request = request.header("content-type", "application/json").body(body.clone());
@@ -165,6 +180,7 @@ impl HttpClient {
         }
         let response = request.send().await.map_err(|e| HttpError::unsent(&call.url, e))?;
         let status = response.status();
+        span.record("http.response.status_code", status.as_u16());
         if !status.is_success() {
             return Err(HttpError::refused(&call.url, response).await);
         }

@@ -7,14 +7,17 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, StatusCode};
-use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_core::{
+    Error, ErrorKind, Result,
+    observe::{Operation, observe},
+};
 use reqwest::Url;
 use tokio::time::timeout;
 
 pub use options::RelayOptions;
 
 use crate::{
-    client::{HttpError, build},
+    client::{HttpError, build, span::of_request},
     endpoint::Endpoint,
 };
 
@@ -121,6 +124,13 @@ impl Relay {
         let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
         let mut url = self.endpoint.at(&path);
         url.set_query(request.query.as_deref());
+        let span = of_request(OPERATION, &request.method, &url);
+        let reply = observe(&span, Operation::Model(OPERATION), self.send_to(request, url, patience)).await?;
+        span.record("http.response.status_code", reply.status().as_u16());
+        Ok(reply)
+    }
+
+    async fn send_to(&self, request: &RelayRequest, url: Url, patience: Duration) -> Result<RelayReply> {
         let sent = async {
             match self.attempt(request, &url).await {
                 Err(e) if e.is_timeout() && !e.is_connect() || e.is_builder() => Err(e),

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use memory_engine_core::{Done, Error, Job, Outcome, Record, RecordId, Removed, Result, Scope, Write, Written};
+use memory_engine_core::{
+    Done, Error, Job, Outcome, Record, RecordId, Removed, Result, Scope, Write, Written, observe::count_queued,
+};
 use memory_engine_keyword_store::KeywordEntry;
 
 use crate::store::IndexedStore;
@@ -46,6 +48,7 @@ impl IndexedStore {
         if let Some(writes) = separate_writes {
             self.index_separately(scope, writes, &written).await?;
         }
+        count_queued(written.iter().flat_map(|written| written.pending.iter().map(|job| job.as_str())));
         if written.iter().any(|written| !written.pending.is_empty() || !written.withdrawn.is_empty()) {
             self.wake();
         }

@@ -3,7 +3,12 @@
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result, Score, text::is_han};
+use memory_engine_core::{
+    Embedding, EmbeddingSpace, Error, Result, Score,
+    observe::{Operation, observe},
+    operation_span,
+    text::is_han,
+};
 use memory_engine_embedder::{Embedder, Purpose, WeightedLru};
 use memory_engine_reranker::Reranker;
 use parking_lot::Mutex;
@@ -50,9 +55,13 @@ impl LocalModel {
     /// # Errors
     /// `NotFound`, `Corrupt`, `Unsupported` or `InvalidInput`, depending on the model's file.
     pub async fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        let span = operation_span!(INFO, "memory_engine.model.load");
+        observe(&span, Operation::Unmeasured, Self::load(path.into())).await
+    }
+
+    async fn load(path: PathBuf) -> Result<Self> {
         let query_worker = Worker::start("memory-ask")?;
         let document_worker = Worker::start("memory-embed")?;
-        let path = path.into();
         let model = query_worker.run(move || Model::open(path)).await??;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let queries = Mutex::new(WeightedLru::new(QUERY_CACHE_TOKENS));
@@ -143,6 +152,13 @@ impl Embedder for LocalEmbedder {
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+        let span = operation_span!(DEBUG, "memory_engine.model.run", operation = "embed", texts = texts.len());
+        observe(&span, Operation::Model("embed"), self.embed_texts(texts, purpose)).await
+    }
+}
+
+impl LocalEmbedder {
+    async fn embed_texts(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
         if texts.len() > BATCH {
             return Err(Error::invalid("embed", format!("{} texts; a batch holds {BATCH}", texts.len())));
         }
@@ -194,6 +210,13 @@ impl Reranker for LateInteractionReranker {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
+        let span = operation_span!(DEBUG, "memory_engine.model.run", operation = "rerank", texts = candidates.len());
+        observe(&span, Operation::Model("rerank"), self.score(question, candidates)).await
+    }
+}
+
+impl LateInteractionReranker {
+    async fn score(&self, question: &str, candidates: &[&str]) -> Result<Vec<Score>> {
         let candidates: Vec<&str> = candidates.iter().map(|text| beginning(text)).collect();
         let query = self.model.encode_query(question).await?.tokens;
         let mut tokens_of: Vec<Option<Arc<TokenVectors>>> = {

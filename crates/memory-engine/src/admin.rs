@@ -1,5 +1,7 @@
 //! Operating a store: health, migrations, the job queue, vectors, tombstones. Most applications need none of it.
 
+#[cfg(feature = "metrics")]
+pub use memory_engine_core::observe::{METRICS, Metric, MetricKind, describe_metrics};
 pub use memory_engine_core::{Failure, HealthReport, QueueHealth};
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentReport;

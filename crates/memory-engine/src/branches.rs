@@ -3,7 +3,7 @@
 use memory_engine_core::{Error, ErrorKind, Kind, Outcome, PutMode, Record, Result, Scope, Trust};
 use memory_engine_recall::{Fork, ancestors, fork_id, fork_of, on_branch};
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 impl MemoryEngine {
     /// Makes a branch of a conversation: `scope` names the session and the new branch.
@@ -15,9 +15,13 @@ impl MemoryEngine {
     /// `InvalidInput` if `scope` names no user, session or branch, or the branch would be its own ancestor; `Conflict` if
     /// the branch was forked before, or forgotten.
     pub async fn fork(&self, scope: &Scope, fork: Fork) -> Result<()> {
+        verb!("fork", scope, {}, self.make_branch(scope, fork))
+    }
+
+    async fn make_branch(&self, scope: &Scope, fork: Fork) -> Result<()> {
         let branch = self.check_fork(scope, &fork).await?;
         let conflict = |message: String| Error::new(ErrorKind::Conflict, "fork", message);
-        match self.store(scope, vec![fork_record(self, scope, &fork)], PutMode::Create).await {
+        match self.store_records(scope, vec![fork_record(self, scope, &fork)], PutMode::Create).await {
             Err(error) if error.kind() == ErrorKind::Conflict => {
                 Err(conflict(format!("there is a branch {branch:?} already")))
             }
@@ -33,7 +37,7 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error; `Corrupt` if the record of the fork cannot be read.
     pub async fn fork_of(&self, scope: &Scope) -> Result<Option<Fork>> {
-        fork_of(self.indexed_store(), scope).await
+        verb!("fork_of", scope, {}, fork_of(self.indexed_store(), scope))
     }
 
     /// Returns the name of the new branch if the fork makes sense.

@@ -2,8 +2,9 @@
 
 use memory_engine_core::{Result, Scope};
 use memory_engine_enrichment::Progress;
+use tracing::{Span, field::Empty};
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 impl MemoryEngine {
     /// Works and waits until everything within `scope` that is queued has been done or given up. Returns the number of
@@ -15,6 +16,7 @@ impl MemoryEngine {
     /// # Errors
     /// The embedder's or the store's; what was indexed before stays.
     pub async fn drain(&self, scope: &Scope, progress: impl FnMut(Progress)) -> Result<u64> {
-        self.enrichment().worker().drain(scope, progress).await
+        let work = self.enrichment().worker().drain(scope, progress);
+        verb!("drain", scope, { items = Empty }, work, |span: &Span, items: &u64| _ = span.record("items", *items))
     }
 }

@@ -8,7 +8,7 @@ use memory_engine_enrichment::EnrichmentReport;
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_summarizer::*;
 
-use crate::{builder::Builder, operations::Admin};
+use crate::{builder::Builder, operations::Admin, verb::verb};
 
 impl Builder {
     /// Sets the background jobs other than indexing. Default: none.
@@ -33,7 +33,9 @@ impl Admin {
     /// # Cancel safety
     /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).
     pub async fn enrich(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
-        self.engine.enrichment().enrich(address, turns, timeout).await
+        let records = turns.len();
+        let work = self.engine.enrichment().enrich(address, turns, timeout);
+        verb!("admin.enrich", address, { records = records }, work)
     }
 
     /// Returns the facts that were extracted from these records, whatever their state, in order of time.
@@ -41,7 +43,8 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn facts_from(&self, address: &Scope, records: &[RecordId]) -> Result<Vec<Record>> {
-        self.engine.enrichment().turns().facts().derived_from(address, records).await
+        let work = self.engine.enrichment().turns().facts().derived_from(address, records);
+        verb!("admin.facts_from", address, { ids = records.len() }, work)
     }
 
     /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries. Turns
@@ -64,6 +67,7 @@ impl Admin {
     /// # Errors
     /// `Unsupported` if the engine makes no summaries; the store's error.
     pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {
-        self.engine.enrichment().turns().summarize_now(address).await
+        let work = self.engine.enrichment().turns().summarize_now(address);
+        verb!("admin.summarize_now", address, {}, work)
     }
 }

@@ -7,7 +7,7 @@ use memory_engine_enrichment::GraphIndexReport;
 use memory_engine_graph::{GraphExtractor, GraphStore};
 use memory_engine_recall::{GraphFacts, GraphFactsQuery};
 
-use crate::{builder::Builder, engine::MemoryEngine};
+use crate::{builder::Builder, engine::MemoryEngine, verb::verb};
 
 /// The entities and relations in an engine's memories.
 ///
@@ -60,7 +60,8 @@ impl EntityGraph {
     /// # Errors
     /// `Unsupported` without an extractor; `Unauthorized` for a record outside `scope`; the store's error.
     pub async fn index(&self, scope: &Scope, records: &[Record]) -> Result<GraphIndexReport> {
-        self.engine.enrichment().graph().index(scope, records).await
+        let work = self.engine.enrichment().graph().index(scope, records);
+        verb!("graph.index", scope, { records = records.len() }, work)
     }
 
     /// Extracts from every active record within `scope`, oldest first. After each page, `progress` gets the number of
@@ -69,7 +70,7 @@ impl EntityGraph {
     /// # Errors
     /// As [`index`](Self::index). What was read before stays.
     pub async fn rebuild(&self, scope: &Scope, progress: impl FnMut(u64)) -> Result<GraphIndexReport> {
-        self.engine.enrichment().graph().rebuild(scope, progress).await
+        verb!("graph.rebuild", scope, {}, self.engine.enrichment().graph().rebuild(scope, progress))
     }
 
     /// Returns the entities that some texts name, what is related to them, and the relations between them, each with the
@@ -78,7 +79,7 @@ impl EntityGraph {
     /// # Errors
     /// `InvalidInput` for an invalid filter or too many hops; the stores' errors.
     pub async fn facts(&self, scope: &Scope, query: &GraphFactsQuery) -> Result<GraphFacts> {
-        self.engine.recall_pipeline().facts(scope, query).await
+        verb!("graph.facts", scope, {}, self.engine.recall_pipeline().facts(scope, query))
     }
 }
 

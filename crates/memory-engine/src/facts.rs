@@ -6,10 +6,11 @@ use futures::{FutureExt, future::BoxFuture};
 use memory_engine_core::{Record, RecordId, Result, RuleId, Scope, State, Timestamp};
 use memory_engine_summarizer::fact_keys;
 use serde::{Deserialize, Serialize};
+use tracing::{Span, field::Empty};
 
 pub use memory_engine_summarizer::{Evidence, FactKind, Polarity, render};
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 /// A statement about a person, with the time in which it holds.
 ///
@@ -185,6 +186,12 @@ impl FactQuery {
     }
 
     async fn run(self) -> Result<Vec<(Record, Fact)>> {
+        let scope = self.scope.clone();
+        let note = |span: &Span, facts: &Vec<(Record, Fact)>| _ = span.record("records", facts.len());
+        verb!("facts", &scope, { records = Empty }, self.read(), note)
+    }
+
+    async fn read(self) -> Result<Vec<(Record, Fact)>> {
         let book = self.engine.enrichment().turns().facts();
         let records = match self.validity {
             Validity::Current => book.current(&self.scope).await?,

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Deleted, Filter, RecordId, Removed, Result, ScanQuery, Scope, Tombstone};
 use serde::{Deserialize, Serialize};
+use tracing::{Span, field::Empty};
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 /// Number of records that one transaction removes.
 const PAGE_ROWS: usize = 500;
 
-/// The records to forget within a scope.
+/// The records to forget within a scope. In JSON `{"ids": [...]}`, `{"matching": FILTER}` or `"everything"`.
 ///
 /// ```
 /// use memory_engine::{Field, Filter, Forget, MemoryEngine, Scope};
@@ -87,7 +88,11 @@ impl MemoryEngine {
     /// # Errors
     /// `InvalidInput` for an invalid filter; the stores' errors.
     pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<Forgotten> {
-        let what = what.into();
+        let note = |span: &Span, forgotten: &Forgotten| _ = span.record("records", forgotten.records());
+        verb!("forget", scope, { records = Empty }, self.forget_records(scope, what.into()), note)
+    }
+
+    async fn forget_records(&self, scope: &Scope, what: Forget) -> Result<Forgotten> {
         let is_everything = what == Forget::Everything;
         let mut affected = Affected::default();
         let removed = match what {
@@ -138,7 +143,7 @@ impl MemoryEngine {
         let page = ScanQuery::oldest(PAGE_ROWS).with_filter(filter);
         let mut removed = Removed::default();
         loop {
-            let records = self.scan(scope, &page).await?.records;
+            let records = self.indexed_store().scan(scope, &page).await?.records;
             if records.is_empty() {
                 return Ok(removed);
             }

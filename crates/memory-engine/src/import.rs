@@ -5,8 +5,9 @@ use std::fmt;
 use futures::{Stream, StreamExt};
 use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, Scope, Written};
 use serde::Serialize;
+use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, turn::Turn};
+use crate::{engine::MemoryEngine, turn::Turn, verb::verb};
 
 /// Number of records in one transaction.
 const BATCH_ROWS: usize = 1000;
@@ -137,6 +138,15 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
     /// # Errors
     /// The store's error. Everything reported before is stored; the import can be repeated.
     pub async fn run(self) -> Result<ImportReport> {
+        let scope = self.scope.clone();
+        let note = |span: &Span, report: &ImportReport| {
+            span.record("read", report.read);
+            span.record("failed", report.failed);
+        };
+        verb!("import", &scope, { read = Empty, failed = Empty }, self.store_all(), note)
+    }
+
+    async fn store_all(self) -> Result<ImportReport> {
         let Self { engine, scope, records, mode, batch_rows, mut on_progress } = self;
         let mut report = ImportReport::default();
         let batches = records.chunks(batch_rows);
@@ -167,11 +177,11 @@ async fn store_batch(
     report: &mut ImportReport,
 ) -> Result<()> {
     let records = batch.iter().map(|(_, record)| record.clone()).collect();
-    match engine.store(scope, records, mode).await {
+    match engine.store_records(scope, records, mode).await {
         Ok(written) => written.iter().for_each(|written| report.add(written)),
         Err(error) if is_of_one_record(&error) => {
             for (index, record) in batch {
-                match engine.store(scope, vec![record], mode).await {
+                match engine.store_records(scope, vec![record], mode).await {
                     Ok(written) => written.iter().for_each(|written| report.add(written)),
                     Err(error) if is_of_one_record(&error) => report.add_failure(index, &error),
                     Err(error) => return Err(error),

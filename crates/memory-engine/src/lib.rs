@@ -39,6 +39,7 @@ pub mod testing;
 mod turn;
 mod update;
 mod upkeep;
+mod verb;
 
 pub use builder::Builder;
 pub use database::Database;

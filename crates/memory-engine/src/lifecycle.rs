@@ -6,7 +6,7 @@ use memory_engine_core::Result;
 use memory_engine_indexing::current_runtime;
 use memory_engine_recall::WarmUp;
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 /// How long [`MemoryEngine::close`] waits for the batch that the background is working on.
 const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error. A model that fails is named in [`WarmUp::degraded`].
     pub async fn warm_up(&self) -> Result<WarmUp> {
-        self.recall_pipeline().warm_up().await
+        verb!("warm_up", {}, self.recall_pipeline().warm_up())
     }
 
     /// Closes the engine for all its handles: stops the background work, gives what it has claimed back to the queue, and
@@ -64,6 +64,10 @@ impl MemoryEngine {
     /// # Cancel safety
     /// Dropping the future may leave the engine half closed. Calling it again finishes it.
     pub async fn close(&self) -> Result<()> {
+        verb!("close", {}, self.close_all())
+    }
+
+    async fn close_all(&self) -> Result<()> {
         current_runtime("close")?;
         if self.is_closed() {
             // Another call may still be closing the store.

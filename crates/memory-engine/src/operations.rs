@@ -10,8 +10,9 @@ use memory_engine_recall::RecallOptions;
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
 use memory_engine_vector_store::{Generations, VectorQuery};
+use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, turn::Turn};
+use crate::{engine::MemoryEngine, turn::Turn, verb::verb};
 
 /// The operations of an engine that an application seldom needs: its job queue, its vectors, its tombstones, and writing with
 /// full control. [`MemoryEngine::admin`] returns it.
@@ -69,7 +70,8 @@ impl Admin {
     /// # Errors
     /// `Internal` if the analysis was stopped.
     pub async fn analyze_texts(&self, texts: Vec<String>) -> Result<Vec<Terms>> {
-        self.engine.indexed_store().analysis().text_terms(texts).await
+        let work = self.engine.indexed_store().analysis().text_terms(texts);
+        verb!("admin.analyze_texts", {}, work)
     }
 }
 
@@ -81,7 +83,8 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
-        self.engine.indexed_store().queue().failures(scope, limit).await
+        let work = self.engine.indexed_store().queue().failures(scope, limit);
+        verb!("admin.failures", scope, { limit = limit }, work)
     }
 
     /// Queues every active record within `scope` to be indexed again. Returns the number of records.
@@ -90,12 +93,16 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn reindex(&self, scope: &Scope) -> Result<u64> {
-        let mut count = 0;
-        for job in Job::INDEXING {
-            count = self.engine.indexed_store().queue().requeue(scope, job).await?;
-        }
-        self.engine.indexed_store().wake();
-        Ok(count)
+        let store = self.engine.indexed_store();
+        let work = async {
+            let mut count = 0;
+            for job in Job::INDEXING {
+                count = store.queue().requeue(scope, job).await?;
+            }
+            store.wake();
+            Ok(count)
+        };
+        verb!("admin.reindex", scope, { records = Empty }, work, note_records)
     }
 
     /// Queues every turn within `scope` for the enrichment jobs as if it were new: for turns that were stored before
@@ -105,7 +112,8 @@ impl Admin {
     /// # Errors
     /// `Unsupported` if this engine has no jobs for turns; the store's error.
     pub async fn requeue_enrichment(&self, scope: &Scope) -> Result<u64> {
-        self.engine.enrichment().requeue_enrichment(scope).await
+        let work = self.engine.enrichment().requeue_enrichment(scope);
+        verb!("admin.requeue_enrichment", scope, { records = Empty }, work, note_records)
     }
 
     /// Returns the latency statistics of each job that this handle and its clones have done. [`MemoryEngine::stats`] counts
@@ -122,7 +130,7 @@ impl Admin {
     /// # Errors
     /// As [`MemoryEngine::remember`].
     pub async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
-        self.engine.remember_without(scope, turn, skipped).await
+        verb!("admin.remember_without", scope, {}, self.engine.remember_without(scope, turn, skipped))
     }
 
     /// Writes records and their index terms in one transaction, all or none. [`jobs_for`](Self::jobs_for) returns the jobs
@@ -132,7 +140,7 @@ impl Admin {
     /// `InvalidInput` for a record that [`check`](Self::check) refuses; `Conflict` and `NotFound` for a write whose mode or
     /// precondition does not hold; the errors of the store.
     pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
-        self.engine.write(scope, writes).await
+        verb!("admin.write", scope, { records = writes.len() }, self.engine.write(scope, writes))
     }
 
     /// Returns the error with which [`MemoryEngine::store`] would refuse a record, if it would.
@@ -187,7 +195,8 @@ impl Admin {
             embedding: Some(embedding).filter(|_| is_single),
             ..Write::new(record, mode)
         };
-        self.write(scope, records.into_iter().map(write).collect()).await
+        let writes: Vec<Write> = records.into_iter().map(write).collect();
+        verb!("admin.store_embedded", scope, { records = writes.len() }, self.engine.write(scope, writes))
     }
 }
 
@@ -201,7 +210,8 @@ impl Admin {
     /// # Errors
     /// `DimensionMismatch` for a vector of another size, `InvalidInput` for one without a direction; the store's error.
     pub async fn adopt_vectors(&self, scope: &Scope, vectors: Vec<(RecordId, Vec<f32>)>) -> Result<u64> {
-        self.engine.indexed_store().adopt_vectors(scope, vectors).await
+        let work = self.engine.indexed_store().adopt_vectors(scope, vectors);
+        verb!("admin.adopt_vectors", scope, { records = Empty }, work, note_records)
     }
 
     /// Returns the records with the nearest vectors in the serving embedding space, best first. No other retriever takes
@@ -210,7 +220,9 @@ impl Admin {
     /// # Errors
     /// `DimensionMismatch` for a vector of another dimension; the store's error.
     pub async fn search_vectors(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
-        self.engine.vectors().search(scope, query).await
+        let note = |span: &Span, hits: &Vec<Hit>| _ = span.record("hits", hits.len());
+        let work = self.engine.vectors().search(scope, query);
+        verb!("admin.search_vectors", scope, { limit = query.limit, hits = Empty }, work, note)
     }
 
     /// Returns the generations of vectors in the store, all tenants together; `None` for a store that has only one.
@@ -242,10 +254,8 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn generations(&self) -> Result<Option<Generations>> {
-        match self.engine.vectors().generations() {
-            Some(store) => store.generations().await.map(Some),
-            None => Ok(None),
-        }
+        let Some(store) = self.engine.vectors().generations() else { return Ok(None) };
+        verb!("admin.generations", {}, store.generations()).map(Some)
     }
 
     /// Fills the vectors of this engine's embedder and makes them serve, in one transaction, once nothing waits and at most
@@ -256,7 +266,7 @@ impl Admin {
     /// # Errors
     /// The embedder's or the store's; what was filled before stays, and the next call goes on.
     pub async fn cut_over(&self, max_missing: u64, progress: impl FnMut(Progress)) -> Result<bool> {
-        self.engine.enrichment().worker().cut_over(max_missing, progress).await
+        verb!("admin.cut_over", {}, self.engine.enrichment().worker().cut_over(max_missing, progress))
     }
 
     /// Removes the vectors that do not serve, of an unfinished generation or the old one, and returns their space; `None`
@@ -265,10 +275,8 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn drop_second_generation(&self) -> Result<Option<String>> {
-        match self.engine.vectors().generations() {
-            Some(store) => store.drop_second().await,
-            None => Ok(None),
-        }
+        let Some(store) = self.engine.vectors().generations() else { return Ok(None) };
+        verb!("admin.drop_second_generation", {}, store.drop_second())
     }
 }
 
@@ -293,7 +301,8 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
-        self.engine.record_store().tombstones(scope, after, limit).await
+        let work = self.engine.record_store().tombstones(scope, after, limit);
+        verb!("admin.tombstones", scope, { limit = limit }, work)
     }
 
     /// Imports tombstones of another store: removes the records that they name and blocks them from now on. Returns the
@@ -302,6 +311,11 @@ impl Admin {
     /// # Errors
     /// The stores' errors.
     pub async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        self.engine.import_tombstones(scope, tombstones).await
+        let work = self.engine.import_tombstones(scope, tombstones);
+        verb!("admin.import_tombstones", scope, { tombstones = tombstones.len() }, work)
     }
+}
+
+fn note_records(span: &Span, records: &u64) {
+    span.record("records", *records);
 }

@@ -8,8 +8,9 @@ use memory_engine_context::{
 };
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
 use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
+use tracing::{Span, field::Empty};
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 /// Share of the token limit for the persona (0–1).
 const PERSONA_SHARE: f64 = 0.4;
@@ -117,6 +118,16 @@ impl ContextRequest {
     }
 
     async fn run(self) -> Result<PromptContext> {
+        let (scope, max_tokens) = (self.scope.clone(), self.max_tokens);
+        let note = |span: &Span, context: &PromptContext| {
+            span.record("tokens", context.tokens);
+            span.record("records", context.records.len());
+        };
+        let work = self.lay_out();
+        verb!("context", &scope, { max_tokens = max_tokens, tokens = Empty, records = Empty }, work, note)
+    }
+
+    async fn lay_out(self) -> Result<PromptContext> {
         let recent = self.recent_turns().await?;
         let recall = self.engine.recall(&self.scope, self.query.clone()).await?;
         let is_recent = |hit: &&RecallHit| recent.iter().any(|turn| turn.id == hit.record.id);

@@ -1,9 +1,10 @@
 //! Verbs that read: recall and look-ups.
 
-use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Stats};
+use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Stats, observe::count_recall};
 use memory_engine_recall::{Enhanced, Enhancement, Explanation, ReadScope, Recall, RecallQuery};
+use tracing::{Span, field::Empty};
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 impl MemoryEngine {
     /// Returns the memories most relevant to the query, visible from `scope`.
@@ -12,7 +13,10 @@ impl MemoryEngine {
     /// `InvalidInput` for an empty query or an invalid filter. If no retriever answers: `Timeout` if one of them was late,
     /// otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
     pub async fn recall(&self, scope: &Scope, query: impl Into<RecallQuery>) -> Result<Recall> {
-        self.recall_pipeline().recall(scope, &query.into()).await
+        let query = query.into();
+        let work = self.recall_pipeline().recall(scope, &query);
+        let limit = query.limit.unwrap_or_else(|| query.options.unwrap_or(*self.options()).limit);
+        verb!("recall", scope, { limit = limit, hits = Empty, relevant = Empty, degraded = Empty }, work, note_recall)
     }
 
     /// As [`recall`](Self::recall). If nothing [relevant](Recall::relevant) is found, asks again with the dialogue before
@@ -26,7 +30,10 @@ impl MemoryEngine {
         query: impl Into<RecallQuery>,
         enhancement: &Enhancement,
     ) -> Result<Enhanced> {
-        self.recall_pipeline().recall_enhanced(scope, &query.into(), enhancement).await
+        let query = query.into();
+        let work = self.recall_pipeline().recall_enhanced(scope, &query, enhancement);
+        let fields = |span: &Span, enhanced: &Enhanced| note_recall(span, &enhanced.recall);
+        verb!("recall_enhanced", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, fields)
     }
 
     /// Explains the place of a record in the result of a query, or its absence.
@@ -52,7 +59,8 @@ impl MemoryEngine {
     /// # Errors
     /// As [`recall`](Self::recall).
     pub async fn explain(&self, scope: &Scope, query: impl Into<RecallQuery>, id: RecordId) -> Result<Explanation> {
-        self.recall_pipeline().explain(scope, &query.into(), id).await
+        let query = query.into();
+        verb!("explain", scope, {}, self.recall_pipeline().explain(scope, &query, id))
     }
 
     /// Returns the record with this id if it is within `scope`.
@@ -60,7 +68,8 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error.
     pub async fn get(&self, scope: &Scope, id: RecordId) -> Result<Option<Record>> {
-        self.indexed_store().get(scope, id).await
+        let note = |span: &Span, record: &Option<Record>| _ = span.record("records", usize::from(record.is_some()));
+        verb!("get", scope, { records = Empty }, self.indexed_store().get(scope, id), note)
     }
 
     /// Returns the records with these ids, in the same order; `None` for an id that is not within `scope`.
@@ -68,7 +77,9 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error.
     pub async fn get_all(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        self.indexed_store().get_all(scope, ids).await
+        let note =
+            |span: &Span, found: &Vec<Option<Record>>| _ = span.record("records", found.iter().flatten().count());
+        verb!("get_all", scope, { ids = ids.len(), records = Empty }, self.indexed_store().get_all(scope, ids), note)
     }
 
     /// Returns a page of records in order of time.
@@ -76,7 +87,8 @@ impl MemoryEngine {
     /// # Errors
     /// `InvalidInput` for an invalid filter; the store's error.
     pub async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
-        self.indexed_store().scan(scope, query).await
+        let work = self.indexed_store().scan(scope, query);
+        verb!("scan", scope, { limit = query.limit, records = Empty }, work, note_page)
     }
 
     /// Returns a page of records as a branch sees them; for any other scope the same as [`scan`](Self::scan).
@@ -84,7 +96,9 @@ impl MemoryEngine {
     /// # Errors
     /// As [`scan`](Self::scan).
     pub async fn timeline(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
-        ReadScope::resolve(self.indexed_store(), scope).await?.scan(self.indexed_store(), query).await
+        let store = self.indexed_store();
+        let work = async { ReadScope::resolve(store, scope).await?.scan(store, query).await };
+        verb!("timeline", scope, { limit = query.limit, records = Empty }, work, note_page)
     }
 
     /// Counts records and queued jobs within `scope`.
@@ -92,6 +106,22 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error.
     pub async fn stats(&self, scope: &Scope) -> Result<Stats> {
-        self.record_store().stats(scope).await
+        verb!("stats", scope, {}, self.record_store().stats(scope))
     }
+}
+
+/// Records the result of a recall in its span and in the metrics.
+fn note_recall(span: &Span, recall: &Recall) {
+    count_recall(recall.hits.len(), recall.degraded.iter().map(|degraded| degraded.stage));
+    if span.is_disabled() {
+        return;
+    }
+    span.record("hits", recall.hits.len());
+    span.record("relevant", recall.relevant().count());
+    let stages: Vec<&str> = recall.degraded.iter().map(|degraded| degraded.stage).collect();
+    span.record("degraded", stages.join(","));
+}
+
+fn note_page(span: &Span, page: &Page) {
+    span.record("records", page.records.len());
 }

@@ -4,7 +4,7 @@ use memory_engine_core::{
     Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, Written,
 };
 
-use crate::{engine::MemoryEngine, turn::Turn};
+use crate::{engine::MemoryEngine, turn::Turn, verb::verb};
 
 /// Maximum number of retries after another writer changed the same message.
 pub(crate) const MAX_RETRIES: usize = 64;
@@ -21,7 +21,7 @@ impl MemoryEngine {
     /// `Conflict` if a record of this id was forgotten before, lives at another address, or keeps being changed by others;
     /// `Unavailable` if the store cannot be written.
     pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
-        self.remember_without(scope, turn.into(), &[]).await
+        verb!("remember", scope, {}, self.remember_without(scope, turn.into(), &[]))
     }
 
     /// As [`remember`](Self::remember), without the background jobs `skipped`.
@@ -33,7 +33,7 @@ impl MemoryEngine {
         let mut retries = if is_named { MAX_RETRIES } else { 0 };
         let written = loop {
             let (record, mode) = match is_named {
-                true => match self.get(scope, record.id).await? {
+                true => match self.indexed_store().get(scope, record.id).await? {
                     Some(old) if is_repeated(&record, &old) && old.state == State::Revoked => return Ok(old.id),
                     old => replacing(record.clone(), old.as_ref()),
                 },
@@ -60,6 +60,15 @@ impl MemoryEngine {
     /// # Errors
     /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
+        verb!("store", scope, { records = records.len() }, self.store_records(scope, records, mode))
+    }
+
+    pub(crate) async fn store_records(
+        &self,
+        scope: &Scope,
+        records: Vec<Record>,
+        mode: PutMode,
+    ) -> Result<Vec<Written>> {
         let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
         self.write(scope, records.into_iter().map(write).collect()).await
     }

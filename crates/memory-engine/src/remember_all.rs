@@ -8,6 +8,7 @@ use crate::{
     engine::MemoryEngine,
     remember::{MAX_RETRIES, is_repeated, replacing},
     turn::Turn,
+    verb::verb,
 };
 
 impl MemoryEngine {
@@ -36,10 +37,14 @@ impl MemoryEngine {
         scope: &Scope,
         turns: impl IntoIterator<Item = T>,
     ) -> Result<Vec<Written>> {
+        let turns: Vec<Turn> = turns.into_iter().map(Into::into).collect();
+        verb!("remember_all", scope, { records = turns.len() }, self.remember_turns(scope, turns))
+    }
+
+    async fn remember_turns(&self, scope: &Scope, turns: Vec<Turn>) -> Result<Vec<Written>> {
         let mut named = Vec::new();
         let mut records = Vec::new();
         for turn in turns {
-            let turn = turn.into();
             let is_named = turn.is_named();
             let record = turn.into_record(scope, self.clock());
             if is_named {
@@ -59,7 +64,7 @@ impl MemoryEngine {
 
     /// Turns records into writes. A record with the id of a stored one, or of one before it in the list, replaces that one.
     async fn writes_of(&self, scope: &Scope, records: &[Record], named: &[RecordId]) -> Result<Vec<Write>> {
-        let stored = self.get_all(scope, named).await?;
+        let stored = self.indexed_store().get_all(scope, named).await?;
         let stored: BTreeMap<RecordId, Record> = stored.into_iter().flatten().map(|old| (old.id, old)).collect();
         let mut seen = BTreeSet::new();
         let mut writes = Vec::new();

@@ -8,8 +8,9 @@ use memory_engine_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tracing::{Span, field::Empty};
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 /// Maximum number of retries after another writer changed the same records.
 const MAX_RETRIES: usize = 5;
@@ -17,7 +18,7 @@ const MAX_RETRIES: usize = 5;
 const ENTRY_MAX_RECORDS: usize = 3000;
 const PAGE_ROWS: usize = 500;
 
-/// How far to rewind a conversation.
+/// The part of a conversation to retract. In JSON `{"last": 2}` or `{"to": 7}`.
 ///
 /// ```
 /// use memory_engine::{MemoryEngine, Scope, Turn, history::Rewind};
@@ -83,6 +84,10 @@ impl MemoryEngine {
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
     pub async fn rewind(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
+        verb!("rewind", scope, { records = Empty }, self.retract_end(scope, rewind), note_retraction)
+    }
+
+    async fn retract_end(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
         let here = |record: &Record| record.scope == *scope && !record.kind.is_ledger();
         let (query, most) = match rewind {
             Rewind::Last(count) => (Filter::eq(Field::Kind, Kind::TURN.as_str()), count),
@@ -92,7 +97,7 @@ impl MemoryEngine {
         let mut ids = Vec::new();
         let mut scan = ScanQuery::newest(PAGE_ROWS).with_filter(query);
         while ids.len() < most {
-            let page = self.scan(scope, &scan).await?;
+            let page = self.indexed_store().scan(scope, &scan).await?;
             ids.extend(page.records.iter().filter(|record| here(record)).map(|record| record.id));
             match page.next {
                 Some(next) => scan = scan.with_after(Some(next)),
@@ -100,7 +105,7 @@ impl MemoryEngine {
             }
         }
         ids.truncate(most);
-        self.retract(scope, &ids, "rewind").await
+        self.retract_records(scope, &ids, "rewind").await
     }
 
     /// Retracts records within `scope` that are wrong, and everything derived from them: they stay stored, as
@@ -109,6 +114,11 @@ impl MemoryEngine {
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
     pub async fn retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
+        let work = self.retract_records(scope, ids, reason);
+        verb!("retract", scope, { ids = ids.len(), records = Empty }, work, note_retraction)
+    }
+
+    async fn retract_records(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
         let mut retraction =
             Retraction { id: RecordId::new(), reason: reason.to_owned(), at: self.clock().now(), records: Vec::new() };
         let (user, mut meant) = (scope.namespace(), ids.to_vec());
@@ -151,7 +161,7 @@ impl MemoryEngine {
         retraction: &mut Retraction,
     ) -> Result<bool> {
         let mut meant: Vec<RecordId> = Vec::new();
-        for record in self.get_all(reach, ids).await?.into_iter().flatten().filter(takes_part) {
+        for record in self.indexed_store().get_all(reach, ids).await?.into_iter().flatten().filter(takes_part) {
             if !meant.contains(&record.id) {
                 meant.push(record.id);
             }
@@ -164,7 +174,8 @@ impl MemoryEngine {
         let derived = self.record_store().derived(&user, &meant).await?;
         let all: Vec<RecordId> =
             meant.iter().copied().chain(derived.into_iter().filter(|id| !meant.contains(id))).collect();
-        let records: Vec<Record> = self.get_all(&user, &all).await?.into_iter().flatten().filter(takes_part).collect();
+        let records: Vec<Record> =
+            self.indexed_store().get_all(&user, &all).await?.into_iter().flatten().filter(takes_part).collect();
         let mut writes = Vec::new();
         let mut taken = Vec::new();
         let mut sources: BTreeMap<Job, BTreeSet<RecordId>> = BTreeMap::new();
@@ -209,6 +220,11 @@ impl MemoryEngine {
     /// # Errors
     /// `NotFound` if there is no such retraction within `scope`; the store's error.
     pub async fn restore(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
+        let note = |span: &Span, records: &u64| _ = span.record("records", *records);
+        verb!("restore", scope, { records = Empty }, self.restore_records(scope, retraction), note)
+    }
+
+    async fn restore_records(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
         let entries = self.entries(scope, Some(retraction)).await?;
         if entries.is_empty() {
             let message = format!("there is no retraction {retraction} here; `retractions` lists them");
@@ -217,7 +233,7 @@ impl MemoryEngine {
         let taken: Vec<RetractedRecord> = entries.iter().flat_map(read).collect();
         let user = scope.namespace();
         let ids: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
-        let found = self.get_all(&user, &ids).await?;
+        let found = self.indexed_store().get_all(&user, &ids).await?;
         let mut writes = Vec::new();
         for (record, taken) in found.into_iter().zip(&taken) {
             let by_this = |r: &Record| r.metadata.get(RETRACTION) == Some(&json!(retraction));
@@ -249,6 +265,10 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error.
     pub async fn retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
+        verb!("retractions", scope, { limit = limit }, self.list_retractions(scope, limit))
+    }
+
+    async fn list_retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
         let mut found: Vec<Retraction> = Vec::new();
         for entry in self.entries(scope, None).await? {
             let Some(id) = entry.metadata.get(RETRACTION).and_then(|id| serde_json::from_value(id.clone()).ok()) else {
@@ -274,6 +294,10 @@ impl MemoryEngine {
         }
         self.indexed_store().scan_all(scope, filter, Order::NewestFirst).await
     }
+}
+
+fn note_retraction(span: &Span, retraction: &Retraction) {
+    span.record("records", retraction.records.len());
 }
 
 fn takes_part(record: &Record) -> bool {

@@ -4,7 +4,7 @@ use memory_engine_core::{Error, ErrorKind, Kind, PutMode, Record, RecordId, Resu
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 /// Maximum number of retries after another writer changed the same record.
 const MAX_RETRIES: usize = 5;
@@ -63,7 +63,10 @@ impl MemoryEngine {
     /// `NotFound` if there is no such record within `scope`; `InvalidInput` for an empty text; `Conflict` if others keep
     /// changing the record; the store's error.
     pub async fn update(&self, scope: &Scope, id: RecordId, text: impl Into<String>) -> Result<RecordId> {
-        let text = text.into();
+        verb!("update", scope, {}, self.update_text(scope, id, text.into()))
+    }
+
+    async fn update_text(&self, scope: &Scope, id: RecordId, text: String) -> Result<RecordId> {
         if text.trim().is_empty() {
             return Err(Error::invalid("update", "the new text is empty; `forget` removes a memory"));
         }
@@ -78,7 +81,7 @@ impl MemoryEngine {
 
     async fn try_update(&self, scope: &Scope, id: RecordId, text: &str) -> Result<RecordId> {
         let missing = || Error::new(ErrorKind::NotFound, "update", format!("there is no record {id} in this scope"));
-        let mut record = self.get(scope, id).await?.ok_or_else(missing)?;
+        let mut record = self.indexed_store().get(scope, id).await?.ok_or_else(missing)?;
         if record.text == text {
             return Ok(id);
         }

@@ -38,7 +38,8 @@ const UPKEEP: Duration = Duration::from_secs(5);
 /// | `memory_records` | `kind` | records stored, within reach of the key that asks |
 /// | `memory_queue_waiting`, `memory_queue_given_up` | `job` | what the background has still to do, or has given up, there |
 ///
-/// The parts of the server add their own, all of which begin with `memory_`.
+/// The parts of the server add their own, all of which begin with `memory_`. The engine adds those of
+/// [`METRICS`](memory_engine::admin::METRICS), all of which begin with `memory_engine_`; `docs/OBSERVABILITY.md` lists them.
 #[derive(Debug, Clone)]
 pub struct Metrics(PrometheusHandle);
 
@@ -53,6 +54,7 @@ impl Metrics {
             .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &BUCKETS)
             .map_err(failed)?;
         let metrics = builder.install_recorder().map(Self).map_err(failed)?;
+        memory_engine::admin::describe_metrics();
         if let Ok(runtime) = Handle::try_current() {
             // What nobody reads must not grow without end.
             let handle = metrics.0.clone();

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_core::{
+    Error, ErrorKind, Result,
+    observe::{Operation, observe},
+    operation_span,
+};
 use tokio::time::{Instant, timeout_at};
 
 use crate::hit::{Degraded, Recall, RecallHit, StageTime};
@@ -71,6 +75,11 @@ impl Trace {
 
     /// Does the work, or gives up on it when the stage's share of the time is over.
     pub(crate) async fn limit<T>(&self, stage: Stage, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let span = operation_span!(DEBUG, "memory_engine.recall.stage", stage = stage.name());
+        observe(&span, Operation::Stage(stage.name()), self.within_share(stage, work)).await
+    }
+
+    async fn within_share<T>(&self, stage: Stage, work: impl Future<Output = Result<T>>) -> Result<T> {
         let share = Duration::try_from_secs_f64(self.whole.as_secs_f64() * stage.share()).ok();
         let Some(until) = share.and_then(|share| self.began.checked_add(share)) else {
             return work.await; // Further off than a clock can tell.

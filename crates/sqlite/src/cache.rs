@@ -8,6 +8,7 @@ pub(crate) mod epoch;
 mod file;
 mod format;
 pub(crate) mod index_caches;
+mod index_load;
 mod keywords;
 mod manifest;
 mod policy;

@@ -1,6 +1,10 @@
 //! The schema and its versions.
 
-use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_core::{
+    Error, ErrorKind, Result,
+    observe::{Operation, observe_as},
+    operation_span,
+};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
@@ -93,7 +97,8 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
         }
         for step in (schema..found).rev() {
             let migration = &MIGRATIONS[step as usize];
-            sqlx::raw_sql(migration.down).execute(&mut connection).await?;
+            let work = async { Ok(sqlx::raw_sql(migration.down).execute(&mut connection).await.map(drop)?) };
+            observe_migration(migration.name, "down", work).await?;
             sqlx::query("DELETE FROM memory_schema WHERE version = $1")
                 .bind(i64::from(step + 1))
                 .execute(&mut connection)
@@ -140,7 +145,7 @@ fn server(url: &str, options: &PostgresOptions) -> Result<Server> {
 /// once, one does the work and the others find it done.
 pub(crate) async fn locked(server: &Server, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
     let to = server.options_for_migrations();
-    let connected = tokio::time::timeout(options.connect_timeout, PgConnection::connect_with(&to)).await;
+    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&to)).await;
     let mut connection = connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??;
     sqlx::raw_sql("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))")
         .execute(&mut connection)
@@ -175,9 +180,13 @@ pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions)
     // A database that has tables already goes on as it was begun.
     let partitions = if found == 0 { options.partitions } else { partitions(connection).await? };
     for (step, migration) in (1_i64..).zip(&MIGRATIONS).skip(found as usize) {
-        for statement in spread(migration.up, partitions) {
-            sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *connection).await?;
-        }
+        let work = async {
+            for statement in spread(migration.up, partitions) {
+                sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *connection).await?;
+            }
+            Ok(())
+        };
+        observe_migration(migration.name, "up", work).await?;
         sqlx::query("INSERT INTO memory_schema (version, name) VALUES ($1, $2)")
             .bind(step)
             .bind(migration.name)
@@ -186,6 +195,22 @@ pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions)
     }
     check_pgvector(connection).await?;
     Ok(found)
+}
+
+/// Runs one migration in a span of its own.
+async fn observe_migration(
+    name: &'static str,
+    direction: &'static str,
+    work: impl Future<Output = Result<(), PostgresError>>,
+) -> Result<(), PostgresError> {
+    let span = operation_span!(
+        INFO,
+        "memory_engine.store.migrate",
+        "db.system.name" = "postgresql",
+        migration = name,
+        direction = direction,
+    );
+    observe_as(&span, Operation::Unmeasured, PostgresError::kind, work).await
 }
 
 pub(crate) async fn partitions(connection: &mut PgConnection) -> Result<u32, PostgresError> {

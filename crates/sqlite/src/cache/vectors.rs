@@ -16,6 +16,7 @@ use crate::{
         change_log::{self, Lag},
         file::{CacheBuilder, IndexCacheFile},
         format::SegmentHeader,
+        index_load,
         manifest::Manifest,
         policy::CachePolicy,
         timeline::Window,
@@ -198,14 +199,7 @@ impl VectorIndex {
                 loaded.newest_change = Some(newest);
             }
             Lag::Unknown { newest } => {
-                *loaded = match self.read_cache(connection, table)? {
-                    Some(cached) => cached,
-                    None => {
-                        let mut read = LoadedVectors::empty(&self.space, table);
-                        vector_store::all(connection, table, |vector| read.insert(vector))?;
-                        LoadedVectors { newest_change: Some(newest), ..read }
-                    }
-                };
+                *loaded = self.read_whole(connection, table, newest)?;
                 drop(loaded);
                 // The cache lacks the changes since its last segment.
                 return self.current(connection, table);
@@ -213,6 +207,25 @@ impl VectorIndex {
         }
         loaded.timeline.sort_if_due();
         Ok(RwLockWriteGuard::downgrade(loaded))
+    }
+
+    /// Reads all vectors, from the cache if it is valid.
+    fn read_whole(
+        &self,
+        connection: &Connection,
+        table: VectorTable,
+        newest: i64,
+    ) -> Result<LoadedVectors, SqliteError> {
+        index_load::observed("vectors", |load| {
+            if let Some(cached) = self.read_cache(connection, table)? {
+                load.from_file(cached.index.len());
+                return Ok(cached);
+            }
+            let mut read = LoadedVectors::empty(&self.space, table);
+            vector_store::all(connection, table, |vector| read.insert(vector))?;
+            load.from_rows(read.index.len());
+            Ok(LoadedVectors { newest_change: Some(newest), ..read })
+        })
     }
 
     /// Reads the cache, if it is valid.

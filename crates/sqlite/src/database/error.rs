@@ -21,6 +21,14 @@ impl SqliteError {
         Self::Engine(rows::corrupt(what))
     }
 
+    /// Returns the kind of the public error.
+    pub(crate) fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Engine(error) => error.kind(),
+            Self::Sqlite(error) => meaning(error).0,
+        }
+    }
+
     /// The error of the call `operation`.
     pub(crate) fn into_error(self, operation: &'static str) -> Error {
         match self {

@@ -7,7 +7,7 @@ use rusqlite::Transaction;
 
 use crate::database::{
     connection,
-    schema::{MIGRATIONS, SCHEMA, in_transaction, mark, recognise, up},
+    schema::{MIGRATIONS, MIGRATIONS_BY_NAME, SCHEMA, in_transaction, mark, recognise, run_migration, up},
 };
 
 /// Brings a database file to the schema of this version, as opening it does, and gives the schema that it had. Of a file
@@ -56,7 +56,7 @@ pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
             return Err(Error::invalid("migrate", message).into());
         }
         for step in (schema..found).rev() {
-            transaction.execute_batch(MIGRATIONS[step as usize].1)?;
+            run_migration(transaction, MIGRATIONS_BY_NAME[step as usize], "down", MIGRATIONS[step as usize].1)?;
         }
         mark(transaction, schema)
     };

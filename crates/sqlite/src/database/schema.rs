@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use memory_engine_core::{Error, ErrorKind};
+use memory_engine_core::{
+    Error, ErrorKind,
+    observe::{Operation, observe_blocking},
+    operation_span,
+};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::database::error::SqliteError;
@@ -88,10 +92,27 @@ pub(crate) fn up(transaction: &Transaction<'_>, path: &Path) -> Result<(), Sqlit
     if found == SCHEMA {
         return Ok(());
     }
-    for (up, _) in &MIGRATIONS[found as usize..] {
-        transaction.execute_batch(up)?;
+    for ((up, _), name) in MIGRATIONS.iter().zip(MIGRATIONS_BY_NAME).skip(found as usize) {
+        run_migration(transaction, name, "up", up)?;
     }
     mark(transaction, SCHEMA)
+}
+
+/// Runs one migration in a span of its own.
+pub(crate) fn run_migration(
+    transaction: &Transaction<'_>,
+    name: &'static str,
+    direction: &'static str,
+    sql: &str,
+) -> Result<(), SqliteError> {
+    let span = operation_span!(
+        INFO,
+        "memory_engine.store.migrate",
+        "db.system.name" = "sqlite",
+        migration = name,
+        direction = direction,
+    );
+    observe_blocking(&span, Operation::Unmeasured, SqliteError::kind, || Ok(transaction.execute_batch(sql)?))
 }
 
 /// Runs `body` while nobody else writes, and undoes it when it fails.

@@ -12,6 +12,7 @@ use crate::{
         change_log::{self, Lag},
         file::IndexCacheFile,
         format::{SegmentReader, SegmentWriter},
+        index_load,
     },
     database::error::SqliteError,
     keywords::keyword_store::{self, StoredTerms},
@@ -106,16 +107,9 @@ pub(super) fn bring_up_to_date(
     }
     let mut loaded = shared.write();
     let mut lag = change_log::lag(connection, loaded.newest_change)?;
-    if let (Lag::Unknown { .. }, Some(cache)) = (lag, cache) {
-        let cached = cache.read(
-            connection,
-            |_| SegmentedPostings::default(),
-            |postings, input| extend(postings, input).map(drop),
-        )?;
-        if let Some((postings, newest)) = cached {
-            *loaded = LoadedPostings { postings, newest_change: Some(newest), cached_change: newest };
-            lag = change_log::lag(connection, loaded.newest_change)?;
-        }
+    if let Lag::Unknown { newest } = lag {
+        load(connection, owner, &mut loaded, cache, newest)?;
+        lag = change_log::lag(connection, loaded.newest_change)?;
     }
     match lag {
         Lag::None => {}
@@ -127,13 +121,40 @@ pub(super) fn bring_up_to_date(
             owner.read_changed(connection, seen, &mut loaded.postings)?;
             loaded.newest_change = Some(newest);
         }
-        Lag::Unknown { newest } => {
-            // If reading fails half-way, the postings count as not loaded.
-            loaded.newest_change = None;
-            loaded.postings = SegmentedPostings::default();
-            owner.read_all(connection, &mut loaded.postings)?;
-            loaded.newest_change = Some(newest);
-        }
+        // The cache lags by more than the change log holds.
+        Lag::Unknown { newest } => load(connection, owner, &mut loaded, None, newest)?,
     }
     Ok(())
+}
+
+/// Reads all postings, from the cache if there is a valid one.
+fn load(
+    connection: &Connection,
+    owner: Owner,
+    loaded: &mut LoadedPostings,
+    cache: Option<&IndexCacheFile>,
+    newest: i64,
+) -> Result<(), SqliteError> {
+    index_load::observed("postings", |load| {
+        let cached = match cache {
+            Some(cache) => cache.read(
+                connection,
+                |_| SegmentedPostings::default(),
+                |postings, input| extend(postings, input).map(drop),
+            )?,
+            None => None,
+        };
+        if let Some((postings, newest)) = cached {
+            load.from_file(postings.len());
+            *loaded = LoadedPostings { postings, newest_change: Some(newest), cached_change: newest };
+            return Ok(());
+        }
+        // If reading fails half-way, the postings count as not loaded.
+        loaded.newest_change = None;
+        loaded.postings = SegmentedPostings::default();
+        owner.read_all(connection, &mut loaded.postings)?;
+        load.from_rows(loaded.postings.len());
+        loaded.newest_change = Some(newest);
+        Ok(())
+    })
 }
