@@ -9,8 +9,8 @@ use std::{
 
 use jiff::{civil::date, tz::TimeZone};
 use memory_engine_core::{
-    BlockReason, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Metric, Op, Order, Outcome, Page, PutMode, Record,
-    RecordId, Role, ScanQuery, Scope, State, SystemClock, Timestamp, Trust, Written,
+    BlockReason, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Metric, Op, Order, Outcome, Page,
+    PutMode, Record, RecordId, Role, ScanQuery, Scope, State, SystemClock, Timestamp, Trust, Written,
 };
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};

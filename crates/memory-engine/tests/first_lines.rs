@@ -18,8 +18,8 @@ use memory_engine::{
 #[test]
 fn filters() {
     let name = String::from("lin");
-    let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
-    let now = memory_engine::jiff::Timestamp::now();
+    let an_hour_later = SystemTime::UNIX_EPOCH + Duration::from_secs(3600);
+    let epoch = memory_engine::jiff::Timestamp::UNIX_EPOCH;
     let filters = [
         Filter::eq(Field::Role, Role::USER),
         Filter::eq(Field::Kind, Kind::FACT),
@@ -31,9 +31,9 @@ fn filters() {
         Filter::meta("room", 3),
         Filter::meta("room", 3_usize),
         Filter::compare(Field::meta("score"), Op::Ge, 0.5_f32),
-        Filter::compare(Field::OccurredAt, Op::Ge, an_hour_ago),
-        Filter::compare(Field::OccurredAt, Op::Lt, now),
-        Filter::since(an_hour_ago) & Filter::until(now),
+        Filter::compare(Field::OccurredAt, Op::Ge, an_hour_later),
+        Filter::compare(Field::OccurredAt, Op::Lt, epoch),
+        Filter::since(an_hour_later) & Filter::until(epoch),
         Filter::on_day(date(2024, 5, 1), &TimeZone::UTC) | !Filter::eq(Field::Tags, "old"),
         Filter::any_of(Field::Kind, [Kind::NOTE, Kind::FACT]),
         serde_json::from_value(json!({"field": "kind", "value": "note"})).unwrap(),
@@ -59,14 +59,14 @@ fn turns_queries_and_options() {
     let turns: Vec<Turn> = vec![
         (&text).into(),
         "hello".into(),
-        Turn::system("Be brief").at(SystemTime::now()),
+        Turn::system("Be brief").at(SystemTime::UNIX_EPOCH),
         Turn::tool("42").meta("room", 3).meta("tags", ["a", "b"].as_slice()),
-        Turn::new(Role::USER, &text).at(memory_engine::jiff::Timestamp::now()),
+        Turn::new(Role::USER, &text).at(memory_engine::jiff::Timestamp::UNIX_EPOCH),
     ];
     assert!(turns.iter().all(|turn| serde_json::to_string(turn).is_ok()));
     let query = RecallQuery::new(&text)
         .since(SystemTime::UNIX_EPOCH)
-        .asked_at(SystemTime::now(), TimeZone::UTC)
+        .asked_at(SystemTime::UNIX_EPOCH, TimeZone::UTC)
         .with_zone(TimeZone::UTC)
         .with_context(["before"])
         .with_retrievers(Retrievers::KeywordOnly)

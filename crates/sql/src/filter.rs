@@ -133,9 +133,8 @@ fn check_comparison(field: &Field, values: &[FilterValue]) -> Result<()> {
     if !matches!(field, Field::Metadata(_)) && field_column(field, ["", "", ""]).is_none() {
         return Err(unsupported("field"));
     }
-    let is_known = |value: &FilterValue| match value {
-        FilterValue::Bool(_) | FilterValue::Number(_) | FilterValue::Text(_) | FilterValue::Time(_) => true,
-        _ => false,
+    let is_known = |value: &FilterValue| {
+        matches!(value, FilterValue::Bool(_) | FilterValue::Number(_) | FilterValue::Text(_) | FilterValue::Time(_))
     };
     if values.iter().all(is_known) { Ok(()) } else { Err(unsupported("type of value")) }
 }
