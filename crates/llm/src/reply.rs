@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use futures::{TryStreamExt, stream::BoxStream};
+use futures_util::{TryStreamExt, stream::BoxStream};
 use memory_engine_core::{Error, ErrorKind, Result};
 
 /// The reason why a reply ended.

@@ -9,7 +9,7 @@ use std::{
 
 use jiff::{civil::date, tz::TimeZone};
 use memory_engine_core::{
-    BlockReason, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Metric, Op, Order, Outcome, Page,
+    BlockReason, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Metric, Mismatch, Op, Order, Outcome, Page,
     PutMode, Record, RecordId, Role, ScanQuery, Scope, State, SystemClock, Timestamp, Trust, Written,
 };
 use proptest::prelude::*;
@@ -159,6 +159,7 @@ fn the_name_of_a_value_is_read_back_and_is_its_json() {
     names_are_read_back(&Op::ALL);
     names_are_read_back(&Order::ALL);
     names_are_read_back(&Metric::ALL);
+    names_are_read_back(&Mismatch::ALL);
     names_are_read_back(&BlockReason::ALL);
     names_are_read_back(State::ALL);
     names_are_read_back(Trust::ALL);

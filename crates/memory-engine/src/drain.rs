@@ -10,7 +10,8 @@ impl MemoryEngine {
     /// Works and waits until everything within `scope` that is queued has been done or given up. Returns the number of
     /// items that were queued.
     ///
-    /// Items that another process has claimed are waited for; if that process is gone, its lease ends after half a minute.
+    /// Items that another worker has claimed are waited for. On SQLite and Postgres, those of a worker whose process has ended
+    /// are free at once; other stores may keep them for half a minute.
     /// An item that fails by itself is given up after five attempts; [`Admin::failures`](crate::admin::Admin::failures) lists it.
     ///
     /// # Errors

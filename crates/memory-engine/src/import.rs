@@ -1,8 +1,8 @@
 //! Storing more records than fit into memory.
 
-use std::fmt;
+use std::{fmt, pin::pin};
 
-use futures::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt};
 use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, Scope, Written};
 use serde::Serialize;
 use tracing::{Span, field::Empty};
@@ -83,8 +83,8 @@ impl MemoryEngine {
     /// Stores a stream of turns or records within `scope`, in transactions of 1000.
     ///
     /// A record that is refused does not stop the import: it is named in the report. The same import can be repeated;
-    /// records that are stored already, by their id, are unchanged. Background jobs wait until the import ends; the records
-    /// are found by their words at once. [`drain`](Self::drain) waits for the rest.
+    /// records that are stored already, by their id, are unchanged. The records are found by their words at once; the
+    /// background works on the rest meanwhile. [`drain`](Self::drain) waits for it.
     ///
     /// ```
     /// use futures::stream;
@@ -149,8 +149,7 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
     async fn store_all(self) -> Result<ImportReport> {
         let Self { engine, scope, records, mode, batch_rows, mut on_progress } = self;
         let mut report = ImportReport::default();
-        let batches = records.chunks(batch_rows);
-        futures::pin_mut!(batches);
+        let mut batches = pin!(records.chunks(batch_rows));
         while let Some(batch) = batches.next().await {
             let mut accepted = Vec::new();
             for item in batch {

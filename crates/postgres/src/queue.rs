@@ -1,2 +1,3 @@
 pub(crate) mod backlog;
 mod job_queue;
+pub(crate) mod lease_owner;

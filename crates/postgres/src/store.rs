@@ -24,6 +24,7 @@ use crate::{
         transaction::{reading, writing},
     },
     options::PostgresOptions,
+    queue::lease_owner::LeaseOwner,
     reconcile::reconcile,
     vectors::{generations, vector_index::VectorIndex},
 };
@@ -46,6 +47,7 @@ pub struct PostgresStore {
     origin: IndexMetadata,
     index: VectorIndex,
     fuzzy: bool,
+    lease_owner: Arc<LeaseOwner>,
 }
 
 impl PostgresStore {
@@ -120,6 +122,7 @@ impl PostgresStore {
         let fuzzy = fuzzy.map_err(|failure| failure.into_error("connect"))?;
         let mismatch = store.mismatch;
         let opened = Self {
+            lease_owner: Arc::new(LeaseOwner::new(server.clone())),
             server,
             primary,
             replica: replica.map(|server| Arc::new(Connections::to(&server, &options))),
@@ -167,12 +170,14 @@ impl PostgresStore {
             index: self.index.in_space(space.clone()),
             space,
             fuzzy: self.fuzzy,
+            lease_owner: Arc::clone(&self.lease_owner),
         }
     }
 
     /// Lets running calls end and closes every connection, but not a pool of the caller. Calls that come later fail with
     /// `Closed`.
     pub async fn close(&self) {
+        self.lease_owner.close().await;
         self.primary.close().await;
         if let Some(replica) = &self.replica {
             replica.close().await;
@@ -183,6 +188,10 @@ impl PostgresStore {
     /// ASCII.
     pub fn is_fuzzy(&self) -> bool {
         self.fuzzy
+    }
+
+    pub(crate) fn lease_owner(&self) -> &LeaseOwner {
+        &self.lease_owner
     }
 
     pub(crate) fn primary(&self) -> &Connections {

@@ -63,7 +63,8 @@ impl Operands {
             ValueType::Id => Self::Ids(texts().filter_map(|id| id.parse().ok()).collect()),
             ValueType::Number => Self::Numbers(values.iter().filter_map(number).collect()),
             ValueType::Time => Self::Times(values.iter().filter_map(time).collect()),
-            ValueType::Json | _ => return None,
+            ValueType::Json => return None,
+            _ => return None,
         };
         (!operands.is_empty()).then_some(operands)
     }
@@ -97,7 +98,8 @@ impl MetadataOperands {
                 FilterValue::Text(text) => operands.texts.push(text.clone()),
                 FilterValue::Number(number) => operands.numbers.push(*number),
                 FilterValue::Bool(truth) => operands.bools.push(*truth),
-                FilterValue::Time(_) | _ => {}
+                FilterValue::Time(_) => {}
+                _ => {}
             }
         }
         operands
@@ -241,7 +243,8 @@ fn field_column(field: &Field, [agent, session, branch]: [&'static str; 3]) -> O
         Field::RecordedAt => ("r.recorded_at", Missing::Never),
         Field::ValidFrom => ("r.valid_from", Missing::Null),
         Field::ValidUntil => ("r.valid_until", Missing::Null),
-        Field::Metadata(_) | _ => return None,
+        Field::Metadata(_) => return None,
+        _ => return None,
     })
 }
 

@@ -106,8 +106,8 @@ pub fn decide<S: StoredState>(
             | Job::Facts
             | Job::Graph
             | Job::Summary
-            | Job::Profile
-            | _ => false,
+            | Job::Profile => false,
+            _ => false,
         };
         let jobs = jobs.into_iter().filter(|job| !is_done(job)).collect();
         IndexEntries { terms, embedding, jobs }

@@ -187,9 +187,10 @@ impl Subject {
     fn compares(&self, key: &str, op: Op, value: &Json) -> Result<Condition, Mem0Error> {
         let unordered = |condition: Condition| match op {
             Op::Eq => Ok(condition),
-            Op::Lt | Op::Le | Op::Gt | Op::Ge | _ => {
+            Op::Lt | Op::Le | Op::Gt | Op::Ge => {
                 Err(Mem0Error::bad_request(format!("the filter {key} has no order: it is equal or not")))
             }
+            _ => Err(Mem0Error::bad_request(format!("the filter {key} is equal or not"))),
         };
         let filter = |field: Field, value: FilterValue| Condition::Field(Filter::Compare(field, op, value));
         match self {

@@ -32,7 +32,7 @@ macro_rules! migration {
 }
 
 /// The step to each schema from the one before, and back.
-const MIGRATIONS: [Migration; 10] = [
+const MIGRATIONS: [Migration; 11] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
@@ -43,6 +43,7 @@ const MIGRATIONS: [Migration; 10] = [
     migration!("0008_waiting"),
     migration!("0009_whole_tenants"),
     migration!("0010_relation_rule"),
+    migration!("0011_lease_owners"),
 ];
 
 /// What stands in a migration where a table is spread over partitions, if that is asked for.

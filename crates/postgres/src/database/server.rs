@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use memory_engine_core::{Error, Result};
 use sqlx::{
-    ConnectOptions, PgPool,
+    ConnectOptions, PgConnection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -85,6 +85,11 @@ impl Server {
             .max_connections(options.max_connections)
             .acquire_timeout(options.acquire_timeout)
             .connect_lazy_with(self.options.clone())
+    }
+
+    /// A connection outside of the pool.
+    pub(crate) async fn connect(&self) -> sqlx::Result<PgConnection> {
+        self.options.connect().await
     }
 
     /// One connection for changing the schema, which may take its time.

@@ -17,6 +17,7 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     database::statement::Statement,
+    queue::lease_owner,
     records::namespaces,
     records::row::{self, selected},
     records::scopes::{self, Reach, record_id},
@@ -112,7 +113,7 @@ const CLAIM: &str = concat!(
         SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
         ORDER BY b.ticket, b.ns, b.id LIMIT $3 FOR UPDATE SKIP LOCKED
      ), claimed AS (
-        UPDATE backlog b SET leased_until = $4 FROM free f WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
+        UPDATE backlog b SET leased_until = $4, owner = $5 FROM free f WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
         RETURNING b.ns, b.id, b.ticket, b.attempts, b.queued_at
      ) ",
     selected!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id", ", c.attempts, c.ticket, c.queued_at"),
@@ -126,11 +127,15 @@ pub(crate) async fn claim(
     limit: usize,
     lease: Duration,
     now: Timestamp,
+    owner: Option<i64>,
 ) -> Result<Vec<Pending>, PostgresError> {
+    if let Some(owner) = owner {
+        lease_owner::release_dead(connection, owner).await?;
+    }
     let query = sqlx::query(if lease.is_zero() { LOOK } else { CLAIM });
     let mut query = query.bind(job.as_str()).bind(now.as_micros()).bind(sql_limit(limit));
     if !lease.is_zero() {
-        query = query.bind(now.after(lease).as_micros());
+        query = query.bind(now.after(lease).as_micros()).bind(owner);
     }
     let rows = query.fetch_all(connection).await?;
     let pending = |row: &PgRow| {
@@ -227,7 +232,7 @@ pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) ->
     namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
     for (ns, failures) in of {
         sqlx::query(
-            "UPDATE backlog b SET leased_until = x.until, attempts = x.attempts, reason = x.reason
+            "UPDATE backlog b SET leased_until = x.until, attempts = x.attempts, reason = x.reason, owner = NULL
              FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
                   x (id, revision, job, until, attempts, reason)
              JOIN records r ON r.ns = $1 AND r.id = x.id AND r.revision = x.revision

@@ -16,7 +16,8 @@ use crate::{
 impl JobQueue for PostgresStore {
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         let now = self.clock().now();
-        writing!(self, "claim", |connection| backlog::claim(connection, job, limit, lease, now).await)
+        let owner = if lease.is_zero() { None } else { self.lease_owner().id().await };
+        writing!(self, "claim", |connection| backlog::claim(connection, job, limit, lease, now, owner).await)
     }
 
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {

@@ -7,6 +7,7 @@ mod catalogue;
 mod conformance;
 mod documents;
 mod given;
+mod leases;
 mod migration;
 mod near;
 mod server;
@@ -46,6 +47,11 @@ fn main() {
         terms_of_every_sort_are_found_as_in_memory,
         a_record_of_very_many_terms_is_found_as_in_memory,
         numbers_in_metadata_compare_as_they_do_in_memory,
+    ));
+    trials.extend(sentences!(url, leases:
+        the_leases_of_a_live_store_hold_and_those_of_a_closed_one_are_free,
+        the_leases_of_a_store_whose_process_ended_are_free,
+        a_store_that_lost_its_session_claims_with_another_one,
     ));
     trials.extend(sentences!(url, near:
         every_way_to_the_nearest_finds_what_a_plain_look_finds,

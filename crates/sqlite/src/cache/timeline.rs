@@ -118,8 +118,8 @@ impl Window {
             | Filter::Exists(_)
             | Filter::And(_)
             | Filter::Or(_)
-            | Filter::Not(_)
-            | _ => None,
+            | Filter::Not(_) => None,
+            _ => None,
         }
     }
 }

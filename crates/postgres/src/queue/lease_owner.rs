@@ -1,0 +1,121 @@
+//! The owner of leases: a store that claims items. Its leases end with it, however its process ends.
+//!
+//! An owner holds an advisory lock in a session of its own. The server ends the lock with the session, and the session with the
+//! process. Before a claim, every other owner whose lock is free is dead: what it had claimed is free.
+
+use std::time::{Duration, Instant};
+
+use memory_engine_sql::rows::{LEASE_DEAD, LEASE_FREE};
+use sqlx::{Connection, PgConnection};
+use tokio::{sync::Mutex, time::timeout};
+use uuid::Uuid;
+
+use crate::database::{error::PostgresError, server::Server};
+
+/// How long opening or checking the session may take.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a session that has answered is trusted.
+const TRUSTED: Duration = Duration::from_secs(1);
+/// How long claims go on without an owner after the session could not be opened.
+const RETRY_INTERVAL: Duration = Duration::from_secs(30);
+
+/// A store as an owner of leases.
+#[derive(Debug)]
+pub(crate) struct LeaseOwner {
+    server: Server,
+    session: Mutex<Session>,
+}
+
+/// The session that holds the lock.
+#[derive(Debug, Default)]
+enum Session {
+    #[default]
+    New,
+    Open {
+        id: i64,
+        connection: Box<PgConnection>,
+        checked_at: Instant,
+    },
+    Failed {
+        at: Instant,
+    },
+    Closed,
+}
+
+impl LeaseOwner {
+    /// Returns an owner without a session. The first claim opens it.
+    pub(crate) fn new(server: Server) -> Self {
+        Self { server, session: Mutex::default() }
+    }
+
+    /// Returns the id to claim with. `None` if there is no session: such leases end with their time only.
+    pub(crate) async fn id(&self) -> Option<i64> {
+        let mut session = self.session.lock().await;
+        match &mut *session {
+            Session::Open { id, connection, checked_at } => {
+                let is_alive = checked_at.elapsed() <= TRUSTED
+                    || timeout(SESSION_TIMEOUT, connection.ping()).await.is_ok_and(|answer| answer.is_ok());
+                if is_alive {
+                    *checked_at = Instant::now();
+                    return Some(*id);
+                }
+            }
+            Session::Failed { at } if at.elapsed() < RETRY_INTERVAL => return None,
+            Session::Closed => return None,
+            Session::New | Session::Failed { .. } => {}
+        }
+        // With its session the former lock is gone: leases under the former id are free for others.
+        match timeout(SESSION_TIMEOUT, self.open()).await {
+            Ok(Ok((id, connection))) => {
+                *session = Session::Open { id, connection: Box::new(connection), checked_at: Instant::now() };
+                Some(id)
+            }
+            Ok(Err(_)) | Err(_) => {
+                *session = Session::Failed { at: Instant::now() };
+                None
+            }
+        }
+    }
+
+    async fn open(&self) -> Result<(i64, PgConnection), PostgresError> {
+        let mut connection = self.server.connect().await?;
+        let (_, random) = Uuid::new_v4().as_u64_pair();
+        let id = random.cast_signed();
+        sqlx::query("SELECT pg_advisory_lock($1)").bind(id).execute(&mut connection).await?;
+        Ok((id, connection))
+    }
+
+    /// Ends the session for good.
+    pub(crate) async fn close(&self) {
+        let session = std::mem::replace(&mut *self.session.lock().await, Session::Closed);
+        if let Session::Open { connection, .. } = session {
+            // The server ends the session in any case when the connection is gone.
+            let _ = timeout(SESSION_TIMEOUT, connection.close()).await;
+        }
+    }
+}
+
+/// Frees what dead owners had claimed, and notes `owner` as one that is alive.
+pub(crate) async fn release_dead(connection: &mut PgConnection, owner: i64) -> Result<(), PostgresError> {
+    // The locks that this takes end with the transaction.
+    let sql = "SELECT o.owner FROM lease_owners o WHERE o.owner = $1 OR pg_try_advisory_xact_lock(o.owner)";
+    let mut dead: Vec<i64> = sqlx::query_scalar(sql).bind(owner).fetch_all(&mut *connection).await?;
+    let all = dead.len();
+    dead.retain(|other| *other != owner);
+    if dead.len() == all {
+        let sql = "INSERT INTO lease_owners (owner) VALUES ($1) ON CONFLICT DO NOTHING";
+        sqlx::query(sql).bind(owner).execute(&mut *connection).await?;
+    }
+    if dead.is_empty() {
+        return Ok(());
+    }
+    // Rows that another worker is writing are left to the next claim, and with them their owner.
+    let release = "UPDATE backlog b SET leased_until = $2, owner = NULL
+        FROM (SELECT ns, job, id FROM backlog WHERE owner = ANY ($1) AND leased_until <> $3 FOR UPDATE SKIP LOCKED) d
+        WHERE b.ns = d.ns AND b.job = d.job AND b.id = d.id";
+    sqlx::query(release).bind(&dead).bind(LEASE_FREE).bind(LEASE_DEAD).execute(&mut *connection).await?;
+    let forget = "DELETE FROM lease_owners o WHERE o.owner = ANY ($1)
+        AND NOT EXISTS (SELECT FROM backlog b WHERE b.owner = o.owner AND b.leased_until <> $2)";
+    sqlx::query(forget).bind(&dead).bind(LEASE_DEAD).execute(connection).await?;
+    Ok(())
+}

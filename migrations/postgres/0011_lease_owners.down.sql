@@ -1,0 +1,2 @@
+DROP TABLE lease_owners;
+ALTER TABLE backlog DROP COLUMN owner;
