@@ -1,7 +1,7 @@
 //! What was built, and what each layer took of it.
 
-use memory_engine_core::RecordId;
-use serde::Serialize;
+use memory_engine_core::{Error, RecordId, enum_names};
+use serde::{Deserialize, Serialize};
 
 use crate::layer::Overflow;
 
@@ -72,25 +72,23 @@ pub struct LeftOut {
     pub reason: LeftOutReason,
 }
 
-/// Why an item is not in the context. Which items it is that had to go is the layer's [`Overflow`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The reason why an item is not in the context. [`Overflow`] decides which items of a layer are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum LeftOutReason {
     /// The layer is full.
     Layer,
     /// The whole context is full.
     Whole,
-    /// By itself it is larger than all there is for its layer.
+    /// The item alone is larger than the budget of its layer.
     TooLarge,
 }
 
-impl LeftOutReason {
-    /// The name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Layer => "layer",
-            Self::Whole => "whole",
-            Self::TooLarge => "too_large",
-        }
+enum_names! {
+    LeftOutReason, "reason" {
+        Layer => "layer",
+        Whole => "whole",
+        TooLarge => "too_large",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use memory_engine_core::{Error, Language, Phrases, Result, RuleId, phrases::fold};
+use memory_engine_core::{Error, Language, Phrases, Result, RuleId, enum_names, phrases::fold};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -192,9 +192,20 @@ pub enum Rule {
     Nothing,
 }
 
+enum_names! {
+    Rule, "rule of injection" {
+        ColdStart => "cold_start",
+        PlotRecall => "plot_recall",
+        Recall => "recall",
+        Emotion => "emotion",
+        Nothing => "nothing",
+    }
+}
+
 /// The memories to inject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Action {
     /// The latest summaries and rounds.
     Latest {
@@ -220,6 +231,25 @@ pub enum Action {
     },
     /// Nothing.
     Nothing,
+}
+
+impl Action {
+    /// The name, such as `search_scene`.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Latest { .. } => "latest",
+            Self::Search => "search",
+            Self::SearchScene(_) => "search_scene",
+            Self::SameEmotion { .. } => "same_emotion",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 impl InjectionRules {
@@ -368,24 +398,5 @@ impl Fired {
 impl InjectionDecision {
     fn nothing() -> Self {
         Self { rule: Rule::Nothing, action: Action::Nothing, word: None, trigger: None, search_text: None }
-    }
-}
-
-impl Rule {
-    /// Returns the name as in serde, such as `cold_start`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ColdStart => "cold_start",
-            Self::PlotRecall => "plot_recall",
-            Self::Recall => "recall",
-            Self::Emotion => "emotion",
-            Self::Nothing => "nothing",
-        }
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

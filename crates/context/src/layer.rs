@@ -1,6 +1,6 @@
 //! A part of a context.
 
-use memory_engine_core::{Record, RecordId, Timestamp};
+use memory_engine_core::{Error, Record, RecordId, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Rendered;
@@ -20,15 +20,12 @@ pub enum Overflow {
     NeverCut,
 }
 
-impl Overflow {
-    /// The name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::DropOldest => "drop_oldest",
-            Self::DropLowestScore => "drop_lowest_score",
-            Self::TruncateAtSentence => "truncate_at_sentence",
-            Self::NeverCut => "never_cut",
-        }
+enum_names! {
+    Overflow, "overflow" {
+        DropOldest => "drop_oldest",
+        DropLowestScore => "drop_lowest_score",
+        TruncateAtSentence => "truncate_at_sentence",
+        NeverCut => "never_cut",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Embedding, EmbeddingSpace, Result};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result, enum_names};
 
 /// Turns texts into vectors of one space.
 ///
@@ -43,13 +43,20 @@ pub trait Embedder: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn Embedder) = |_| {};
 
-/// What a vector is for: some models embed a question otherwise than what answers it.
+/// The purpose of a vector: some models embed a query differently from a text that answers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// To find with.
+    /// The vector of a query.
     Query,
-    /// To be found.
+    /// The vector of a stored text.
     Document,
+}
+
+enum_names! {
+    Purpose, "purpose" {
+        Query => "query",
+        Document => "document",
+    }
 }
 
 macro_rules! forward {

@@ -87,7 +87,8 @@ impl Worker {
     /// does not use up the attempts of an item.
     fn postponed(&self, one: &Pending, error: &Error) -> Failure {
         let failure = one.failed(error, Some(self.retry_at(one.attempts, error)));
-        Failure { attempts: failure.attempts.min(ISOLATE_AFTER_ATTEMPTS), ..failure }
+        let attempts = failure.attempts.min(ISOLATE_AFTER_ATTEMPTS);
+        failure.with_attempts(attempts)
     }
 
     fn retry_at(&self, failures: u32, error: &Error) -> Timestamp {

@@ -1,20 +1,40 @@
 //! What a model answers.
 
+use std::fmt;
+
 use futures_util::{TryStreamExt, stream::BoxStream};
 use memory_engine_core::{Error, ErrorKind, Result};
 
-/// Why a reply ended.
+/// The reason why a reply ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FinishReason {
     /// It was complete, or came to a stop text.
     Stop,
-    /// It reached the most tokens: what there is may break off anywhere.
+    /// It reached the maximum number of tokens, and may end within a sentence.
     Length,
-    /// The service held back the rest.
+    /// The service withheld the rest.
     ContentFilter,
-    /// Whatever else the service calls it.
+    /// Another reason, by the name that the service gave.
     Other(String),
+}
+
+impl FinishReason {
+    /// The name: `stop`, `length`, `content_filter`, or the name that the service gave.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for FinishReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// What a call cost, in tokens.

@@ -32,6 +32,7 @@ fn retry_hint(job: Job) -> &'static str {
             "`memory digest --digest rules` (or by the service that is to do it) has it tried again"
         }
         Job::Graph => "`memory digest --graph rules` (or by the service that is to do it) has it tried again",
+        _ => "no command of this version has it tried again",
     }
 }
 

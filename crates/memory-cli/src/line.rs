@@ -112,7 +112,7 @@ fn parse_tombstone(value: Value, default: &Scope) -> Result<Tombstone> {
     let (id, content_hash, deleted_at) =
         (need("id")?.parse()?, need("content_hash")?.parse()?, need("deleted_at")?.parse()?);
     let withdrawn = keys.take("withdrawn").is_some_and(|value| value == Value::Bool(true));
-    Ok(Tombstone { id, scope: address(&mut keys, default)?, content_hash, deleted_at, withdrawn })
+    Ok(Tombstone::new(id, address(&mut keys, default)?, content_hash, deleted_at).with_withdrawn(withdrawn))
 }
 
 /// The keys of a line that have not been read yet.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How the nearness of two vectors of a space is measured.
+/// The measure of similarity of two vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -17,24 +17,21 @@ pub enum Metric {
     Dot,
 }
 
-impl Metric {
-    /// The name, as stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cosine => "cosine",
-            Self::Dot => "dot",
-        }
+crate::enum_names! {
+    Metric, "metric" {
+        Cosine => "cosine",
+        Dot => "dot",
     }
 }
 
-/// Which model made a vector, and how many numbers it has. Vectors of different spaces never meet.
+/// The model of a vector, and its number of dimensions. Vectors of different spaces are never compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EmbeddingSpace {
     /// The model with everything that changes its vectors: version, quantisation.
     pub model: String,
-    /// How many numbers a vector has.
+    /// Number of dimensions of a vector.
     pub dimensions: usize,
-    /// How nearness is measured.
+    /// The measure of similarity.
     pub metric: Metric,
 }
 
@@ -60,7 +57,7 @@ impl EmbeddingSpace {
 
 impl fmt::Display for EmbeddingSpace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}-d, {})", self.model, self.dimensions, self.metric.as_str())
+        write!(f, "{} ({}-d, {})", self.model, self.dimensions, self.metric)
     }
 }
 

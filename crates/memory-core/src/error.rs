@@ -2,11 +2,14 @@
 
 use std::{error, fmt, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 /// The result of every fallible call of the engine.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, for code to decide on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The kind of an error, for code to decide on. As text and in JSON it is a name such as `invalid_input`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The caller gave something that can never work; the message says what would be right.
@@ -29,7 +32,7 @@ pub enum ErrorKind {
     Timeout,
     /// A file or service cannot be reached now, and may be reachable later.
     Unavailable,
-    /// The engine or the store was closed.
+    /// The engine or the store was closed, so that the call did nothing. Open another one; a retry fails in the same way.
     Closed,
     /// Stored data are damaged.
     Corrupt,
@@ -37,30 +40,21 @@ pub enum ErrorKind {
     Internal,
 }
 
-impl ErrorKind {
-    /// The name, such as `invalid_input`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidInput => "invalid_input",
-            Self::NotFound => "not_found",
-            Self::Conflict => "conflict",
-            Self::DimensionMismatch => "dimension_mismatch",
-            Self::SchemaMismatch => "schema_mismatch",
-            Self::Unsupported => "unsupported",
-            Self::Unauthorized => "unauthorized",
-            Self::RateLimited => "rate_limited",
-            Self::Timeout => "timeout",
-            Self::Unavailable => "unavailable",
-            Self::Closed => "closed",
-            Self::Corrupt => "corrupt",
-            Self::Internal => "internal",
-        }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+crate::enum_names! {
+    ErrorKind, "error kind" {
+        InvalidInput => "invalid_input",
+        NotFound => "not_found",
+        Conflict => "conflict",
+        DimensionMismatch => "dimension_mismatch",
+        SchemaMismatch => "schema_mismatch",
+        Unsupported => "unsupported",
+        Unauthorized => "unauthorized",
+        RateLimited => "rate_limited",
+        Timeout => "timeout",
+        Unavailable => "unavailable",
+        Closed => "closed",
+        Corrupt => "corrupt",
+        Internal => "internal",
     }
 }
 

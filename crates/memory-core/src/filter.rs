@@ -15,7 +15,7 @@ use crate::{
     record::Record,
 };
 
-/// A condition over a record's fields: a closed tree, whose meaning is [`Filter::matches`].
+/// A condition over the fields of a record. [`Filter::matches`] defines its meaning.
 ///
 /// Every backend compiles it to its own language and is tested against `matches`. A comparison with a missing field is
 /// false, and so `Not` of it is true. A list field (tags, entities) compares equal when any element does.
@@ -38,8 +38,10 @@ use crate::{
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// It is closed on purpose: a backend that cannot express a new sort of condition must fail to compile.
+/// A later version may add conditions. A backend fails with `Unsupported` for one that it does not compile; in its match,
+/// `clippy::wildcard_enum_match_arm` reports every condition that is known and left to the wildcard.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Filter {
     /// Compares the field with a value.
     Compare(Field, Op, FilterValue),

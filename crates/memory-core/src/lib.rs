@@ -11,6 +11,7 @@ mod language;
 mod locale;
 mod memory;
 mod meters;
+mod names;
 pub mod observe;
 pub mod phrases;
 mod record;

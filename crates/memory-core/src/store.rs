@@ -6,10 +6,7 @@ mod put;
 mod queue;
 mod removed;
 
-use std::{
-    collections::BTreeMap,
-    fmt::{self, Debug},
-};
+use std::{collections::BTreeMap, fmt::Debug};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -20,7 +17,7 @@ pub use queue::JobQueue;
 pub use removed::{Deleted, Removed};
 
 use crate::{
-    error::Result,
+    error::{Error, Result},
     filter::Filter,
     id::RecordId,
     record::{ContentHash, Record, Trust},
@@ -108,30 +105,42 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn RecordStore) = |_| {};
 
-/// What is left of a deleted record: enough to keep it away, and nothing of what it said.
+/// The trace of a deleted record. It prevents that the record is stored again, and holds nothing of its text.
 ///
-/// It bars its id for ever, and its content, within the same user, from everything but a fresh utterance: what a person,
-/// a model or a tool says anew ([`Trust::User`], [`Trust::Assistant`], [`Trust::Tool`]) is new, while an import or a
-/// derivation that reads the same brings back what was deleted. What was only [withdrawn](Self::withdrawn) may be derived
-/// again, from what is still there.
+/// It blocks the id for ever. Within the same user it also blocks the content of imports and derived records, which would
+/// bring back what was deleted. A person, a model or a tool may say the same again ([`Trust::User`], [`Trust::Assistant`],
+/// [`Trust::Tool`]). A record that was only [withdrawn](Self::withdrawn) may be derived again from other records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Tombstone {
     /// The record's id.
     pub id: RecordId,
     /// The record's address.
     pub scope: Scope,
-    /// The hash of what it said.
+    /// The hash of its text.
     #[serde(with = "hash_as_text")]
     pub content_hash: ContentHash,
     /// When it was deleted.
     pub deleted_at: Timestamp,
-    /// Whether nobody deleted it, but something that it was made from was deleted or changed.
+    /// True if a record that it was derived from was deleted or changed; false if it was deleted itself.
     #[serde(default)]
     pub withdrawn: bool,
 }
 
 impl Tombstone {
-    /// Whether what was deleted, or only `withdrawn`, stays away from records of this trust that read the same.
+    /// Creates the tombstone of a record that was deleted itself.
+    pub fn new(id: RecordId, scope: Scope, content_hash: ContentHash, deleted_at: Timestamp) -> Self {
+        Self { id, scope, content_hash, deleted_at, withdrawn: false }
+    }
+
+    /// Says whether the record was removed only because one that it was derived from was deleted or changed.
+    #[must_use]
+    pub fn with_withdrawn(mut self, withdrawn: bool) -> Self {
+        self.withdrawn = withdrawn;
+        self
+    }
+
+    /// Returns true if the tombstone blocks records of this trust with the same content.
     pub fn bars_content_for(trust: Trust, withdrawn: bool) -> bool {
         match trust {
             Trust::Import => true,
@@ -242,19 +251,10 @@ pub enum Order {
     NewestFirst,
 }
 
-impl Order {
-    /// The name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OldestFirst => "oldest_first",
-            Self::NewestFirst => "newest_first",
-        }
-    }
-}
-
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+crate::enum_names! {
+    Order, "order" {
+        OldestFirst => "oldest_first",
+        NewestFirst => "newest_first",
     }
 }
 
@@ -289,6 +289,7 @@ impl Cursor {
 
 /// A page of records.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Page {
     /// The records.
     pub records: Vec<Record>,
@@ -296,6 +297,20 @@ pub struct Page {
     pub next: Option<Cursor>,
     /// Number of records that match the filter, on all pages; `None` unless the query [counts](ScanQuery::counted).
     pub total: Option<u64>,
+}
+
+impl Page {
+    /// Creates a page without a total.
+    pub fn new(records: Vec<Record>, next: Option<Cursor>) -> Self {
+        Self { records, next, total: None }
+    }
+
+    /// Sets the number of records that match, on all pages.
+    #[must_use]
+    pub fn with_total(mut self, total: Option<u64>) -> Self {
+        self.total = total;
+        self
+    }
 }
 
 /// The records next to one.
@@ -312,7 +327,7 @@ pub struct Adjacent {
 pub struct Neighbor {
     /// Which record.
     pub id: RecordId,
-    /// Whether somebody else speaks: another role or another speaker. One of the two then answers the other.
+    /// True if its role or its speaker differs: one of the two then answers the other.
     pub another_voice: bool,
 }
 
@@ -324,28 +339,29 @@ impl Neighbor {
     }
 }
 
-/// What is within a scope.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+/// Counts of a scope.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// How many records.
+    /// Number of records.
     pub records: u64,
-    /// How many of each kind.
+    /// Number of records of each kind.
     pub kinds: BTreeMap<String, u64>,
-    /// How many of each state.
+    /// Number of records in each state.
     pub states: BTreeMap<String, u64>,
-    /// How many addresses hold at least one record.
+    /// Number of addresses with at least one record.
     pub addresses: u64,
-    /// How many tombstones.
+    /// Number of tombstones.
     pub tombstones: u64,
-    /// How many records wait for each job.
+    /// Number of records that wait for each job.
     pub backlog: BTreeMap<Job, u64>,
-    /// Since when the one that has waited longest for each job has been waiting.
+    /// The time since which the first of the records that wait for each job has waited.
     pub waiting_since: BTreeMap<Job, Timestamp>,
-    /// How many records each job was given up for, after it had failed too often.
+    /// Number of dead letters of each job: records for which it has failed too often.
     pub given_up: BTreeMap<Job, u64>,
-    /// When the oldest record occurred.
+    /// The time at which the oldest record occurred.
     pub oldest: Option<Timestamp>,
-    /// When the newest record occurred.
+    /// The time at which the newest record occurred.
     pub newest: Option<Timestamp>,
 }

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     embedding::EmbeddingSpace,
+    error::Error,
     time::{Clock, SystemClock},
 };
 
 /// What to do about a store whose indexes were made with another analyzer or embedding space. Default: [`Refuse`](Self::Refuse).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Mismatch {
     /// Fail with `SchemaMismatch`, and leave the store as it is.
     #[default]
@@ -22,6 +27,15 @@ pub enum Mismatch {
     Refill,
     /// Empty the indexes that do not fit and queue every active record for them, in one transaction.
     Rebuild,
+}
+
+crate::enum_names! {
+    Mismatch, "way to handle a mismatch" {
+        Refuse => "refuse",
+        Leave => "leave",
+        Refill => "refill",
+        Rebuild => "rebuild",
+    }
 }
 
 /// The embedding space, analyzer and clock of a database, and what to do if its indexes were made with others. A builder of the

@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::time::{Duration, SystemTime};
+use std::{
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 
 use jiff::{civil::date, tz::TimeZone};
 use memory_engine_core::{
-    BlockReason, Cursor, ErrorKind, Field, Filter, FilterValue, Job, Kind, Op, Order, Outcome, Page, PutMode, Record,
-    RecordId, Role, ScanQuery, Scope, State, SystemClock, Timestamp, Trust, Written,
+    BlockReason, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Metric, Mismatch, Op, Order, Outcome,
+    Page, PutMode, Record, RecordId, Role, ScanQuery, Scope, State, SystemClock, Timestamp, Trust, Written,
 };
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
@@ -102,7 +105,7 @@ fn queries_pages_and_outcomes_round_trip() {
     let cursor = Cursor::at(&record);
     let filter = Filter::meta("room", 3);
     round_trip(&ScanQuery::newest(7).with_filter(filter).with_after(Some(cursor)).with_skip(2).counted());
-    round_trip(&Page { records: vec![record.clone()], next: Some(cursor), total: Some(1) });
+    round_trip(&Page::new(vec![record.clone()], Some(cursor)).with_total(Some(1)));
     round_trip(&Written::new(record.id, Outcome::Blocked(BlockReason::Content), 3, vec![Job::Embedding]));
     for mode in [PutMode::Upsert, PutMode::IfAbsent, PutMode::Create, PutMode::Update { revision: 3 }] {
         round_trip(&mode);
@@ -134,6 +137,47 @@ fn names_are_plain() {
     assert_eq!(PutMode::Update { revision: 1 }.to_string(), "update");
     assert_eq!(Outcome::Blocked(BlockReason::Id).to_string(), "blocked");
     assert_eq!("ge".parse::<Op>().unwrap(), Op::Ge);
+}
+
+fn names_are_read_back<T>(values: &[T])
+where
+    T: std::fmt::Display + FromStr<Err = Error> + Serialize + PartialEq + std::fmt::Debug,
+{
+    for value in values {
+        assert_eq!(value.to_string().parse::<T>().unwrap(), *value);
+        assert_eq!(serde_json::to_value(value).unwrap(), value.to_string());
+    }
+    let refused = "no such name".parse::<T>().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+    assert!(refused.message().contains(&values[0].to_string()), "{refused}");
+}
+
+#[test]
+fn the_name_of_a_value_is_read_back_and_is_its_json() {
+    names_are_read_back(&ErrorKind::ALL);
+    names_are_read_back(&Job::ALL);
+    names_are_read_back(&Op::ALL);
+    names_are_read_back(&Order::ALL);
+    names_are_read_back(&Metric::ALL);
+    names_are_read_back(&Mismatch::ALL);
+    names_are_read_back(&BlockReason::ALL);
+    names_are_read_back(State::ALL);
+    names_are_read_back(Trust::ALL);
+}
+
+#[test]
+fn numbers_in_a_filter_are_exact_or_refused() {
+    let json = |value: FilterValue| serde_json::to_string(&value).unwrap();
+    assert_eq!((json(3_u64.into()), json(2.5.into()), json((-7_i8).into())), ("3".into(), "2.5".into(), "-7".into()));
+    assert_eq!(json((1_i64 << 53).into()), "9007199254740992");
+    let read = |text: &str| serde_json::from_str::<FilterValue>(text);
+    assert_eq!(read("9007199254740992").unwrap(), FilterValue::from(1_i64 << 53));
+    for inexact in ["9007199254740993", "-9007199254740993", "18446744073709551615"] {
+        let refused = read(inexact).unwrap_err().to_string();
+        assert!(refused.contains("2^53"), "{refused}");
+    }
+    assert!(read("null").is_err() && read("[1]").is_err());
+    assert!(serde_json::from_str::<Filter>(r#"{"field": "metadata.n", "value": 9007199254740993}"#).is_err());
 }
 
 fn values() -> impl Strategy<Value = FilterValue> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{Deleted, Filter, RecordId, Removed, Result, ScanQuery, Scope, Tombstone};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tracing::{Span, field::Empty};
 
 use crate::{engine::MemoryEngine, verb::verb};
@@ -11,7 +11,7 @@ use crate::{engine::MemoryEngine, verb::verb};
 /// Number of records that one transaction removes.
 const PAGE_ROWS: usize = 500;
 
-/// The records to forget within a scope.
+/// The records to forget within a scope. In JSON `{"ids": [...]}`, `{"matching": FILTER}` or `"everything"`.
 ///
 /// ```
 /// use memory_engine::{Field, Filter, Forget, MemoryEngine, Scope};
@@ -29,7 +29,9 @@ const PAGE_ROWS: usize = 500;
 /// assert!(memory.recall(&monday, "secret").await?.hits.is_empty());
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Forget {
     /// The records with these ids.
     Ids(Vec<RecordId>),

@@ -207,6 +207,7 @@ impl ImportReport {
             Outcome::Updated => self.updated += 1,
             Outcome::Unchanged => self.unchanged += 1,
             Outcome::Blocked(_) => self.blocked += 1,
+            _ => {}
         }
     }
 

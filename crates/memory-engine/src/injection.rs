@@ -202,6 +202,8 @@ impl Injector {
             Action::SameEmotion { emotion, words, within } => {
                 self.same_emotion(scope, message, (emotion, words), *within, material).await;
             }
+            // A later version of the rules may want what this one cannot find.
+            _ => {}
         }
     }
 

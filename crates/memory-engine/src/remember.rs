@@ -46,10 +46,10 @@ impl MemoryEngine {
             }
         };
         match written.first() {
-            Some(Written { id, outcome: Outcome::Created | Outcome::Updated | Outcome::Unchanged, .. }) => Ok(*id),
             Some(Written { id, outcome: Outcome::Blocked(_), .. }) => {
                 Err(Error::new(ErrorKind::Conflict, "remember", format!("record {id} was forgotten and stays away")))
             }
+            Some(Written { id, .. }) => Ok(*id),
             None => Err(Error::new(ErrorKind::Internal, "remember", "the store gave no answer for the record")),
         }
     }

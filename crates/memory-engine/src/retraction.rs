@@ -18,7 +18,7 @@ const MAX_RETRIES: usize = 5;
 const ENTRY_MAX_RECORDS: usize = 3000;
 const PAGE_ROWS: usize = 500;
 
-/// How far to rewind a conversation.
+/// The part of a conversation to retract. In JSON `{"last": 2}` or `{"to": 7}`.
 ///
 /// ```
 /// use memory_engine::{MemoryEngine, Scope, Turn, history::Rewind};
@@ -41,7 +41,9 @@ const PAGE_ROWS: usize = 500;
 /// assert_eq!(memory.retractions(&story, 9).await?[0].reason, taken.reason);
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Rewind {
     /// Retract this many of its last turns.
     Last(usize),

@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use memory_engine::{
-    Filter, Kind, RecallOptions, RecallQuery, Role, Turn,
+    Filter, Forget, Kind, RecallOptions, RecallQuery, Role, Turn,
+    history::Rewind,
     jiff::tz::TimeZone,
     recall::{Method, Retrievers},
     serde_json::{self, json},
@@ -41,6 +42,17 @@ fn a_query_needs_only_a_text() {
     assert_eq!(read(json).unwrap(), query);
     let refused = read(json!({"text": "Porto", "limits": 3})).unwrap_err().to_string();
     assert!(refused.contains("unknown field `limits`") && refused.contains("`limit`"), "{refused}");
+}
+
+#[test]
+fn what_to_forget_and_to_rewind_is_read_from_json() {
+    let forget = |json: serde_json::Value| serde_json::from_value::<Forget>(json);
+    assert_eq!(forget(json!("everything")).unwrap(), Forget::Everything);
+    let filter = Filter::meta("room", 3);
+    assert_eq!(forget(json!({"matching": filter})).unwrap(), Forget::Matching(filter));
+    assert!(forget(json!({"matching": {}})).is_err());
+    assert_eq!(serde_json::from_value::<Rewind>(json!({"last": 2})).unwrap(), Rewind::Last(2));
+    assert_eq!(serde_json::from_value::<Rewind>(json!({"to": 7})).unwrap(), Rewind::To(7));
 }
 
 #[test]

@@ -194,7 +194,7 @@ async fn for_every_record_it_can_be_said_why_it_is_a_hit_or_not() {
         assert_eq!(explained.verdict, Verdict::Hit { place: 1 });
         assert_eq!(explained.hit.unwrap().found_by[0].retriever, Retriever::Keyword);
         assert!(matches!(why(ask(), repeated).await.verdict, Verdict::Repeats { .. } | Verdict::BelowTheCut { .. }));
-        assert_eq!(why(ask(), unrelated).await.verdict, Verdict::NotFound { pool: 200 });
+        assert_eq!(why(ask(), unrelated).await.verdict, Verdict::NotFound { max_candidates: 200 });
         assert_eq!(why(ask(), memory_engine::RecordId::new()).await.verdict, Verdict::NotThere);
         let kind = memory_engine::Filter::eq(memory_engine::Field::Kind, "note");
         assert_eq!(why(ask().with_filter(kind), best).await.verdict, Verdict::Filtered);

@@ -86,11 +86,12 @@ impl From<Error> for Fault {
             ErrorKind::Unauthorized => StatusCode::FORBIDDEN,
             ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-            ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::Unavailable | ErrorKind::Closed => StatusCode::SERVICE_UNAVAILABLE,
             ErrorKind::Unsupported => StatusCode::NOT_IMPLEMENTED,
-            ErrorKind::DimensionMismatch | ErrorKind::SchemaMismatch | ErrorKind::Corrupt | ErrorKind::Internal | _ => {
+            ErrorKind::DimensionMismatch | ErrorKind::SchemaMismatch | ErrorKind::Corrupt | ErrorKind::Internal => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self { status, message: error.to_string(), retry_after: error.retry_after() }
     }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use memory_engine_context::{MAX_CONTEXT_CHARS, contextual_query, weak_question};
-use memory_engine_core::{Error, ErrorKind, Result, Scope, text};
+use memory_engine_core::{Error, ErrorKind, Result, Scope, enum_names, text};
 use rustc_hash::FxHashSet;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::{
@@ -59,8 +59,9 @@ pub struct Enhancement {
 }
 
 /// The text that a result was found with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum QueryForm {
     /// The query as it is.
     Question,
@@ -68,6 +69,14 @@ pub enum QueryForm {
     Context,
     /// The query as a model rewrote it.
     Rewritten,
+}
+
+enum_names! {
+    QueryForm, "form of the query" {
+        Question => "question",
+        Context => "context",
+        Rewritten => "rewritten",
+    }
 }
 
 /// A result, and the form of the query that found it.

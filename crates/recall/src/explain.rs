@@ -28,7 +28,7 @@ pub(crate) async fn explain(
     let index = hits.iter().position(|hit| hit.record.id == id);
     let hit = index.map(|n| hits[n].clone());
     let verdict = match (index, hit.as_ref().and_then(|hit| hit.repeats)) {
-        (None, _) => Verdict::NotFound { pool: run.plan.max_candidates },
+        (None, _) => Verdict::NotFound { max_candidates: run.plan.max_candidates },
         (Some(n), _) if n < limit => Verdict::Hit { place: n + 1 },
         (_, Some(id)) => Verdict::Repeats { id },
         (Some(n), None) => Verdict::BelowTheCut { place: n + 1, limit },

@@ -19,7 +19,7 @@ pub struct Explanation {
     pub degraded: Vec<Degraded>,
 }
 
-/// The outcome of a recall for one record.
+/// The outcome of a recall for one record. `Display` writes it as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -47,8 +47,9 @@ pub enum Verdict {
     },
     /// No retriever found it, nor a neighbor of it.
     NotFound {
-        /// Maximum number of candidates per retriever.
-        pool: usize,
+        /// Maximum number of candidates per retriever. In JSON `pool`.
+        #[serde(rename = "pool")]
+        max_candidates: usize,
     },
     /// It was found, but enough others were better.
     BelowTheCut {
@@ -64,6 +65,22 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// The name, such as `not_found`. `Display` writes a sentence.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Hit { .. } => "hit",
+            Self::NotThere => "not_there",
+            Self::NotActive { .. } => "not_active",
+            Self::Filtered => "filtered",
+            Self::OutOfSight { .. } => "out_of_sight",
+            Self::NotFound { .. } => "not_found",
+            Self::BelowTheCut { .. } => "below_the_cut",
+            Self::Repeats { .. } => "repeats",
+        }
+    }
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -75,7 +92,9 @@ impl fmt::Display for Verdict {
                 let scene = scene.as_deref().unwrap_or("no scene");
                 write!(f, "it belongs to {scene}, which cannot be seen from {from}")
             }
-            Self::NotFound { pool } => write!(f, "no retriever found it among its best {pool}, nor a neighbour of it"),
+            Self::NotFound { max_candidates } => {
+                write!(f, "no retriever found it among its best {max_candidates}, nor a neighbor of it")
+            }
             Self::BelowTheCut { place, limit } => write!(f, "it would be hit {place}, and {limit} are given"),
             Self::Repeats { id } => write!(f, "it only repeats {id}"),
         }

@@ -1,6 +1,6 @@
 //! Branches of a conversation that share what came before the fork.
 
-use memory_engine_core::{Error, ErrorKind, RecordId, Result, Scope};
+use memory_engine_core::{Error, ErrorKind, RecordId, Result, Scope, enum_names};
 use memory_engine_indexing::IndexedStore;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,7 @@ pub struct Fork {
 /// What a branch sees of its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Inherits {
     /// Nothing.
     Nothing,
@@ -49,6 +50,13 @@ pub enum Inherits {
     /// that is edited or deleted changes in both; a message after it is never seen on the other branch. A record without
     /// a sequence number is not inherited.
     UpToTheFork,
+}
+
+enum_names! {
+    Inherits, "share of the parent" {
+        Nothing => "nothing",
+        UpToTheFork => "up_to_the_fork",
+    }
 }
 
 impl Fork {

@@ -1,9 +1,9 @@
 //! The result of a recall.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
-use memory_engine_core::{Record, RecordId, Score};
-use serde::Serialize;
+use memory_engine_core::{Error, Record, RecordId, Score, enum_names};
+use serde::{Deserialize, Serialize};
 
 /// The result of a recall.
 ///
@@ -18,7 +18,7 @@ use serde::Serialize;
 /// let recall = memory.recall(&lin, "Who plays the violin?").await?;
 /// let hit = recall.relevant().next().unwrap();
 /// for found in &hit.found_by {
-///     println!("{} #{}: {:.2}", found.retriever.as_str(), found.rank, found.score.value());
+///     println!("{} #{}: {:.2}", found.retriever, found.rank, found.score.value());
 /// }
 /// assert_eq!((hit.found_by[0].retriever, hit.found_by[0].rank), (Retriever::Keyword, 1));
 /// assert!(!recall.is_partial(), "{:?}", recall.degraded);
@@ -53,7 +53,7 @@ impl Recall {
     }
 
     /// Notes that a stage failed.
-    pub(crate) fn add_degraded(&mut self, stage: &'static str, error: &memory_engine_core::Error) {
+    pub(crate) fn add_degraded(&mut self, stage: &'static str, error: &Error) {
         self.degraded.push(Degraded { stage, reason: error.to_string() });
     }
 
@@ -116,7 +116,7 @@ impl<'a> IntoIterator for &'a Recall {
 }
 
 /// A retriever.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Retriever {
@@ -130,21 +130,12 @@ pub enum Retriever {
     Neighbor,
 }
 
-impl Retriever {
-    /// The name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Keyword => "keyword",
-            Self::Vector => "vector",
-            Self::Graph => "graph",
-            Self::Neighbor => "neighbor",
-        }
-    }
-}
-
-impl fmt::Display for Retriever {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+enum_names! {
+    Retriever, "retriever" {
+        Keyword => "keyword",
+        Vector => "vector",
+        Graph => "graph",
+        Neighbor => "neighbor",
     }
 }
 

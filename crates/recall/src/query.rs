@@ -1,9 +1,7 @@
 //! The query of a recall.
 
-use std::fmt;
-
 use jiff::tz::TimeZone;
-use memory_engine_core::{Filter, Timestamp};
+use memory_engine_core::{Error, Filter, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
 
 use crate::options::RecallOptions;
@@ -175,7 +173,7 @@ impl From<String> for RecallQuery {
 }
 
 /// The retrievers that take part in a recall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Retrievers {
@@ -188,19 +186,10 @@ pub enum Retrievers {
     VectorOnly,
 }
 
-impl Retrievers {
-    /// The name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::KeywordOnly => "keyword_only",
-            Self::VectorOnly => "vector_only",
-        }
-    }
-}
-
-impl fmt::Display for Retrievers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+enum_names! {
+    Retrievers, "set of retrievers" {
+        All => "all",
+        KeywordOnly => "keyword_only",
+        VectorOnly => "vector_only",
     }
 }

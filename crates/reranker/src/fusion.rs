@@ -1,5 +1,7 @@
 //! Bringing several rankings together whose scores mean different things: by rank, or by where a score lies in its list.
 
+use std::fmt;
+
 use memory_engine_core::{Hit, RecordId, Score};
 use rustc_hash::FxHashMap;
 
@@ -28,20 +30,35 @@ impl Ranking {
     }
 }
 
-/// What of a hit counts in the fusion: its rank or its score. In JSON `"scores"` or `{"ranks": {"k": 60}}`.
+/// The method of fusion: by the rank of a hit, or by its score. In JSON `"scores"` or `{"ranks": {"k": 60}}`.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Method {
-    /// Its rank: weight / (k + rank), where k says how little the first ranks stand out. Reciprocal rank fusion (Cormack,
-    /// Clarke & Büttcher, 2009), with ranks from 1.
+    /// By rank: weight / (k + rank), with ranks from 1. Reciprocal rank fusion (RRF; Cormack, Clarke & Büttcher, 2009).
     Ranks {
-        /// Usually 60.
+        /// The larger it is, the less the first ranks stand out. Usually 60.
         k: f64,
     },
-    /// Its score, as a part of the way from the ranking's zero to its best: weight · (score − zero) / (best − zero). An
-    /// arm that is sure of one hit can then outweigh one that finds all alike.
+    /// By score, as a share of the range from the ranking's zero to its best score: weight · (score − zero) / (best − zero).
+    /// A retriever with one outstanding hit can then outweigh one whose hits score alike.
     Scores,
+}
+
+impl Method {
+    /// The name: `ranks` or `scores`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ranks { .. } => "ranks",
+            Self::Scores => "scores",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// How rankings are fused.

@@ -1,6 +1,6 @@
 //! Judging message after message.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use memory_engine_core::sync::{Mutex, RwLock};
 use memory_engine_core::{Clock, Error, Phrases, Result, Scope, phrases::fold};
@@ -49,9 +49,10 @@ pub struct SceneChange {
     pub to: String,
 }
 
-/// Why a message has its scene; with the word of the rules that decided.
+/// The reason why a message has its scene, with the word of the rules that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SceneReason {
     /// It holds a label's word.
     Label(String),
@@ -63,6 +64,25 @@ pub enum SceneReason {
     Inherited,
     /// None of these.
     Default,
+}
+
+impl SceneReason {
+    /// The name: `label`, `exit`, `enter`, `inherited` or `default`.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Label(_) => "label",
+            Self::Exit(_) => "exit",
+            Self::Enter(_) => "enter",
+            Self::Inherited => "inherited",
+            Self::Default => "default",
+        }
+    }
+}
+
+impl fmt::Display for SceneReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 impl SceneReason {

@@ -3,7 +3,7 @@
 //!
 //! Every condition is true or false and never NULL, so that `NOT` means what [`Filter::matches`] means by it.
 
-use memory_engine_core::{Field, Filter, FilterValue, Op, RecordId, ValueType};
+use memory_engine_core::{Error, ErrorKind, Field, Filter, FilterValue, Op, RecordId, Result, ValueType};
 
 /// A statement that is being built in the SQL of one database. Values are bound as parameters, never written into the text.
 pub trait Dialect: Sized {
@@ -64,6 +64,7 @@ impl Operands {
             ValueType::Number => Self::Numbers(values.iter().filter_map(number).collect()),
             ValueType::Time => Self::Times(values.iter().filter_map(time).collect()),
             ValueType::Json => return None,
+            _ => return None,
         };
         (!operands.is_empty()).then_some(operands)
     }
@@ -98,6 +99,7 @@ impl MetadataOperands {
                 FilterValue::Number(number) => operands.numbers.push(*number),
                 FilterValue::Bool(truth) => operands.bools.push(*truth),
                 FilterValue::Time(_) => {}
+                _ => {}
             }
         }
         operands
@@ -108,7 +110,42 @@ impl MetadataOperands {
     }
 }
 
-/// Appends a filter that has been validated.
+/// The condition that is neither true nor false, so that `NOT` of it holds for no row either.
+const UNKNOWN: &str = "NULL";
+
+/// Refuses a filter that this version cannot translate, because a later version of the core crate has added to it.
+///
+/// # Errors
+/// `Unsupported`.
+pub fn check(filter: &Filter) -> Result<()> {
+    match filter {
+        Filter::Compare(field, op, value) => {
+            known_operator(*op).ok_or_else(|| unsupported("operator"))?;
+            check_comparison(field, std::slice::from_ref(value))
+        }
+        Filter::In(field, values) => check_comparison(field, values),
+        Filter::Exists(field) => check_comparison(field, &[]),
+        Filter::And(some) | Filter::Or(some) => some.iter().try_for_each(check),
+        Filter::Not(one) => check(one),
+        _ => Err(unsupported("condition")),
+    }
+}
+
+fn check_comparison(field: &Field, values: &[FilterValue]) -> Result<()> {
+    if !matches!(field, Field::Metadata(_)) && field_column(field, ["", "", ""]).is_none() {
+        return Err(unsupported("field"));
+    }
+    let is_known = |value: &FilterValue| {
+        matches!(value, FilterValue::Bool(_) | FilterValue::Number(_) | FilterValue::Text(_) | FilterValue::Time(_))
+    };
+    if values.iter().all(is_known) { Ok(()) } else { Err(unsupported("type of value")) }
+}
+
+fn unsupported(what: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, "filter", format!("this database cannot compare by this {what}"))
+}
+
+/// Appends a filter that has been validated and [checked](check).
 pub fn write<D: Dialect>(filter: &Filter, to: &mut D) {
     match filter {
         Filter::Compare(field, op, value) => compare(field, *op, std::slice::from_ref(value), to),
@@ -122,6 +159,7 @@ pub fn write<D: Dialect>(filter: &Filter, to: &mut D) {
             write(one, to.append("(NOT "));
             to.append(")");
         }
+        _ => drop(to.append(UNKNOWN)),
     }
 }
 
@@ -133,17 +171,23 @@ pub fn reads_address(filter: &Filter) -> bool {
         }
         Filter::And(some) | Filter::Or(some) => some.iter().any(reads_address),
         Filter::Not(one) => reads_address(one),
+        _ => false,
     }
 }
 
-/// The SQL comparison operator.
+/// The SQL comparison operator of an operator that has been [checked](check).
 pub fn operator(op: Op) -> &'static str {
+    known_operator(op).unwrap_or(" = NULL AND NULL = ")
+}
+
+fn known_operator(op: Op) -> Option<&'static str> {
     match op {
-        Op::Eq => " = ",
-        Op::Lt => " < ",
-        Op::Le => " <= ",
-        Op::Gt => " > ",
-        Op::Ge => " >= ",
+        Op::Eq => Some(" = "),
+        Op::Lt => Some(" < "),
+        Op::Le => Some(" <= "),
+        Op::Gt => Some(" > "),
+        Op::Ge => Some(" >= "),
+        _ => None,
     }
 }
 
@@ -170,7 +214,10 @@ impl Missing {
 
 /// The column of a field; `None` for metadata.
 fn column<D: Dialect>(field: &Field) -> Option<(&'static str, Missing)> {
-    let [agent, session, branch] = D::ADDRESS_COLUMNS;
+    field_column(field, D::ADDRESS_COLUMNS)
+}
+
+fn field_column(field: &Field, [agent, session, branch]: [&'static str; 3]) -> Option<(&'static str, Missing)> {
     Some(match field {
         Field::Id => ("r.id", Missing::Never),
         Field::Agent => (agent, Missing::EmptyText),
@@ -197,6 +244,7 @@ fn column<D: Dialect>(field: &Field) -> Option<(&'static str, Missing)> {
         Field::ValidFrom => ("r.valid_from", Missing::Null),
         Field::ValidUntil => ("r.valid_until", Missing::Null),
         Field::Metadata(_) => return None,
+        _ => return None,
     })
 }
 

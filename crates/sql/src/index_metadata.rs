@@ -97,7 +97,12 @@ impl IndexMetadata {
         if index == Index::Embedding && self.refills(found, mismatch) {
             return Reconciliation::Refill;
         }
-        if mismatch == Mismatch::Refuse { Reconciliation::Refuse } else { Reconciliation::Rebuild }
+        match mismatch {
+            Mismatch::Refill | Mismatch::Rebuild => Reconciliation::Rebuild,
+            Mismatch::Leave => Reconciliation::Keep,
+            Mismatch::Refuse => Reconciliation::Refuse,
+            _ => Reconciliation::Refuse,
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use memory_engine_graph::GraphEntry;
 use memory_engine_keyword_store::KeywordEntry;
 use memory_engine_vector_store::{VectorEntry, VectorQuery};
 
+use crate::filter;
+
 /// Checks a batch of writes: addresses within `scope`, vectors of this space.
 ///
 /// # Errors
@@ -37,7 +39,7 @@ pub fn check_vector_entries(scope: &Scope, space: &EmbeddingSpace, entries: &[Ve
 /// Checks a vector query: a vector of this space and a valid filter.
 ///
 /// # Errors
-/// `DimensionMismatch` or `InvalidInput`.
+/// `DimensionMismatch`, `InvalidInput` or `Unsupported`.
 pub fn check_vector_query(space: &EmbeddingSpace, query: &VectorQuery) -> Result<()> {
     space.check("vector search", &query.embedding)?;
     check_filter(query.filter.as_ref())
@@ -58,7 +60,9 @@ pub fn check_graph_entries(scope: &Scope, entries: &[GraphEntry]) -> Result<()> 
 /// Checks a filter, if there is one.
 ///
 /// # Errors
-/// `InvalidInput`.
+/// `InvalidInput`; `Unsupported` for a filter that this version cannot translate.
 pub fn check_filter(filter: Option<&Filter>) -> Result<()> {
-    filter.map_or(Ok(()), Filter::validate)
+    let Some(filter) = filter else { return Ok(()) };
+    filter.validate()?;
+    filter::check(filter)
 }

@@ -69,7 +69,7 @@ pub fn page(mut records: Vec<Record>, limit: usize, total: Option<u64>) -> Page 
     let has_next = records.len() > limit;
     records.truncate(limit);
     let next = records.last().filter(|_| has_next).map(Cursor::at);
-    Page { records, next, total }
+    Page::new(records, next).with_total(total)
 }
 
 /// The time at which an item is tried again; `None` for a dead letter.

@@ -103,6 +103,7 @@ pub fn decide<S: StoredState>(
             Job::Reembedding | Job::Chunks | Job::Metadata | Job::Facts | Job::Graph | Job::Summary | Job::Profile => {
                 false
             }
+            _ => false,
         };
         let jobs = jobs.into_iter().filter(|job| !is_done(job)).collect();
         IndexEntries { terms, embedding, jobs }
@@ -124,8 +125,8 @@ fn blocks_content<S: StoredState>(record: &Record, state: &S) -> Result<bool, S:
 
 /// The tombstone of a record.
 pub fn tombstone(record: &Record, deleted_at: Timestamp, withdrawn: bool) -> Tombstone {
-    let content_hash = record.content_hash();
-    Tombstone { id: record.id, scope: record.scope.clone(), content_hash, deleted_at, withdrawn }
+    let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), deleted_at);
+    tombstone.with_withdrawn(withdrawn)
 }
 
 /// The jobs to queue when records that were made from others are removed: each remaining source is read again. `removed` are

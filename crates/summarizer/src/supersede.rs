@@ -1,6 +1,6 @@
 //! Which fact follows which.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -25,36 +25,57 @@ pub struct Change {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum What {
-    /// It is new, and holds.
+    /// The fact is new, and holds.
     Add,
-    /// It says what another says already, and stands behind that one.
+    /// The fact repeats another one, and becomes further evidence for it.
     Merge {
-        /// The other.
+        /// The other fact.
         into: RecordId,
     },
-    /// Something newer has taken its place. A fact that arrives late may be new and superseded at once.
+    /// A newer fact supersedes it. A fact that arrives late may be new and superseded at once.
     Supersede {
         /// The newer fact.
         by: RecordId,
-        /// Until when it held.
+        /// The time until which it held.
         valid_until: Timestamp,
     },
     /// The person said that it is not so, or no longer.
     Retract {
         /// The fact that says so.
         by: RecordId,
-        /// Until when it held.
+        /// The time until which it held.
         valid_until: Timestamp,
     },
-    /// Others say the same, or no longer do: it is as it was but for who bears it out.
+    /// Only the list of facts that confirm it changes.
     Confirm {
         /// The facts that say the same.
         by: Vec<RecordId>,
     },
-    /// It holds again: what had taken its place is gone or is older than it.
+    /// It holds again: the fact that superseded it is gone, or is older.
     Reopen,
     /// A change was taken back.
     Undo,
+}
+
+impl What {
+    /// The name: `add`, `merge`, `supersede`, `retract`, `confirm`, `reopen` or `undo`.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Merge { .. } => "merge",
+            Self::Supersede { .. } => "supersede",
+            Self::Retract { .. } => "retract",
+            Self::Confirm { .. } => "confirm",
+            Self::Reopen => "reopen",
+            Self::Undo => "undo",
+        }
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 impl Change {

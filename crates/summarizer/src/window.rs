@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{Record, RecordId};
+use memory_engine_core::{Error, Record, RecordId, enum_names};
 use serde::{Deserialize, Serialize};
 
 use crate::{drift::TopicDrift, spoken, turn::WindowTurn};
@@ -64,9 +64,10 @@ impl SummaryTrigger {
     }
 }
 
-/// Why a window was closed.
+/// The reason why a window was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SummaryReason {
     /// It is full.
     Rounds,
@@ -74,8 +75,17 @@ pub enum SummaryReason {
     SceneSwitch,
     /// The topic changed with the next turn.
     TopicChange,
-    /// It was asked for.
+    /// The caller asked for it.
     Flush,
+}
+
+enum_names! {
+    SummaryReason, "reason" {
+        Rounds => "rounds",
+        SceneSwitch => "scene_switch",
+        TopicChange => "topic_change",
+        Flush => "flush",
+    }
 }
 
 /// Turns that follow each other, of which a summary is due.

@@ -7,7 +7,7 @@ use jiff::{
     civil::{Date, Time},
     tz::TimeZone,
 };
-use memory_engine_core::Timestamp;
+use memory_engine_core::{Error, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
 
 /// A stretch of time that a text names.
@@ -26,16 +26,24 @@ pub struct Window {
     pub relative: bool,
 }
 
-/// How well a text names a window.
+/// The precision with which a text names a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exactness {
-    /// A day, a week, a month, a year, as the calendar has them.
+    /// A day, week, month or year of the calendar.
     Exact,
-    /// Near that: three weeks ago, or a month whose year was left out.
+    /// Approximate: "three weeks ago", or a month without its year.
     About,
-    /// No more than a direction: recently, a while ago.
+    /// Only a direction: "recently", "a while ago".
     Rough,
+}
+
+enum_names! {
+    Exactness, "precision" {
+        Exact => "exact",
+        About => "about",
+        Rough => "rough",
+    }
 }
 
 impl Window {

@@ -1,14 +1,22 @@
 //! Changing the embedder while a store is in use.
 
+use memory_engine_core::{Error, enum_names};
 use serde::Serialize;
 
-/// What a generation of vectors is to its database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The role of a version of the vectors in its database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GenerationRole {
-    /// Searches go by it.
+    /// Searches use it.
     Serving,
-    /// It is being filled, or kept.
+    /// It is being filled, or kept for a way back.
     Second,
+}
+
+enum_names! {
+    GenerationRole, "role" {
+        Serving => "serving",
+        Second => "second",
+    }
 }
 
 /// The generations of vectors in a database, all tenants together.

@@ -64,7 +64,8 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
     fn empty(space: &EmbeddingSpace, lean: bool) -> Self {
         let normalize = match space.metric {
             Metric::Cosine => true,
-            Metric::Dot | _ => false,
+            Metric::Dot => false,
+            _ => false,
         };
         Self {
             dimensions: space.dimensions,

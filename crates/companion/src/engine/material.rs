@@ -89,10 +89,8 @@ impl Companion {
     ) -> Vec<Record> {
         let round = state.total_messages / 2 + 1;
         let decision = self.rules.decide(&IncomingMessage { round, scene: "daily", text: message });
-        let asks_for_history = match decision.action {
-            Action::Search | Action::SearchScene(_) | Action::Latest { search: true, .. } => true,
-            Action::Latest { search: false, .. } | Action::SameEmotion { .. } | Action::Nothing => false,
-        };
+        let asks_for_history =
+            matches!(decision.action, Action::Search | Action::SearchScene(_) | Action::Latest { search: true, .. });
         if !asks_for_history || message.trim().is_empty() {
             return Vec::new();
         }

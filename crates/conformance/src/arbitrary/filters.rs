@@ -19,12 +19,12 @@ pub(crate) fn filters(most: usize) -> impl Strategy<Value = Vec<Filter>> {
 }
 
 fn leaf() -> impl Strategy<Value = Filter> {
-    let ops = select(&[Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge][..]);
+    let ops = select(&Op::ALL[..]);
     let compare = move |field: Field| {
         (ops.clone(), value(&field)).prop_map(move |(op, value)| {
             let ordered = match (field.value_type(), &value) {
                 (ValueType::Texts | ValueType::Id, _) | (ValueType::Json, FilterValue::Bool(_)) => false,
-                (ValueType::Text | ValueType::Number | ValueType::Time | ValueType::Json, _) => true,
+                (ValueType::Text | ValueType::Number | ValueType::Time | ValueType::Json | _, _) => true,
             };
             Filter::Compare(field.clone(), if ordered { op } else { Op::Eq }, value)
         })
@@ -55,7 +55,6 @@ fn value(field: &Field) -> BoxedStrategy<FilterValue> {
         Field::State => names(State::ALL.iter().map(|s| s.as_str()).collect()),
         Field::Agent | Field::Session | Field::Branch => names(vec!["b", "%", "a", "b/b", "_"]),
         other => match other.value_type() {
-            ValueType::Text | ValueType::Texts => text().boxed(),
             ValueType::Number => number().boxed(),
             ValueType::Time => select(TIMES).prop_map(|t| FilterValue::Time(Timestamp::from_micros(t))).boxed(),
             // An id may be written in capitals, too.
@@ -64,6 +63,8 @@ fn value(field: &Field) -> BoxedStrategy<FilterValue> {
                 .prop_map(|(id, upper)| FilterValue::Text(if upper { id.to_uppercase() } else { id }))
                 .boxed(),
             ValueType::Json => prop_oneof![text(), number(), any::<bool>().prop_map(FilterValue::Bool)].boxed(),
+            ValueType::Text | ValueType::Texts => text().boxed(),
+            _ => text().boxed(),
         },
     }
 }

@@ -102,8 +102,7 @@ pub async fn a_deletion_of_several_counts_what_was_there_whatever_was_made_from_
 pub async fn what_was_made_from_a_buried_record_goes_with_it(world: &World) {
     family(world).await;
     let record = numbered(&session("a"), 2);
-    let (content_hash, deleted_at) = (record.content_hash(), record.occurred_at);
-    let tombstone = Tombstone { id: record.id, scope: record.scope, content_hash, deleted_at, withdrawn: false };
+    let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), record.occurred_at);
     assert_eq!(
         world.records.import_tombstones(&lin(), &[tombstone]).await.unwrap(),
         1,

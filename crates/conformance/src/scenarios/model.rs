@@ -128,13 +128,7 @@ impl Pair<'_> {
             let stored = self.model.get(&all, &[id(*number)]).await?.remove(0);
             let mut record = stored.unwrap_or_else(|| numbered(&self.scope((user, Some("a"))), *number));
             record.text = (*text).into();
-            let tombstone = Tombstone {
-                id: record.id,
-                content_hash: record.content_hash(),
-                scope: record.scope,
-                deleted_at: self.now,
-                withdrawn: false,
-            };
+            let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), self.now);
             if !known.contains(&tombstone.id) && tombstones.iter().all(|t| t.id != tombstone.id) {
                 tombstones.push(tombstone);
             }
@@ -189,8 +183,8 @@ impl Pair<'_> {
                     let stored = model.get(&all, &[id(*number)]).await?.remove(0);
                     let scope = stored.map_or(all.clone(), |record| record.scope);
                     let retry_at = (!for_good).then_some(self.now);
-                    let (id, job, revision, reason) = (id(*number), *job, *revision, "away".to_owned());
-                    failures.push(Failure { id, scope, job, revision, attempts: 1, reason, retry_at });
+                    let failure = Failure::new(id(*number), scope, *job, *revision, "away");
+                    failures.push(failure.with_retry_at(retry_at));
                 }
                 same("fail", jobs.fail(&failures).await, model.fail(&failures).await)
             }

@@ -42,8 +42,7 @@ pub async fn deleting_a_record_takes_its_terms_and_its_vector_along(world: &Worl
 pub async fn burying_a_record_takes_its_terms_and_its_vector_along(world: &World) {
     let record = numbered(&lin(), 1);
     remember(world, &record).await;
-    let (content_hash, deleted_at) = (record.content_hash(), record.occurred_at);
-    let tombstone = Tombstone { id: record.id, scope: lin(), content_hash, deleted_at, withdrawn: false };
+    let tombstone = Tombstone::new(record.id, lin(), record.content_hash(), record.occurred_at);
     world.records.import_tombstones(&lin(), &[tombstone]).await.unwrap();
     assert!(finds_nothing(world).await);
 }

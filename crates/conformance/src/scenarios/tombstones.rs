@@ -19,14 +19,7 @@ fn saying(number: u8, address: &Scope, text: &str, trust: Trust) -> Record {
 }
 
 fn tombstone(record: &Record, world: &World) -> Tombstone {
-    let deleted_at = world.clock.now();
-    Tombstone {
-        id: record.id,
-        scope: record.scope.clone(),
-        content_hash: record.content_hash(),
-        deleted_at,
-        withdrawn: false,
-    }
+    Tombstone::new(record.id, record.scope.clone(), record.content_hash(), world.clock.now())
 }
 
 async fn tombstones(world: &World, scope: &Scope) -> Vec<Tombstone> {

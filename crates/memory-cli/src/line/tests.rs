@@ -40,13 +40,10 @@ fn what_is_written_is_read_back() {
 
 #[test]
 fn a_tombstone_is_read_back() {
-    let tombstone = Tombstone {
-        id: RecordId::new(),
-        scope: Scope::user("lin").unwrap().with_session("s").unwrap(),
-        content_hash: memory_engine::store::ContentHash::of("x"),
-        deleted_at: Timestamp::from_micros(5),
-        withdrawn: true,
-    };
+    let scope = Scope::user("lin").unwrap().with_session("s").unwrap();
+    let content_hash = memory_engine::store::ContentHash::of("x");
+    let tombstone =
+        Tombstone::new(RecordId::new(), scope, content_hash, Timestamp::from_micros(5)).with_withdrawn(true);
     match read(&write_tombstone(&tombstone).to_string()).unwrap().line {
         Line::Tombstone(again) => assert_eq!(again, tombstone),
         Line::Record(_) => panic!("a tombstone was expected"),

@@ -13,7 +13,12 @@ use crate::{
 };
 
 /// A field of a record that a filter can name.
+///
+/// Kinds, roles, scenes and other names are open sets: a filter for a kind that no record has, such as `turns` for `turn`,
+/// is valid and matches nothing. Constants such as [`Kind::TURN`](crate::Kind::TURN) avoid the misspelling. States and trust
+/// levels are closed sets, and [`Filter::validate`](crate::Filter::validate) refuses other names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Field {
     /// The record's id; can only be equal to something.
     Id,
@@ -65,8 +70,9 @@ pub enum Field {
     Metadata(String),
 }
 
-/// What sort of value a field holds.
+/// The type of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ValueType {
     /// A text.
     Text,
@@ -78,12 +84,24 @@ pub enum ValueType {
     Time,
     /// A record's id.
     Id,
-    /// Whatever JSON holds.
+    /// Any JSON.
     Json,
+}
+
+crate::enum_names! {
+    ValueType, "type of values" {
+        Text => "text",
+        Texts => "texts",
+        Number => "number",
+        Time => "time",
+        Id => "id",
+        Json => "json",
+    }
 }
 
 /// A field's value in one record.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum FieldValue<'a> {
     /// It has none: unset, an empty list, or JSON's null.
     Missing,
@@ -141,7 +159,7 @@ impl Field {
         self.entry().map(|(_, name, _)| (*name).to_owned()).unwrap_or_default()
     }
 
-    /// What sort of value it holds.
+    /// The type of its values.
     pub fn value_type(&self) -> ValueType {
         self.entry().map_or(ValueType::Json, |(.., value_type)| *value_type)
     }

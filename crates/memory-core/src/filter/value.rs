@@ -2,18 +2,25 @@
 
 use std::{fmt, time::SystemTime};
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Visitor},
+};
 
 use crate::{
-    error::{Error, Result},
+    error::Error,
     id::RecordId,
     record::{Kind, Role, State, Trust},
     time::Timestamp,
 };
 
+/// The largest number up to which `f64` holds every integer: 2^53.
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
+
 /// A relation between a field and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Op {
     /// Equal.
     Eq,
@@ -27,21 +34,17 @@ pub enum Op {
     Ge,
 }
 
-impl Op {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Eq, Self::Lt, Self::Le, Self::Gt, Self::Ge];
-
-    /// The name: `eq`, `lt`, `le`, `gt` or `ge`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Eq => "eq",
-            Self::Lt => "lt",
-            Self::Le => "le",
-            Self::Gt => "gt",
-            Self::Ge => "ge",
-        }
+crate::enum_names! {
+    Op, "operator" {
+        Eq => "eq",
+        Lt => "lt",
+        Le => "le",
+        Gt => "gt",
+        Ge => "ge",
     }
+}
 
+impl Op {
     pub(super) fn holds<T: PartialOrd + ?Sized>(self, left: &T, right: &T) -> bool {
         match self {
             Self::Eq => left == right,
@@ -53,30 +56,15 @@ impl Op {
     }
 }
 
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl std::str::FromStr for Op {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = || Error::invalid("filter", format!("there is no operator '{text}'; it is eq, lt, le, gt or ge"));
-        Self::ALL.into_iter().find(|op| op.as_str() == text).ok_or_else(known)
-    }
-}
-
 /// A value that a field is compared with.
 ///
 /// Roles, kinds, states, trust levels, ids, numbers and times convert into it. A number is stored as `f64`; an integer that
 /// `f64` cannot hold exactly (beyond 2^53) makes a filter that [`Filter::validate`](crate::Filter::validate) refuses.
 ///
-/// In JSON it is a text, a number, `true` or `false`. A time is a text in RFC 3339, which a
-/// [`Filter`](crate::Filter) reads as a time if its field holds one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+/// In JSON it is a text, a number, `true` or `false`. An integer that `f64` cannot hold exactly is refused when it is read.
+/// A time is a text in RFC 3339, which a [`Filter`](crate::Filter) reads as a time if its field holds one.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum FilterValue {
     /// True or false; only for metadata, and only to be equal to.
     Bool(bool),
@@ -85,7 +73,6 @@ pub enum FilterValue {
     /// A text, compared byte by byte.
     Text(String),
     /// A point in time.
-    #[serde(skip_deserializing)]
     Time(Timestamp),
 }
 
@@ -129,8 +116,68 @@ value_from! {
     usize => |v| exact(v as i128);
 }
 
-/// A number that `f64` holds exactly, or one that is no number, which every filter refuses.
+/// Returns the number if `f64` holds it exactly, and otherwise NaN, which every filter refuses.
 fn exact(integer: i128) -> FilterValue {
+    FilterValue::Number(to_exact_f64(integer).unwrap_or(f64::NAN))
+}
+
+fn to_exact_f64(integer: i128) -> Option<f64> {
     let number = integer as f64;
-    FilterValue::Number(if number as i128 == integer { number } else { f64::NAN })
+    (number as i128 == integer).then_some(number)
+}
+
+/// Whole numbers are written without a fraction, as a person would write them.
+impl Serialize for FilterValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Bool(truth) => serializer.serialize_bool(*truth),
+            Self::Number(number) if number.fract() == 0.0 && number.abs() <= MAX_EXACT_INTEGER => {
+                serializer.serialize_i64(*number as i64)
+            }
+            Self::Number(number) => serializer.serialize_f64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Time(time) => time.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FilterValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl Visitor<'_> for ValueVisitor {
+    type Value = FilterValue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, a number, true or false")
+    }
+
+    fn visit_bool<E: de::Error>(self, truth: bool) -> std::result::Result<FilterValue, E> {
+        Ok(FilterValue::Bool(truth))
+    }
+
+    fn visit_i64<E: de::Error>(self, integer: i64) -> std::result::Result<FilterValue, E> {
+        self.visit_i128(integer.into())
+    }
+
+    fn visit_u64<E: de::Error>(self, integer: u64) -> std::result::Result<FilterValue, E> {
+        self.visit_i128(integer.into())
+    }
+
+    fn visit_i128<E: de::Error>(self, integer: i128) -> std::result::Result<FilterValue, E> {
+        let inexact = || E::custom(format!("the number {integer} loses digits; an integer is at most 2^53"));
+        to_exact_f64(integer).map(FilterValue::Number).ok_or_else(inexact)
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> std::result::Result<FilterValue, E> {
+        Ok(FilterValue::Number(number))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<FilterValue, E> {
+        Ok(FilterValue::Text(text.to_owned()))
+    }
 }

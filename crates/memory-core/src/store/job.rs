@@ -1,6 +1,4 @@
-//! What is done for a record in the background.
-
-use std::fmt;
+//! The jobs that run in the background for a record.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,81 +10,62 @@ use crate::{
     time::Timestamp,
 };
 
-/// Something to be done for a record in the background.
+/// A job that runs in the background for a record. [`Job::ALL`] is the order in which jobs are best done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Job {
-    /// Put its terms into the keyword store.
+    /// Writes its terms to the keyword store.
     Keywords,
-    /// Put its vector into the vector store.
+    /// Writes its vector to the vector store.
     Embedding,
-    /// Put its vector into the generation of vectors that does not serve. Only a store that holds such a generation queues it,
-    /// and by itself: beside every [`Embedding`](Self::Embedding).
+    /// Writes its vector to the secondary version of the vectors. A store that has one queues this job next to every
+    /// [`Embedding`](Self::Embedding) by itself.
     Reembedding,
-    /// Cut it into parts, where it is long.
+    /// Splits a long text into chunks.
     Chunks,
-    /// Find out its topic, what it names and the feeling it shows.
+    /// Finds its topic, entities and emotion.
     Metadata,
-    /// Find the facts in it.
+    /// Extracts facts.
     Facts,
-    /// Find the people and things in it, and how they are related.
+    /// Extracts entities and relations.
     Graph,
-    /// Make it part of a summary.
+    /// Adds it to a summary.
     Summary,
-    /// Make it part of what is known of whoever said it.
+    /// Adds it to the profile of its speaker.
     Profile,
 }
 
-impl Job {
-    /// All of them, in the order in which they are best done.
-    pub const ALL: [Self; 9] = [
-        Self::Keywords,
-        Self::Embedding,
-        Self::Reembedding,
-        Self::Chunks,
-        Self::Metadata,
-        Self::Facts,
-        Self::Graph,
-        Self::Summary,
-        Self::Profile,
-    ];
+crate::enum_names! {
+    Job, "job" {
+        Keywords => "keywords",
+        Embedding => "embedding",
+        Reembedding => "reembedding",
+        Chunks => "chunks",
+        Metadata => "metadata",
+        Facts => "facts",
+        Graph => "graph",
+        Summary => "summary",
+        Profile => "profile",
+    }
+}
 
-    /// Those that every record waits for.
+impl Job {
+    /// The jobs that are queued for every record.
     pub const INDEXING: [Self; 2] = [Self::Keywords, Self::Embedding];
 
-    /// The name, as stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Keywords => "keywords",
-            Self::Embedding => "embedding",
-            Self::Reembedding => "reembedding",
-            Self::Chunks => "chunks",
-            Self::Metadata => "metadata",
-            Self::Facts => "facts",
-            Self::Graph => "graph",
-            Self::Summary => "summary",
-            Self::Profile => "profile",
-        }
-    }
-
-    /// The job of that name.
+    /// Returns the job of that name, if there is one.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|job| job.as_str() == name)
+        name.parse().ok()
     }
 
-    /// The job that makes records of this kind from others.
+    /// Returns the job that derives records of this kind from others, if one does.
     pub fn making(kind: &Kind) -> Option<Self> {
         match kind.as_str() {
             "summary" => Some(Self::Summary),
             "fact" => Some(Self::Facts),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for Job {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -99,10 +78,14 @@ pub enum Index {
     Embedding,
 }
 
-impl Index {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::Keywords, Self::Embedding];
+crate::enum_names! {
+    Index, "index" {
+        Keywords => "keywords",
+        Embedding => "embedding",
+    }
+}
 
+impl Index {
     /// The job that fills it.
     pub const fn job(self) -> Job {
         match self {
@@ -112,7 +95,8 @@ impl Index {
     }
 }
 
-/// A place in the queue. Who is queued again has another one, so that what was done before does not take it away.
+/// A place in the job queue. A record that is queued again gets another ticket, so that a late completion of the job before
+/// does not remove it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u128);
 
@@ -125,57 +109,80 @@ pub struct Pending {
     pub record: Record,
     /// The job.
     pub job: Job,
-    /// How often the job has failed for it.
+    /// Number of times that the job has failed for it.
     pub attempts: u32,
-    /// Since when it has been waiting.
+    /// The time since which it has waited.
     pub queued_at: Timestamp,
 }
 
 impl Pending {
-    /// The receipt that completes it.
+    /// Returns the receipt that completes the job.
     pub fn done(&self) -> Done {
         let (id, scope, revision) = (self.record.id, self.record.scope.clone(), self.record.revision);
         Done { id, scope, job: self.job, revision, ticket: Some(self.ticket) }
     }
 
-    /// The note that the job has failed for it once more, and when it is to be tried again; never, for `None`.
+    /// Returns the note that the job has failed once more, and when it is tried again; `None` for never.
     pub fn failed(&self, error: &Error, retry_at: Option<Timestamp>) -> Failure {
-        let Done { id, scope, job, revision, .. } = self.done();
-        Failure { id, scope, job, revision, attempts: self.attempts + 1, reason: error.to_string(), retry_at }
+        let record = &self.record;
+        let failure = Failure::new(record.id, record.scope.clone(), self.job, record.revision, error.to_string());
+        failure.with_attempts(self.attempts + 1).with_retry_at(retry_at)
     }
 }
 
-/// A job that was done for a record as it was at a revision.
+/// A job that was done for one revision of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
-    /// Which record.
+    /// The id of the record.
     pub id: RecordId,
     /// Its address.
     pub scope: Scope,
-    /// Which job.
+    /// The job.
     pub job: Job,
-    /// The revision it was done for.
+    /// The revision of the record for which the job was done.
     pub revision: u64,
-    /// The place in the queue that it gives up: if the record has another one by now, that one stays. `None` gives up
+    /// The place in the queue that is removed; if the record has another one by now, that one stays. `None` removes
     /// whatever place the record has.
     pub ticket: Option<Ticket>,
 }
 
-/// A job that could not be done for a record as it was at a revision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A job that failed for one revision of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Failure {
-    /// Which record.
+    /// The id of the record.
     pub id: RecordId,
     /// Its address.
     pub scope: Scope,
-    /// Which job.
+    /// The job.
     pub job: Job,
-    /// The revision it was tried for.
+    /// The revision of the record for which the job failed.
     pub revision: u64,
-    /// How often it has failed by now.
+    /// Number of failures so far.
     pub attempts: u32,
-    /// What went wrong the last time.
+    /// The error of the last attempt.
     pub reason: String,
-    /// When it is to be tried again; `None` when it was given up.
+    /// The time of the next attempt; `None` if there is none, because the job has failed too often.
     pub retry_at: Option<Timestamp>,
+}
+
+impl Failure {
+    /// Creates the first failure of a job, which is not tried again.
+    pub fn new(id: RecordId, scope: Scope, job: Job, revision: u64, reason: impl Into<String>) -> Self {
+        Self { id, scope, job, revision, attempts: 1, reason: reason.into(), retry_at: None }
+    }
+
+    /// Sets the number of failures so far.
+    #[must_use]
+    pub fn with_attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Sets the time of the next attempt; `None` for no other attempt.
+    #[must_use]
+    pub fn with_retry_at(mut self, retry_at: Option<Timestamp>) -> Self {
+        self.retry_at = retry_at;
+        self
+    }
 }

@@ -85,9 +85,10 @@ impl Basis {
     }
 }
 
-/// What a write does if a record of the same id is stored.
+/// What a write does if a record of the same id is stored. In JSON `"upsert"` or `{"update": {"revision": 3}}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PutMode {
     /// Replaces it; the time at which it was first recorded stays.
     Upsert,
@@ -125,9 +126,10 @@ impl Written {
     }
 }
 
-/// What a write did to a record.
+/// What a write did to a record. In JSON `"created"` or `{"blocked": "content"}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Outcome {
     /// The record is new.
     Created,
@@ -186,19 +188,10 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl BlockReason {
-    /// The name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Id => "id",
-            Self::Content => "content",
-        }
-    }
-}
-
-impl fmt::Display for BlockReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+crate::enum_names! {
+    BlockReason, "reason" {
+        Id => "id",
+        Content => "content",
     }
 }
 

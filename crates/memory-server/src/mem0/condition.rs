@@ -203,7 +203,7 @@ fn within(scope: &Scope, user: &str) -> Result<Scope, Mem0Error> {
 fn narrowed(scope: Scope, filter: &Filter) -> Scope {
     let demands = match filter {
         Filter::And(all) => all.as_slice(),
-        one @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_)) => {
+        one @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_) | _) => {
             std::slice::from_ref(one)
         }
     };
@@ -233,7 +233,7 @@ fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
         match filter {
             Filter::And(inner) => left.extend(inner),
             Filter::Or(inner) if inner.is_empty() => return constant(false),
-            other @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_)) => {
+            other @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_) | _) => {
                 left.push(other)
             }
         }
@@ -247,7 +247,8 @@ fn any(filters: impl IntoIterator<Item = Filter>) -> Filter {
         match filter {
             Filter::Or(inner) => left.extend(inner),
             Filter::And(inner) if inner.is_empty() => return constant(true),
-            other @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::And(_) | Filter::Not(_)) => {
+            other
+            @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::And(_) | Filter::Not(_) | _) => {
                 left.push(other)
             }
         }
@@ -261,7 +262,7 @@ fn not(filter: Filter) -> Filter {
         Filter::And(inner) if inner.is_empty() => constant(false),
         Filter::Or(inner) if inner.is_empty() => constant(true),
         Filter::Not(inner) => *inner,
-        other @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::And(_) | Filter::Or(_)) => {
+        other @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::And(_) | Filter::Or(_) | _) => {
             Filter::Not(Box::new(other))
         }
     }

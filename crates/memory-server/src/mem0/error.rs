@@ -99,7 +99,7 @@ impl From<Fault> for Mem0Error {
 impl From<Error> for Mem0Error {
     fn from(error: Error) -> Self {
         let code = match error.kind() {
-            ErrorKind::Unavailable => "datastore_unavailable",
+            ErrorKind::Unavailable | ErrorKind::Closed => "datastore_unavailable",
             ErrorKind::Timeout => "provider_timeout",
             ErrorKind::DimensionMismatch | ErrorKind::SchemaMismatch => "vector_store_unavailable",
             ErrorKind::RateLimited => return Self { code: Some("provider_rate_limited"), ..Fault::from(error).into() },
@@ -108,7 +108,8 @@ impl From<Error> for Mem0Error {
             | ErrorKind::Conflict
             | ErrorKind::Unsupported
             | ErrorKind::Unauthorized => return Fault::from(error).into(),
-            ErrorKind::Corrupt | ErrorKind::Internal | _ => "unknown",
+            ErrorKind::Corrupt | ErrorKind::Internal => "unknown",
+            _ => "unknown",
         };
         let retry_after = error.retry_after();
         let fault = Fault::new(StatusCode::BAD_GATEWAY, error.to_string());

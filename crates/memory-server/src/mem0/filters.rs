@@ -190,6 +190,7 @@ impl Subject {
             Op::Lt | Op::Le | Op::Gt | Op::Ge => {
                 Err(Mem0Error::bad_request(format!("the filter {key} has no order: it is equal or not")))
             }
+            _ => Err(Mem0Error::bad_request(format!("the filter {key} is equal or not"))),
         };
         let filter = |field: Field, value: FilterValue| Condition::Field(Filter::Compare(field, op, value));
         match self {

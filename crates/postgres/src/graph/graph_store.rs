@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use memory_engine_core::{RecordId, Removed, Result, Scope};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_engine_sql::request::check_graph_entries;
+use memory_engine_sql::request::{check_filter, check_graph_entries};
 
 use crate::{
     database::transaction::{reading, writing},
@@ -26,6 +26,7 @@ impl GraphStore for PostgresStore {
 
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
         query.validate()?;
+        check_filter(query.filter.as_ref())?;
         reading!(self, "graph expand", |connection| graph_walk::expand(connection, scope, query).await)
     }
 

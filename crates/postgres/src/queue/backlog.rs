@@ -266,16 +266,13 @@ pub(crate) async fn failures(
     reach.holds("r", &mut statement);
     statement.push(" ORDER BY b.ticket, b.ns, b.id LIMIT ").bind(sql_limit(limit));
     let read = |row: &PgRow| {
-        Ok(Failure {
-            scope: scopes::read(row)?,
-            id: record_id(row.try_get("id")?),
-            revision: u64::try_from(row.try_get::<i64, _>("revision")?)
-                .map_err(|_| PostgresError::corrupt("a revision"))?,
-            job: Job::named(row.try_get("job")?).ok_or_else(|| PostgresError::corrupt("a job"))?,
-            attempts: u32::try_from(row.try_get::<i64, _>("attempts")?).unwrap_or(u32::MAX),
-            reason: row.try_get("reason")?,
-            retry_at: rows::retry_at(row.try_get("leased_until")?),
-        })
+        let id = record_id(row.try_get("id")?);
+        let revision =
+            u64::try_from(row.try_get::<i64, _>("revision")?).map_err(|_| PostgresError::corrupt("a revision"))?;
+        let job = Job::named(row.try_get("job")?).ok_or_else(|| PostgresError::corrupt("a job"))?;
+        let attempts = u32::try_from(row.try_get::<i64, _>("attempts")?).unwrap_or(u32::MAX);
+        let failure = Failure::new(id, scopes::read(row)?, job, revision, row.try_get::<String, _>("reason")?);
+        Ok(failure.with_attempts(attempts).with_retry_at(rows::retry_at(row.try_get("leased_until")?)))
     };
     statement.rows(connection).await?.iter().map(read).collect()
 }

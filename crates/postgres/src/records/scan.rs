@@ -22,7 +22,7 @@ pub(crate) async fn scan(
 ) -> Result<Page, PostgresError> {
     let total = if query.counted { Some(count(connection, scope, query).await?) } else { None };
     if query.limit == 0 {
-        return Ok(Page { total, ..Page::default() });
+        return Ok(Page::default().with_total(total));
     }
     let mut statement = Statement::default();
     write(scope, query, &mut statement);

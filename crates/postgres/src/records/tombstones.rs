@@ -33,13 +33,10 @@ pub(crate) async fn tombstones(
     statement.push(if reach.is_tenant_wide() { " ORDER BY b.id, n.username" } else { " ORDER BY b.id" });
     statement.push(" LIMIT ").bind(sql_limit(limit));
     let read = |row: &PgRow| {
-        Ok(Tombstone {
-            scope: scopes::read(row)?,
-            id: scopes::record_id(row.try_get("id")?),
-            content_hash: content_hash(row)?,
-            deleted_at: Timestamp::from_micros(row.try_get("deleted_at")?),
-            withdrawn: row.try_get("withdrawn")?,
-        })
+        let id = scopes::record_id(row.try_get("id")?);
+        let deleted_at = Timestamp::from_micros(row.try_get("deleted_at")?);
+        let tombstone = Tombstone::new(id, scopes::read(row)?, content_hash(row)?, deleted_at);
+        Ok(tombstone.with_withdrawn(row.try_get("withdrawn")?))
     };
     statement.rows(connection).await?.iter().map(read).collect()
 }

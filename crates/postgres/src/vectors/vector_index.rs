@@ -148,7 +148,8 @@ impl VectorIndex {
     fn is_cosine(&self) -> bool {
         match self.space.metric {
             Metric::Cosine => true,
-            Metric::Dot | _ => false,
+            Metric::Dot => false,
+            _ => false,
         }
     }
 

@@ -156,8 +156,7 @@ async fn everything(store: &PostgresStore) {
         VectorStore::delete(store, &scope, &[record.id]).await.unwrap();
         RecordStore::delete(store, &scope, &[record.id]).await.unwrap();
         let other = Record::new(scope.clone(), Kind::TURN, "buried", &SystemClock);
-        let (content_hash, deleted_at) = (other.content_hash(), other.occurred_at);
-        let tombstone = Tombstone { id: other.id, scope: other.scope, content_hash, deleted_at, withdrawn: false };
+        let tombstone = Tombstone::new(other.id, other.scope.clone(), other.content_hash(), other.occurred_at);
         store.import_tombstones(&scope, &[tombstone]).await.unwrap();
         store.tombstones(&scope, None, 9).await.unwrap();
         synonyms(store, &scope).await;

@@ -106,6 +106,7 @@ impl Window {
                     Op::Gt => Self { first: time.checked_add(1)?, last },
                     Op::Le => Self { first, last: time },
                     Op::Lt => Self { first, last: time.checked_sub(1)? },
+                    _ => return None,
                 })
             }
             Filter::And(all) if !all.is_empty() => all.iter().try_fold(always, |window, one| {
@@ -118,6 +119,7 @@ impl Window {
             | Filter::And(_)
             | Filter::Or(_)
             | Filter::Not(_) => None,
+            _ => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use memory_engine_core::{RecordId, Removed, Result, Scope};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_engine_sql::request::check_graph_entries;
+use memory_engine_sql::request::{check_filter, check_graph_entries};
 
 use crate::{
     database::writer::Residue,
@@ -34,6 +34,7 @@ impl GraphStore for SqliteStore {
 
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
         query.validate()?;
+        check_filter(query.filter.as_ref())?;
         let (scope, query) = (scope.clone(), query.clone());
         self.read("graph expand", move |connection| graph_walk::expand(connection, &scope, &query)).await
     }

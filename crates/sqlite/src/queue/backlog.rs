@@ -173,15 +173,12 @@ pub(crate) fn failures(connection: &Connection, reach: &Reach, limit: usize) -> 
     let mut failures = Vec::new();
     while let Some(row) = found.next()? {
         let job = row.get_ref("job")?.as_str().map_err(rusqlite::Error::from)?;
-        failures.push(Failure {
-            scope: scopes::read(row)?,
-            id: RecordId::from_bytes(row.get("id")?),
-            revision: row.get("revision")?,
-            job: Job::named(job).ok_or_else(|| SqliteError::corrupt("a job"))?,
-            attempts: row.get("attempts")?,
-            reason: row.get("reason")?,
-            retry_at: rows::retry_at(row.get("leased_until")?),
-        });
+        let job = Job::named(job).ok_or_else(|| SqliteError::corrupt("a job"))?;
+        let id = RecordId::from_bytes(row.get("id")?);
+        let reason: String = row.get("reason")?;
+        let failure = Failure::new(id, scopes::read(row)?, job, row.get("revision")?, reason);
+        let retry_at = rows::retry_at(row.get("leased_until")?);
+        failures.push(failure.with_attempts(row.get("attempts")?).with_retry_at(retry_at));
     }
     Ok(failures)
 }

@@ -14,11 +14,11 @@ use crate::{
 /// A page of the records within `scope`.
 pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) -> Result<Page, SqliteError> {
     let Some(reach) = Reach::of(connection, scope)? else {
-        return Ok(Page { total: query.counted.then_some(0), ..Page::default() });
+        return Ok(Page::default().with_total(query.counted.then_some(0)));
     };
     let total = if query.counted { Some(count(connection, &reach, query)?) } else { None };
     if query.limit == 0 {
-        return Ok(Page { total, ..Page::default() });
+        return Ok(Page::default().with_total(total));
     }
     // The rows are chosen and sorted by what the indexes hold; only then the chosen ones are read.
     let mut statement = Statement::new(concat!(selected!(""), "WHERE r.record IN ("));

@@ -32,13 +32,11 @@ pub(crate) fn tombstones(
     let mut rows = prepared.query(values)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(Tombstone {
-            scope: scopes::read(row)?,
-            id: RecordId::from_bytes(row.get("id")?),
-            content_hash: ContentHash::from_bytes(row.get("content_hash")?),
-            deleted_at: Timestamp::from_micros(row.get("deleted_at")?),
-            withdrawn: row.get("withdrawn")?,
-        });
+        let id = RecordId::from_bytes(row.get("id")?);
+        let content_hash = ContentHash::from_bytes(row.get("content_hash")?);
+        let deleted_at = Timestamp::from_micros(row.get("deleted_at")?);
+        let tombstone = Tombstone::new(id, scopes::read(row)?, content_hash, deleted_at);
+        found.push(tombstone.with_withdrawn(row.get("withdrawn")?));
     }
     Ok(found)
 }

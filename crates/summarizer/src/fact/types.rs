@@ -1,6 +1,6 @@
 //! A fact and its parts.
 
-use memory_engine_core::{RecordId, RuleId, Timestamp};
+use memory_engine_core::{Error, RecordId, RuleId, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
 
 use crate::fact::value_key::value_key;
@@ -86,6 +86,13 @@ pub enum Polarity {
     Negative,
 }
 
+enum_names! {
+    Polarity, "polarity" {
+        Positive => "positive",
+        Negative => "negative",
+    }
+}
+
 /// The number of values that a slot holds at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -94,6 +101,13 @@ pub enum Cardinality {
     Single,
     /// Any number.
     Many,
+}
+
+enum_names! {
+    Cardinality, "cardinality" {
+        Single => "single",
+        Many => "many",
+    }
 }
 
 /// The kind of a fact.
@@ -106,4 +120,12 @@ pub enum FactKind {
     Fact,
     /// A fact for a limited time: a plan, an activity of these weeks.
     State,
+}
+
+enum_names! {
+    FactKind, "kind of fact" {
+        Preference => "preference",
+        Fact => "fact",
+        State => "state",
+    }
 }

@@ -66,6 +66,7 @@ impl Report {
             Outcome::Updated => &mut self.updated,
             Outcome::Unchanged => &mut self.unchanged,
             Outcome::Blocked(_) => &mut self.forgotten,
+            _ => return,
         } += 1;
     }
 }

@@ -187,6 +187,7 @@ impl<'a> Importer<'a> {
             Outcome::Updated => &mut self.report.updated,
             Outcome::Unchanged => &mut self.report.unchanged,
             Outcome::Blocked(_) => &mut self.report.forgotten,
+            _ => return,
         } += 1;
     }
 }

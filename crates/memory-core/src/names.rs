@@ -1,0 +1,40 @@
+//! The names of an enum's values.
+
+/// Gives an enum without data its list of values and their names: `ALL`, `as_str`, `Display` and `FromStr`.
+///
+/// `$what` says in the error of `FromStr` what the enum is. A list that leaves out a value does not compile. The type
+/// `Error` of this crate must be in scope.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! enum_names {
+    ($type:ident, $what:literal { $($variant:ident => $name:literal,)+ }) => {
+        impl $type {
+            /// All values, in the order of their declaration.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// The name. It is the same in JSON and in the stores.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+
+        impl ::std::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl ::std::str::FromStr for $type {
+            type Err = Error;
+
+            fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
+                Self::ALL.into_iter().find(|value| value.as_str() == text).ok_or_else(|| {
+                    let names = Self::ALL.map(Self::as_str).join(", ");
+                    Error::invalid($what, format!("there is no such {}; it is one of {names}", $what))
+                })
+            }
+        }
+    };
+}
