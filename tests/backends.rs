@@ -11,10 +11,7 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::{
-    MemoryEngine, PutMode, RecallQuery, Record, RecordId, Scope, Timestamp, Trust,
-    embed::{Embedder, HashEmbedder},
-    recall::Retrievers,
-    store::{TextAnalyzer, index_fingerprint},
+    MemoryEngine, PutMode, RecallQuery, Record, RecordId, Scope, Timestamp, Trust, recall::Retrievers,
     testing::ManualClock,
 };
 use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
@@ -61,11 +58,9 @@ impl Pair {
         let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOON)));
         let builder = || MemoryEngine::builder().clock(clock.clone()).background(false);
         let sqlite = builder().sqlite(folder.path().join("memory.db")).build().await.unwrap();
-        let space = HashEmbedder::default().space().clone();
         let schema = format!("{schema}_{}", std::process::id());
-        let options = change(PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema));
-        let store = Arc::new(PostgresStore::connect(&url, options.clone()).await.unwrap());
-        let postgres = builder().stores(store).build().await.unwrap();
+        let options = change(PostgresOptions::default().with_schema(schema));
+        let postgres = builder().postgres_with(&url, options.clone()).build().await.unwrap();
         let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
         for engine in [&sqlite, &postgres] {
             for batch in corpus.records.chunks(500) {
@@ -272,10 +267,8 @@ fn main() {
 async fn with_postgres(schema: &str, body: impl AsyncFnOnce(&MemoryEngine)) -> Result<(), Failed> {
     let url = address()?;
     let schema = format!("{schema}_{}", std::process::id());
-    let space = HashEmbedder::default().space().clone();
-    let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema);
-    let store = Arc::new(PostgresStore::connect(&url, options.clone()).await.unwrap());
-    let memory = MemoryEngine::builder().stores(store).background(false).build().await.unwrap();
+    let options = PostgresOptions::default().with_schema(schema);
+    let memory = MemoryEngine::builder().postgres_with(&url, options.clone()).background(false).build().await.unwrap();
     body(&memory).await;
     drop(memory);
     migrate_down(&url, &options, 0).await.unwrap();
@@ -285,9 +278,9 @@ async fn with_postgres(schema: &str, body: impl AsyncFnOnce(&MemoryEngine)) -> R
 async fn the_builder_takes_an_address() -> Result<(), Failed> {
     let url = address()?;
     let schema = format!("builder_{}", std::process::id());
-    let space = HashEmbedder::default().space().clone();
-    let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema.as_str());
-    PostgresStore::connect(&url, options.clone()).await.unwrap().close().await;
+    let options = PostgresOptions::default().with_schema(schema.as_str());
+    let store = MemoryEngine::builder().store_options();
+    PostgresStore::connect_with(&url, store, options.clone()).await.unwrap().close().await;
     let mark = if url.contains('?') { '&' } else { '?' };
     let builder = MemoryEngine::builder().postgres(format!("{url}{mark}options[search_path]={schema},public"));
     assert!(!format!("{builder:?}").contains("postgres://"), "{builder:?}");

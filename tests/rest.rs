@@ -8,7 +8,6 @@ use memory_engine::{
     Kind, MemoryEngine, Scope, Timestamp, Turn,
     embed::{Embedder, HashEmbedder, Purpose},
     http_models::{HttpClient, HttpOptions, PostgrestClient, Secret},
-    store::{TextAnalyzer, index_fingerprint},
 };
 use memory_engine_evidence::{
     DatabaseEvidence, Evidence, EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceSource, LocalEvidence,
@@ -131,11 +130,11 @@ fn since_1970() -> Duration {
 pub(crate) async fn evidence_is_the_same_through_rest_and_directly(url: &str) -> Result<(), Failed> {
     let schema = format!("rest_{}", std::process::id());
     let embedder = HashEmbedder::default();
-    let options =
-        PostgresOptions::new(embedder.space().clone(), index_fingerprint(&TextAnalyzer)).with_schema(schema.as_str());
-    let store = Arc::new(PostgresStore::connect(url, options.clone()).await.unwrap());
-    let memory = MemoryEngine::builder().stores(store.clone()).background(false);
-    let memory = memory.build().await.unwrap();
+    let options = PostgresOptions::default().with_schema(schema.as_str());
+    let builder = MemoryEngine::builder().background(false);
+    let store = PostgresStore::connect_with(url, builder.store_options(), options.clone()).await.unwrap();
+    let store = Arc::new(store);
+    let memory = builder.stores(store.clone()).build().await.unwrap();
     let everybody = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     tell(&memory, &everybody).await;
 

@@ -14,12 +14,12 @@ use memory_engine::{
     EnrichmentOptions, MemoryEngine, Result, Timestamp,
     embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
     graph::{GraphStore, RuleExtractor},
-    store::{JobQueue, RecordStore, Stores, SynonymStore, TextAnalyzer, index_fingerprint},
+    store::{JobQueue, RecordStore, StoreOptions, Stores, SynonymStore, TextAnalyzer, index_fingerprint},
     testing::ManualClock,
 };
 use memory_engine_keyword_store::KeywordStore;
 use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
-use memory_engine_sqlite::{SqliteOptions, SqliteStore};
+use memory_engine_sqlite::SqliteStore;
 use memory_engine_vector_store::VectorStore;
 
 use crate::stopping::{Stop, StoppingStore};
@@ -77,12 +77,11 @@ impl Place {
     pub(crate) async fn open(&self, stop: Option<Stop>) -> MemoryEngine {
         match &self.home {
             Home::Sqlite(path, _) => {
-                let options =
-                    SqliteOptions::new(space(), index_fingerprint(&TextAnalyzer)).with_clock(self.clock.clone());
-                self.engine(Arc::new(SqliteStore::open(path.clone(), options).await.unwrap()), stop).await
+                self.engine(Arc::new(SqliteStore::open(path, self.store_options()).await.unwrap()), stop).await
             }
             Home::Postgres(url, schema) => {
-                self.engine(Arc::new(PostgresStore::connect(url, self.options(schema)).await.unwrap()), stop).await
+                let store = PostgresStore::connect_with(url, self.store_options(), options(schema)).await.unwrap();
+                self.engine(Arc::new(store), stop).await
             }
         }
     }
@@ -108,10 +107,8 @@ impl Place {
             .unwrap()
     }
 
-    fn options(&self, schema: &str) -> PostgresOptions {
-        PostgresOptions::new(space(), index_fingerprint(&TextAnalyzer))
-            .with_clock(self.clock.clone())
-            .with_schema(schema)
+    fn store_options(&self) -> StoreOptions {
+        StoreOptions::new(space(), index_fingerprint(&TextAnalyzer)).with_clock(self.clock.clone())
     }
 
     /// How much of everything the database holds, and that nothing is wrong with it.
@@ -121,7 +118,7 @@ impl Place {
                 let path = path.clone();
                 tokio::task::spawn_blocking(move || memory_engine_sqlite::checkup(&path)).await.unwrap().unwrap()
             }
-            Home::Postgres(url, schema) => memory_engine_postgres::checkup(url, &self.options(schema)).await.unwrap(),
+            Home::Postgres(url, schema) => memory_engine_postgres::checkup(url, &options(schema)).await.unwrap(),
         };
         assert_eq!(checkup.problems, Vec::<String>::new());
         checkup.counts
@@ -130,7 +127,7 @@ impl Place {
     /// Leaves nothing behind.
     pub(crate) async fn leave(self) {
         match &self.home {
-            Home::Postgres(url, schema) => migrate_down(url, &self.options(schema), 0).await.unwrap(),
+            Home::Postgres(url, schema) => migrate_down(url, &options(schema), 0).await.unwrap(),
             Home::Sqlite(_, folder) => assert!(folder.as_ref().is_some_and(|folder| folder.path().exists())),
         }
     }
@@ -161,4 +158,8 @@ impl Embedder for Small {
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
         self.0.embed(texts, purpose).await
     }
+}
+
+fn options(schema: &str) -> PostgresOptions {
+    PostgresOptions::default().with_schema(schema)
 }

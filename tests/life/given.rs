@@ -10,13 +10,10 @@ use std::{
 
 use libtest_mimic::Trial;
 use memory_engine::{
-    Builder, Database, Kind, MemoryEngine, Record, RecordId, Result, Scope, Timestamp, Turn,
-    admin::Mismatch,
-    embed::{Embedder, HashEmbedder},
-    store::{TextAnalyzer, index_fingerprint},
-    testing::ManualClock,
+    Builder, Database, Kind, MemoryEngine, Record, RecordId, Result, Scope, Timestamp, Turn, admin::Mismatch,
+    embed::Embedder, testing::ManualClock,
 };
-use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
+use memory_engine_postgres::{PostgresOptions, migrate_down};
 use sqlx::Connection;
 
 use crate::{Play, Test};
@@ -52,9 +49,7 @@ impl Place {
         match &self.home {
             Home::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await.unwrap(),
             Home::Postgres(url, options, _) => {
-                let options = PostgresOptions::clone(options).with_clock(self.clock.clone());
-                let store = Arc::new(PostgresStore::connect(url, options).await.unwrap());
-                builder.stores(store).build().await.unwrap()
+                builder.postgres_with(url, PostgresOptions::clone(options)).build().await.unwrap()
             }
         }
     }
@@ -75,12 +70,7 @@ impl Place {
         match &self.home {
             Home::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await,
             Home::Postgres(url, options, _) => {
-                let mut options = PostgresOptions::clone(options).with_clock(self.clock.clone());
-                options = options.with_mismatch(mismatch);
-                options.store.space = embedder.space().clone();
-                options.store.replaced = replaced.map(|old| old.space().clone());
-                let store = Arc::new(PostgresStore::connect(url, options).await?);
-                builder.stores(store).build().await
+                builder.postgres_with(url, PostgresOptions::clone(options)).build().await
             }
         }
     }
@@ -156,8 +146,7 @@ pub(crate) fn trials(tests: &[Test]) -> Vec<Trial> {
         let on_postgres = move || {
             let url = there.ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
             let schema = format!("life_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-            let space = HashEmbedder::default().space().clone();
-            let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema.clone());
+            let options = PostgresOptions::default().with_schema(schema.clone());
             run(test, Place::new(Home::Postgres(url, Box::new(options), schema)));
             Ok(())
         };

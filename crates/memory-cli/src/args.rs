@@ -68,9 +68,9 @@ impl StoreArgs {
     async fn build(&self, work: Work, background: bool) -> Result<MemoryEngine> {
         let database = self.database()?;
         let context = || database.to_string();
-        match work.clone().equip(self.builder(&database).await?).background(background).build().await {
+        match work.clone().equip(self.builder(&database).await?, &database).background(background).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
-                let hash = work.equip(MemoryEngine::builder().database(database.clone()));
+                let hash = work.equip(MemoryEngine::builder().database(database.clone()), &database);
                 let hash = hash.background(background).build().await;
                 // When that does not fit either, the first reason is the one to tell.
                 hash.map_err(|_| e).with_context(context)

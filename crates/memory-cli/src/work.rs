@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Builder, EnrichmentOptions, graph::GraphExtractor};
+use memory_engine::{Builder, Database, EnrichmentOptions, graph::GraphExtractor, sqlite::SqliteOptions};
 
 use crate::{digest::DigestArgs, graph::GraphArgs, method::Method};
 
@@ -33,11 +33,11 @@ impl From<EnrichmentOptions> for Work {
 }
 
 impl Work {
-    /// A builder that makes an engine of this.
-    pub(crate) fn equip(self, builder: Builder) -> Builder {
+    /// Sets the work in a builder for this database.
+    pub(crate) fn equip(self, builder: Builder, database: &Database) -> Builder {
         let mut builder = builder.enrichment(self.digest);
-        if let Some(bytes) = self.page_cache {
-            builder = builder.page_cache(bytes);
+        if let (Some(bytes), Some(path)) = (self.page_cache, database.path()) {
+            builder = builder.sqlite_with(path, SqliteOptions::default().with_cache_bytes(bytes));
         }
         match self.graph {
             Some(extractor) => builder.graph(extractor),

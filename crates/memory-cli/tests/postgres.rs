@@ -12,7 +12,7 @@ use std::env;
 
 use desk::{Desk, Ran, TURNS};
 use libtest_mimic::{Arguments, Failed, Trial};
-use memory_engine::{Database, embed::EmbeddingSpace};
+use memory_engine::Database;
 use memory_engine_postgres::PostgresOptions;
 use tokio::runtime::Runtime;
 
@@ -67,7 +67,7 @@ impl Drop for Server {
 }
 
 fn options(schema: &str) -> PostgresOptions {
-    PostgresOptions::new(EmbeddingSpace::cosine("", 1), "").with_schema(schema)
+    PostgresOptions::default().with_schema(schema)
 }
 
 fn address() -> Option<String> {

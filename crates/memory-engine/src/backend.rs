@@ -5,7 +5,11 @@ use std::path::PathBuf;
 #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
 use memory_engine_core::{Error, ErrorKind};
 use memory_engine_core::{MemoryRecordStore, Result};
+#[cfg(feature = "postgres")]
+use memory_engine_postgres::{PostgresOptions, PostgresStore, sqlx::PgPool};
 use memory_engine_sql::options::StoreOptions;
+#[cfg(feature = "sqlite")]
+use memory_engine_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::{database::Address, stores::Stores};
 
@@ -14,45 +18,63 @@ use crate::{database::Address, stores::Stores};
 pub(crate) enum Backend {
     #[default]
     Memory,
-    #[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "without the feature it is an error"))]
-    Sqlite(PathBuf),
-    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "without the feature it is an error"))]
-    Postgres(Address),
+    #[cfg(feature = "sqlite")]
+    Sqlite(PathBuf, SqliteOptions),
+    #[cfg(feature = "postgres")]
+    Postgres(Address, Box<PostgresOptions>),
+    #[cfg(feature = "postgres")]
+    PostgresPool(PgPool, Box<PostgresOptions>),
     Stores(Stores),
+    /// A database of a feature that is off. Opening it is an error.
+    #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
+    Missing(&'static str),
 }
 
 impl Backend {
-    /// Opens the stores. Those in memory use the clock and the space of the options; `page_cache` is the size of SQLite's page
-    /// caches in bytes.
-    pub(crate) async fn open(self, options: StoreOptions, page_cache: Option<usize>) -> Result<Stores> {
+    /// A SQLite file with the default settings.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn sqlite(path: PathBuf) -> Self {
+        Self::Sqlite(path, SqliteOptions::default())
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    pub(crate) fn sqlite(_: PathBuf) -> Self {
+        Self::Missing("sqlite")
+    }
+
+    /// A Postgres database with the default settings.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn postgres(address: Address) -> Self {
+        Self::Postgres(address, Box::default())
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    pub(crate) fn postgres(_: Address) -> Self {
+        Self::Missing("postgres")
+    }
+
+    /// Opens the stores. Those in memory use the clock and the space of the options.
+    pub(crate) async fn open(self, store: StoreOptions) -> Result<Stores> {
         match self {
-            Self::Memory => Ok(Stores::in_memory_with(MemoryRecordStore::with_clock(options.clock), options.space)),
+            Self::Memory => Ok(Stores::in_memory_with(MemoryRecordStore::with_clock(store.clock), store.space)),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(path, options) => Ok(SqliteStore::open_with(path, store, options).await?.into()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(Address(url), options) => {
+                crate::runtime::check_network("build")?;
+                Ok(PostgresStore::connect_with(&url, store, *options).await?.into())
+            }
+            #[cfg(feature = "postgres")]
+            Self::PostgresPool(pool, options) => {
+                crate::runtime::check_network("build")?;
+                Ok(PostgresStore::from_pool(pool, store, *options).await?.into())
+            }
             Self::Stores(stores) => Ok(stores),
-            Self::Sqlite(path) => open_sqlite(path, options, page_cache).await,
-            Self::Postgres(Address(url)) => open_postgres(&url, options).await,
+            #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
+            Self::Missing(feature) => {
+                let message = format!("the feature `{feature}` is off; switch it on");
+                Err(Error::new(ErrorKind::Unsupported, "build", message))
+            }
         }
     }
-}
-
-#[cfg(feature = "sqlite")]
-async fn open_sqlite(path: PathBuf, options: StoreOptions, page_cache: Option<usize>) -> Result<Stores> {
-    let mut options = memory_engine_sqlite::SqliteOptions::from(options);
-    options.cache_bytes = page_cache.unwrap_or(options.cache_bytes);
-    Ok(Stores::from(memory_engine_sqlite::SqliteStore::open(path, options).await?))
-}
-
-#[cfg(not(feature = "sqlite"))]
-async fn open_sqlite(_: PathBuf, _: StoreOptions, _: Option<usize>) -> Result<Stores> {
-    Err(Error::new(ErrorKind::Unsupported, "build", "the feature `sqlite` is off; switch it on"))
-}
-
-#[cfg(feature = "postgres")]
-async fn open_postgres(url: &str, options: StoreOptions) -> Result<Stores> {
-    crate::runtime::check_network("build")?;
-    Ok(Stores::from(memory_engine_postgres::PostgresStore::connect(url, options.into()).await?))
-}
-
-#[cfg(not(feature = "postgres"))]
-async fn open_postgres(_: &str, _: StoreOptions) -> Result<Stores> {
-    Err(Error::new(ErrorKind::Unsupported, "build", "the feature `postgres` is off; switch it on"))
 }

@@ -8,10 +8,14 @@ use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::GraphExtractor;
 use memory_engine_indexing::{self as indexing, EmbeddingBackend, EmbeddingBackends, IndexedStore, index_fingerprint};
 use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
+#[cfg(feature = "postgres")]
+use memory_engine_postgres::{PostgresOptions, sqlx::PgPool};
 use memory_engine_recall::{RecallOptions, RecallParts, RecallPipeline};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
 use memory_engine_sql::options::{Mismatch, StoreOptions};
+#[cfg(feature = "sqlite")]
+use memory_engine_sqlite::SqliteOptions;
 use memory_engine_synonyms::SharedThesaurus;
 
 use crate::{
@@ -71,7 +75,6 @@ pub struct Builder {
     mismatch: Mismatch,
     background: bool,
     embedding_cache: usize,
-    page_cache: Option<usize>,
     pub(crate) enrichment: EnrichmentOptions,
 }
 
@@ -90,7 +93,6 @@ impl Default for Builder {
             mismatch: Mismatch::default(),
             background: true,
             embedding_cache: 16 << 20,
-            page_cache: None,
             enrichment: EnrichmentOptions::default(),
         }
     }
@@ -131,17 +133,72 @@ impl Builder {
         }
     }
 
-    /// Stores everything in one SQLite file, which is created if it is missing.
+    /// Stores everything in one SQLite file, which is created if it is missing. Needs the feature `sqlite`, which is on by
+    /// default.
     pub fn sqlite(mut self, path: impl Into<PathBuf>) -> Self {
-        self.backend = Backend::Sqlite(path.into());
+        self.backend = Backend::sqlite(path.into());
+        self
+    }
+
+    /// Stores everything in one SQLite file, with these settings of its threads, caches and waits.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, sqlite::SqliteOptions};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("memory.db");
+    /// let small = SqliteOptions::default().with_cache_bytes(16 << 20).with_readers(2);
+    /// let memory = MemoryEngine::builder().sqlite_with(path, small).build().await?;
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    #[cfg(feature = "sqlite")]
+    pub fn sqlite_with(mut self, path: impl Into<PathBuf>, options: SqliteOptions) -> Self {
+        self.backend = Backend::Sqlite(path.into(), options);
         self
     }
 
     /// Stores everything in a Postgres database with pgvector: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. No
-    /// message shows the address. Needs the feature `postgres`; for a `PostgresStore` with options of its own, use
-    /// [`stores`](Self::stores).
+    /// message shows user, password or settings of the address. Needs the feature `postgres`.
     pub fn postgres(mut self, url: impl Into<String>) -> Self {
-        self.backend = Backend::Postgres(Address(url.into()));
+        self.backend = Backend::postgres(Address(url.into()));
+        self
+    }
+
+    /// Stores everything in a Postgres database, with these settings of its pool, timeouts and schema.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use memory_engine::{MemoryEngine, postgres::PostgresOptions};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let options = PostgresOptions::default()
+    ///     .with_max_connections(20)
+    ///     .with_statement_timeout(Duration::from_secs(5))
+    ///     .with_schema("memory");
+    /// let memory = MemoryEngine::builder().postgres_with("postgres://db/app", options).build().await?;
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    #[cfg(feature = "postgres")]
+    pub fn postgres_with(mut self, url: impl Into<String>, options: PostgresOptions) -> Self {
+        self.backend = Backend::Postgres(Address(url.into()), Box::new(options));
+        self
+    }
+
+    /// Stores everything in a Postgres database, through a pool that the application has already. See
+    /// [`PostgresStore::from_pool`](memory_engine_postgres::PostgresStore::from_pool) for the settings of its connections.
+    ///
+    /// ```no_run
+    /// use memory_engine::{MemoryEngine, postgres::{PostgresOptions, sqlx::PgPool}};
+    ///
+    /// # async fn with(pool: PgPool) -> memory_engine::Result<()> {
+    /// let options = PostgresOptions::default().with_schema("memory");
+    /// let memory = MemoryEngine::builder().postgres_pool(pool.clone(), options).build().await?;
+    /// # Ok(()) }
+    /// ```
+    #[cfg(feature = "postgres")]
+    pub fn postgres_pool(mut self, pool: PgPool, options: PostgresOptions) -> Self {
+        self.backend = Backend::PostgresPool(pool, Box::new(options));
         self
     }
 
@@ -229,10 +286,29 @@ impl Builder {
         self
     }
 
-    /// Size of the page cache of a SQLite file in bytes. Less makes large memories slower. Default: 80 MB.
-    pub fn page_cache(mut self, max_bytes: usize) -> Self {
-        self.page_cache = Some(max_bytes);
-        self
+    /// What a SQL store of this engine has to be opened with: the embedder's space, the fingerprint of the analyzer, the clock,
+    /// and what to do about a mismatch. For stores that are opened apart and given to [`stores`](Self::stores).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use memory_engine::{MemoryEngine, sqlite::SqliteStore, store::{MemoryKeywordStore, Stores}};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("memory.db");
+    /// let builder = MemoryEngine::builder();
+    /// let file = SqliteStore::open(path, builder.store_options()).await?;
+    /// let keywords = Arc::new(MemoryKeywordStore::new()); // your own keyword index
+    /// let memory = builder.stores(Stores { keywords, ..Stores::from(file) }).build().await?;
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    pub fn store_options(&self) -> StoreOptions {
+        let space = self.embedder.space();
+        let mut options = StoreOptions::new(space.clone(), index_fingerprint(self.analyzer.as_ref()));
+        options.clock = Arc::clone(&self.clock);
+        options.mismatch = self.mismatch;
+        options.replaced = self.replaced.as_ref().map(|old| old.space().clone()).filter(|old| old != space);
+        options
     }
 
     /// Opens the stores and starts the background task on the current tokio runtime.
@@ -244,12 +320,9 @@ impl Builder {
         runtime::check("build")?;
         let space = self.embedder.space().clone();
         self.replaced = self.replaced.filter(|old| *old.space() != space);
-        let mut options = StoreOptions::new(space.clone(), index_fingerprint(self.analyzer.as_ref()));
-        options.clock = Arc::clone(&self.clock);
-        options.mismatch = self.mismatch;
-        options.replaced = self.replaced.as_ref().map(|old| old.space().clone());
+        let options = self.store_options();
         let backend = std::mem::take(&mut self.backend);
-        let stores = backend.open(options, self.page_cache).await?;
+        let stores = backend.open(options).await?;
         check_space(&stores, &space)?;
         let embedding = self.embedding_backends(&stores).await?;
         let Stores { records, jobs, keywords, vectors, graph, synonyms } = stores;

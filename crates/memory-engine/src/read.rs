@@ -77,7 +77,8 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error.
     pub async fn get_all(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        let note = |span: &Span, found: &Vec<Option<Record>>| _ = span.record("records", found.iter().flatten().count());
+        let note =
+            |span: &Span, found: &Vec<Option<Record>>| _ = span.record("records", found.iter().flatten().count());
         verb!("get_all", scope, { ids = ids.len(), records = Empty }, self.indexed_store().get_all(scope, ids), note)
     }
 

@@ -172,7 +172,8 @@ impl MemoryEngine {
         let derived = self.record_store().derived(&user, &meant).await?;
         let all: Vec<RecordId> =
             meant.iter().copied().chain(derived.into_iter().filter(|id| !meant.contains(id))).collect();
-        let records: Vec<Record> = self.indexed_store().get_all(&user, &all).await?.into_iter().flatten().filter(takes_part).collect();
+        let records: Vec<Record> =
+            self.indexed_store().get_all(&user, &all).await?.into_iter().flatten().filter(takes_part).collect();
         let mut writes = Vec::new();
         let mut taken = Vec::new();
         let mut sources: BTreeMap<Job, BTreeSet<RecordId>> = BTreeMap::new();

@@ -14,6 +14,7 @@ pub use memory_engine_indexing::index_fingerprint;
 pub use memory_engine_keyword_store::{
     Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer, WeightedTerm, Word,
 };
+pub use memory_engine_sql::options::StoreOptions;
 pub use memory_engine_synonyms::{MemorySynonymStore, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair};
 pub use memory_engine_vector_store::{
     Generation, GenerationStore, Generations, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,

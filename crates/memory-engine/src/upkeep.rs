@@ -159,35 +159,29 @@ mod file {
 
 #[cfg(feature = "postgres")]
 mod server {
-    use memory_engine_core::EmbeddingSpace;
     use memory_engine_postgres::PostgresOptions;
 
     use super::*;
 
-    /// Neither embedder nor analyzer matters to the schema.
-    fn options() -> PostgresOptions {
-        PostgresOptions::new(EmbeddingSpace::cosine("", 1), "")
-    }
-
     pub(super) async fn checkup(url: &str) -> Result<HealthReport> {
-        memory_engine_postgres::checkup(url, &options()).await
+        memory_engine_postgres::checkup(url, &PostgresOptions::default()).await
     }
 
     pub(super) async fn namespaces(url: &str) -> Result<Vec<Scope>> {
-        memory_engine_postgres::namespaces(url, &options()).await
+        memory_engine_postgres::namespaces(url, &PostgresOptions::default()).await
     }
 
     pub(super) async fn migrations(url: &str) -> Result<Migrations> {
-        let status = memory_engine_postgres::migration_status(url, &options()).await?;
+        let status = memory_engine_postgres::migration_status(url, &PostgresOptions::default()).await?;
         Ok(Migrations { schema: status.schema, applied: status.applied, pending: status.pending })
     }
 
     pub(super) async fn migrate_up(url: &str, partitions: u32) -> Result<u32> {
-        memory_engine_postgres::migrate_up(url, &options().with_partitions(partitions)).await
+        memory_engine_postgres::migrate_up(url, &PostgresOptions::default().with_partitions(partitions)).await
     }
 
     pub(super) async fn migrate_down(url: &str, schema: u32) -> Result<()> {
-        memory_engine_postgres::migrate_down(url, &options(), schema).await
+        memory_engine_postgres::migrate_down(url, &PostgresOptions::default(), schema).await
     }
 }
 

@@ -15,8 +15,8 @@ use capture::Capture;
 use futures::stream;
 use leaky::{LeakyEmbedder, LeakyModel, SECRET};
 use memory_engine::{
-    Builder, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, Result, ScanQuery,
-    Scope, SystemClock, Turn,
+    Builder, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, Result,
+    ScanQuery, Scope, SystemClock, Turn,
     context::MemoryBlock,
     embed::{Embedder, Purpose},
     graph::{GraphFactsQuery, RuleExtractor},
@@ -230,8 +230,11 @@ async fn every_call_has_its_documented_span_and_nothing_of_what_users_say_is_rec
         unseen.push("memory_engine.connection.acquire");
     }
     checked.absorb();
-    let missing: Vec<&String> =
-        checked.table.names().filter(|name| !checked.seen.contains(*name) && !unseen.contains(&name.as_str())).collect();
+    let missing: Vec<&String> = checked
+        .table
+        .names()
+        .filter(|name| !checked.seen.contains(*name) && !unseen.contains(&name.as_str()))
+        .collect();
     assert!(missing.is_empty(), "documented, and never seen: {missing:?}");
     let events = checked.capture.take_events();
     let warnings = events.iter().filter(|event| event.contains("the model failed")).count();

@@ -33,6 +33,7 @@ use futures::{future::join_all, stream};
 use memory_engine::{
     MemoryEngine, ScanQuery, Scope,
     http_models::{Endpoint, Relay, RelayOptions, RelayRequest},
+    sqlite::SqliteOptions,
 };
 use memory_engine_server::{Access, Config, Gateway, GatewayOptions, Guard, Server, Upstream};
 use parking_lot::Mutex;
@@ -94,7 +95,11 @@ impl Process {
 
 async fn gateway(file: &str, service: &str) {
     let kept = Config::default().page_cache_bytes;
-    let engine = MemoryEngine::builder().sqlite(file).page_cache(kept).build().await.unwrap();
+    let engine = MemoryEngine::builder()
+        .sqlite_with(file, SqliteOptions::default().with_cache_bytes(kept))
+        .build()
+        .await
+        .unwrap();
     let upstream = Upstream::new("fast", Endpoint::new(&format!("{service}/v1")).unwrap());
     let gateway = Gateway::new(engine.clone(), vec![upstream], GatewayOptions::default()).unwrap();
     let guard = Guard::open(Access::tenant("all", "load").unwrap());

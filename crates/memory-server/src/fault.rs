@@ -86,7 +86,7 @@ impl From<Error> for Fault {
             ErrorKind::Unauthorized => StatusCode::FORBIDDEN,
             ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-            ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::Unavailable | ErrorKind::Closed => StatusCode::SERVICE_UNAVAILABLE,
             ErrorKind::Unsupported => StatusCode::NOT_IMPLEMENTED,
             ErrorKind::DimensionMismatch | ErrorKind::SchemaMismatch | ErrorKind::Corrupt | ErrorKind::Internal | _ => {
                 StatusCode::INTERNAL_SERVER_ERROR

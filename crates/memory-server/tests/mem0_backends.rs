@@ -10,12 +10,8 @@ use std::env;
 
 use given::{Api, events, texts};
 use libtest_mimic::{Arguments, Failed, Trial};
-use memory_engine::{
-    Builder, EnrichmentOptions, MemoryEngine,
-    embed::{Embedder, EmbeddingSpace, HashEmbedder},
-    store::{TextAnalyzer, index_fingerprint},
-};
-use memory_engine_postgres::{PostgresOptions, migrate_down, migrate_up};
+use memory_engine::{Builder, EnrichmentOptions, MemoryEngine};
+use memory_engine_postgres::{PostgresOptions, migrate_down};
 use memory_engine_server::Mem0;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -43,16 +39,10 @@ fn main() {
 fn on_postgres(url: Option<String>) -> Result<(), Failed> {
     let url = url.ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
     let schema = format!("mem0_{}", std::process::id());
-    let space: EmbeddingSpace = HashEmbedder::default().space().clone();
-    let options = PostgresOptions::new(space, index_fingerprint(&TextAnalyzer)).with_schema(schema.clone());
-    let mark = if url.contains('?') { '&' } else { '?' };
-    let there = format!("{url}{mark}options[search_path]={schema},public");
+    let options = PostgresOptions::default().with_schema(schema);
     let runtime = Runtime::new()?;
     runtime.block_on(async {
-        // The schema has to be there before an address can name it.
-        migrate_up(&url, &options).await.unwrap();
-        migrate_down(&url, &options, 0).await.unwrap();
-        course(MemoryEngine::builder().postgres(there)).await;
+        course(MemoryEngine::builder().postgres_with(&url, options.clone())).await;
         migrate_down(&url, &options, 0).await.unwrap();
     });
     Ok(())

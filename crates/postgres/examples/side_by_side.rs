@@ -15,7 +15,7 @@ use memory_engine_core::{
     Embedding, EmbeddingSpace, Hit, Kind, PutMode, Record, RecordId, RecordStore, Scope, SystemClock, Write,
 };
 use memory_engine_keyword_store::{Analyzer, KeywordQuery, KeywordStore, TextAnalyzer};
-use memory_engine_postgres::{Lookup, PostgresOptions, PostgresStore, migrate_down};
+use memory_engine_postgres::{Lookup, PostgresOptions, PostgresStore, StoreOptions, migrate_down};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use pgvector::Vector;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
@@ -214,8 +214,9 @@ async fn main() {
     let url = std::env::var("DATABASE_URL").unwrap();
     let records = std::env::args().nth(1).map_or(100_000, |count| count.parse().unwrap());
     let space = EmbeddingSpace::cosine("bench", DIMENSIONS);
-    let options = PostgresOptions::new(space, TextAnalyzer.fingerprint()).with_statement_timeout(Duration::ZERO);
-    let store = PostgresStore::connect(&url, options.clone()).await.unwrap();
+    let indexes = StoreOptions::new(space, TextAnalyzer.fingerprint());
+    let options = PostgresOptions::default().with_statement_timeout(Duration::ZERO);
+    let store = PostgresStore::connect_with(&url, indexes.clone(), options.clone()).await.unwrap();
     let mut look = PgConnection::connect(&url).await.unwrap();
     let mut dice = Dice(7);
     // As after a bulk load anywhere: the graph is built at the end, at once.
@@ -257,7 +258,8 @@ async fn main() {
             questions.push(Question { words, vector: dice.vector(), lexemes: quoted.replace("''", "'") });
         }
         for exact_up_to in [0, u64::MAX] {
-            let store = PostgresStore::connect(&url, options.clone().with_exact_up_to(exact_up_to)).await.unwrap();
+            let options = options.clone().with_exact_up_to(exact_up_to);
+            let store = PostgresStore::connect_with(&url, indexes.clone(), options).await.unwrap();
             println!(
                 "{count} records of one user among {records}, {}:",
                 if exact_up_to == 0 { "index" } else { "exact" }

@@ -95,7 +95,7 @@ pub async fn namespaces(url: &str, options: &PostgresOptions) -> Result<Vec<Scop
 async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
     // What is looked at is everything, which may take longer than one user's question.
     let to = Server::of(&Secret::new(url.to_owned()), options)?.options_for_migrations();
-    let connected = tokio::time::timeout(options.connect_timeout, PgConnection::connect_with(&to)).await;
+    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&to)).await;
     Ok(connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??)
 }
 

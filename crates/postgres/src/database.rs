@@ -1,3 +1,4 @@
+pub(crate) mod borrowed;
 pub(crate) mod connections;
 pub(crate) mod error;
 pub(crate) mod index_metadata;

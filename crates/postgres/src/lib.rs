@@ -23,3 +23,6 @@ pub use options::PostgresOptions;
 pub use records::explain::Lookup;
 pub use routed::RoutedStore;
 pub use store::PostgresStore;
+
+/// The driver whose pool [`PostgresStore::from_pool`] takes.
+pub use sqlx;

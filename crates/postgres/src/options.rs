@@ -2,29 +2,45 @@
 
 use std::time::Duration;
 
-use memory_engine_core::EmbeddingSpace;
-use memory_engine_sql::{options::StoreOptions, store_option_methods};
+use memory_engine_core::{Error, ErrorKind, Result};
 
 use crate::database::secret::Secret;
 
-/// Options of [`PostgresStore::connect`](crate::PostgresStore::connect).
+/// The longest timeout: the server counts milliseconds in 32 bits.
+const MAX_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
+/// The largest number of partitions: each table gets that many.
+const MAX_PARTITIONS: u32 = 1024;
+
+/// Settings of a Postgres database: connections, timeouts, schema and vector index.
+///
+/// ```
+/// use std::time::Duration;
+/// use memory_engine_postgres::PostgresOptions;
+///
+/// let options = PostgresOptions::default()
+///     .with_max_connections(20)
+///     .with_statement_timeout(Duration::from_secs(5))
+///     .with_schema("memory");
+/// assert!(options.validate().is_ok());
+/// assert!(options.with_schema("a b").validate().is_err());
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// The options that every SQL backend has: embedding space, analyzer, clock, mismatch.
-    pub store: StoreOptions,
-    /// Maximum number of connections, at least 1. Default: 10.
-    pub pool_size: u32,
-    /// How long a call waits for a connection. Default: 10 seconds.
-    pub connect_timeout: Duration,
-    /// Time limit of one statement; beyond it the call fails with `Timeout`. Migrations and building an index have no
-    /// limit. Default: 30 seconds.
+    /// Maximum number of connections, at least 1. A [replica](Self::with_replica) has as many. Default: 10.
+    pub max_connections: u32,
+    /// How long a call waits for a connection; beyond it the call fails with `Unavailable`. At most 24 days. Default:
+    /// 10 seconds.
+    pub acquire_timeout: Duration,
+    /// Time limit of one statement; beyond it the call fails with `Timeout`. 0 for none, at most 24 days. Migrations and
+    /// building an index have no limit. Default: 30 seconds.
     pub statement_timeout: Duration,
-    /// Schema of the tables, created if it is missing. Default: the schema of the connection, usually `public`.
+    /// Schema of the tables, created if it is missing: 1 to 63 lower-case letters, digits and `_`. Default: the schema of the
+    /// connection, usually `public`.
     pub schema: Option<String>,
-    /// Number of hash partitions of each table in a *new* database; 0 for plain tables. Default: 0.
+    /// Number of hash partitions of each table in a *new* database, at most 1024; 0 for plain tables. Default: 0.
     pub partitions: u32,
-    /// Whether the vector index holds 16-bit numbers, which halves its memory. Scores are computed from the stored 32-bit
+    /// True if the vector index holds 16-bit numbers, which halves its memory. Scores are computed from the stored 32-bit
     /// vectors. Default: false.
     pub half_precision: bool,
     /// Number of vectors within the searched scope up to which all are compared; above, the index selects candidates.
@@ -33,16 +49,11 @@ pub struct PostgresOptions {
     pub(crate) replica: Option<Secret>,
 }
 
-impl PostgresOptions {
-    /// Number of vectors up to which an exact scan is faster than the index; `docs/SCALING.md` has the figures.
-    pub const EXACT_UP_TO: u64 = 5_000;
-
-    /// The usual options for vectors of this space and terms of the analyzer with this fingerprint.
-    pub fn new(space: EmbeddingSpace, analyzer: impl Into<String>) -> Self {
+impl Default for PostgresOptions {
+    fn default() -> Self {
         Self {
-            store: StoreOptions::new(space, analyzer),
-            pool_size: 10,
-            connect_timeout: Duration::from_secs(10),
+            max_connections: 10,
+            acquire_timeout: Duration::from_secs(10),
             statement_timeout: Duration::from_secs(30),
             schema: None,
             partitions: 0,
@@ -51,20 +62,23 @@ impl PostgresOptions {
             replica: None,
         }
     }
+}
 
-    store_option_methods!();
+impl PostgresOptions {
+    /// Number of vectors up to which an exact scan is faster than the index; `docs/SCALING.md` has the figures.
+    pub const EXACT_UP_TO: u64 = 5_000;
 
-    /// Sets [`pool_size`](Self::pool_size).
+    /// Sets [`max_connections`](Self::max_connections).
     #[must_use]
-    pub fn with_pool_size(mut self, pool_size: u32) -> Self {
-        self.pool_size = pool_size.max(1);
+    pub fn with_max_connections(mut self, max_connections: u32) -> Self {
+        self.max_connections = max_connections;
         self
     }
 
-    /// Sets [`connect_timeout`](Self::connect_timeout).
+    /// Sets [`acquire_timeout`](Self::acquire_timeout).
     #[must_use]
-    pub fn with_connect_timeout(mut self, connect_timeout: Duration) -> Self {
-        self.connect_timeout = connect_timeout;
+    pub fn with_acquire_timeout(mut self, acquire_timeout: Duration) -> Self {
+        self.acquire_timeout = acquire_timeout;
         self
     }
 
@@ -110,11 +124,51 @@ impl PostgresOptions {
         self.replica = Some(Secret::new(url.into()));
         self
     }
+
+    /// Checks every value against its range. Connecting does this too.
+    ///
+    /// # Errors
+    /// `InvalidInput`, which names the option and its range.
+    pub fn validate(&self) -> Result<()> {
+        let refuse = |message: &str| Err(Error::new(ErrorKind::InvalidInput, "connect", message.to_owned()));
+        if self.max_connections == 0 {
+            return refuse("max_connections is at least 1");
+        }
+        if self.acquire_timeout > MAX_TIMEOUT || self.statement_timeout > MAX_TIMEOUT {
+            return refuse("acquire_timeout and statement_timeout are at most 24 days");
+        }
+        if self.partitions > MAX_PARTITIONS {
+            return refuse("partitions is at most 1024");
+        }
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        match &self.schema {
+            Some(schema) if schema.is_empty() || schema.len() > 63 || !schema.chars().all(plain) => {
+                refuse("a schema's name has 1 to 63 lower-case letters, digits and '_'")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
-impl From<StoreOptions> for PostgresOptions {
-    fn from(store: StoreOptions) -> Self {
-        let defaults = Self::new(store.space.clone(), store.analyzer.clone());
-        Self { store, ..defaults }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_out_of_range_are_refused_by_name() {
+        let usual = PostgresOptions::default;
+        assert!(usual().with_schema("memory_1").validate().is_ok());
+        for (options, name) in [
+            (usual().with_max_connections(0), "max_connections"),
+            (usual().with_acquire_timeout(Duration::MAX), "acquire_timeout"),
+            (usual().with_statement_timeout(Duration::MAX), "statement_timeout"),
+            (usual().with_partitions(1025), "partitions"),
+        ] {
+            let e = options.validate().unwrap_err();
+            assert!(e.message().contains(name), "{e}");
+        }
+        for odd in ["", "a b", "a;b", "\"", "Ä"] {
+            assert_eq!(usual().with_schema(odd).validate().unwrap_err().kind(), ErrorKind::InvalidInput);
+        }
     }
 }

@@ -20,14 +20,15 @@ use crate::{
 /// version of the vectors is begun later.
 pub(crate) async fn reconcile(
     server: &Server,
+    store: &StoreOptions,
     options: &PostgresOptions,
     metadata: &IndexMetadata,
     index: &VectorIndex,
 ) -> Result<(), PostgresError> {
     let mut connection = migration::locked(server, options).await?;
     migration::up(&mut connection, options).await?;
-    reconcile_indexes(&mut connection, metadata, &options.store).await?;
-    if options.store.mismatch != Mismatch::Leave
+    reconcile_indexes(&mut connection, metadata, store).await?;
+    if store.mismatch != Mismatch::Leave
         && let Ok((Role::Serving, table)) = index_metadata::versions(&mut connection).await?.role(metadata, "connect")
     {
         index.settle(&mut connection, table).await?;

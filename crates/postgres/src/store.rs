@@ -7,8 +7,12 @@ use memory_engine_core::{
     observe::{Operation, observe_as},
     operation_span,
 };
-use memory_engine_sql::{index_metadata::IndexMetadata, options::Mismatch};
+use memory_engine_sql::{
+    index_metadata::IndexMetadata,
+    options::{Mismatch, StoreOptions},
+};
 use memory_engine_vector_store::GenerationStore;
+use sqlx::PgPool;
 
 use crate::{
     database::{
@@ -60,12 +64,48 @@ impl PostgresStore {
     ///
     /// # Cancel safety
     /// Dropping the future leaves the database as it was, or wholly migrated.
-    pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self> {
+    pub async fn connect(url: &str, store: StoreOptions) -> Result<Self> {
+        Self::connect_with(url, store, PostgresOptions::default()).await
+    }
+
+    /// Connects as [`connect`](Self::connect) does, with these settings.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and `InvalidInput` for a setting out of its range.
+    ///
+    /// # Cancel safety
+    /// As [`connect`](Self::connect).
+    pub async fn connect_with(url: &str, store: StoreOptions, options: PostgresOptions) -> Result<Self> {
         let server = Server::of(&Secret::new(url.to_owned()), &options)?;
+        let primary = Connections::to(&server, &options);
+        Self::open(server, primary, store, options).await
+    }
+
+    /// Opens a database through a pool of the caller, which may have other users.
+    ///
+    /// Each call takes a connection, saves its settings and applies its own: `statement_timeout`, `timezone`,
+    /// `random_page_cost`, those of pgvector (`hnsw.…`) and, with [`PostgresOptions::schema`], `search_path`. It gives the
+    /// connection back with the settings that it had, so a call costs two round trips more than with a pool of the store. A
+    /// connection whose call fails or is cancelled is closed. The pool's size and timeouts apply;
+    /// [`max_connections`](PostgresOptions::max_connections) and [`acquire_timeout`](PostgresOptions::acquire_timeout) do not.
+    /// Migrations use a connection next to the pool. [`close`](Self::close) leaves the pool open.
+    ///
+    /// # Errors
+    /// As [`connect_with`](Self::connect_with).
+    ///
+    /// # Cancel safety
+    /// As [`connect`](Self::connect).
+    pub async fn from_pool(pool: PgPool, store: StoreOptions, options: PostgresOptions) -> Result<Self> {
+        let server = Server::of_pool(&pool, &options)?;
+        let primary = Connections::borrowed(pool, &options);
+        Self::open(server, primary, store, options).await
+    }
+
+    async fn open(server: Server, primary: Connections, store: StoreOptions, options: PostgresOptions) -> Result<Self> {
         let replica = options.replica.as_ref().map(|url| Server::of(url, &options)).transpose()?;
-        let origin = IndexMetadata::new(&options.store);
-        let index = VectorIndex::of(&options);
-        let primary = Arc::new(Connections::to(&server, &options));
+        let origin = IndexMetadata::new(&store);
+        let index = VectorIndex::of(store.space.clone(), &options);
+        let primary = Arc::new(primary);
         let span = operation_span!(
             INFO,
             "memory_engine.store.open",
@@ -74,25 +114,26 @@ impl PostgresStore {
         );
         let open = async {
             if !is_settled(&primary, &origin, &index).await? {
-                reconcile(&server, &options, &origin, &index).await?;
+                reconcile(&server, &store, &options, &origin, &index).await?;
             }
             knows_letters(&primary).await
         };
         let fuzzy = observe_as(&span, Operation::Unmeasured, PostgresError::kind, open).await;
         let fuzzy = fuzzy.map_err(|failure| failure.into_error("connect"))?;
-        let store = Self {
+        let mismatch = store.mismatch;
+        let opened = Self {
             lease_owner: Arc::new(LeaseOwner::new(server.clone())),
             server,
             primary,
             replica: replica.map(|server| Arc::new(Connections::to(&server, &options))),
-            space: options.store.space,
-            clock: options.store.clock,
+            space: store.space,
+            clock: store.clock,
             origin,
             index,
             fuzzy,
         };
-        store.refill(options.store.mismatch).await?;
-        Ok(store)
+        opened.refill(mismatch).await?;
+        Ok(opened)
     }
 
     /// Begins a second generation of vectors, or goes on with it, where that is what the store was opened for.
@@ -133,7 +174,8 @@ impl PostgresStore {
         }
     }
 
-    /// Lets running calls end and closes every connection. Calls that come later fail with `Closed`.
+    /// Lets running calls end and closes every connection, but not a pool of the caller. Calls that come later fail with
+    /// `Closed`.
     pub async fn close(&self) {
         self.lease_owner.close().await;
         self.primary.close().await;
@@ -199,7 +241,7 @@ async fn is_settled(
             let table = index_metadata::versions(&mut connection).await?.table;
             index.is_settled(&mut connection, table).await?
         };
-    connection.give_back();
+    connection.give_back().await;
     Ok(settled)
 }
 
@@ -209,6 +251,6 @@ async fn knows_letters(connections: &Connections) -> Result<bool, PostgresError>
     let installed = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm')";
     let knows = sqlx::query_scalar::<_, bool>(installed).fetch_one(&mut *connection).await?
         && sqlx::query_scalar("SELECT show_trgm('昨天') <> '{}'").fetch_one(&mut *connection).await?;
-    connection.give_back();
+    connection.give_back().await;
     Ok(knows)
 }

@@ -1,4 +1,4 @@
-//! The options that every SQL backend has.
+//! What every SQL store has to know to open its indexes.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ pub enum Mismatch {
     Rebuild,
 }
 
-/// The options that every SQL backend has.
+/// The embedding space, analyzer and clock of a SQL store, and what it does if its indexes were made with others. A builder of
+/// the facade fills them in.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreOptions {
@@ -41,35 +42,28 @@ pub struct StoreOptions {
 impl StoreOptions {
     /// The default options for vectors of this space and terms of the analyzer with this fingerprint.
     pub fn new(space: EmbeddingSpace, analyzer: impl Into<String>) -> Self {
-        let (clock, mismatch) = (Arc::new(SystemClock), Mismatch::default());
-        Self { space, analyzer: analyzer.into(), clock, mismatch, replaced: None }
+        let clock = Arc::new(SystemClock);
+        Self { space, analyzer: analyzer.into(), clock, mismatch: Mismatch::default(), replaced: None }
     }
-}
 
-/// The builder methods of the options of a backend that has [`StoreOptions`] in its field `store`.
-#[macro_export]
-macro_rules! store_option_methods {
-    () => {
-        /// Takes the time of deletions and leases from this clock. Default: the machine's clock.
-        #[must_use]
-        pub fn with_clock(mut self, clock: impl memory_engine_core::Clock) -> Self {
-            self.store.clock = std::sync::Arc::new(clock);
-            self
-        }
+    /// Sets [`clock`](Self::clock).
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
 
-        /// What to do about a store of another embedding space or analyzer. Default:
-        /// [`Mismatch::Refuse`](memory_engine_sql::options::Mismatch::Refuse).
-        #[must_use]
-        pub fn with_mismatch(mut self, mismatch: $crate::options::Mismatch) -> Self {
-            self.store.mismatch = mismatch;
-            self
-        }
+    /// Sets [`mismatch`](Self::mismatch).
+    #[must_use]
+    pub fn with_mismatch(mut self, mismatch: Mismatch) -> Self {
+        self.mismatch = mismatch;
+        self
+    }
 
-        /// Replaces the embedder of that space. Default: none.
-        #[must_use]
-        pub fn with_replaced(mut self, space: memory_engine_core::EmbeddingSpace) -> Self {
-            self.store.replaced = Some(space);
-            self
-        }
-    };
+    /// Sets [`replaced`](Self::replaced).
+    #[must_use]
+    pub fn with_replaced(mut self, space: EmbeddingSpace) -> Self {
+        self.replaced = Some(space);
+        self
+    }
 }

@@ -20,5 +20,5 @@ pub use database::{
     schema::{MIGRATIONS_BY_NAME, SCHEMA},
 };
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
-pub use options::SqliteOptions;
+pub use options::{SqliteOptions, Synchronous};
 pub use store::SqliteStore;

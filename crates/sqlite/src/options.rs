@@ -2,41 +2,87 @@
 
 use std::{num::NonZero, time::Duration};
 
-use memory_engine_core::EmbeddingSpace;
-use memory_engine_sql::{options::StoreOptions, store_option_methods};
+use memory_engine_core::{Error, Result};
 
-/// Options of [`SqliteStore::open`](crate::SqliteStore::open).
-#[derive(Debug, Clone)]
+/// The longest `busy_timeout`: SQLite counts milliseconds in 32 bits.
+const MAX_BUSY_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
+/// The largest number of readers: each is a thread with a connection.
+const MAX_READERS: usize = 256;
+/// The largest size that a `PRAGMA` of SQLite takes, in bytes.
+const MAX_BYTES: u64 = 1 << 46;
+
+/// When a commit waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Synchronous {
+    /// Every commit is on the disk before it is acknowledged.
+    #[default]
+    Full,
+    /// The log reaches the disk at checkpoints. A power failure can undo the latest commits, deletions
+    /// among them, but does not damage the file. A crash of the process undoes nothing.
+    Normal,
+}
+
+impl Synchronous {
+    pub(crate) fn pragma(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::Normal => "NORMAL",
+        }
+    }
+}
+
+/// Settings of a SQLite file: threads, caches, waits and durability.
+///
+/// ```
+/// use std::time::Duration;
+/// use memory_engine_sqlite::{SqliteOptions, Synchronous};
+///
+/// let options = SqliteOptions::default()
+///     .with_cache_bytes(256 << 20)
+///     .with_busy_timeout(Duration::from_secs(20))
+///     .with_synchronous(Synchronous::Normal);
+/// assert!(options.validate().is_ok());
+/// assert!(options.with_readers(0).validate().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// The options that every SQL backend has: embedding space, analyzer, clock, mismatch.
-    pub store: StoreOptions,
-    /// How long a write waits for another process that is writing. Default: 5 seconds.
+    /// How long a write waits for another process that is writing, up to 24 days. Default: 5 seconds.
     pub busy_timeout: Duration,
-    /// Number of searches and reads that run at the same time, at least 1. Each has a page cache of its own. Default: the
-    /// number of cores, at least 2 and at most 4.
+    /// Number of searches and reads that run at the same time, 1 to 256. Each has a thread and a page cache of its own.
+    /// Default: the number of cores, at least 2 and at most 4.
     pub readers: usize,
     /// Size of the page caches of all connections together, in bytes. The writer has two shares, each reader one. A smaller
-    /// cache only costs time. Default: 80 MB.
+    /// cache makes large memories slower. Default: 80 MB.
     pub cache_bytes: usize,
     /// Number of calls that may wait in each queue before the next caller has to wait, at least 1. Default: 256.
     pub queue_length: usize,
+    /// When a commit waits for the disk. Default: [`Synchronous::Full`].
+    pub synchronous: Synchronous,
+    /// How much of the file each connection maps into memory, in bytes; 0 for none. The system shares mapped pages with its
+    /// own file cache. An I/O error in a mapped page ends the process. Default: 0.
+    pub mmap_bytes: u64,
+    /// Size to which the write-ahead log is cut when it starts again from the beginning, in bytes. Default: none, it keeps the
+    /// size that it once had until the store is closed.
+    pub max_log_bytes: Option<u64>,
 }
 
-impl SqliteOptions {
-    /// The usual options for vectors of this space and terms of the analyzer with this fingerprint.
-    pub fn new(space: EmbeddingSpace, analyzer: impl Into<String>) -> Self {
+impl Default for SqliteOptions {
+    fn default() -> Self {
         Self {
-            store: StoreOptions::new(space, analyzer),
             busy_timeout: Duration::from_secs(5),
             readers: std::thread::available_parallelism().map_or(2, NonZero::get).clamp(2, 4),
             cache_bytes: 80_000 << 10,
             queue_length: 256,
+            synchronous: Synchronous::default(),
+            mmap_bytes: 0,
+            max_log_bytes: None,
         }
     }
+}
 
-    store_option_methods!();
-
+impl SqliteOptions {
     /// Sets [`busy_timeout`](Self::busy_timeout).
     #[must_use]
     pub fn with_busy_timeout(mut self, busy_timeout: Duration) -> Self {
@@ -47,7 +93,7 @@ impl SqliteOptions {
     /// Sets [`readers`](Self::readers).
     #[must_use]
     pub fn with_readers(mut self, readers: usize) -> Self {
-        self.readers = readers.max(1);
+        self.readers = readers;
         self
     }
 
@@ -58,23 +104,61 @@ impl SqliteOptions {
         self
     }
 
-    /// One share of the page cache, in KiB.
-    pub(crate) fn cache_part(&self) -> i64 {
-        i64::try_from((self.cache_bytes >> 10) / (self.readers.max(1) + 2)).unwrap_or(i64::MAX / 4)
-    }
-
     /// Sets [`queue_length`](Self::queue_length).
     #[must_use]
     pub fn with_queue_length(mut self, queue_length: usize) -> Self {
-        self.queue_length = queue_length.max(1);
+        self.queue_length = queue_length;
         self
     }
-}
 
-impl From<StoreOptions> for SqliteOptions {
-    fn from(store: StoreOptions) -> Self {
-        let defaults = Self::new(store.space.clone(), store.analyzer.clone());
-        Self { store, ..defaults }
+    /// Sets [`synchronous`](Self::synchronous).
+    #[must_use]
+    pub fn with_synchronous(mut self, synchronous: Synchronous) -> Self {
+        self.synchronous = synchronous;
+        self
+    }
+
+    /// Sets [`mmap_bytes`](Self::mmap_bytes).
+    #[must_use]
+    pub fn with_mmap_bytes(mut self, mmap_bytes: u64) -> Self {
+        self.mmap_bytes = mmap_bytes;
+        self
+    }
+
+    /// Sets [`max_log_bytes`](Self::max_log_bytes).
+    #[must_use]
+    pub fn with_max_log_bytes(mut self, max_log_bytes: u64) -> Self {
+        self.max_log_bytes = Some(max_log_bytes);
+        self
+    }
+
+    /// Checks every value against its range. Opening a store does this too.
+    ///
+    /// # Errors
+    /// `InvalidInput`, which names the option and its range.
+    pub fn validate(&self) -> Result<()> {
+        let refuse = |message: &str| Err(Error::invalid("open", message.to_owned()));
+        if self.busy_timeout > MAX_BUSY_TIMEOUT {
+            return refuse("busy_timeout is at most 24 days");
+        }
+        if !(1..=MAX_READERS).contains(&self.readers) {
+            return refuse("readers is between 1 and 256");
+        }
+        if self.queue_length == 0 {
+            return refuse("queue_length is at least 1");
+        }
+        if self.cache_bytes as u64 > MAX_BYTES || self.mmap_bytes > MAX_BYTES {
+            return refuse("cache_bytes and mmap_bytes are at most 64 TiB");
+        }
+        if self.max_log_bytes.is_some_and(|bytes| bytes > MAX_BYTES) {
+            return refuse("max_log_bytes is at most 64 TiB");
+        }
+        Ok(())
+    }
+
+    /// One share of the page cache, in KiB.
+    pub(crate) fn cache_part(&self) -> i64 {
+        i64::try_from((self.cache_bytes >> 10) / (self.readers + 2)).unwrap_or(i64::MAX / 4)
     }
 }
 
@@ -84,10 +168,27 @@ mod tests {
 
     #[test]
     fn the_cache_is_parted_among_all_connections() {
-        let usual = SqliteOptions::new(EmbeddingSpace::cosine("any", 8), "any").with_readers(3);
+        let usual = SqliteOptions::default().with_readers(3);
         assert_eq!(usual.cache_part(), 16_000);
         let small = usual.with_cache_bytes(10 << 20).with_readers(8);
         assert_eq!(small.cache_part() * (8 + 2), 10 << 10);
         assert_eq!(small.with_cache_bytes(0).cache_part(), 0);
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused_by_name() {
+        let usual = SqliteOptions::default;
+        assert!(usual().validate().is_ok());
+        for (options, name) in [
+            (usual().with_readers(0), "readers"),
+            (usual().with_readers(257), "readers"),
+            (usual().with_queue_length(0), "queue_length"),
+            (usual().with_busy_timeout(Duration::from_secs(1 << 32)), "busy_timeout"),
+            (usual().with_mmap_bytes(u64::MAX), "mmap_bytes"),
+            (usual().with_max_log_bytes(u64::MAX), "max_log_bytes"),
+        ] {
+            let e = options.validate().unwrap_err();
+            assert!(e.message().contains(name), "{e}");
+        }
     }
 }

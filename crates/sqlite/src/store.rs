@@ -32,7 +32,7 @@ use crate::{
     queue::lease_owner::LeaseOwner,
     reconcile::reconcile,
 };
-use memory_engine_sql::index_metadata::IndexMetadata;
+use memory_engine_sql::{index_metadata::IndexMetadata, options::StoreOptions};
 
 /// Every store of memory-engine over one SQLite file: [`RecordStore`](memory_engine_core::RecordStore),
 /// [`KeywordStore`](memory_engine_keyword_store::KeywordStore), [`VectorStore`](memory_engine_vector_store::VectorStore),
@@ -85,29 +85,43 @@ impl SqliteStore {
     ///
     /// # Cancel safety
     /// Dropping the future leaves the file as it was, or opened and closed again.
-    pub async fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
-        let span = operation_span!(INFO, "memory_engine.store.open", "db.system.name" = "sqlite", schema = schema::SCHEMA);
-        observe(&span, Operation::Unmeasured, Self::open_file(path.as_ref(), options)).await
+    pub async fn open(path: impl AsRef<Path>, store: StoreOptions) -> Result<Self> {
+        Self::open_with(path, store, SqliteOptions::default()).await
     }
 
-    async fn open_file(path: &Path, options: SqliteOptions) -> Result<Self> {
+    /// Opens the file as [`open`](Self::open) does, with these settings.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and `InvalidInput` for a setting out of its range.
+    ///
+    /// # Cancel safety
+    /// As [`open`](Self::open).
+    pub async fn open_with(path: impl AsRef<Path>, store: StoreOptions, options: SqliteOptions) -> Result<Self> {
+        let span =
+            operation_span!(INFO, "memory_engine.store.open", "db.system.name" = "sqlite", schema = schema::SCHEMA);
+        observe(&span, Operation::Unmeasured, Self::open_file(path.as_ref(), store, options)).await
+    }
+
+    async fn open_file(path: &Path, store: StoreOptions, options: SqliteOptions) -> Result<Self> {
+        options.validate()?;
         let path = std::path::absolute(path).map_err(|error| {
             Error::invalid("open", "the path is empty or cannot be made absolute").with_source(error)
         })?;
-        let origin = IndexMetadata::new(&options.store);
-        let (write, writes) = mpsc::channel(options.queue_length.max(1));
-        let read = Arc::new(Readings::new(options.queue_length.max(1)));
+        let origin = IndexMetadata::new(&store);
+        let (write, writes) = mpsc::channel(options.queue_length);
+        let read = Arc::new(Readings::new(options.queue_length));
         let (reading, readers_ended) = mpsc::channel(1);
         let (writing, ended) = mpsc::channel(1);
         let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
         let (ready, mut readiness) = mpsc::channel(1);
-        let caches = IndexCaches::new(&path, options.store.space.clone());
+        let caches = IndexCaches::new(&path, store.space.clone());
         let opening_span = Span::current();
         let lease_owner = Arc::new(LeaseOwner::new(&path));
-        let opening = (path.clone(), options.clone(), origin.clone(), caches.clone(), Arc::clone(&lease_owner));
+        let (store_options, settings) = (store.clone(), options.clone());
+        let opening = (path.clone(), origin.clone(), caches.clone(), Arc::clone(&lease_owner));
         threads.handles.push(readers::spawn("memory-write".into(), move || {
-            let (path, options, origin, caches, lease_owner) = opening;
-            let opened = opening_span.in_scope(|| open_writer(&path, &options, &origin));
+            let (path, origin, caches, lease_owner) = opening;
+            let opened = opening_span.in_scope(|| open_writer(&path, &store_options, &settings, &origin));
             // The thread outlives the span.
             drop(opening_span);
             match opened {
@@ -130,19 +144,19 @@ impl SqliteStore {
             drop(writing);
         })?);
         first_failure(&mut readiness).await?;
-        let count = options.readers.max(1);
+        let count = options.readers;
         let (ready, mut readiness) = mpsc::channel(count);
         threads.handles.extend(readers::start(&path, &options, &read, reading, ready)?);
         first_failure(&mut readiness).await?;
         let file = File {
             path,
-            clock: options.store.clock,
+            clock: store.clock,
             lease_owner,
             flush_pending: Arc::default(),
             queues: Mutex::new(Some(Queues { write, read })),
             threads: Mutex::new(threads),
         };
-        Ok(Self { space: options.store.space, origin, caches, file: Arc::new(file) })
+        Ok(Self { space: store.space, origin, caches, file: Arc::new(file) })
     }
 
     /// Another handle on the same file, in another space.
@@ -289,11 +303,16 @@ impl fmt::Debug for SqliteStore {
 }
 
 /// Opens the file for writing, at the schema of this version and with indexes that fit.
-fn open_writer(path: &Path, options: &SqliteOptions, origin: &IndexMetadata) -> Result<Connection> {
+fn open_writer(
+    path: &Path,
+    store: &StoreOptions,
+    options: &SqliteOptions,
+    origin: &IndexMetadata,
+) -> Result<Connection> {
     connection::check_path(path)?;
     let mut connection =
-        connection::open_writer(path, options.busy_timeout, connection::page_size(options.store.space.dimensions))?;
-    connection::keep(&connection, options.cache_part() * 2).map_err(|failure| failure.into_error("open"))?;
+        connection::open_writer(path, options.busy_timeout, connection::page_size(store.space.dimensions))?;
+    connection::configure(&connection, options, 2).map_err(|failure| failure.into_error("open"))?;
     // As a rule there is nothing to write, and whoever only wants to read need not wait for another writer.
     // One state of the file is looked at: another process may be making it at this moment.
     let settled = |connection: &mut Connection| {
@@ -305,7 +324,7 @@ fn open_writer(path: &Path, options: &SqliteOptions, origin: &IndexMetadata) -> 
     }
     schema::in_transaction(&mut connection, |transaction| {
         schema::up(transaction, path)?;
-        reconcile(transaction, origin, options.store.mismatch, options.store.clock.now())
+        reconcile(transaction, origin, store.mismatch, store.clock.now())
     })
     .map_err(|failure| failure.into_error("open"))?;
     Ok(connection)

@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use memory_engine_conformance::{World, clock, space};
-use memory_engine_sqlite::{SqliteOptions, SqliteStore};
+use memory_engine_sqlite::{SqliteStore, StoreOptions};
 use tokio::runtime::{Builder, Runtime};
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Builder::new_current_thread().build().unwrap());
@@ -16,7 +16,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 fn world() -> World {
     let directory = tempfile::tempdir().unwrap();
     let clock = clock();
-    let options = SqliteOptions::new(space(), "conformance").with_clock(clock.clone());
+    let options = StoreOptions::new(space(), "conformance").with_clock(clock.clone());
     let store = Arc::new(block_on(SqliteStore::open(directory.path().join("memory.db"), options)).unwrap());
     World::new(store.clone(), store.clone(), store.clone(), clock)
         .with_synonyms(store.clone())

@@ -7,11 +7,11 @@ use std::{fs, path::Path, time::Duration};
 
 use given::{embed, lin, near, open, options, turn, vector, write};
 use memory_engine_core::{Embedding, EmbeddingSpace, ErrorKind, Job, JobQueue, Record, RecordStore};
-use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore, checkup, migrate_down};
+use memory_engine_sqlite::{Mismatch, SqliteStore, StoreOptions, checkup, migrate_down};
 use memory_engine_vector_store::{GenerationStore, Role};
 
-fn other() -> SqliteOptions {
-    SqliteOptions::new(EmbeddingSpace::cosine("another", given::DIMENSIONS), "words-1")
+fn other() -> StoreOptions {
+    StoreOptions::new(EmbeddingSpace::cosine("another", given::DIMENSIONS), "words-1")
 }
 
 async fn refilled(path: &Path) -> SqliteStore {

@@ -13,14 +13,14 @@ use std::{
 use memory_engine_core::{
     EmbeddingSpace, Error, ErrorKind, Job, JobQueue, Kind, PutMode, Record, RecordStore, Scope, SystemClock, Write,
 };
-use memory_engine_sqlite::{SqliteOptions, SqliteStore};
+use memory_engine_sqlite::{SqliteStore, StoreOptions};
 
 const LEASE: Duration = Duration::from_secs(3600);
 /// The database of the process that is killed.
 const DATABASE: &str = "MEMORY_ENGINE_LEASES_TEST_DATABASE";
 
 async fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(path, SqliteOptions::new(EmbeddingSpace::cosine("test", 2), "test")).await.unwrap()
+    SqliteStore::open(path, StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test")).await.unwrap()
 }
 
 async fn put(store: &SqliteStore, count: usize) {

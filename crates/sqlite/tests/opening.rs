@@ -9,7 +9,7 @@ use given::{embed, found, lin, near, open, options, turn, vector, words, write};
 use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Job, JobQueue, Record, RecordStore};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStoreExt, Mention};
 use memory_engine_keyword_store::{KeywordEntry, KeywordStore};
-use memory_engine_sqlite::{Mismatch, SCHEMA, SqliteOptions, SqliteStore, migrate_down};
+use memory_engine_sqlite::{Mismatch, SCHEMA, SqliteStore, StoreOptions, migrate_down};
 use memory_engine_synonyms::{SynonymGroup, SynonymStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ fn place() -> (TempDir, std::path::PathBuf) {
     (directory, path)
 }
 
-async fn refusal(path: &Path, options: SqliteOptions) -> Error {
+async fn refusal(path: &Path, options: StoreOptions) -> Error {
     SqliteStore::open(path, options).await.unwrap_err()
 }
 
@@ -111,10 +111,10 @@ async fn a_newer_schema_is_refused() {
 async fn another_analyzer_or_space_is_refused_with_both_names() {
     let (_directory, path) = place();
     fill(&open(&path).await).await;
-    let e = refusal(&path, SqliteOptions::new(options().store.space, "words-2")).await;
+    let e = refusal(&path, StoreOptions::new(options().space, "words-2")).await;
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     assert!(["'words-1'", "'words-2'", "Mismatch::Rebuild"].iter().all(|part| e.message().contains(part)), "{e}");
-    let e = refusal(&path, SqliteOptions::new(EmbeddingSpace::cosine("test", 3), "words-1")).await;
+    let e = refusal(&path, StoreOptions::new(EmbeddingSpace::cosine("test", 3), "words-1")).await;
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     assert!(["'test (16-d, cosine)'", "'test (3-d, cosine)'"].iter().all(|part| e.message().contains(part)), "{e}");
     assert_eq!(found(&open(&path).await, &lin(), "tea").await, 1, "the file is as it was");
@@ -137,8 +137,8 @@ async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
         store.complete(&done).await.unwrap();
     }
     drop(store);
-    let rebuild = |space, analyzer: &str| SqliteOptions::new(space, analyzer).with_mismatch(Mismatch::Rebuild);
-    let store = SqliteStore::open(&path, rebuild(options().store.space, "words-2")).await.unwrap();
+    let rebuild = |space, analyzer: &str| StoreOptions::new(space, analyzer).with_mismatch(Mismatch::Rebuild);
+    let store = SqliteStore::open(&path, rebuild(options().space, "words-2")).await.unwrap();
     assert_eq!(waiting(&store).await, [2, 0]);
     assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (0, 2));
     for pending in store.claim(Job::Keywords, 10, Duration::ZERO).await.unwrap() {
@@ -154,7 +154,7 @@ async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
     assert_eq!(waiting(&store).await, [2, 2]);
     assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (1, 0));
     drop(store);
-    SqliteStore::open(&path, SqliteOptions::new(other, "words-2")).await.unwrap();
+    SqliteStore::open(&path, StoreOptions::new(other, "words-2")).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -373,7 +373,7 @@ async fn make_the_golden_file() {
     let error = memory_engine_core::Error::new(ErrorKind::Timeout, "embed", "it took too long");
     store.fail(&[pending.failed(&error, None)]).await.unwrap();
     let space = EmbeddingSpace::cosine("another", given::DIMENSIONS);
-    let refill = SqliteOptions::new(space, "words-1").with_mismatch(Mismatch::Refill);
+    let refill = StoreOptions::new(space, "words-1").with_mismatch(Mismatch::Refill);
     let second = SqliteStore::open(Path::new(&path), refill).await.unwrap();
     embed(&second, &given::golden()[0], vector(11)).await;
     let pending = second.claim(Job::Reembedding, 1, Duration::ZERO).await.unwrap().remove(0);

@@ -14,7 +14,7 @@ use std::{
 use given::{embed, found, lin, near, open, options, turn, vector, write};
 use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, JobQueue, Outcome, Record, RecordStore, Scope};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore};
+use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore, StoreOptions};
 use memory_engine_vector_store::{VectorQuery, VectorStore};
 use rusqlite::Connection;
 
@@ -91,7 +91,7 @@ async fn a_store_whose_indexes_another_process_has_rebuilt_says_so() {
     let record = turn(&lin(), "some words");
     old.put(&lin(), vec![write(&record)]).await.unwrap();
     let space = EmbeddingSpace::cosine("newer", 16);
-    let rebuild = SqliteOptions::new(space, "words-2").with_mismatch(Mismatch::Rebuild);
+    let rebuild = StoreOptions::new(space, "words-2").with_mismatch(Mismatch::Rebuild);
     let new = SqliteStore::open(&path, rebuild).await.unwrap();
     let words = KeywordQuery::new(vec![Clause::term("words")], 9);
     let mut failures = vec![
@@ -157,7 +157,8 @@ async fn a_lease_of_one_process_hides_from_the_others() {
 async fn a_write_lock_that_is_not_let_go_of_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
-    let store = SqliteStore::open(&path, options().with_busy_timeout(Duration::from_millis(100))).await.unwrap();
+    let impatient = SqliteOptions::default().with_busy_timeout(Duration::from_millis(100));
+    let store = SqliteStore::open_with(&path, options(), impatient).await.unwrap();
     let holder = Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let write_one = async || store.put(&lin(), vec![write(&turn(&lin(), "a secret"))]).await;

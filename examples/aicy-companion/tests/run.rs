@@ -6,10 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use memory_engine::{
-    embed::EmbeddingSpace,
-    postgres::{PostgresOptions, migrate_down, migrate_up},
-};
+use memory_engine::postgres::{PostgresOptions, migrate_down, migrate_up};
 
 fn talk(db: &str, lines: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aicy-companion"));
@@ -56,7 +53,7 @@ fn a8_the_chat_runs_on_postgres() {
     };
     // A schema of its own: what is in `public`, everyone sees.
     let schema = format!("aicy_{}", std::process::id());
-    let options = PostgresOptions::new(EmbeddingSpace::cosine("", 1), "").with_schema(&schema);
+    let options = PostgresOptions::default().with_schema(&schema);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         migrate_up(&url, &options).await.unwrap();

@@ -3,10 +3,7 @@
 
 use std::process::Command;
 
-use memory_engine::{
-    embed::EmbeddingSpace,
-    postgres::{PostgresOptions, migrate_down, migrate_up},
-};
+use memory_engine::postgres::{PostgresOptions, migrate_down, migrate_up};
 
 /// The rows that the program says hold; it fails by itself when one does not.
 fn rows(args: &[&str]) -> Vec<String> {
@@ -47,7 +44,7 @@ fn k17_the_tables_hold_on_postgres() {
     };
     // A schema of its own: what is in `public`, everyone sees.
     let schema = format!("kelivo_{}", std::process::id());
-    let options = PostgresOptions::new(EmbeddingSpace::cosine("", 1), "").with_schema(&schema);
+    let options = PostgresOptions::default().with_schema(&schema);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         migrate_up(&url, &options).await.unwrap();

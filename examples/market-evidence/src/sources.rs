@@ -7,7 +7,6 @@ use memory_engine::{
     Builder, Clock, Kind, MemoryEngine, Scope, SystemClock, Turn,
     embed::Embedder,
     postgres::{PostgresOptions, PostgresStore},
-    store::{TextAnalyzer, index_fingerprint},
 };
 use memory_engine_evidence::{DatabaseEvidence, EvidenceSource, LocalEvidence};
 use serde::Deserialize;
@@ -34,9 +33,10 @@ pub(crate) async fn local(embedder: &Arc<dyn Embedder>, with_notes: bool) -> Res
 
 /// A Postgres database of events, asked by its SQL functions.
 pub(crate) async fn postgres(url: &str, schema: &str, embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn EvidenceSource>> {
-    let options = PostgresOptions::new(embedder.space().clone(), index_fingerprint(&TextAnalyzer)).with_schema(schema);
-    let store = Arc::new(PostgresStore::connect(url, options).await?);
-    filled(MemoryEngine::builder().stores(store.clone()), embedder, false).await?;
+    let builder = MemoryEngine::builder().embedder(Arc::clone(embedder));
+    let options = PostgresOptions::default().with_schema(schema);
+    let store = Arc::new(PostgresStore::connect_with(url, builder.store_options(), options).await?);
+    filled(builder.stores(store.clone()), embedder, false).await?;
     Ok(Arc::new(DatabaseEvidence::new(store, Scope::user("desk")?)))
 }
 

@@ -3,10 +3,7 @@
 
 use std::process::Command;
 
-use memory_engine::{
-    embed::EmbeddingSpace,
-    postgres::{PostgresOptions, migrate_down},
-};
+use memory_engine::postgres::{PostgresOptions, migrate_down};
 
 /// What it prints, and what it logs.
 fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
@@ -119,7 +116,7 @@ fn e6_a_postgres_of_one_s_own_is_asked_by_its_functions() {
     holds(about(&shown, "SEC approves"), &["supabase_vector 1.00", "SEC approves spot Ethereum ETF staking, the"]);
     holds(about(&shown, "美联储"), &["supabase_keyword"]);
     assert!(!logged.contains("postgres://"), "{logged}");
-    let options = PostgresOptions::new(EmbeddingSpace::cosine("", 1), "").with_schema(schema);
+    let options = PostgresOptions::default().with_schema(schema);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(migrate_down(&url, &options, 0)).unwrap();
 }

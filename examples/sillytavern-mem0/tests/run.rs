@@ -10,10 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_engine::{
-    embed::EmbeddingSpace,
-    postgres::{PostgresOptions, migrate_down, migrate_up},
-};
+use memory_engine::postgres::{PostgresOptions, migrate_down, migrate_up};
 use serde_json::{Value, json};
 
 fn command(args: &[&str]) -> Command {
@@ -126,7 +123,7 @@ fn m8_the_cases_hold_on_postgres() {
     };
     // A schema of its own: what is in `public`, everyone sees.
     let schema = format!("sillytavern_{}", std::process::id());
-    let options = PostgresOptions::new(EmbeddingSpace::cosine("", 1), "").with_schema(&schema);
+    let options = PostgresOptions::default().with_schema(&schema);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         migrate_up(&url, &options).await.unwrap();

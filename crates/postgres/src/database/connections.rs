@@ -21,7 +21,14 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{database::error::PostgresError, database::server::Server, options::PostgresOptions};
+use crate::{
+    database::{
+        borrowed::{Borrowed, SessionSettings},
+        error::PostgresError,
+        server::Server,
+    },
+    options::PostgresOptions,
+};
 
 /// How long a connection may rest before it is asked whether it is still there.
 const TRUSTED: Duration = Duration::from_secs(2);
@@ -39,8 +46,10 @@ pub(crate) struct Connections {
     /// One for each connection that there may be: whoever has one finds a connection, here or in the pool.
     permits: Semaphore,
     patience: Duration,
-    /// Those that rest here, the one used last at the end; `None` once all are closed.
+    /// Those that rest here, the one used last at the end; `None` once all are closed. Empty for a pool of the caller.
     resting: Mutex<Option<Vec<Resting>>>,
+    /// The settings of each call, if the pool is the caller's.
+    borrowing: Option<SessionSettings>,
 }
 
 #[derive(Debug)]
@@ -55,9 +64,22 @@ impl Connections {
     pub(crate) fn to(server: &Server, options: &PostgresOptions) -> Self {
         Self {
             pool: server.pool(options),
-            permits: Semaphore::new(usize::try_from(options.pool_size).unwrap_or(1).max(1)),
-            patience: options.connect_timeout,
+            permits: permits(options.max_connections),
+            patience: options.acquire_timeout,
             resting: Mutex::new(Some(Vec::new())),
+            borrowing: None,
+        }
+    }
+
+    /// Those of a pool of the caller. Each call borrows one, with the settings that the options ask for, and gives it back
+    /// with those that it had.
+    pub(crate) fn borrowed(pool: PgPool, options: &PostgresOptions) -> Self {
+        Self {
+            permits: permits(pool.options().get_max_connections()),
+            patience: pool.options().get_acquire_timeout(),
+            resting: Mutex::new(Some(Vec::new())),
+            borrowing: Some(SessionSettings::of(options)),
+            pool,
         }
     }
 
@@ -86,10 +108,14 @@ impl Connections {
                 resting.connection.close_on_drop();
             } else if rested <= TRUSTED || resting.connection.ping().await.is_ok() {
                 let Resting { connection, away_since, .. } = resting;
-                return Ok(Lease { connection, away_since, home: self, permit });
+                return Ok(Lease { connection: Leased::Own(connection), away_since, home: self, permit });
             }
         }
         let connection = self.pool.acquire().await?;
+        let connection = match &self.borrowing {
+            None => Leased::Own(connection),
+            Some(settings) => Leased::Borrowed(settings.apply(connection).await?),
+        };
         Ok(Lease { connection, away_since: Instant::now(), home: self, permit })
     }
 
@@ -137,12 +163,22 @@ impl Connections {
         }
     }
 
-    /// Lets what runs end, and closes every connection.
+    /// Lets what runs end, and closes every connection. A pool of the caller stays open.
     pub(crate) async fn close(&self) {
+        if self.borrowing.is_some() {
+            // With all permits in hand no call is running.
+            drop(self.permits.acquire_many(self.pool.options().get_max_connections()).await);
+            return self.permits.close();
+        }
         self.permits.close();
         drop(self.resting().take());
         self.pool.close().await;
     }
+}
+
+/// One permit for each connection that a pool may have.
+fn permits(max_connections: u32) -> Semaphore {
+    Semaphore::new(usize::try_from(max_connections).unwrap_or(1).clamp(1, Semaphore::MAX_PERMITS))
 }
 
 impl Drop for Connections {
@@ -154,22 +190,34 @@ impl Drop for Connections {
     }
 }
 
-/// A connection in use. Dropped, it goes back to the pool, which finds out in what state it is.
+/// A connection in use. Dropped, it goes back to the pool, which finds out in what state it is; one of the caller's pool is
+/// closed.
 #[derive(Debug)]
 pub(crate) struct Lease<'c> {
-    connection: PoolConnection<Postgres>,
+    connection: Leased,
     away_since: Instant,
     home: &'c Connections,
     permit: SemaphorePermit<'c>,
 }
 
+#[derive(Debug)]
+enum Leased {
+    Own(PoolConnection<Postgres>),
+    Borrowed(Borrowed),
+}
+
 impl Lease<'_> {
     /// Gives it back after a whole answer, outside of a transaction.
-    pub(crate) fn give_back(self) {
+    pub(crate) async fn give_back(self) {
         let Self { connection, away_since, home, permit } = self;
-        let now = Instant::now();
-        if now.duration_since(away_since) < AWAY {
-            home.rest(Resting { connection, since: now, away_since });
+        match connection {
+            Leased::Own(connection) => {
+                let now = Instant::now();
+                if now.duration_since(away_since) < AWAY {
+                    home.rest(Resting { connection, since: now, away_since });
+                }
+            }
+            Leased::Borrowed(borrowed) => borrowed.restore().await,
         }
         drop(permit);
     }
@@ -179,12 +227,18 @@ impl Deref for Lease<'_> {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        &self.connection
+        match &self.connection {
+            Leased::Own(connection) => connection,
+            Leased::Borrowed(borrowed) => borrowed.connection(),
+        }
     }
 }
 
 impl DerefMut for Lease<'_> {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        &mut self.connection
+        match &mut self.connection {
+            Leased::Own(connection) => connection,
+            Leased::Borrowed(borrowed) => borrowed.connection_mut(),
+        }
     }
 }

@@ -146,7 +146,7 @@ fn server(url: &str, options: &PostgresOptions) -> Result<Server> {
 /// once, one does the work and the others find it done.
 pub(crate) async fn locked(server: &Server, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
     let to = server.options_for_migrations();
-    let connected = tokio::time::timeout(options.connect_timeout, PgConnection::connect_with(&to)).await;
+    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&to)).await;
     let mut connection = connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??;
     sqlx::raw_sql("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))")
         .execute(&mut connection)

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use memory_engine_core::{Error, ErrorKind, Result};
+use memory_engine_core::{Error, Result};
 use sqlx::{
     ConnectOptions, PgConnection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -51,6 +51,19 @@ impl Server {
         }
         // The error is left behind: it can quote what it did not understand.
         let parsed = PgConnectOptions::from_str(url.expose()).map_err(|_| Error::invalid("connect", wrong))?;
+        Self::new(parsed, options)
+    }
+
+    /// The server that a pool of the caller connects to.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an option out of its range.
+    pub(crate) fn of_pool(pool: &PgPool, options: &PostgresOptions) -> Result<Self> {
+        Self::new(PgConnectOptions::clone(&pool.connect_options()), options)
+    }
+
+    fn new(parsed: PgConnectOptions, options: &PostgresOptions) -> Result<Self> {
+        options.validate()?;
         let shown = format!(
             "postgres://{}@{}:{}/{}",
             parsed.get_username(),
@@ -58,14 +71,8 @@ impl Server {
             parsed.get_port(),
             parsed.get_database().unwrap_or_default()
         );
-        let timeout = options.statement_timeout.as_millis().to_string();
-        let mut settings = vec![("statement_timeout", timeout), ("timezone", "UTC".to_owned())];
-        settings.extend([PAGES].into_iter().chain(GRAPH).map(|(name, value)| (name, value.to_owned())));
-        if let Some(schema) = &options.schema {
-            settings.push(("search_path", search_path(schema)?));
-        }
         let named = parsed.get_application_name().is_some();
-        let mut parsed = parsed.options(settings).disable_statement_logging();
+        let mut parsed = parsed.options(settings(options)).disable_statement_logging();
         if !named {
             parsed = parsed.application_name("memory-engine");
         }
@@ -75,8 +82,8 @@ impl Server {
     /// A pool of connections that are made when they are needed.
     pub(crate) fn pool(&self, options: &PostgresOptions) -> PgPool {
         PgPoolOptions::new()
-            .max_connections(options.pool_size)
-            .acquire_timeout(options.connect_timeout)
+            .max_connections(options.max_connections)
+            .acquire_timeout(options.acquire_timeout)
             .connect_lazy_with(self.options.clone())
     }
 
@@ -91,24 +98,26 @@ impl Server {
     }
 }
 
-/// The schema, and where extensions live.
-fn search_path(schema: &str) -> Result<String> {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    if schema.is_empty() || schema.len() > 63 || !schema.chars().all(plain) {
-        let message = "a schema's name has 1 to 63 lower-case letters, digits and '_'";
-        return Err(Error::new(ErrorKind::InvalidInput, "connect", message));
+/// The settings of every session.
+pub(crate) fn settings(options: &PostgresOptions) -> Vec<(&'static str, String)> {
+    let timeout = options.statement_timeout.as_millis().to_string();
+    let mut settings = vec![("statement_timeout", timeout), ("timezone", "UTC".to_owned())];
+    settings.extend([PAGES].into_iter().chain(GRAPH).map(|(name, value)| (name, value.to_owned())));
+    if let Some(schema) = &options.schema {
+        // Extensions live in one of the other two.
+        settings.push(("search_path", format!("{schema},public,extensions")));
     }
-    Ok(format!("{schema},public,extensions"))
+    settings
 }
 
 #[cfg(test)]
 mod tests {
-    use memory_engine_core::EmbeddingSpace;
+    use memory_engine_core::ErrorKind;
 
     use super::*;
 
     fn options() -> PostgresOptions {
-        PostgresOptions::new(EmbeddingSpace::cosine("toy", 2), "words-1")
+        PostgresOptions::default()
     }
 
     #[test]
@@ -130,14 +139,6 @@ mod tests {
             let shown = format!("{e} {e:?}");
             assert_eq!(e.kind(), ErrorKind::InvalidInput);
             assert!(!shown.contains("hunter2") && !shown.contains("ter2"), "{shown}");
-        }
-    }
-
-    #[test]
-    fn a_schema_is_a_plain_name() {
-        assert_eq!(search_path("memory_1").unwrap(), "memory_1,public,extensions");
-        for odd in ["", "a b", "a;b", "\"", "Ä"] {
-            assert_eq!(search_path(odd).unwrap_err().kind(), ErrorKind::InvalidInput);
         }
     }
 }

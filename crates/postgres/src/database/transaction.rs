@@ -101,7 +101,7 @@ macro_rules! reading {
                 let mut acquired = readers.acquire().await?;
                 let $connection: &mut sqlx::PgConnection = &mut acquired;
                 let value = $body?;
-                acquired.give_back();
+                acquired.give_back().await;
                 Ok::<_, $crate::database::error::PostgresError>(value)
             };
             match attempt.await {
@@ -126,7 +126,7 @@ macro_rules! writing {
                 let $connection: &mut sqlx::PgConnection = &mut transaction;
                 let value = $body?;
                 transaction.commit().await?;
-                acquired.give_back();
+                acquired.give_back().await;
                 Ok::<_, $crate::database::error::PostgresError>(value)
             };
             match attempt.await {

@@ -85,11 +85,11 @@ impl Kind {
 
 impl VectorIndex {
     /// That of the options.
-    pub(crate) fn of(options: &PostgresOptions) -> Self {
+    pub(crate) fn of(space: EmbeddingSpace, options: &PostgresOptions) -> Self {
         let (half, exact_up_to) = (options.half_precision, options.exact_up_to);
         Self {
-            space: options.store.space.clone(),
-            kind: Kind::of(&options.store.space, half),
+            kind: Kind::of(&space, half),
+            space,
             half,
             exact_up_to,
             second: Arc::default(),

@@ -13,7 +13,7 @@ use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{Connection, Row};
 
 use crate::{
-    given::{Database, embed, lin, turn, vector, words, write},
+    given::{Database, embed, lin, turn, usual, vector, words, write},
     server::Server,
 };
 
@@ -226,9 +226,8 @@ fn is_bound(sql: &str) -> bool {
 pub(crate) async fn every_statement_names_its_namespace(_: &Database) {
     let server = Server::new("-c log_statement=all -c log_line_prefix=@@ -c log_min_messages=log");
     let url = server.url();
-    let options =
-        PostgresOptions::new(memory_engine_core::EmbeddingSpace::cosine("test", 16), "words-1").with_partitions(2);
-    let store = PostgresStore::connect(&url, options.clone().with_exact_up_to(0)).await.unwrap();
+    let options = PostgresOptions::default().with_partitions(2);
+    let store = PostgresStore::connect_with(&url, usual(), options.clone().with_exact_up_to(0)).await.unwrap();
     let mark = server.log().len();
     everything(&store).await;
     let log = server.log();
@@ -258,8 +257,8 @@ pub(crate) async fn every_statement_names_its_namespace(_: &Database) {
     assert!(seen > 150, "only {seen} statements were looked at");
     store.close().await;
     // Rebuilding an index is for everybody, once: it is not among them.
-    let rebuild = options.with_mismatch(Mismatch::Rebuild);
-    PostgresStore::connect(&url, rebuild).await.unwrap().close().await;
+    let rebuild = usual().with_mismatch(Mismatch::Rebuild);
+    PostgresStore::connect_with(&url, rebuild, options).await.unwrap().close().await;
     sqlx::PgConnection::connect(&url).await.unwrap().close().await.unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use memory_engine_conformance::{SCENARIOS, World, clock, space};
-use memory_engine_postgres::PostgresOptions;
+use memory_engine_postgres::{PostgresOptions, StoreOptions};
 
 use crate::given::{Database, block_on};
 
@@ -25,8 +25,8 @@ pub(crate) fn trials(available: bool) -> Vec<Trial> {
 
 fn world(database: &Database, change: Change) -> World {
     let clock = clock();
-    let options = change(database.with(space(), "conformance").with_clock(clock.clone()));
-    let store = Arc::new(block_on(database.connect(options)));
+    let options = StoreOptions::new(space(), "conformance").with_clock(clock.clone());
+    let store = Arc::new(block_on(database.connect_as(options, change(database.options()))));
     World::new(store.clone(), store.clone(), store.clone(), clock)
         .in_one_database()
         .with_synonyms(store.clone())

@@ -11,7 +11,7 @@ use std::{
 use libtest_mimic::Failed;
 use memory_engine_core::{Embedding, EmbeddingSpace, Kind, Record, RecordStore, Scope, SystemClock, Terms, Write};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_engine_postgres::{PostgresOptions, PostgresStore};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, StoreOptions};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, postgres::PgConnectOptions};
 use tokio::runtime::Runtime;
@@ -34,6 +34,11 @@ pub(crate) fn is_required() -> bool {
     env::var("CONFORMANCE_REQUIRE").is_ok_and(|names| names.split(',').any(|name| name.trim() == "postgres"))
 }
 
+/// The usual embedding space and analyzer of a test.
+pub(crate) fn usual() -> StoreOptions {
+    StoreOptions::new(EmbeddingSpace::cosine("test", DIMENSIONS), "words-1")
+}
+
 /// A schema of its own, gone with it.
 #[derive(Debug)]
 pub(crate) struct Database {
@@ -51,11 +56,7 @@ impl Database {
 
     /// The usual options of a test, in this schema.
     pub(crate) fn options(&self) -> PostgresOptions {
-        self.with(EmbeddingSpace::cosine("test", DIMENSIONS), "words-1")
-    }
-
-    pub(crate) fn with(&self, space: EmbeddingSpace, analyzer: &str) -> PostgresOptions {
-        PostgresOptions::new(space, analyzer).with_schema(&self.schema).with_pool_size(8)
+        PostgresOptions::default().with_schema(&self.schema).with_max_connections(8)
     }
 
     pub(crate) async fn open(&self) -> PostgresStore {
@@ -63,7 +64,11 @@ impl Database {
     }
 
     pub(crate) async fn connect(&self, options: PostgresOptions) -> PostgresStore {
-        PostgresStore::connect(&self.url, options).await.unwrap()
+        self.connect_as(usual(), options).await
+    }
+
+    pub(crate) async fn connect_as(&self, store: StoreOptions, options: PostgresOptions) -> PostgresStore {
+        PostgresStore::connect_with(&self.url, store, options).await.unwrap()
     }
 
     /// A connection past the store, for looking behind it.

@@ -92,6 +92,7 @@ fn main() {
         writers_of_several_users_and_of_one_user_all_get_through,
         what_a_killed_worker_had_claimed_is_taken_over,
         a_statement_that_takes_too_long_times_out,
+        a_pool_of_the_caller_keeps_its_settings,
         a_write_that_lost_to_a_deadlock_is_run_again,
         a_password_is_never_shown,
     ));

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, JobQueue, RecordStore};
-use memory_engine_postgres::{Mismatch, PostgresStore, SCHEMA, checkup, migrate_down, migrate_up, migration_status};
+use memory_engine_postgres::{
+    Mismatch, PostgresStore, SCHEMA, StoreOptions, checkup, migrate_down, migrate_up, migration_status,
+};
 use memory_engine_vector_store::GenerationStore;
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::given::{Database, embed, found, lin, near, turn, vector, write};
+use crate::given::{Database, embed, found, lin, near, turn, usual, vector, write};
 
 /// Everything that a database holds, as the catalogue names it.
 async fn catalogue(database: &Database) -> Vec<String> {
@@ -61,8 +63,10 @@ pub(crate) async fn going_back_before_generations_keeps_the_vectors_that_serve(d
         let record = turn(&lin(), "some words");
         store.put(&lin(), vec![write(&record)]).await.unwrap();
         embed(&store, &record, vector(1)).await;
-        let options = database.with(EmbeddingSpace::cosine("newer", 16), "words-1");
-        let new = database.connect(options.clone().with_mismatch(Mismatch::Refill).with_exact_up_to(0)).await;
+        let options = database.options();
+        let newer = StoreOptions::new(EmbeddingSpace::cosine("newer", 16), "words-1");
+        let refill = newer.clone().with_mismatch(Mismatch::Refill);
+        let new = database.connect_as(refill, options.clone().with_exact_up_to(0)).await;
         embed(&new, &record, vector(2)).await;
         let done: Vec<_> = new.claim(Job::Reembedding, 9, Duration::ZERO).await.unwrap();
         new.complete(&done.iter().map(|pending| pending.done()).collect::<Vec<_>>()).await.unwrap();
@@ -76,7 +80,7 @@ pub(crate) async fn going_back_before_generations_keeps_the_vectors_that_serve(d
         store.close().await;
         new.close().await;
         migrate_down(&database.url, &options, 6).await.unwrap();
-        let store = database.connect(options.clone()).await;
+        let store = database.connect_as(newer, options.clone()).await;
         assert_eq!(near(&store, &lin(), vector(2)).await, 1);
         assert_eq!(store.generations().await.unwrap().second, None);
         let found = checkup(&database.url, &database.options()).await.unwrap();
@@ -87,7 +91,7 @@ pub(crate) async fn going_back_before_generations_keeps_the_vectors_that_serve(d
 }
 
 pub(crate) async fn many_who_open_a_new_database_at_once_find_one_schema(database: &Database) {
-    let open = || PostgresStore::connect(&database.url, database.options());
+    let open = || PostgresStore::connect_with(&database.url, usual(), database.options());
     let stores = futures::future::join_all((0..6).map(|_| open())).await;
     assert!(stores.iter().all(Result::is_ok), "{stores:?}");
     assert_eq!(migration_status(&database.url, &database.options()).await.unwrap().schema, SCHEMA);
@@ -99,7 +103,7 @@ pub(crate) async fn a_newer_schema_is_refused(database: &Database) {
         .execute(&mut database.look().await)
         .await
         .unwrap();
-    let e = PostgresStore::connect(&database.url, database.options()).await.unwrap_err();
+    let e = PostgresStore::connect_with(&database.url, usual(), database.options()).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     assert!(e.to_string().contains("newer"), "{e}");
 }
@@ -107,7 +111,7 @@ pub(crate) async fn a_newer_schema_is_refused(database: &Database) {
 pub(crate) async fn tables_of_another_application_are_left_alone(database: &Database) {
     let sql = format!("CREATE SCHEMA {0}; CREATE TABLE {0}.records (mine text)", database.schema);
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut database.look().await).await.unwrap();
-    let e = PostgresStore::connect(&database.url, database.options()).await.unwrap_err();
+    let e = PostgresStore::connect_with(&database.url, usual(), database.options()).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::InvalidInput, "{e}");
     let tables: i64 = sqlx::query("SELECT count(*) FROM pg_tables WHERE schemaname = $1")
         .bind(&database.schema)
@@ -125,10 +129,10 @@ pub(crate) async fn a_schema_of_its_own_is_made_beside_tables_in_public(database
     let url = format!("{}/{}?{query}", address.rsplit_once('/').unwrap().0, database.schema);
     let mut options = database.options();
     options.schema = None;
-    let public = PostgresStore::connect(&url, options).await.unwrap();
+    let public = PostgresStore::connect_with(&url, usual(), options).await.unwrap();
     let record = turn(&lin(), "in public");
     public.put(&lin(), vec![write(&record)]).await.unwrap();
-    let own = PostgresStore::connect(&url, database.options()).await.unwrap();
+    let own = PostgresStore::connect_with(&url, usual(), database.options()).await.unwrap();
     assert_eq!(own.get(&lin(), &[record.id]).await.unwrap(), [None]);
     own.put(&lin(), vec![write(&turn(&lin(), "on its own"))]).await.unwrap();
     assert_eq!(public.stats(&lin()).await.unwrap().records, 1);
@@ -142,16 +146,16 @@ pub(crate) async fn another_analyzer_or_embedder_is_refused_or_rebuilt(database:
     let record = turn(&lin(), "some words");
     store.put(&lin(), vec![write(&record)]).await.unwrap();
     embed(&store, &record, vector(1)).await;
-    for (options, word) in [
-        (database.with(EmbeddingSpace::cosine("test", 16), "words-2"), "analyzer"),
-        (database.with(EmbeddingSpace::cosine("newer", 16), "words-1"), "embedding space"),
+    for (other, word) in [
+        (StoreOptions::new(EmbeddingSpace::cosine("test", 16), "words-2"), "analyzer"),
+        (StoreOptions::new(EmbeddingSpace::cosine("newer", 16), "words-1"), "embedding space"),
     ] {
-        let e = PostgresStore::connect(&database.url, options).await.unwrap_err();
+        let e = PostgresStore::connect_with(&database.url, other, database.options()).await.unwrap_err();
         assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
         assert!(e.to_string().contains(word) && e.to_string().contains("Mismatch::"), "{e}");
     }
-    let options = database.with(EmbeddingSpace::cosine("newer", 24), "words-2").with_mismatch(Mismatch::Rebuild);
-    let new = database.connect(options).await;
+    let rebuild = StoreOptions::new(EmbeddingSpace::cosine("newer", 24), "words-2").with_mismatch(Mismatch::Rebuild);
+    let new = database.connect_as(rebuild, database.options()).await;
     assert_eq!(found(&new, &lin(), "words").await, 0);
     for job in Job::INDEXING {
         assert_eq!(new.claim(job, 9, std::time::Duration::ZERO).await.unwrap().len(), 1, "{job:?}");
@@ -166,9 +170,10 @@ pub(crate) async fn another_analyzer_or_embedder_is_refused_or_rebuilt(database:
 pub(crate) async fn vectors_of_any_length_are_found_with_and_without_an_index(database: &Database) {
     let cases = [(16, true, "halfvec"), (2500, false, "halfvec"), (4500, false, ""), (16, false, "vector(16)")];
     for (dimensions, half, index) in cases {
-        let options = database.with(EmbeddingSpace::cosine("test", dimensions), "words-1");
-        let options = options.with_half_precision(half).with_mismatch(Mismatch::Rebuild).with_exact_up_to(0);
-        let store = database.connect(options).await;
+        let rebuild = StoreOptions::new(EmbeddingSpace::cosine("test", dimensions), "words-1");
+        let rebuild = rebuild.with_mismatch(Mismatch::Rebuild);
+        let options = database.options().with_half_precision(half).with_exact_up_to(0);
+        let store = database.connect_as(rebuild, options).await;
         let definition: Option<String> = sqlx::query_scalar(
             "SELECT indexdef FROM pg_indexes WHERE schemaname = $1 AND indexname = 'vectors_by_nearness'",
         )

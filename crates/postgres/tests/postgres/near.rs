@@ -1,7 +1,7 @@
 //! What lies near, whichever way it is looked for, and vectors that come along with their records.
 
 use memory_engine_core::{Field, Filter, Job, Op, PutMode, Record, RecordStore, Scope, Timestamp, Write};
-use memory_engine_postgres::{Mismatch, PostgresStore};
+use memory_engine_postgres::{Mismatch, PostgresStore, StoreOptions};
 use memory_engine_vector_store::{Among, FlatIndex, GenerationStore, VectorQuery, VectorStore};
 
 use crate::given::{DIMENSIONS, Database, lin, near, turn, vector, words};
@@ -98,7 +98,8 @@ pub(crate) async fn a_vector_goes_with_the_record_that_it_came_with(database: &D
 pub(crate) async fn beside_a_second_generation_vectors_that_come_along_are_made_anew(database: &Database) {
     database.open().await;
     let space = memory_engine_core::EmbeddingSpace::cosine("other", DIMENSIONS);
-    let second = database.connect(database.with(space, "words-1").with_mismatch(Mismatch::Refill)).await;
+    let second = StoreOptions::new(space, "words-1").with_mismatch(Mismatch::Refill);
+    let second = database.connect_as(second, database.options()).await;
     for store in [database.open().await, second] {
         let record = turn(&lin(), "some words");
         let written = store.put(&lin(), vec![embedded(&record, 1)]).await.unwrap();
@@ -121,7 +122,8 @@ pub(crate) async fn who_still_asks_in_a_space_that_was_rebuilt_is_told_so(databa
     let old = database.open().await;
     filled(&old, 20).await;
     let longer = memory_engine_core::EmbeddingSpace::cosine("longer", DIMENSIONS + 1);
-    let new = database.connect(database.with(longer, "words-1").with_mismatch(Mismatch::Rebuild)).await;
+    let new = StoreOptions::new(longer, "words-1").with_mismatch(Mismatch::Rebuild);
+    let new = database.connect_as(new, database.options()).await;
     let record = turn(&lin(), "some words");
     let embedding = Some(memory_engine_core::Embedding::new(vec![0.5; DIMENSIONS + 1]).unwrap());
     new.put(&lin(), vec![Write { embedding, ..Write::upsert(record) }]).await.unwrap();

@@ -11,10 +11,10 @@ use memory_engine_core::{
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_postgres::{PostgresOptions, PostgresStore, RoutedStore};
 use memory_engine_vector_store::{VectorEntry, VectorStore};
-use sqlx::Connection;
+use sqlx::{Connection, postgres::PgPoolOptions};
 
 use crate::{
-    given::{Database, embed, found, lin, near, turn, vector, write},
+    given::{Database, embed, found, lin, near, turn, usual, vector, write},
     server::Server,
 };
 
@@ -74,7 +74,8 @@ pub(crate) async fn a_whole_tenant_is_told_from_one_that_comes_later(database: &
 /// The next call takes the connection of the last one, where everything is prepared.
 pub(crate) async fn who_asks_one_thing_after_the_other_needs_one_connection(_: &Database) {
     let server = Server::new("-c fsync=off");
-    let store = PostgresStore::connect(&server.url(), server_options().with_pool_size(3)).await.unwrap();
+    let store =
+        PostgresStore::connect_with(&server.url(), usual(), server_options().with_max_connections(3)).await.unwrap();
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'memory-engine'";
     let mut look = sqlx::PgConnection::connect(&server.url()).await.unwrap();
     for _ in 0..20 {
@@ -185,10 +186,10 @@ pub(crate) async fn a_password_is_never_shown(database: &Database) {
         database.url.replacen(password.unwrap_or("postgres:"), "hunter2", 1),
     ];
     for url in wrong {
-        let options = database.options().with_connect_timeout(Duration::from_millis(1500)).with_replica(url.as_str());
+        let options = database.options().with_acquire_timeout(Duration::from_millis(1500)).with_replica(url.as_str());
         let shown = format!("{options:?}");
         assert!(!shown.contains("hunter2"), "{shown}");
-        let e = PostgresStore::connect(&url, options).await.unwrap_err();
+        let e = PostgresStore::connect_with(&url, usual(), options).await.unwrap_err();
         let source = std::error::Error::source(&e).map(ToString::to_string);
         let shown = format!("{e} {e:?} {source:?}");
         assert!(!shown.contains("hunter2"), "{shown}");
@@ -199,22 +200,21 @@ pub(crate) async fn a_password_is_never_shown(database: &Database) {
 pub(crate) async fn a_server_without_tls_is_refused_by_who_requires_it(_: &Database) {
     let server = Server::new("-c fsync=off");
     let url = server.url().replace("sslmode=disable", "sslmode=require");
-    let e = PostgresStore::connect(&url, server_options()).await.unwrap_err();
+    let e = PostgresStore::connect_with(&url, usual(), server_options()).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Unavailable, "{e}");
     assert!(e.to_string().contains("secure"), "{e}");
     let url = server.url().replace("sslmode=disable", "sslmode=prefer");
-    PostgresStore::connect(&url, server_options()).await.unwrap().close().await;
+    PostgresStore::connect_with(&url, usual(), server_options()).await.unwrap().close().await;
 }
 
 fn server_options() -> PostgresOptions {
-    PostgresOptions::new(memory_engine_core::EmbeddingSpace::cosine("test", 16), "words-1")
-        .with_connect_timeout(Duration::from_secs(3))
+    PostgresOptions::default().with_acquire_timeout(Duration::from_secs(3))
 }
 
 /// An import goes on, batch by batch, and somebody pulls the plug.
 pub(crate) async fn a_server_that_is_killed_loses_nothing_that_was_acknowledged(_: &Database) {
     let mut server = Server::new("-c synchronous_commit=on -c fsync=off");
-    let store = PostgresStore::connect(&server.url(), server_options()).await.unwrap();
+    let store = PostgresStore::connect_with(&server.url(), usual(), server_options()).await.unwrap();
     let batches: Vec<Vec<Write>> = (0..400).map(|n| (0..5).map(|m| import(n * 5 + m)).collect::<Vec<_>>()).collect();
     let mut acknowledged = 0;
     let mut failure = None;
@@ -258,14 +258,14 @@ fn import(number: u32) -> Write {
 /// Reads are answered by a streaming replica, and by the primary when there is none.
 pub(crate) async fn a_replica_answers_reads(_: &Database) {
     let mut primary = Server::new("-c wal_level=replica -c max_wal_senders=4 -c hot_standby=on -c fsync=off");
-    let first = PostgresStore::connect(&primary.url(), server_options()).await.unwrap();
+    let first = PostgresStore::connect_with(&primary.url(), usual(), server_options()).await.unwrap();
     let record = turn(&lin(), "some words");
     first.put(&lin(), vec![write(&record)]).await.unwrap();
     embed(&first, &record, vector(1)).await;
     first.close().await;
     let mut replica = primary.replica();
     let options = server_options().with_replica(replica.url()).with_exact_up_to(0);
-    let store = PostgresStore::connect(&primary.url(), options).await.unwrap();
+    let store = PostgresStore::connect_with(&primary.url(), usual(), options).await.unwrap();
     let later = turn(&lin(), "more words");
     store.put(&lin(), vec![write(&later)]).await.unwrap();
     for _ in 0..200 {
@@ -291,8 +291,8 @@ pub(crate) async fn of_two_routed_servers_one_is_killed_and_the_users_of_the_oth
     let mut servers = [Server::new("-c fsync=off"), Server::new("-c fsync=off")];
     let mut shards = Vec::new();
     for server in &servers {
-        let options = server_options().with_connect_timeout(Duration::from_millis(800));
-        shards.push(PostgresStore::connect(&server.url(), options).await.unwrap());
+        let options = server_options().with_acquire_timeout(Duration::from_millis(800));
+        shards.push(PostgresStore::connect_with(&server.url(), usual(), options).await.unwrap());
     }
     let store = RoutedStore::new(shards).unwrap();
     let users: Vec<Scope> = (0..12).map(|n| Scope::user(format!("user {n}")).unwrap()).collect();
@@ -336,4 +336,53 @@ pub(crate) async fn of_two_routed_servers_one_is_killed_and_the_users_of_the_oth
     for user in &users {
         assert!(!KeywordStore::search(&store, user, &words).await.unwrap().is_empty(), "{user} is back");
     }
+}
+
+/// Settings that the store changes for its calls.
+const SETTINGS: &str = "SELECT concat_ws(' ', current_setting('statement_timeout'), current_setting('search_path'),
+    current_setting('timezone'), current_setting('random_page_cost'), current_setting('hnsw.ef_search', true))";
+
+/// The pool keeps its settings and its connections, and one connection serves the store and its owner.
+pub(crate) async fn a_pool_of_the_caller_keeps_its_settings(database: &Database) {
+    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_millis(500));
+    let pool = pool.after_connect(|connection, _| {
+        Box::pin(async move {
+            let own = "SET statement_timeout = '7s'; SET timezone = 'Asia/Tokyo'; SET search_path = pg_catalog";
+            sqlx::raw_sql(own).execute(connection).await.map(drop)
+        })
+    });
+    let pool = pool.connect(&database.url).await.unwrap();
+    let before: String = sqlx::query_scalar(SETTINGS).fetch_one(&pool).await.unwrap();
+    assert!(before.starts_with("7s pg_catalog Asia/Tokyo 4"), "{before}");
+    let options = database.options().with_statement_timeout(Duration::from_millis(300));
+    let store = PostgresStore::from_pool(pool.clone(), usual(), options).await.unwrap();
+    let record = turn(&lin(), "some words");
+    store.put(&lin(), vec![write(&record)]).await.unwrap();
+    embed(&store, &record, vector(1)).await;
+    assert_eq!((found(&store, &lin(), "words").await, near(&store, &lin(), vector(1)).await), (1, 1));
+    assert_eq!(database.open().await.stats(&lin()).await.unwrap().records, 1, "in the schema of the options");
+    let process = "SELECT pg_backend_pid()";
+    let pid: i32 = sqlx::query_scalar(process).fetch_one(&pool).await.unwrap();
+    assert_eq!(sqlx::query_scalar::<_, String>(SETTINGS).fetch_one(&pool).await.unwrap(), before);
+    assert_eq!(store.get(&lin(), &[record.id]).await.unwrap().len(), 1);
+    assert_eq!(sqlx::query_scalar::<_, i32>(process).fetch_one(&pool).await.unwrap(), pid, "the connection is kept");
+
+    // A call that fails with the store's own time limit: the next user of the pool does not get its connection.
+    let mut holder = database.look().await;
+    sqlx::raw_sql("BEGIN; SELECT 1 FROM namespaces FOR UPDATE").execute(&mut holder).await.unwrap();
+    let e = store.put(&lin(), vec![write(&turn(&lin(), "more words"))]).await.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Timeout, "{e}");
+    assert_eq!(sqlx::query_scalar::<_, String>(SETTINGS).fetch_one(&pool).await.unwrap(), before);
+    assert_ne!(sqlx::query_scalar::<_, i32>(process).fetch_one(&pool).await.unwrap(), pid);
+    // So does one that is cancelled.
+    let words = turn(&lin(), "more words");
+    let waiting = tokio::time::timeout(Duration::from_millis(50), store.put(&lin(), vec![write(&words)])).await;
+    assert!(waiting.is_err());
+    assert_eq!(sqlx::query_scalar::<_, String>(SETTINGS).fetch_one(&pool).await.unwrap(), before);
+    sqlx::raw_sql("ROLLBACK").execute(&mut holder).await.unwrap();
+
+    store.close().await;
+    assert_eq!(store.stats(&lin()).await.unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(sqlx::query_scalar::<_, String>(SETTINGS).fetch_one(&pool).await.unwrap(), before, "the pool is open");
+    pool.close().await;
 }

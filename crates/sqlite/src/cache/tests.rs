@@ -16,8 +16,9 @@ use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
 use super::{change_log, file::IndexCacheFile, keywords::KeywordIndex, vectors::VectorIndex};
-use crate::{options::SqliteOptions, store::SqliteStore};
+use crate::store::SqliteStore;
 use memory_engine_sql::embedding_versions::VectorTable;
+use memory_engine_sql::options::StoreOptions;
 
 const DIMENSIONS: usize = 16;
 /// Records in the first segment.
@@ -133,7 +134,7 @@ async fn database_with_caches() -> (TempDir, PathBuf, Connection) {
 }
 
 async fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(path, SqliteOptions::new(space(), "golden")).await.unwrap()
+    SqliteStore::open(path, StoreOptions::new(space(), "golden")).await.unwrap()
 }
 
 fn tenant_wide() -> Scope {

@@ -210,7 +210,12 @@ impl VectorIndex {
     }
 
     /// Reads all vectors, from the cache if it is valid.
-    fn read_whole(&self, connection: &Connection, table: VectorTable, newest: i64) -> Result<LoadedVectors, SqliteError> {
+    fn read_whole(
+        &self,
+        connection: &Connection,
+        table: VectorTable,
+        newest: i64,
+    ) -> Result<LoadedVectors, SqliteError> {
         index_load::observed("vectors", |load| {
             if let Some(cached) = self.read_cache(connection, table)? {
                 load.from_file(cached.index.len());

@@ -9,6 +9,7 @@ use crate::{
     database::error::{SqliteError, meaning},
     database::schema,
     filter_sql,
+    options::SqliteOptions,
 };
 
 /// How long a connection waits for another one that is writing, unless told otherwise.
@@ -78,24 +79,35 @@ pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize)
         // Of a new file; of another one this changes nothing.
         connection.pragma_update(None, "page_size", page_size as i64)?;
         enter_wal(connection, busy_timeout)?;
-        // Every commit is on the disk before it is acknowledged, and what is deleted is overwritten.
+        // What is deleted is overwritten.
         connection.execute_batch(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
-             PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;",
+             PRAGMA temp_store = MEMORY;",
         )?;
         Ok(())
     })
 }
 
-/// Has a connection keep so many KiB of the file in memory.
-pub(crate) fn keep(connection: &Connection, kib: i64) -> Result<(), SqliteError> {
-    Ok(connection.pragma_update(None, "cache_size", -kib)?)
+/// Applies the settings of a store to a connection, which gets this many shares of the page cache.
+pub(crate) fn configure(connection: &Connection, options: &SqliteOptions, shares: i64) -> Result<(), SqliteError> {
+    connection.pragma_update(None, "cache_size", -options.cache_part() * shares)?;
+    connection.pragma_update(None, "synchronous", options.synchronous.pragma())?;
+    // These two answer with the value that is in force.
+    let set = |name: &str, bytes: u64| {
+        let value = i64::try_from(bytes).unwrap_or(i64::MAX);
+        connection.pragma_update_and_check(None, name, value, |_| Ok(()))
+    };
+    set("mmap_size", options.mmap_bytes)?;
+    if let Some(bytes) = options.max_log_bytes {
+        set("journal_size_limit", bytes)?;
+    }
+    Ok(())
 }
 
 /// A connection that only reads.
 pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     open(path, busy_timeout, |connection| {
-        connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;")?;
+        connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")?;
         Ok(())
     })
 }

@@ -105,14 +105,13 @@ pub(crate) fn start(
     running: mpsc::Sender<()>,
     ready: mpsc::Sender<Result<()>>,
 ) -> Result<Vec<JoinHandle<()>>> {
-    let (busy_timeout, part) = (options.busy_timeout, options.cache_part());
-    (0..options.readers.max(1))
+    (0..options.readers)
         .map(|number| {
             let (path, readings, ready) = (path.to_owned(), Arc::clone(&readings.shared), ready.clone());
-            let running = running.clone();
+            let (running, options) = (running.clone(), options.clone());
             spawn(format!("memory-read-{number}"), move || {
-                let opened = connection::open_reader(&path, busy_timeout).and_then(|connection| {
-                    connection::keep(&connection, part).map_err(|failure| failure.into_error("open"))?;
+                let opened = connection::open_reader(&path, options.busy_timeout).and_then(|connection| {
+                    connection::configure(&connection, &options, 1).map_err(|failure| failure.into_error("open"))?;
                     Ok(connection)
                 });
                 match opened {

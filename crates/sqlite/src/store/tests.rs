@@ -7,13 +7,15 @@ use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_vector_store::{VectorQuery, VectorStore};
 
 use super::*;
+use crate::options::Synchronous;
 
 /// A bug in one call takes down neither the threads nor what is committed together with it.
 #[tokio::test]
 async fn a_call_that_panics_is_undone_and_the_store_goes_on() {
     let directory = tempfile::tempdir().unwrap();
-    let options = SqliteOptions::new(EmbeddingSpace::cosine("test", 2), "test").with_readers(1);
-    let store = SqliteStore::open(directory.path().join("memory.db"), options).await.unwrap();
+    let store = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test");
+    let options = SqliteOptions::default().with_readers(1);
+    let store = SqliteStore::open_with(directory.path().join("memory.db"), store, options).await.unwrap();
     let note = |name: &'static str| {
         move |connection: &Connection| Ok(connection.execute("INSERT INTO tenants (name) VALUES (?1)", [name])?)
     };
@@ -44,16 +46,39 @@ async fn a_call_that_panics_is_undone_and_the_store_goes_on() {
 #[tokio::test]
 async fn a_reading_connection_cannot_write() {
     let directory = tempfile::tempdir().unwrap();
-    let options = SqliteOptions::new(EmbeddingSpace::cosine("test", 2), "test");
+    let options = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test");
     let store = SqliteStore::open(directory.path().join("memory.db"), options).await.unwrap();
     let write = |connection: &Connection| Ok(connection.execute("DELETE FROM records", [])?);
     assert_eq!(store.read("read", write).await.unwrap_err().kind(), ErrorKind::Unauthorized);
 }
 
+#[tokio::test]
+async fn every_connection_has_the_settings_of_the_options() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test");
+    let options = SqliteOptions::default()
+        .with_readers(2)
+        .with_cache_bytes(8 << 20)
+        .with_synchronous(Synchronous::Normal)
+        .with_mmap_bytes(1 << 20)
+        .with_max_log_bytes(1 << 16);
+    let refused = SqliteStore::open_with(&path, store.clone(), options.clone().with_readers(0)).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+    assert!(!path.exists(), "options are checked before the file is made");
+    let store = SqliteStore::open_with(&path, store, options).await.unwrap();
+    let settings = |connection: &Connection| {
+        let pragma = |name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+        Ok([pragma("cache_size")?, pragma("synchronous")?, pragma("mmap_size")?, pragma("journal_size_limit")?])
+    };
+    assert_eq!(store.read("read", settings).await.unwrap(), [-2048, 1, 1 << 20, 1 << 16]);
+    assert_eq!(store.write("write", |_| Residue::None, settings).await.unwrap(), [-4096, 1, 1 << 20, 1 << 16]);
+}
+
 /// A store of one reader, with one record that has a vector and terms.
 async fn with_one_record(path: &Path) -> SqliteStore {
-    let options = SqliteOptions::new(EmbeddingSpace::cosine("test", 2), "test").with_readers(1);
-    let store = SqliteStore::open(path, options).await.unwrap();
+    let store = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test");
+    let store = SqliteStore::open_with(path, store, SqliteOptions::default().with_readers(1)).await.unwrap();
     let lin = Scope::user("lin").unwrap();
     let record = Record::new(lin.clone(), Kind::NOTE, "walnuts", &SystemClock);
     let embedding = Embedding::new(vec![1.0, 0.0]).unwrap();

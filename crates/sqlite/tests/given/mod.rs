@@ -8,14 +8,14 @@ use memory_engine_core::{
     Terms, Timestamp, Trust, Write,
 };
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_engine_sqlite::{SqliteOptions, SqliteStore};
+use memory_engine_sqlite::{SqliteStore, StoreOptions};
 use memory_engine_synonyms::{SynonymGroup, Verdict, WordPair};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 pub(crate) const DIMENSIONS: usize = 16;
 
-pub(crate) fn options() -> SqliteOptions {
-    SqliteOptions::new(EmbeddingSpace::cosine("test", DIMENSIONS), "words-1")
+pub(crate) fn options() -> StoreOptions {
+    StoreOptions::new(EmbeddingSpace::cosine("test", DIMENSIONS), "words-1")
 }
 
 pub(crate) async fn open(path: &Path) -> SqliteStore {
