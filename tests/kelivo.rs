@@ -24,7 +24,7 @@ use libtest_mimic::Arguments;
 use memory_engine::{
     Builder, EnrichmentOptions, Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, RecallQuery,
     Record, Result, ScanQuery, Turn, admin,
-    context::{GatewayBlock, InjectionRules},
+    context::InjectionRules,
     embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
     http_models::{Endpoint, Secret},
     recall::Reranker,
@@ -46,7 +46,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn equipped(builder: Builder) -> Builder {
     let options = RecallOptions::default().with_deadline(PATIENCE);
-    builder.enrichment(EnrichmentOptions::rules().unwrap()).recall_options(options)
+    let zone = memory_engine::jiff::tz::TimeZone::fixed(memory_engine::jiff::tz::offset(8));
+    builder.zone(zone).enrichment(EnrichmentOptions::rules().unwrap()).recall_options(options)
 }
 
 /// The gateway, the model behind it, and the app before it.
@@ -88,7 +89,6 @@ impl Kelivo {
         let rules = InjectionRules::from_toml("[recall]\nmore_words = ['remember']").unwrap();
         let options = GatewayOptions::default()
             .with_rules(rules)
-            .with_block(GatewayBlock::default())
             .with_deadlines(deadline, PATIENCE)
             .with_clock(place.clock.clone());
         let gateway = Gateway::new(memory.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();

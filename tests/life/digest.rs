@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_engine::{
     EnrichmentOptions, ErrorKind, Job, Kind, MemoryEngine, Record, State, Timestamp, Trust, Turn,
-    enrichment::{self, SummaryTrigger},
+    enrichment::{self, Locale, SummaryTrigger},
     llm::{ChatModel, ScriptedModel},
 };
 
@@ -210,7 +210,7 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
     struct Choking;
     #[async_trait::async_trait]
     impl enrichment::FactExtractor for Choking {
-        async fn extract(&self, turns: &[Record]) -> memory_engine::Result<enrichment::Facts> {
+        async fn extract(&self, turns: &[Record], _: &Locale) -> memory_engine::Result<enrichment::Facts> {
             match turns.iter().any(|turn| turn.text.contains("poison")) {
                 true => {
                     Err(memory_engine::Error::new(memory_engine::ErrorKind::Internal, "facts", "it cannot be read"))

@@ -19,7 +19,8 @@ pub use budgets::Budgets;
 #[cfg(feature = "engine")]
 pub use engine::{Companion, TurnPiece, TurnReply, TurnStream, UserMessage};
 pub use layers::Material;
-pub use memory_engine_summarizer::{ChatProfiles, Language, Observed, Profile, ProfileSummarizer, RuleProfiles};
+pub use memory_engine_core::Language;
+pub use memory_engine_summarizer::{ChatProfiles, Observed, Profile, ProfileSummarizer, RuleProfiles};
 pub use moment::{MomentRule, Outcome, Verdict};
 pub use pack::Pack;
 pub use profile::{profile_record, profile_text};

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Phrases, phrases::fold};
+use memory_engine_core::{Language, Phrases, phrases::fold};
 use memory_engine_llm::structured;
-use memory_engine_summarizer::Language;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -121,7 +120,8 @@ impl MomentRule {
         );
         let names = self.outcomes.iter().map(|outcome| (outcome.name.as_str(), outcome.name.as_str()));
         for (name, meaning) in names.chain([("none", words.otherwise)]) {
-            let verdict = serde_json::json!({"moment": self.id, "outcome": name});
+            let (moment, outcome) = (serde_json::json!(self.id), serde_json::json!(name));
+            let verdict = format!("{{\"moment\":{moment},\"outcome\":{outcome}}}");
             let meaning = if meaning == name { String::new() } else { format!(" ({meaning})") };
             text.push_str(&format!("\n<verdict>{verdict}</verdict>{meaning}"));
         }

@@ -2,8 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use memory_engine_core::{Error, ErrorKind, Result};
-use memory_engine_summarizer::Language;
+use memory_engine_core::{Error, ErrorKind, Language, Result};
 use serde::Deserialize;
 
 use crate::{
@@ -74,12 +73,28 @@ fn chinese() -> Language {
 }
 
 impl Pack {
-    /// The example that comes with the crate, in Chinese: Aicy, who came from far away to learn what people are like.
+    /// Returns the Chinese example pack: Aicy, who came from far away to learn what people are like.
     ///
     /// # Errors
     /// None; a test reads it.
     pub fn example() -> Result<Self> {
-        let texts = [
+        Self::example_in(Language::Chinese)
+    }
+
+    /// Returns the example pack in a language: Aicy in Chinese, Ivy, the keeper of a lighthouse, in English.
+    ///
+    /// ```
+    /// use memory_engine_companion::{Language, Pack};
+    ///
+    /// let ivy = Pack::example_in(Language::English)?;
+    /// assert_eq!((ivy.name.as_str(), ivy.stages.at(0).1.name.as_str()), ("Ivy", "Stranger"));
+    /// # Ok::<(), memory_engine_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None; a test reads both.
+    pub fn example_in(language: Language) -> Result<Self> {
+        let chinese = [
             ("persona.md", include_str!("../pack/persona.md")),
             ("stages/1-observer.md", include_str!("../pack/stages/1-observer.md")),
             ("stages/2-puzzled.md", include_str!("../pack/stages/2-puzzled.md")),
@@ -88,13 +103,13 @@ impl Pack {
             ("stages/5-choosing.md", include_str!("../pack/stages/5-choosing.md")),
             ("stages/6-farewell.md", include_str!("../pack/stages/6-farewell.md")),
         ];
-        let missing = |name: &str| wrong(format!("the example has no file {name}"));
-        Self::from_toml(include_str!("../pack/pack.toml"), |name| {
-            texts
-                .iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, text)| (*text).to_owned())
-                .ok_or_else(|| missing(name))
+        let english = [("persona.md", include_str!("../pack-en/persona.md"))];
+        let toml = language.pick(include_str!("../pack/pack.toml"), include_str!("../pack-en/pack.toml"));
+        let files = language.pick(chinese.as_slice(), english.as_slice());
+        Self::from_toml(toml, |name| {
+            let file = files.iter().find(|(known, _)| *known == name);
+            let text = file.ok_or_else(|| wrong(format!("the example has no file {name}")))?.1;
+            Ok(text.to_owned())
         })
     }
 

@@ -1,7 +1,7 @@
 //! The profile of a user as a companion's prompt shows it.
 
-use memory_engine_core::{Clock, Record, RecordId, Scope};
-use memory_engine_summarizer::{Language, Profile, user_profile_record};
+use memory_engine_core::{Clock, Language, Record, RecordId, Scope};
+use memory_engine_summarizer::{Profile, user_profile_record};
 use serde_json::json;
 
 use crate::{

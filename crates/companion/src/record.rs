@@ -1,7 +1,7 @@
 //! The records that a companion stores.
 
-use memory_engine_core::{Clock, Kind, Record, RecordId, Role, Scope, Trust};
-use memory_engine_summarizer::{Language, conversation_line, cut};
+use memory_engine_core::{Clock, Kind, Language, Record, RecordId, Role, Scope, Trust};
+use memory_engine_summarizer::{conversation_line, cut};
 use serde_json::json;
 
 use crate::{

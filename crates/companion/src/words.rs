@@ -1,7 +1,7 @@
 //! Headings and labels of a prompt, in two languages.
 
 use jiff::civil::Date;
-use memory_engine_summarizer::Language;
+use memory_engine_core::Language;
 
 pub(crate) struct Words {
     pub(crate) user: &'static str,
@@ -48,32 +48,24 @@ const ENGLISH: Words = Words {
 pub(crate) const fn words(language: Language) -> &'static Words {
     match language {
         Language::Chinese => &CHINESE,
-        Language::English => &ENGLISH,
+        _ => &ENGLISH,
     }
 }
 
 /// Returns a text as a heading.
 pub(crate) fn heading(language: Language, text: &str) -> String {
-    match language {
-        Language::Chinese => format!("【{text}】\n"),
-        Language::English => format!("[{text}]\n"),
-    }
+    language.pick(format!("【{text}】\n"), format!("[{text}]\n"))
 }
 
 /// Returns a day without its year.
 pub(crate) fn day(language: Language, date: Date) -> String {
-    match language {
-        Language::Chinese => format!("{}月{}日", date.month(), date.day()),
-        Language::English => date.strftime("%B %-d").to_string(),
-    }
+    language.pick(format!("{}月{}日", date.month(), date.day()), date.strftime("%B %-d").to_string())
 }
 
 /// Returns a chapter with the name of its stage, in brackets.
 pub(crate) fn chapter(language: Language, chapter: u32, stage: &str) -> String {
-    match language {
-        Language::Chinese => format!("（第{}章：{stage}）", chinese_number(chapter)),
-        Language::English => format!(" (chapter {chapter}: {stage})"),
-    }
+    let chinese = format!("（第{}章：{stage}）", chinese_number(chapter));
+    language.pick(chinese, format!(" (chapter {chapter}: {stage})"))
 }
 
 /// Writes a number below a hundred in Chinese numerals, a greater one in digits.

@@ -300,6 +300,8 @@ fn a_pack_that_cannot_be_right_is_refused_with_the_reason() {
     assert_eq!(missing.kind(), memory_engine_core::ErrorKind::NotFound);
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/pack");
     assert_eq!(Pack::open(folder).unwrap(), Pack::example().unwrap());
+    let english = concat!(env!("CARGO_MANIFEST_DIR"), "/pack-en");
+    assert_eq!(Pack::open(english).unwrap(), Pack::example_in(Language::English).unwrap());
 }
 
 #[test]

@@ -1,181 +1,205 @@
-//! The block of the chat gateway.
+//! The block of memories that the chat gateway injects.
 
-use std::collections::BTreeMap;
-
-use jiff::tz::{self, TimeZone};
-use memory_engine_core::Record;
+use jiff::tz::TimeZone;
+use memory_engine_core::{Language, Record};
 
 use crate::{
     block::Rendered,
+    frame::GatewayFrame,
     line::{neutralized, one_line, whole_sentences},
 };
 
-const OPENING: &str = "---\n[记忆参考 - 仅供自然融入对话，不要机械引用]\n";
-const SUMMARIES: &str = "\n[最近的对话摘要]\n";
-const FRAGMENTS: &str = "\n[相关记忆片段]\n";
-const CLOSING: &str = "\n注意：以上记忆仅供参考。标记为[剧本]的内容是角色扮演剧情，不是真实事件。\n带时间戳的内容请注意时效性，过去的安排不代表当前状态。\n---";
-/// What marks the parts of the block, and must not come from a memory; nor must a label.
-const MARKS: &[&str] = &["记忆参考", "最近的对话摘要", "相关记忆片段", "剧本"];
+/// A cut memory with fewer characters than this is left out.
+const CUT_MEMORY_MIN_CHARS: usize = 8;
 
-/// The text that the chat gateway's document has injected at the end of the system prompt: recent summaries, memories that
-/// were found, each with its time and its scene, and how to take them.
+/// The form of summaries and memories at the end of a system prompt: each with its time and scene, in a frame that tells the
+/// model how to use them. The frame exists in Chinese and in English.
 ///
-/// A part without entries is left out, and without any entry there is no text. Where the budget is too small the entries of
-/// the lowest rank go first, and what is left alone is cut behind a sentence.
+/// A part without entries is left out; without any entry there is no text. If the budget is too small, the entries of the
+/// lowest rank are left out first, and a single entry that is too long is cut after a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GatewayBlock {
-    /// How many characters the whole block may have.
-    pub max_chars: usize,
-    /// How many characters of one memory are shown.
-    pub max_chars_each: usize,
-    /// The zone of the times.
-    pub zone: TimeZone,
-    /// How scenes are shown; one that is not named goes by its own name.
-    pub labels: BTreeMap<String, String>,
-    /// The scene of memories that have none.
+    /// The time zone of the times. Default: that of the engine; UTC without an engine.
+    pub zone: Option<TimeZone>,
+    /// The scene of memories that have none. Default: `daily`.
     pub unlabelled: String,
+    /// The frame in Chinese.
+    pub chinese: GatewayFrame,
+    /// The frame in English and in every other language.
+    pub english: GatewayFrame,
 }
 
 impl Default for GatewayBlock {
     fn default() -> Self {
-        let labels = [("daily", "日常"), ("plot", "剧本"), ("meta", "系统")];
         Self {
-            max_chars: 500,
-            max_chars_each: 160,
-            zone: TimeZone::fixed(tz::offset(8)),
-            labels: labels.map(|(scene, label)| (scene.into(), label.into())).into(),
+            zone: None,
             unlabelled: "daily".into(),
+            chinese: GatewayFrame::chinese(),
+            english: GatewayFrame::english(),
         }
     }
 }
 
-/// One memory in the making.
+/// A memory with its text in the block.
 struct Entry<'r> {
     record: &'r Record,
     head: String,
     text: String,
-    summary: bool,
+    is_summary: bool,
 }
 
 impl GatewayBlock {
-    /// Another budget.
+    /// Sets the maximum number of characters of the whole block, in every language.
     #[must_use]
     pub fn with_max_chars(mut self, max_chars: usize) -> Self {
-        self.max_chars = max_chars;
+        self.chinese.max_chars = max_chars;
+        self.english.max_chars = max_chars;
         self
     }
 
-    /// Another length of one memory.
+    /// Sets the maximum number of characters of one memory, in every language.
     #[must_use]
     pub fn with_max_chars_each(mut self, max_chars: usize) -> Self {
-        self.max_chars_each = max_chars;
+        self.chinese.max_chars_each = max_chars;
+        self.english.max_chars_each = max_chars;
         self
     }
 
-    /// Another zone for the times.
+    /// Sets the time zone of the times.
     #[must_use]
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = zone;
+        self.zone = Some(zone);
         self
     }
 
-    /// Another label for a scene.
+    /// Sets the label of a scene, in every language.
     #[must_use]
     pub fn with_label(mut self, scene: impl Into<String>, label: impl Into<String>) -> Self {
-        self.labels.insert(scene.into(), label.into());
+        let (scene, label) = (scene.into(), label.into());
+        self.chinese.labels.insert(scene.clone(), label.clone());
+        self.english.labels.insert(scene, label);
         self
     }
 
-    /// Lays out summaries and memories, both given best first. Of equal places a memory counts before a summary.
+    /// Sets the frame of a language.
+    #[must_use]
+    pub fn with_frame(mut self, language: Language, frame: GatewayFrame) -> Self {
+        *language.pick(&mut self.chinese, &mut self.english) = frame;
+        self
+    }
+
+    /// Renders summaries and memories, both best first, in the language of most of their text. Of a memory and a summary
+    /// of the same rank, the memory is kept longer.
     pub fn render<'r>(
         &self,
         summaries: impl IntoIterator<Item = &'r Record>,
         memories: impl IntoIterator<Item = &'r Record>,
     ) -> Rendered {
-        let mut ranked = self.ranked(summaries, memories);
-        let all = ranked.len();
+        let summaries: Vec<&Record> = summaries.into_iter().collect();
+        let memories: Vec<&Record> = memories.into_iter().collect();
+        let texts: Vec<&str> = summaries.iter().chain(&memories).map(|record| record.text.as_str()).collect();
+        self.render_in(Language::of(&texts.join("\n")), summaries, memories)
+    }
+
+    /// Renders summaries and memories, both best first, with the frame of this language.
+    pub fn render_in<'r>(
+        &self,
+        language: Language,
+        summaries: impl IntoIterator<Item = &'r Record>,
+        memories: impl IntoIterator<Item = &'r Record>,
+    ) -> Rendered {
+        let frame = language.pick(&self.chinese, &self.english);
+        let mut ranked = self.ranked(frame, summaries, memories);
         let mut left_out = Vec::new();
-        while ranked.len() > 1 && length(&ranked) > self.max_chars {
+        while ranked.len() > 1 && length(frame, &ranked) > frame.max_chars {
             left_out.extend(ranked.pop().map(|entry| entry.record.id));
         }
         if let [entry] = ranked.as_mut_slice() {
-            let frame = length(std::slice::from_ref(entry)) - entry.text.chars().count();
-            entry.text = whole_sentences(&entry.text, self.max_chars.saturating_sub(frame));
-            // What is cut to a few characters tells nothing.
-            let cut = entry.text.chars().count() < 8 && !entry.text.is_empty() && all > 0 && entry.text.ends_with('…');
-            if entry.text.is_empty() || cut {
+            let frame_length = length(frame, std::slice::from_ref(entry)) - entry.text.chars().count();
+            entry.text = whole_sentences(&entry.text, frame.max_chars.saturating_sub(frame_length));
+            let is_cut_short = entry.text.chars().count() < CUT_MEMORY_MIN_CHARS && entry.text.ends_with('…');
+            if entry.text.is_empty() || is_cut_short {
                 left_out.extend(ranked.pop().map(|entry| entry.record.id));
             }
         }
         left_out.reverse();
-        ranked.sort_by_key(|entry| (!entry.summary, entry.record.position()));
-        Rendered { text: written(&ranked), included: ranked.iter().map(|entry| entry.record.id).collect(), left_out }
+        ranked.sort_by_key(|entry| (!entry.is_summary, entry.record.position()));
+        let included = ranked.iter().map(|entry| entry.record.id).collect();
+        Rendered { text: written(frame, &ranked), included, left_out }
     }
 
-    /// The entries by rank: the best memory, the best summary, the second memory, and so on.
+    /// Returns the entries by rank: the best memory, the best summary, the second memory, and so on.
     fn ranked<'r>(
         &self,
+        frame: &GatewayFrame,
         summaries: impl IntoIterator<Item = &'r Record>,
         memories: impl IntoIterator<Item = &'r Record>,
     ) -> Vec<Entry<'r>> {
-        let (mut summaries, mut memories) = (summaries.into_iter(), memories.into_iter());
+        let mut summaries = summaries.into_iter();
+        let mut memories = memories.into_iter();
         let mut ranked: Vec<Entry<'r>> = Vec::new();
         loop {
             let (memory, summary) = (memories.next(), summaries.next());
             if memory.is_none() && summary.is_none() {
                 return ranked;
             }
-            for (record, summary) in [(memory, false), (summary, true)] {
+            for (record, is_summary) in [(memory, false), (summary, true)] {
                 // A memory that is given twice is shown once.
                 let record = record.filter(|record| ranked.iter().all(|entry| entry.record.id != record.id));
-                ranked.extend(record.map(|record| self.entry(record, summary)));
+                ranked.extend(record.map(|record| self.entry(frame, record, is_summary)));
             }
         }
     }
 
-    fn entry<'r>(&self, record: &'r Record, summary: bool) -> Entry<'r> {
-        let time = record.occurred_at.in_zone(&self.zone).strftime("%Y-%m-%d %H:%M").to_string();
+    fn entry<'r>(&self, frame: &GatewayFrame, record: &'r Record, is_summary: bool) -> Entry<'r> {
+        let zone = self.zone.clone().unwrap_or(TimeZone::UTC);
+        let time = record.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M").to_string();
         let scene = record.scene.as_deref().unwrap_or(&self.unlabelled);
-        let label = match self.labels.get(scene) {
+        let label = match frame.labels.get(scene) {
             Some(label) => label.clone(),
             // A scene's name can come from anywhere, and must not pass for the label of another.
             None => one_line(scene, 20).replace(['[', ']', '［', '］', '【', '】'], ""),
         };
-        let speaker = match (summary, record.named_speaker(), record.role.as_ref().map(|role| role.as_str())) {
-            (true, _, _) => String::new(),
-            (false, Some(speaker), _) => format!("{}：", self.neutral(&one_line(speaker, 40))),
-            (false, None, Some("user")) => "用户：".into(),
-            (false, None, Some("assistant")) => "AI：".into(),
-            (false, None, _) => String::new(),
+        let role = record.role.as_ref().map(|role| role.as_str());
+        let speaker = match (record.named_speaker(), role) {
+            _ if is_summary => None,
+            (Some(speaker), _) => Some(neutral(frame, &one_line(speaker, 40))),
+            (None, Some("user")) => Some(frame.user.clone()),
+            (None, Some("assistant")) => Some(frame.assistant.clone()),
+            (None, _) => None,
         };
-        let text = whole_sentences(&self.neutral(&one_line(&record.text, usize::MAX)), self.max_chars_each);
-        Entry { record, head: format!("[{time}][{label}] {speaker}"), text, summary }
-    }
-
-    fn neutral(&self, text: &str) -> String {
-        let marks: Vec<&str> = MARKS.iter().copied().chain(self.labels.values().map(String::as_str)).collect();
-        neutralized(text, &marks, &["注意:以上记忆"])
+        let speaker = speaker.map(|speaker| speaker + &frame.separator).unwrap_or_default();
+        let text = whole_sentences(&neutral(frame, &one_line(&record.text, usize::MAX)), frame.max_chars_each);
+        Entry { record, head: format!("[{time}][{label}] {speaker}"), text, is_summary }
     }
 }
 
-/// The parts with their entries; nothing without an entry.
-fn written(entries: &[Entry<'_>]) -> String {
+/// Returns the text without anything that could pass for a part of the frame.
+fn neutral(frame: &GatewayFrame, text: &str) -> String {
+    let closing = frame.reserved_closing();
+    let closing: Vec<&str> = closing.as_deref().into_iter().collect();
+    neutralized(text, &frame.reserved_words(), &closing)
+}
+
+/// Writes the parts with their entries, or nothing without an entry.
+fn written(frame: &GatewayFrame, entries: &[Entry<'_>]) -> String {
     if entries.is_empty() {
         return String::new();
     }
-    let mut text = String::from(OPENING);
-    for (heading, summary) in [(SUMMARIES, true), (FRAGMENTS, false)] {
-        let mut heading = Some(heading);
-        for entry in entries.iter().filter(|entry| entry.summary == summary) {
-            text.push_str(heading.take().unwrap_or_default());
+    let mut text = format!("{}\n", frame.opening);
+    for (heading, is_summary) in [(&frame.summaries, true), (&frame.memories, false)] {
+        let mut heading = Some(format!("\n[{heading}]\n"));
+        for entry in entries.iter().filter(|entry| entry.is_summary == is_summary) {
+            text.push_str(&heading.take().unwrap_or_default());
             text.extend([entry.head.as_str(), &entry.text, "\n"]);
         }
     }
-    text.push_str(CLOSING);
+    text.push('\n');
+    text.push_str(&frame.closing);
     text
 }
 
-fn length(entries: &[Entry<'_>]) -> usize {
-    written(entries).chars().count()
+fn length(frame: &GatewayFrame, entries: &[Entry<'_>]) -> usize {
+    written(frame, entries).chars().count()
 }

@@ -1,31 +1,39 @@
-//! Whether a message calls for memories.
+//! Rules that decide which memories a message calls for.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use memory_engine_core::{Error, Phrases, Result, phrases::fold};
-use memory_engine_rule_data::{Words, data};
+use memory_engine_core::{Error, Language, Phrases, Result, RuleId, phrases::fold};
 use serde::{Deserialize, Serialize};
 
-/// When memories are injected without anybody asking for them: by rules, without a model.
+use crate::{
+    question::weak_question,
+    triggers::{PreparedText, Trigger, triggers_for},
+};
+
+/// Rules that decide, without a model, whether memories are injected for a message, and which.
 ///
-/// The rules are those of the chat gateway's document, in this order: the first message of a conversation, a question about
-/// the story within a plot, a question about the past, a feeling; otherwise nothing. In a scene that is `silent` nothing is
-/// injected. Every part may be changed in TOML; a list takes the place of the default's, `more_words` adds to it.
+/// In this order: the first message of a conversation, a question about the story within a plot, a question about the past,
+/// a feeling. Otherwise nothing is injected, nor in a `silent` scene. Triggers are built in for Chinese and for English; the
+/// Chinese ones are those of the chat gateway's document. The language of the message decides which ones count.
+///
+/// Every part can be changed in TOML: a list replaces the built-in triggers of both languages, `more_words` adds to them.
 ///
 /// ```
 /// use memory_engine_context::{InjectionRules, Message, Rule};
 ///
-/// let rules = InjectionRules::from_toml("[recall]\nmore_words = ['remember']")?;
+/// let rules = InjectionRules::from_toml("[recall]\nmore_words = ['flashback']")?;
 /// let decide = |text| rules.decide(&Message { round: 3, scene: "daily", text }).rule;
-/// assert_eq!(decide("Do you remember?"), Rule::Recall);
-/// assert_eq!(decide("吃饭了吗"), Rule::Nothing);
+/// assert_eq!(decide("Do you remember my dog's name?"), Rule::Recall);
+/// assert_eq!(decide("还记得我的狗叫什么吗"), Rule::Recall);
+/// assert_eq!(decide("Flashback!"), Rule::Recall);
+/// assert_eq!(decide("Have you eaten?"), Rule::Nothing);
 /// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct InjectionRules {
-    /// Scenes in which nothing is injected.
+    /// Scenes in which nothing is injected. Default: `meta`.
     pub silent: Vec<String>,
     /// The first message of a conversation.
     pub cold_start: ColdStartRule,
@@ -37,80 +45,72 @@ pub struct InjectionRules {
     pub emotion: EmotionRule,
 }
 
-/// The first message of a conversation.
+/// The rule for the first message of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ColdStartRule {
-    /// Whether the rule holds.
+    /// True if the rule is on. Default: true.
     pub enabled: bool,
-    /// How many of the latest summaries are wanted.
+    /// Number of latest summaries to inject. Default: 2.
     pub summaries: usize,
-    /// How many of the latest rounds are wanted, as they were said.
+    /// Number of latest rounds to inject, word for word. Default: 3.
     pub rounds: usize,
 }
 
-/// A question about the story: holds within one scene only.
+/// The rule for questions about the story. It applies within one scene only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct PlotRecallRule {
-    /// Whether the rule holds.
+    /// True if the rule is on. Default: true.
     pub enabled: bool,
-    /// The scene.
+    /// The scene of the story. Default: `plot`.
     pub scene: String,
-    /// A message with one of these words asks.
-    pub words: Vec<String>,
-    /// More of them.
+    /// Phrases that replace the built-in triggers of every language. Default: `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<Vec<String>>,
+    /// Phrases that count in addition, in every language. Default: none.
     pub more_words: Vec<String>,
 }
 
-/// A question about the past.
+/// The rule for questions about the past.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct RecallRule {
-    /// Whether the rule holds.
+    /// True if the rule is on. Default: true.
     pub enabled: bool,
-    /// A message with one of these words asks.
-    pub words: Vec<String>,
-    /// More of them.
+    /// Phrases that replace the built-in triggers of every language. Default: `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<Vec<String>>,
+    /// Phrases that count in addition, in every language. Default: none.
     pub more_words: Vec<String>,
 }
 
-/// A feeling: what was said lately in the same one is wanted.
+/// The rule for feelings: it asks for recent memories with the same feeling.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct EmotionRule {
-    /// Whether the rule holds.
+    /// True if the rule is on. Default: true.
     pub enabled: bool,
-    /// How many days count as lately.
+    /// Maximum age of the memories, in days. Default: 3.
     pub days: u32,
-    /// The feelings, the first that fits counts.
-    pub emotions: Vec<EmotionWords>,
+    /// Feelings that replace the built-in ones of every language; the first that fits counts. Default: `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emotions: Option<Vec<EmotionWords>>,
 }
 
 /// A feeling with the words that show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmotionWords {
-    /// Its name, as records are labelled with.
+    /// The label of records with this feeling.
     pub name: String,
-    /// A message with one of these words shows it.
+    /// A message with one of these words shows the feeling.
     pub words: Vec<String>,
 }
-
-/// The words of the default rules.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DefaultWords {
-    plot_recall: Words,
-    recall: Words,
-    emotions: Vec<EmotionWords>,
-}
-
-data!(WORDS: DefaultWords = "zh/injection.toml");
 
 impl Default for InjectionRules {
     fn default() -> Self {
@@ -132,84 +132,90 @@ impl Default for ColdStartRule {
 
 impl Default for PlotRecallRule {
     fn default() -> Self {
-        Self { enabled: true, scene: "plot".into(), words: WORDS.plot_recall.to_vec(), more_words: Vec::new() }
+        Self { enabled: true, scene: "plot".into(), words: None, more_words: Vec::new() }
     }
 }
 
 impl Default for RecallRule {
     fn default() -> Self {
-        Self { enabled: true, words: WORDS.recall.to_vec(), more_words: Vec::new() }
+        Self { enabled: true, words: None, more_words: Vec::new() }
     }
 }
 
 impl Default for EmotionRule {
     fn default() -> Self {
-        Self { enabled: true, days: 3, emotions: WORDS.emotions.clone() }
+        Self { enabled: true, days: 3, emotions: None }
     }
 }
 
-/// A message of the user, as the rules look at it.
+/// A message of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'m> {
-    /// The number of its round within the conversation; the first is 1.
+    /// Number of its round within the conversation, from 1.
     pub round: u64,
-    /// The scene that it belongs to.
+    /// Its scene.
     pub scene: &'m str,
-    /// What it says.
+    /// Its text.
     pub text: &'m str,
 }
 
-/// Which rule held, and what it wants.
+/// The rule that applies to a message, and the memories that it asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Decision {
     /// The rule.
     pub rule: Rule,
-    /// What it wants.
+    /// The memories to inject.
     pub action: Action,
-    /// The word of the rules that decided, if one did.
+    /// The phrase in the message that decided, if one did.
     pub word: Option<String>,
+    /// The built-in trigger that the phrase belongs to, such as `en.recall.remember`. `None` for words of the caller.
+    pub trigger: Option<RuleId>,
+    /// The text to search with, if it is not that of the message: an English question without its trigger ("my dog's name?").
+    pub search_text: Option<String>,
 }
 
 /// A rule of injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Rule {
-    /// It is the first message of its conversation.
+    /// The first message of a conversation.
     ColdStart,
-    /// It asks about the story.
+    /// A question about the story.
     PlotRecall,
-    /// It asks about the past.
+    /// A question about the past.
     Recall,
-    /// It shows a feeling.
+    /// A feeling.
     Emotion,
     /// None of these.
     Nothing,
 }
 
-/// What is to be injected.
+/// The memories to inject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// The latest summaries and rounds.
     Latest {
-        /// How many summaries.
+        /// Number of summaries.
         summaries: usize,
-        /// How many rounds.
+        /// Number of rounds.
         rounds: usize,
-        /// Whether the message asks about the past, too, so that what is found is wanted beside them.
+        /// True if the message also asks about the past, so that the results of a search are added.
         search: bool,
     },
-    /// What a search with the message finds, within the scenes that its own scene sees.
+    /// The results of a search with the message, in the scenes that are visible from its scene.
     Search,
-    /// What a search with the message finds within this scene.
+    /// The results of a search with the message in this scene.
     SearchScene(String),
-    /// What was said lately in the same feeling.
+    /// Recent turns with the same feeling.
     SameEmotion {
-        /// The feeling's name.
+        /// The label of records with this feeling.
         emotion: String,
-        /// The words that show it.
+        /// Words that show the feeling, to search for.
         words: Vec<String>,
-        /// How long ago it may have been.
+        /// Maximum age of the turns.
         within: Duration,
     },
     /// Nothing.
@@ -217,10 +223,10 @@ pub enum Action {
 }
 
 impl InjectionRules {
-    /// Reads rules from TOML, laid over the default.
+    /// Reads rules from TOML. What it does not set stays at the default.
     ///
     /// # Errors
-    /// `InvalidInput` with line and column for what is no TOML or no field of ours, and for a word that is empty.
+    /// `InvalidInput` with line and column for bad TOML or an unknown field, and for an empty phrase.
     pub fn from_toml(text: &str) -> Result<Self> {
         let rules: Self =
             toml::from_str(text).map_err(|e| Error::invalid("injection rules", e.to_string().trim_end()))?;
@@ -228,21 +234,20 @@ impl InjectionRules {
         Ok(rules)
     }
 
-    /// Refuses rules that would hold for every message.
+    /// Checks that no phrase is empty: it would match every message.
     ///
     /// # Errors
-    /// `InvalidInput` for a word that is empty.
+    /// `InvalidInput` for an empty phrase.
     pub fn validate(&self) -> Result<()> {
-        let (plot, recall) = (&self.plot_recall, &self.recall);
-        let emotions = self.emotion.emotions.iter().map(|emotion| ("emotion", &emotion.words));
+        let emotions = self.emotion.emotions.iter().flatten().map(|emotion| ("emotion", Some(&emotion.words)));
         let lists = [
-            ("plot_recall", &plot.words),
-            ("plot_recall", &plot.more_words),
-            ("recall", &recall.words),
-            ("recall", &recall.more_words),
+            ("plot_recall", self.plot_recall.words.as_ref()),
+            ("plot_recall", Some(&self.plot_recall.more_words)),
+            ("recall", self.recall.words.as_ref()),
+            ("recall", Some(&self.recall.more_words)),
         ];
         for (rule, words) in lists.into_iter().chain(emotions) {
-            if words.iter().any(|word| fold(word).is_empty()) {
+            if words.into_iter().flatten().any(|word| fold(word).is_empty()) {
                 let message = format!("a word of '{rule}' is empty; it would fit every message");
                 return Err(Error::invalid("injection rules", message));
             }
@@ -250,47 +255,137 @@ impl InjectionRules {
         Ok(())
     }
 
-    /// Whether a message calls for memories, and for which.
+    /// Decides which memories a message calls for, by the triggers of its language.
     pub fn decide(&self, message: &Message<'_>) -> Decision {
-        let nothing = Decision { rule: Rule::Nothing, action: Action::Nothing, word: None };
+        self.decide_in(message, Language::of(message.text))
+    }
+
+    /// Decides which memories a message calls for, by the triggers of this language. With English, the Chinese triggers
+    /// count after the English ones.
+    pub fn decide_in(&self, message: &Message<'_>, language: Language) -> Decision {
         if self.silent.iter().any(|scene| scene == message.scene) {
-            return nothing;
+            return Decision::nothing();
         }
-        let text = fold(message.text);
-        let asks = self.plot_question(message.scene, &text).or_else(|| self.question(&text));
+        let text = PreparedText::new(message.text);
+        let question = self.plot_question(message.scene, &text, language).or_else(|| self.question(&text, language));
         if self.cold_start.enabled && message.round <= 1 {
             let ColdStartRule { summaries, rounds, .. } = self.cold_start;
-            let action = Action::Latest { summaries, rounds, search: asks.is_some() };
-            return Decision { rule: Rule::ColdStart, action, word: None };
+            let action = Action::Latest { summaries, rounds, search: question.is_some() };
+            let search_text = question.and_then(|question| question.search_text);
+            return Decision { rule: Rule::ColdStart, action, search_text, ..Decision::nothing() };
         }
-        asks.or_else(|| self.feeling(&text)).unwrap_or(nothing)
+        question.or_else(|| self.feeling(&text, language)).unwrap_or_else(Decision::nothing)
     }
 
-    fn plot_question(&self, scene: &str, text: &str) -> Option<Decision> {
-        let PlotRecallRule { enabled, scene: plot, words, more_words } = &self.plot_recall;
-        let word = (*enabled && scene == plot).then(|| found(&[words, more_words], text))??;
-        Some(Decision { rule: Rule::PlotRecall, action: Action::SearchScene(plot.clone()), word: Some(word) })
+    /// Returns the ids of the built-in triggers of a language.
+    pub fn built_in_triggers(language: Language) -> Vec<RuleId> {
+        triggers_for(language).into_iter().take(1).flat_map(|triggers| triggers.ids().cloned()).collect()
     }
 
-    fn question(&self, text: &str) -> Option<Decision> {
-        let RecallRule { enabled, words, more_words } = &self.recall;
-        let word = enabled.then(|| found(&[words, more_words], text))??;
-        Some(Decision { rule: Rule::Recall, action: Action::Search, word: Some(word) })
+    fn plot_question(&self, scene: &str, text: &PreparedText, language: Language) -> Option<Decision> {
+        let rule = &self.plot_recall;
+        if !rule.enabled || scene != rule.scene {
+            return None;
+        }
+        let built_in = || triggers_for(language).into_iter().flat_map(|triggers| &triggers.plot_recall);
+        let fired = Fired::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
+        Some(fired.decision(Rule::PlotRecall, Action::SearchScene(rule.scene.clone())))
     }
 
-    fn feeling(&self, text: &str) -> Option<Decision> {
+    fn question(&self, text: &PreparedText, language: Language) -> Option<Decision> {
+        let rule = &self.recall;
+        if !rule.enabled {
+            return None;
+        }
+        let built_in = || triggers_for(language).into_iter().flat_map(|triggers| &triggers.recall);
+        let fired = Fired::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
+        Some(fired.decision(Rule::Recall, Action::Search))
+    }
+
+    fn feeling(&self, text: &PreparedText, language: Language) -> Option<Decision> {
         let EmotionRule { enabled, days, emotions } = &self.emotion;
-        let (shown, word) =
-            emotions.iter().filter(|_| *enabled).find_map(|shown| Some((shown, found(&[&shown.words], text)?)))?;
-        let action = Action::SameEmotion {
-            emotion: shown.name.clone(),
-            words: shown.words.clone(),
-            within: Duration::from_secs(u64::from(*days) * 24 * 60 * 60),
+        if !*enabled {
+            return None;
+        }
+        let within = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);
+        let action = |name: &str, words: &[String]| Action::SameEmotion {
+            emotion: name.to_owned(),
+            words: words.to_vec(),
+            within,
         };
-        Some(Decision { rule: Rule::Emotion, action, word: Some(word) })
+        if let Some(emotions) = emotions {
+            return emotions.iter().find_map(|emotion| {
+                let fired = Fired::by_words(&emotion.words, text)?;
+                Some(fired.decision(Rule::Emotion, action(&emotion.name, &emotion.words)))
+            });
+        }
+        let built_in = triggers_for(language).into_iter().flat_map(|triggers| &triggers.emotions);
+        built_in.into_iter().find_map(|emotion| {
+            let fired = Fired::by_trigger(&emotion.trigger, text)?;
+            Some(fired.decision(Rule::Emotion, action(&emotion.name, &emotion.words)))
+        })
     }
 }
 
-fn found(lists: &[&Vec<String>], text: &str) -> Option<String> {
-    Phrases::new(lists.iter().copied().flatten()).find_folded(text).map(str::to_owned)
+/// A phrase that fired, and its built-in trigger.
+struct Fired {
+    word: String,
+    trigger: Option<RuleId>,
+    search_text: Option<String>,
+}
+
+impl Fired {
+    /// Tries the caller's words, or the built-in triggers if there are none, and then the additional words.
+    fn by<'t, I: Iterator<Item = &'t Trigger>>(
+        words: Option<&Vec<String>>,
+        more_words: &[String],
+        built_in: impl FnOnce() -> I,
+        text: &PreparedText,
+    ) -> Option<Self> {
+        let fired = match words {
+            Some(words) => Self::by_words(words, text),
+            None => built_in().find_map(|trigger| Self::by_trigger(trigger, text)),
+        };
+        fired.or_else(|| Self::by_words(more_words, text))
+    }
+
+    fn by_words(words: &[String], text: &PreparedText) -> Option<Self> {
+        let word = Phrases::new(words).find_folded(&text.folded)?.to_owned();
+        Some(Self { word, trigger: None, search_text: None })
+    }
+
+    fn by_trigger(trigger: &Trigger, text: &PreparedText) -> Option<Self> {
+        let (word, rest) = trigger.find(text)?;
+        let search_text = rest.filter(|rest| rest.chars().any(char::is_alphanumeric) && !weak_question(rest));
+        Some(Self { word, trigger: Some(trigger.id.clone()), search_text })
+    }
+
+    fn decision(self, rule: Rule, action: Action) -> Decision {
+        Decision { rule, action, word: Some(self.word), trigger: self.trigger, search_text: self.search_text }
+    }
+}
+
+impl Decision {
+    fn nothing() -> Self {
+        Self { rule: Rule::Nothing, action: Action::Nothing, word: None, trigger: None, search_text: None }
+    }
+}
+
+impl Rule {
+    /// Returns the name as in serde, such as `cold_start`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ColdStart => "cold_start",
+            Self::PlotRecall => "plot_recall",
+            Self::Recall => "recall",
+            Self::Emotion => "emotion",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }

@@ -3,20 +3,24 @@
 mod block;
 mod built;
 mod filling;
+mod frame;
 mod gateway;
 mod injection;
 mod layer;
 mod line;
 mod list;
+mod phrase_pattern;
 mod plan;
 mod question;
 mod rewrite;
 mod story;
 mod system;
 mod tokens;
+mod triggers;
 
 pub use block::{MemoryBlock, Rendered};
 pub use built::{BuiltContext, LayerReport, LeftOut, Reason};
+pub use frame::GatewayFrame;
 pub use gateway::GatewayBlock;
 pub use injection::{
     Action, ColdStartRule, Decision, EmotionRule, EmotionWords, InjectionRules, Message, PlotRecallRule, RecallRule,

@@ -152,15 +152,17 @@ fn dashes(text: &str) -> Option<(String, usize)> {
 
 /// Writes a comma for the colon between `opening` and `continued`, however it is spaced and whatever its width.
 fn without_colon(text: &str, opening: &str, continued: &str) -> String {
+    let (opening, continued) = (normalize(opening), normalize(continued));
+    let comma = if opening.is_ascii() { ',' } else { '，' };
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let is_colon = matches!(c, ':' | '：' | '︰' | '﹕');
         let before = normalize(plain.trim_end());
         let after = normalize(rest[c.len_utf8()..].trim_start());
-        let ours = is_colon && before.ends_with(opening) && after.starts_with(continued);
+        let ours = is_colon && before.ends_with(&opening) && after.starts_with(&continued);
         if ours {
-            plain.push('，')
+            plain.push(comma)
         } else {
             plain.push(c)
         }

@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
+use memory_engine_core::sync::Mutex;
 use memory_engine_core::{Embedding, EmbeddingSpace, Result};
-use parking_lot::Mutex;
 
 use crate::{
     embedder::{Embedder, Purpose},

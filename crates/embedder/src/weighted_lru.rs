@@ -1,28 +1,35 @@
 //! A least-recently-used cache with a budget.
 
-use std::{borrow::Borrow, hash::Hash};
+use std::{
+    borrow::Borrow,
+    collections::{BTreeMap, HashMap},
+    hash::Hash,
+};
 
-use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
 /// Keeps the most recently used values whose costs fit into a budget together.
 #[derive(Debug)]
-pub struct WeightedLru<K: Hash + Eq, V> {
+pub struct WeightedLru<K: Hash + Eq + Clone, V> {
     budget: usize,
     cost: usize,
-    entries: LruCache<K, Entry<V>, FxBuildHasher>,
+    entries: HashMap<K, Entry<V>, FxBuildHasher>,
+    /// The keys by the number of their last use.
+    by_use: BTreeMap<u64, K>,
+    uses: u64,
 }
 
 #[derive(Debug)]
 struct Entry<V> {
     value: V,
     cost: usize,
+    last_use: u64,
 }
 
-impl<K: Hash + Eq, V: Clone> WeightedLru<K, V> {
+impl<K: Hash + Eq + Clone, V: Clone> WeightedLru<K, V> {
     /// Makes an empty cache for values with a total cost of at most `budget`.
     pub fn new(budget: usize) -> Self {
-        Self { budget, cost: 0, entries: LruCache::unbounded_with_hasher(FxBuildHasher) }
+        Self { budget, cost: 0, entries: HashMap::default(), by_use: BTreeMap::new(), uses: 0 }
     }
 
     /// Returns the value of a key and marks it as used.
@@ -30,7 +37,13 @@ impl<K: Hash + Eq, V: Clone> WeightedLru<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.entries.get(key).map(|entry| entry.value.clone())
+        let entry = self.entries.get_mut(key)?;
+        self.uses += 1;
+        if let Some(key) = self.by_use.remove(&entry.last_use) {
+            self.by_use.insert(self.uses, key);
+        }
+        entry.last_use = self.uses;
+        Some(entry.value.clone())
     }
 
     /// Stores a value, in place of an earlier one, and evicts the least recently used values until the budget is kept. A
@@ -39,12 +52,16 @@ impl<K: Hash + Eq, V: Clone> WeightedLru<K, V> {
         if cost > self.budget {
             return;
         }
-        if let Some(replaced) = self.entries.put(key, Entry { value, cost }) {
+        self.uses += 1;
+        self.by_use.insert(self.uses, key.clone());
+        if let Some(replaced) = self.entries.insert(key, Entry { value, cost, last_use: self.uses }) {
+            self.by_use.remove(&replaced.last_use);
             self.cost -= replaced.cost;
         }
         self.cost += cost;
         while self.cost > self.budget
-            && let Some((_, evicted)) = self.entries.pop_lru()
+            && let Some((_, oldest)) = self.by_use.pop_first()
+            && let Some(evicted) = self.entries.remove(&oldest)
         {
             self.cost -= evicted.cost;
         }
@@ -71,8 +88,9 @@ mod tests {
         let mut cache = WeightedLru::new(100);
         for n in 0..1000_usize {
             cache.put(n % 70, n, n * 7 % 120);
-            let cost: usize = cache.entries.iter().map(|(_, entry)| entry.cost).sum();
+            let cost: usize = cache.entries.values().map(|entry| entry.cost).sum();
             assert!(cost <= 100 && cost == cache.cost);
+            assert_eq!(cache.entries.len(), cache.by_use.len());
         }
         cache.put(1, 1, 101);
         assert_ne!(cache.get(&1), Some(1));

@@ -20,7 +20,7 @@ impl Enrichment {
         let mut note = Record::new(address.clone(), Kind::NOTE, text, self.store().clock().as_ref());
         note.role = Some(Role::USER);
         note.trust = Trust::User;
-        let mut corrected = restated(&old, &note).await?.unwrap_or_else(|| revalued(&old, text));
+        let mut corrected = self.restated(&old, &note).await?.unwrap_or_else(|| revalued(&old, text));
         corrected.said_at = note.occurred_at;
         corrected.valid_from = None;
         corrected.valid_until = None;
@@ -38,16 +38,16 @@ impl Enrichment {
         new.map(Some)
             .ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the corrected fact was deleted meanwhile"))
     }
-}
 
-/// Reads a sentence by the rules. Returns its fact if it states the same attribute of the same subject.
-async fn restated(old: &Fact, note: &Record) -> Result<Option<Fact>> {
-    let mut turn = note.clone();
-    turn.kind = Kind::TURN;
-    let facts = built_in_rules()?.extract(&[turn]).await?.facts;
-    Ok(facts
-        .into_iter()
-        .find(|fact| fact.subject == old.subject && fact.slot == old.slot && fact.polarity == old.polarity))
+    /// Reads a sentence by the rules. Returns its fact if it states the same attribute of the same subject.
+    async fn restated(&self, old: &Fact, note: &Record) -> Result<Option<Fact>> {
+        let mut turn = note.clone();
+        turn.kind = Kind::TURN;
+        let facts = built_in_rules()?.extract(&[turn], self.turns().facts().locale()).await?.facts;
+        Ok(facts
+            .into_iter()
+            .find(|fact| fact.subject == old.subject && fact.slot == old.slot && fact.polarity == old.polarity))
+    }
 }
 
 /// The same fact with a text of the caller's as its value.

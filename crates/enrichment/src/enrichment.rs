@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use memory_engine_core::{
-    Error, ErrorKind, Field, Filter, Job, Kind, Record, RecordId, Result, ScanQuery, Scope, State,
+    Error, ErrorKind, Field, Filter, Job, Kind, Locale, Record, RecordId, Result, ScanQuery, Scope, State,
 };
 use memory_engine_graph::GraphExtractor;
 use memory_engine_indexing::IndexedStore;
@@ -30,19 +30,21 @@ pub struct Enrichment {
 }
 
 impl Enrichment {
-    /// Combines a store with the jobs of turns and with a graph extractor. No job runs before [`Worker::spawn`] or
-    /// [`Worker::drain`].
+    /// Combines a store with the jobs of `options` and with a graph extractor. No job runs before [`Worker::spawn`] or
+    /// [`Worker::drain`]. Jobs read days in the zone of `locale`, and write in its language, unless their own options say
+    /// otherwise.
     pub fn new(
         store: Arc<IndexedStore>,
         options: EnrichmentOptions,
         extractor: Option<Arc<dyn GraphExtractor>>,
+        locale: Locale,
     ) -> Self {
         let graph = GraphIndexer::new(Arc::clone(&store), extractor);
         let mut turn_jobs: Vec<Arc<dyn JobHandler>> = Vec::new();
         if graph.extractor().is_some() {
             turn_jobs.push(Arc::new(GraphJob { indexer: graph.clone() }));
         }
-        let (turns, more_jobs) = TurnJobs::new(&store, options);
+        let (turns, more_jobs) = TurnJobs::new(&store, options, locale);
         turn_jobs.extend(more_jobs);
         let jobs = turn_jobs.iter().map(|handler| handler.job()).collect();
         let embedding = |job| EmbeddingJob { store: Arc::clone(&store), job };

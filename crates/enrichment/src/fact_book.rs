@@ -6,8 +6,8 @@ use std::{
 };
 
 use memory_engine_core::{
-    Basis, ErrorKind, Field, Filter, Kind, Order, Outcome, PutMode, Record, RecordId, Result, Scope, State, Trust,
-    Write,
+    Basis, ErrorKind, Field, Filter, Kind, Locale, Order, Outcome, PutMode, Record, RecordId, Result, Scope, State,
+    Trust, Write,
 };
 use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::{Change, Fact, FactExtractor, fact_keys, reconcile};
@@ -21,11 +21,16 @@ const MAX_RETRIES: usize = 5;
 #[derive(Debug, Clone)]
 pub struct FactBook {
     store: Arc<IndexedStore>,
+    locale: Locale,
 }
 
 impl FactBook {
-    pub(crate) fn new(store: Arc<IndexedStore>) -> Self {
-        Self { store }
+    pub(crate) fn new(store: Arc<IndexedStore>, locale: Locale) -> Self {
+        Self { store, locale }
+    }
+
+    pub(crate) fn locale(&self) -> &Locale {
+        &self.locale
     }
 
     /// Returns the facts that hold within `scope`, oldest first.
@@ -100,7 +105,7 @@ impl FactBook {
             // A yes is understood by the question before it.
             turns.extend(self.turns_before(address, &ids).await?);
             turns.sort_by_key(Record::position);
-            let extracted = extractor.extract(&turns).await?;
+            let extracted = extractor.extract(&turns, &self.locale).await?;
             log_degraded("facts", extracted.degraded.as_ref());
             let is_own = |fact: &Fact| fact.evidence.iter().any(|evidence| ids.contains(&evidence.record));
             let facts: Vec<Fact> = extracted.facts.into_iter().filter(is_own).collect();

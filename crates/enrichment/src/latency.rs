@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_engine_core::Job;
-use parking_lot::Mutex;
+use memory_engine_core::sync::Mutex;
 use serde::{Serialize, Serializer};
 
 /// Number of latest items per job whose latency is kept.

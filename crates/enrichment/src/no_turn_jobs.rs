@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use memory_engine_core::{Record, RecordId, Result, Scope};
+use memory_engine_core::{Locale, Record, RecordId, Result, Scope};
 use memory_engine_indexing::IndexedStore;
 
 use crate::handler::JobHandler;
@@ -20,7 +20,11 @@ pub struct TurnJobs {
 }
 
 impl TurnJobs {
-    pub(crate) fn new(store: &Arc<IndexedStore>, _options: EnrichmentOptions) -> (Self, Vec<Arc<dyn JobHandler>>) {
+    pub(crate) fn new(
+        store: &Arc<IndexedStore>,
+        _options: EnrichmentOptions,
+        _locale: Locale,
+    ) -> (Self, Vec<Arc<dyn JobHandler>>) {
         (Self { store: Arc::clone(store) }, Vec::new())
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use memory_engine_core::{Error, ErrorKind, Record, RecordId, Result, Scope};
+use memory_engine_core::{Error, ErrorKind, Locale, Record, RecordId, Result, Scope};
 use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::FactExtractor;
 
@@ -32,15 +32,19 @@ pub struct TurnJobs {
 
 impl TurnJobs {
     /// Makes the jobs, and their handlers in the order in which they run.
-    pub(crate) fn new(store: &Arc<IndexedStore>, options: EnrichmentOptions) -> (Self, Vec<Arc<dyn JobHandler>>) {
-        let facts = FactBook::new(Arc::clone(store));
+    pub(crate) fn new(
+        store: &Arc<IndexedStore>,
+        options: EnrichmentOptions,
+        locale: Locale,
+    ) -> (Self, Vec<Arc<dyn JobHandler>>) {
+        let facts = FactBook::new(Arc::clone(store), locale.clone());
         let summaries = options.summarizer.map(|summarizer| {
-            let (store, trigger, request) = (Arc::clone(store), options.trigger, options.request);
-            Arc::new(SummaryJob { store, summarizer, trigger, request })
+            let request = options.request.with_defaults(&locale);
+            Arc::new(SummaryJob { store: Arc::clone(store), summarizer, trigger: options.trigger, request })
         });
         let profiles = options.profile_every.map(|every| {
             let (store, facts, writer) = (Arc::clone(store), facts.clone(), options.profile_writer);
-            Arc::new(ProfileJob { store, facts, writer, every })
+            Arc::new(ProfileJob { store, facts, writer, every, locale })
         });
         let mut handlers: Vec<Arc<dyn JobHandler>> = Vec::new();
         if let Some(chunker) = options.chunker {

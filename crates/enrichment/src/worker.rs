@@ -33,9 +33,9 @@ pub struct Worker {
     /// Held while a batch is done.
     pub(crate) running: Mutex<()>,
     /// The batch that is being done. If nothing is running, its work was dropped half-way.
-    claimed: parking_lot::Mutex<Option<Arc<Vec<Pending>>>>,
+    claimed: memory_engine_core::sync::Mutex<Option<Arc<Vec<Pending>>>>,
     /// The background task, if the engine has one.
-    pub(crate) task: parking_lot::Mutex<Option<JoinHandle<()>>>,
+    pub(crate) task: memory_engine_core::sync::Mutex<Option<JoinHandle<()>>>,
     pub(crate) stopping: AtomicBool,
 }
 
@@ -53,8 +53,8 @@ impl Worker {
             handlers,
             latencies: LatencyLog::default(),
             running: Mutex::new(()),
-            claimed: parking_lot::Mutex::default(),
-            task: parking_lot::Mutex::default(),
+            claimed: memory_engine_core::sync::Mutex::default(),
+            task: memory_engine_core::sync::Mutex::default(),
             stopping: AtomicBool::new(false),
         }
     }

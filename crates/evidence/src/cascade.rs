@@ -106,30 +106,16 @@ impl EvidenceCascade {
         (!found.is_empty()).then_some(found)
     }
 
-    /// A line for each step: what was found, and where the search goes from here.
+    /// Logs the outcome of a step by counts: no word of the query, nor of what was found.
     fn log(&self, step: &EvidenceStep, query: &EvidenceQuery) {
-        let name = match step.slot {
-            EvidenceSlot::SupabaseVector => "Supabase 向量检索",
-            EvidenceSlot::SupabaseKeyword => "Supabase 关键词检索",
-            EvidenceSlot::LocalKeyword => "本地关键词检索",
-        };
-        let (threshold, dims) = (self.options.match_threshold, query.embedding.as_ref().map_or(0, Vec::len));
-        let (assets, keywords) = (&query.assets, &query.keywords);
-        match (&step.outcome, step.slot) {
-            (StepOutcome::Hits(k), EvidenceSlot::SupabaseVector) => {
-                tracing::info!("{name}命中 {k} 条（阈值={threshold}, assets={assets:?}, keywords={keywords:?}）");
-            }
-            (StepOutcome::Hits(k), _) => {
-                tracing::info!("{name}命中 {k} 条（assets={assets:?}, keywords={keywords:?}）")
-            }
-            (StepOutcome::Empty, EvidenceSlot::LocalKeyword) => {
-                tracing::info!("{name}返回空结果 (assets={assets:?}, keywords={keywords:?})");
-            }
-            (StepOutcome::Empty, _) => {
-                tracing::info!("{name}返回空结果，降级 (dims={dims}, assets={assets:?}, keywords={keywords:?})");
-            }
-            (StepOutcome::Skipped(reason), _) => tracing::debug!("{name}跳过: {reason}"),
-            (StepOutcome::Failed(reason), _) => tracing::warn!("{name}失败，降级: {reason}"),
+        let slot = step.slot.as_str();
+        let took_ms = step.took.as_millis();
+        let (assets, keywords) = (query.assets.len(), query.keywords.len());
+        match &step.outcome {
+            StepOutcome::Hits(hits) => tracing::debug!(slot, hits, assets, keywords, took_ms, "evidence found"),
+            StepOutcome::Empty => tracing::debug!(slot, assets, keywords, took_ms, "no evidence found"),
+            StepOutcome::Skipped(reason) => tracing::debug!(slot, reason, "step skipped"),
+            StepOutcome::Failed(reason) => tracing::warn!(slot, reason, took_ms, "step failed"),
         }
     }
 }

@@ -16,6 +16,17 @@ pub enum EvidenceSlot {
     LocalKeyword,
 }
 
+impl EvidenceSlot {
+    /// Returns the name as in serde, such as `supabase_vector`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SupabaseVector => "supabase_vector",
+            Self::SupabaseKeyword => "supabase_keyword",
+            Self::LocalKeyword => "local_keyword",
+        }
+    }
+}
+
 /// What a step came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EvidenceStep {

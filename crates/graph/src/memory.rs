@@ -6,8 +6,8 @@ use std::{
 };
 
 use async_trait::async_trait;
+use memory_engine_core::sync::RwLock;
 use memory_engine_core::{Filter, Record, RecordId, Removed, Result, Scope, State};
-use parking_lot::RwLock;
 
 use crate::{
     query::GraphQuery,

@@ -114,7 +114,7 @@ fn turn(mut keys: Map<String, Value>) -> Result<ImportedTurn, RowError> {
     }
     // The hash is that of the text, and a score that of a question.
     for name in ["hash", "score", "score_details", "score_breakdown"] {
-        keys.shift_remove(name);
+        keys.remove(name);
     }
     metadata.extend(keys.into_iter().filter(|(_, value)| !value.is_null()));
     turn.set("metadata", metadata);

@@ -52,7 +52,7 @@ pub type Rows = Box<dyn Iterator<Item = Result<Row, ImportError>>>;
 /// Removes and returns the first of these keys with a value; the others stay.
 pub(crate) fn take(keys: &mut Map<String, Value>, names: &[&str]) -> Option<Value> {
     let name = names.iter().find(|name| keys.get(**name).is_some_and(|value| !is_nothing(value)))?;
-    keys.shift_remove(*name)
+    keys.remove(*name)
 }
 
 pub(crate) fn is_nothing(value: &Value) -> bool {

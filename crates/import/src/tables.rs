@@ -66,7 +66,7 @@ pub fn rows(mut input: impl BufRead + 'static) -> Result<Rows, ImportError> {
 fn turns(mut columns: Map<String, Value>, seed: String, number: u64) -> Result<Vec<ImportedTurn>, RowError> {
     columns.retain(|name, value| !is_nothing(value) && !LEFT_OUT.contains(&name.as_str()));
     let (said, answered) = (take(&mut columns, USER), take(&mut columns, ASSISTANT));
-    let role = columns.shift_remove("role");
+    let role = columns.remove("role");
     let (table, sides) = match (said, answered, role) {
         (None, None, None) => ("summaries", vec![(Value::Null, take(&mut columns, SUMMARY))]),
         (None, None, Some(role)) => ("conversations", vec![(role, take(&mut columns, SUMMARY))]),
@@ -77,8 +77,8 @@ fn turns(mut columns: Map<String, Value>, seed: String, number: u64) -> Result<V
         let needed = "it has no text; a row needs \"user_msg\", \"assistant_msg\", \"content\" or \"summary\"";
         return Err(RowError::NoText(needed));
     }
-    let id = columns.shift_remove("id");
-    let vector = columns.shift_remove("embedding").map(|vector| floats(&vector)).transpose()?;
+    let id = columns.remove("id");
+    let vector = columns.remove("embedding").map(|vector| floats(&vector)).transpose()?;
     let mut common = ImportedTurn::default();
     for (key, names) in COLUMNS {
         if let Some(value) = take(&mut columns, names) {

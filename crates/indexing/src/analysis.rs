@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use futures::future::try_join_all;
+use futures_util::future::try_join_all;
 use memory_engine_core::{Record, Result, Terms};
 use memory_engine_keyword_store::{Analyzer, Clause};
 

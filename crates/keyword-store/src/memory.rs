@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
+use memory_engine_core::sync::RwLock;
 use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
-use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
 use crate::{

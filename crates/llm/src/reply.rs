@@ -1,6 +1,6 @@
 //! What a model answers.
 
-use futures::{TryStreamExt, stream::BoxStream};
+use futures_util::{TryStreamExt, stream::BoxStream};
 use memory_engine_core::{Error, ErrorKind, Result};
 
 /// Why a reply ended.

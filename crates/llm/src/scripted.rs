@@ -3,9 +3,9 @@
 use std::{collections::VecDeque, fmt, sync::Arc};
 
 use async_trait::async_trait;
-use futures::{StreamExt, future, stream};
+use futures_util::{StreamExt, future, stream};
+use memory_engine_core::sync::Mutex;
 use memory_engine_core::{Error, ErrorKind, Result, Role};
-use parking_lot::Mutex;
 
 use crate::{
     chat::ChatModel,

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
 use memory_engine::{Builder, Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch};
+use memory_engine_server::local_zone;
 
 use crate::{
     database::{self, DatabaseArg},
@@ -175,6 +176,21 @@ impl ScopeArgs {
             bail!("which conversation is it? Name the session: --session NAME");
         }
         Ok(scope)
+    }
+}
+
+/// The time zone of a command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ZoneArgs {
+    /// The time zone of days, and of times that name none: Asia/Shanghai, +08:00 or UTC; the machine's, when not set
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true, value_parser = zone)]
+    timezone: Option<TimeZone>,
+}
+
+impl ZoneArgs {
+    /// The zone that is set, or that of the machine; UTC if that is unknown.
+    pub(crate) fn zone(&self) -> TimeZone {
+        self.timezone.clone().unwrap_or_else(local_zone)
     }
 }
 

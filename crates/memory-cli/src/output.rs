@@ -7,7 +7,6 @@ use std::{
 
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use jiff::tz::{Offset, TimeZone};
 use memory_engine::{Job, MemoryEngine, Recall, RecallHit, Scope, admin::Progress, recall::Retriever};
 
 /// Prints a line; a reader that has gone away, as `head` does, is an error like any other and no panic.
@@ -127,11 +126,6 @@ pub(crate) fn tell_line(line: &serde_json::Value) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// The zone that times are shown in: UTC+8, unless the machine says otherwise.
-pub(crate) fn display_zone() -> TimeZone {
-    TimeZone::try_system().unwrap_or_else(|_| TimeZone::fixed(Offset::constant(8)))
-}
-
 /// What made a hit's score.
 pub(crate) fn reasons(hit: &RecallHit) -> String {
     let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.retriever.as_str(), f.rank, f.score));
@@ -144,7 +138,7 @@ pub(crate) fn reasons(hit: &RecallHit) -> String {
 
 /// The recalled turns, with scores and who found them.
 pub(crate) fn recall_table(recall: &Recall) -> String {
-    let zone = display_zone();
+    let zone = memory_engine_server::local_zone();
     let mut table = table(["#", "score", "found by", "when", "who", "text"]);
     for (hit, n) in recall.hits.iter().zip(1..) {
         let record = &hit.record;

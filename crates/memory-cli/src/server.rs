@@ -117,5 +117,6 @@ pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     let reranker = config.reranker.parse().map_err(named("reranker"))?;
     let Ok(db) = config.db.parse();
     let work = Work { page_cache: Some(config.page_cache_bytes), ..WorkArgs { digest, graph }.work()? };
+    let work = work.with_locale(config.time_zone()?, config.language);
     StoreArgs { db, embedder, reranker }.serve(work).await
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{Builder, Database, EnrichmentOptions, graph::GraphExtractor, sqlite::SqliteOptions};
+use jiff::tz::TimeZone;
+use memory_engine::{Builder, Database, EnrichmentOptions, Language, graph::GraphExtractor, sqlite::SqliteOptions};
+use memory_engine_server::local_zone;
 
 use crate::{digest::DigestArgs, graph::GraphArgs, method::Method};
 
@@ -24,6 +26,10 @@ pub(crate) struct Work {
     pub(crate) graph: Option<Arc<dyn GraphExtractor>>,
     /// How much of a file is kept in memory meanwhile, in bytes; as usual, unless set.
     pub(crate) page_cache: Option<usize>,
+    /// The time zone of the users; the machine's, unless set.
+    pub(crate) zone: Option<TimeZone>,
+    /// The language of what is written; that of the text, unless set.
+    pub(crate) language: Option<Language>,
 }
 
 impl From<EnrichmentOptions> for Work {
@@ -33,9 +39,19 @@ impl From<EnrichmentOptions> for Work {
 }
 
 impl Work {
+    /// Sets the time zone and the language of the users.
+    pub(crate) fn with_locale(mut self, zone: TimeZone, language: Option<Language>) -> Self {
+        self.zone = Some(zone);
+        self.language = language;
+        self
+    }
+
     /// Sets the work in a builder for this database.
     pub(crate) fn equip(self, builder: Builder, database: &Database) -> Builder {
-        let mut builder = builder.enrichment(self.digest);
+        let mut builder = builder.enrichment(self.digest).zone(self.zone.unwrap_or_else(local_zone));
+        if let Some(language) = self.language {
+            builder = builder.language(language);
+        }
         if let (Some(bytes), Some(path)) = (self.page_cache, database.path()) {
             builder = builder.sqlite_with(path, SqliteOptions::default().with_cache_bytes(bytes));
         }
@@ -52,7 +68,7 @@ impl WorkArgs {
     /// # Errors
     /// When a key or the model's name is missing.
     pub(crate) fn work(&self) -> Result<Work> {
-        Ok(Work { digest: self.digest.digest()?, graph: self.graph.extractor()?, page_cache: None })
+        Ok(Work { digest: self.digest.digest()?, graph: self.graph.extractor()?, ..Work::default() })
     }
 
     /// The work, for a command that can do nothing without any.

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use desk::Desk;
 use memory_engine::{
     Clock, EnrichmentOptions, Error, ErrorKind, MemoryEngine, Record, Scope, SystemClock,
-    enrichment::{FactExtractor, Facts},
+    enrichment::{FactExtractor, Facts, Locale},
     testing::ManualClock,
 };
 use serde_json::Value;
@@ -177,7 +177,7 @@ struct Choking;
 
 #[async_trait::async_trait]
 impl FactExtractor for Choking {
-    async fn extract(&self, _: &[Record]) -> memory_engine::Result<Facts> {
+    async fn extract(&self, _: &[Record], _: &Locale) -> memory_engine::Result<Facts> {
         Err(Error::new(ErrorKind::Internal, "facts", "the turn cannot be read"))
     }
 }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 
+use crate::sync::Mutex;
 use crate::{
     error::Result,
     filter::Filter,

@@ -7,10 +7,10 @@ use std::{
 };
 
 use jiff::{civil, tz::TimeZone};
-use parking_lot::Mutex;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result};
+use crate::sync::Mutex;
 
 /// A point in time: microseconds since 1970-01-01T00:00:00 UTC.
 ///

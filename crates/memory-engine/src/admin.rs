@@ -1,12 +1,12 @@
 //! Operating a store: health, migrations, the job queue, vectors, tombstones. Most applications need none of it.
 
+pub use memory_engine_core::Mismatch;
 #[cfg(feature = "metrics")]
 pub use memory_engine_core::observe::{METRICS, Metric, MetricKind, describe_metrics};
 pub use memory_engine_core::{Failure, HealthReport, QueueHealth};
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentReport;
 pub use memory_engine_enrichment::{LatencyStats, Progress, REQUEST_ID};
-pub use memory_engine_sql::options::Mismatch;
 pub use memory_engine_vector_store::{Generation, Generations};
 
 pub use crate::{

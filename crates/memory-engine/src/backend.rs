@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use memory_engine_core::StoreOptions;
 #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
 use memory_engine_core::{Error, ErrorKind};
 use memory_engine_core::{MemoryRecordStore, Result};
 #[cfg(feature = "postgres")]
 use memory_engine_postgres::{PostgresOptions, PostgresStore, sqlx::PgPool};
-use memory_engine_sql::options::StoreOptions;
 #[cfg(feature = "sqlite")]
 use memory_engine_sqlite::{SqliteOptions, SqliteStore};
 

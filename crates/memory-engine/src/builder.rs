@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use memory_engine_core::{Clock, EmbeddingSpace, Error, ErrorKind, Result, SystemClock};
+use jiff::tz::TimeZone;
+use memory_engine_core::{
+    Clock, EmbeddingSpace, Error, ErrorKind, Language, Locale, Mismatch, Result, StoreOptions, SystemClock,
+};
 use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::GraphExtractor;
@@ -13,7 +16,6 @@ use memory_engine_postgres::{PostgresOptions, sqlx::PgPool};
 use memory_engine_recall::{RecallOptions, RecallParts, RecallPipeline};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
-use memory_engine_sql::options::{Mismatch, StoreOptions};
 #[cfg(feature = "sqlite")]
 use memory_engine_sqlite::SqliteOptions;
 use memory_engine_synonyms::SharedThesaurus;
@@ -76,6 +78,7 @@ pub struct Builder {
     background: bool,
     embedding_cache: usize,
     pub(crate) enrichment: EnrichmentOptions,
+    locale: Locale,
 }
 
 impl Default for Builder {
@@ -94,6 +97,7 @@ impl Default for Builder {
             background: true,
             embedding_cache: 16 << 20,
             enrichment: EnrichmentOptions::default(),
+            locale: Locale::default(),
         }
     }
 }
@@ -255,6 +259,24 @@ impl Builder {
         self
     }
 
+    /// Sets the time zone of the users: of days in queries and in facts ("yesterday", "next Friday"), and of the dates in
+    /// summaries, profiles, injections and contexts. Default: UTC.
+    ///
+    /// A query, an extractor or a text block with a zone of its own keeps it. Stored timestamps are points in time; changing
+    /// the zone does not change them, nor facts that were extracted before.
+    pub fn zone(mut self, zone: TimeZone) -> Self {
+        self.locale.zone = zone;
+        self
+    }
+
+    /// Sets the language of summaries, profiles, injections and prompts. Default: the language of the text at hand.
+    ///
+    /// Texts in every language are stored and found whatever this is. Facts by rules are in the language of the sentence.
+    pub fn language(mut self, language: Language) -> Self {
+        self.locale.language = Some(language);
+        self
+    }
+
     /// Sets the options of recalls whose query brings none.
     pub fn recall_options(mut self, options: RecallOptions) -> Self {
         self.options = options;
@@ -336,12 +358,14 @@ impl Builder {
             options: self.options,
             scene_policy: self.scene_policy,
             thesaurus: SharedThesaurus::new(synonyms, self.analyzer, self.clock),
+            zone: self.locale.zone.clone(),
         });
-        let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, self.graph_extractor);
+        let enrichment =
+            Enrichment::new(Arc::clone(&store), self.enrichment, self.graph_extractor, self.locale.clone());
         if self.background {
             enrichment.worker().spawn();
         }
-        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment }))
+        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale: self.locale }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

@@ -3,7 +3,8 @@
 
 use std::{fmt, sync::Arc};
 
-use memory_engine_core::{Clock, RecordStore};
+use jiff::tz::TimeZone;
+use memory_engine_core::{Clock, Language, Locale, RecordStore};
 use memory_engine_embedder::Embedder;
 use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
@@ -50,6 +51,7 @@ pub(crate) struct EngineParts {
     pub(crate) store: Arc<IndexedStore>,
     pub(crate) recall: RecallPipeline,
     pub(crate) enrichment: Enrichment,
+    pub(crate) locale: Locale,
 }
 
 impl fmt::Debug for MemoryEngine {
@@ -77,6 +79,16 @@ impl MemoryEngine {
     /// The clock of every timestamp.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         self.parts.store.clock()
+    }
+
+    /// The time zone of days and dates, unless a query or an option sets another. Default: UTC.
+    pub fn zone(&self) -> &TimeZone {
+        &self.parts.locale.zone
+    }
+
+    /// The language of summaries, profiles, injections and prompts; `None` for the language of the text at hand.
+    pub fn language(&self) -> Option<Language> {
+        self.parts.locale.language
     }
 
     pub(crate) fn indexed_store(&self) -> &Arc<IndexedStore> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use memory_engine_core::{Record, RecordId, Result, Scope};
 use memory_engine_enrichment::EnrichmentReport;
 
+pub use memory_engine_core::{Language, Locale};
 pub use memory_engine_enrichment::EnrichmentOptions;
 pub use memory_engine_summarizer::*;
 

@@ -2,7 +2,7 @@
 
 use std::future::IntoFuture;
 
-use futures::{FutureExt, future::BoxFuture};
+use futures_util::{FutureExt, future::BoxFuture};
 use memory_engine_core::{Record, RecordId, Result, RuleId, Scope, State, Timestamp};
 use memory_engine_summarizer::fact_keys;
 use serde::{Deserialize, Serialize};

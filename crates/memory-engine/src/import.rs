@@ -1,8 +1,8 @@
 //! Storing more records than fit into memory.
 
-use std::fmt;
+use std::{fmt, pin::pin};
 
-use futures::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt};
 use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, Scope, Written};
 use serde::Serialize;
 use tracing::{Span, field::Empty};
@@ -149,8 +149,7 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
     async fn store_all(self) -> Result<ImportReport> {
         let Self { engine, scope, records, mode, batch_rows, mut on_progress } = self;
         let mut report = ImportReport::default();
-        let batches = records.chunks(batch_rows);
-        futures::pin_mut!(batches);
+        let mut batches = pin!(records.chunks(batch_rows));
         while let Some(batch) = batches.next().await {
             let mut accepted = Vec::new();
             for item in batch {

@@ -1,24 +1,29 @@
-//! Memories put before a model that did not ask for them: when, which, and in which form.
+//! Automatic injection of memories into a prompt.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use memory_engine_context::{Action, Decision, GatewayBlock, InjectionRules, Message};
 use memory_engine_core::{
-    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Op, Record, Result, ScanQuery, Scope,
+    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, ScanQuery,
+    Scope,
 };
 use memory_engine_recall::{Degraded, RecallOptions, RecallQuery, Retrievers};
 use tokio::time::timeout;
 
 use crate::engine::MemoryEngine;
 
-/// Turns in a round: what the user said, and the answer.
+/// Turns per round: a message of the user and the reply.
 const TURNS_A_ROUND: usize = 2;
-/// How many memories more are looked for where the conversation may hold those that are found.
-const MORE: usize = 20;
+/// Maximum number of additional candidates, in case the conversation already contains some of the results.
+const MAX_EXTRA_CANDIDATES: usize = 20;
 
-/// Decides by rules whether a message calls for memories, finds them, and lays them out for the system prompt.
+/// Decides by rules whether a message calls for memories, recalls them, and renders them for the system prompt.
 ///
-/// It never fails and takes no longer than a recall may: what goes wrong is named, and the rest is injected.
+/// Rules, frame and dates exist in Chinese and in English. The engine's [language](MemoryEngine::language) decides; if it is
+/// not set, the language of the message does. Times are in the engine's [zone](MemoryEngine::zone).
+///
+/// An injection does not fail and takes at most as long as a recall: stages that fail are named in
+/// [`Injection::degraded`], and the rest is injected.
 ///
 /// ```
 /// use memory_engine::{Injector, MemoryEngine, Scope, Turn, context::Message};
@@ -28,11 +33,14 @@ const MORE: usize = 20;
 /// let lin = Scope::user("lin")?;
 /// memory.remember(&lin, Turn::user("我们约好周五去爬山").with_scene("daily")).await?;
 ///
-/// let injector = Injector::new(memory);
+/// let injector = Injector::new(memory.clone());
 /// let asked = Message { round: 5, scene: "daily", text: "还记得我们约好去爬山吗" };
 /// let injection = injector.inject(&lin, &asked).await;
 /// assert!(injection.text.contains("周五去爬山")); // for the end of the system prompt
-/// let small_talk = Message { round: 6, scene: "daily", text: "吃饭了吗" };
+/// memory.remember(&lin, Turn::user("My dog is called Biscuit.").with_scene("daily")).await?;
+/// let asked = Message { round: 6, scene: "daily", text: "Do you remember my dog's name?" };
+/// assert!(injector.inject(&lin, &asked).await.text.contains("User: My dog is called Biscuit."));
+/// let small_talk = Message { round: 7, scene: "daily", text: "吃饭了吗" };
 /// assert_eq!(injector.inject(&lin, &small_talk).await.text, "");
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
@@ -46,37 +54,37 @@ pub struct Injector {
     deadline: Duration,
 }
 
-/// What is to be injected for a message.
+/// The memories to inject for a message.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Injection {
-    /// Which rule held.
+    /// The rule that applied.
     pub decision: Decision,
-    /// What to append to the system prompt; empty when there is nothing to inject.
+    /// The text to append to the system prompt. Empty if there is nothing to inject.
     pub text: String,
-    /// The records in it, in its order.
+    /// The records in the text, in its order.
     pub records: Vec<Record>,
-    /// What did not work, and why.
+    /// The stages that failed, with the reason.
     pub degraded: Vec<Degraded>,
 }
 
-/// What was found for one message, best first.
+/// The results for one message, best first.
 #[derive(Debug, Default)]
 struct Material {
     summaries: Vec<Record>,
     memories: Vec<Record>,
     degraded: Vec<Degraded>,
-    /// What the conversation holds.
+    /// The texts of the conversation.
     known: BTreeSet<ContentHash>,
 }
 
 impl Material {
-    /// How many to look for, so that so many are left.
-    fn looked_for(&self, limit: usize) -> usize {
-        limit + self.known.len().min(MORE)
+    /// Returns the number of candidates, so that `limit` are left without those of the conversation.
+    fn candidates(&self, limit: usize) -> usize {
+        limit + self.known.len().min(MAX_EXTRA_CANDIDATES)
     }
 
-    /// The first of these that the conversation does not hold.
+    /// Returns the first of these that the conversation does not contain.
     fn fresh(&self, records: impl IntoIterator<Item = Record>, limit: usize) -> Vec<Record> {
         records.into_iter().filter(|record| !self.known.contains(&record.content_hash())).take(limit).collect()
     }
@@ -94,44 +102,47 @@ impl Material {
 }
 
 impl Injector {
-    /// With the rules and the form of the chat gateway's document, and five memories at the most.
+    /// Uses the default rules, the default block and at most five memories.
     pub fn new(engine: MemoryEngine) -> Self {
         let deadline = engine.options().deadline;
-        Self { engine, rules: InjectionRules::default(), block: GatewayBlock::default(), limit: 5, deadline }
+        let block = GatewayBlock::default().with_zone(engine.zone().clone());
+        Self { engine, rules: InjectionRules::default(), block, limit: 5, deadline }
     }
 
-    /// By these rules.
+    /// Sets the rules.
     pub fn with_rules(mut self, rules: InjectionRules) -> Self {
         self.rules = rules;
         self
     }
 
-    /// In this form.
+    /// Sets the form of the text. A block without a zone uses the engine's.
     pub fn with_block(mut self, block: GatewayBlock) -> Self {
         self.block = block;
+        self.block.zone.get_or_insert_with(|| self.engine.zone().clone());
         self
     }
 
-    /// At most so many memories that were found.
+    /// Sets the maximum number of recalled memories. Default: 5.
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Within this time, and not that of the engine's recalls.
+    /// Sets the time limit. Default: that of the engine's recalls.
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// What to inject for a message, from everything within `scope` that its scene may see.
+    /// Returns the memories to inject for a message, from everything within `scope` that is visible from its scene.
     pub async fn inject(&self, scope: &Scope, message: &Message<'_>) -> Injection {
         self.inject_into(scope, message, &[]).await
     }
 
-    /// As [`inject`](Self::inject), without what the conversation holds already, word for word: it would be said twice.
+    /// Like [`inject`](Self::inject), without memories whose text is already in the conversation, word for word.
     pub async fn inject_into(&self, scope: &Scope, message: &Message<'_>, conversation: &[&str]) -> Injection {
-        let decision = self.rules.decide(message);
+        let language = self.engine.language().unwrap_or_else(|| Language::of(message.text));
+        let decision = self.rules.decide_in(message, language);
         let mut material = Material::default();
         if decision.action != Action::Nothing {
             material.known = conversation.iter().map(|text| ContentHash::of(text)).collect();
@@ -139,25 +150,30 @@ impl Injector {
         let time = self.deadline;
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
             material.lacks(&error);
-        } else if timeout(time, self.find(scope, message, &decision.action, &mut material)).await.is_err() {
+        } else if timeout(time, self.find(scope, message, &decision, &mut material)).await.is_err() {
             material.lacks(&Error::new(
                 ErrorKind::Timeout,
                 "injection",
                 format!("not ready after {} ms", time.as_millis()),
             ));
         }
-        let rendered = self.block.render(&material.summaries, &material.memories);
+        let is_wordless = !message.text.chars().any(char::is_alphabetic);
+        let rendered = match self.engine.language() {
+            None if is_wordless => self.block.render(&material.summaries, &material.memories),
+            _ => self.block.render_in(language, &material.summaries, &material.memories),
+        };
         let all: Vec<Record> = material.summaries.into_iter().chain(material.memories).collect();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
         let records = rendered.included.into_iter().filter_map(record).collect();
         Injection { decision, text: rendered.text, records, degraded: material.degraded }
     }
 
-    /// Finds part after part; what one part lacks does not cost the others.
-    async fn find(&self, scope: &Scope, message: &Message<'_>, action: &Action, material: &mut Material) {
+    /// Fills in the parts one after the other. A part that fails does not stop the others.
+    async fn find(&self, scope: &Scope, message: &Message<'_>, decision: &Decision, material: &mut Material) {
         let options = self.recall_options(material);
-        let question = || RecallQuery::new(message.text).with_options(options);
-        match action {
+        let text = decision.search_text.as_deref().unwrap_or(message.text);
+        let question = || RecallQuery::new(text).with_options(options);
+        match &decision.action {
             Action::Nothing => {}
             Action::Search => self.search(scope, question().in_scene(message.scene), material).await,
             Action::SearchScene(scene) => {
@@ -172,7 +188,7 @@ impl Injector {
                 let newest = self.newest(scope, message, kind(Kind::SUMMARY), *summaries).await;
                 material.summaries = material.or_nothing(newest);
                 let turns = rounds.saturating_mul(TURNS_A_ROUND);
-                let newest = self.newest(scope, message, kind(Kind::TURN), material.looked_for(turns)).await;
+                let newest = self.newest(scope, message, kind(Kind::TURN), material.candidates(turns)).await;
                 let found = material.or_nothing(newest);
                 let fresh = material.fresh(found, turns);
                 material.memories.extend(fresh);
@@ -183,13 +199,13 @@ impl Injector {
         }
     }
 
-    /// A recall ends a little earlier, so that what it has found by then is injected.
+    /// The options of recalls: they end a little before the injection, so that their results are used.
     fn recall_options(&self, material: &Material) -> RecallOptions {
-        let options = self.engine.options().with_limit(material.looked_for(self.limit));
+        let options = self.engine.options().with_limit(material.candidates(self.limit));
         options.with_deadline(options.deadline.min(self.deadline.mul_f64(0.9)))
     }
 
-    /// What fits the question by itself.
+    /// Recalls what is relevant to the query.
     async fn search(&self, scope: &Scope, query: RecallQuery, material: &mut Material) {
         match self.engine.recall(scope, query).await {
             Ok(recall) => {
@@ -210,7 +226,7 @@ impl Injector {
         Ok(self.engine.timeline(scope, &query).await?.records)
     }
 
-    /// What was said lately in the same feeling: what is labelled with it, and what holds its words.
+    /// Adds recent turns with the same feeling: those labelled with it, and those that contain its words.
     async fn same_emotion(
         &self,
         scope: &Scope,
@@ -234,8 +250,8 @@ impl Injector {
             Ok(recall) => recall,
             Err(e) => return material.lacks(&e),
         };
-        let holds =
-            |record: &Record| words.iter().any(|word| record.text.to_lowercase().contains(&word.to_lowercase()));
+        let phrases = Phrases::new(words);
+        let holds = |record: &Record| phrases.find(&record.text).is_some();
         let unlabelled = recall.hits.into_iter().map(|hit| hit.record).filter(|r| r.emotion.is_none() && holds(r));
         let fresh = material.fresh(unlabelled, self.limit);
         material.memories.extend(fresh);

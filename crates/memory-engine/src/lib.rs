@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod admin;
 mod backend;
@@ -52,8 +53,8 @@ pub use records::RecordQuery;
 pub use turn::Turn;
 
 pub use memory_engine_core::{
-    Clock, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Op, Order, Outcome, Page, PutMode, Record,
-    RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust, Written,
+    Clock, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order, Outcome, Page,
+    PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust, Written,
 };
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;

@@ -2,7 +2,7 @@
 
 use std::{future::IntoFuture, sync::Arc};
 
-use futures::{FutureExt, future::BoxFuture};
+use futures_util::{FutureExt, future::BoxFuture};
 use memory_engine_context::{
     ContextPlan, EstimatedTokens, Item, Layer, LayerReport, MemoryBlock, Overflow, TokenCounter,
 };
@@ -50,6 +50,12 @@ pub struct PromptContext {
 }
 
 impl MemoryEngine {
+    /// Returns a text block for memories with this engine's [zone](Self::zone) and [language](Self::language).
+    pub fn memory_block(&self) -> MemoryBlock {
+        let block = self.language().map_or_else(MemoryBlock::default, MemoryBlock::in_language);
+        block.with_zone(self.zone().clone())
+    }
+
     /// Lays out the memories that are relevant to the query as text for a prompt, within a limit of tokens.
     ///
     /// ```
@@ -79,7 +85,7 @@ impl MemoryEngine {
             persona: String::new(),
             recent: 0,
             max_tokens: 1000,
-            block: MemoryBlock::default(),
+            block: self.memory_block(),
             counter: Arc::new(EstimatedTokens),
         }
     }
@@ -105,7 +111,7 @@ impl ContextRequest {
         self
     }
 
-    /// Sets heading, zone and line length of the list of memories.
+    /// Sets heading, zone and line length of the list of memories. Default: [`MemoryEngine::memory_block`].
     pub fn block(mut self, block: MemoryBlock) -> Self {
         self.block = block;
         self
@@ -133,7 +139,9 @@ impl ContextRequest {
         let is_recent = |hit: &&RecallHit| recent.iter().any(|turn| turn.id == hit.record.id);
         let relevant = recall.relevant().filter(|hit| !is_recent(hit)).map(|hit| &hit.record);
         let max_chars = self.max_tokens.saturating_mul(MAX_CHARS_PER_TOKEN).min(self.block.max_chars);
-        let memories = self.block.clone().with_max_chars(max_chars).render(relevant);
+        let mut block = self.block.clone();
+        block.zone.get_or_insert_with(|| self.engine.zone().clone());
+        let memories = block.with_max_chars(max_chars).render(relevant);
         let share = |share: f64| (self.max_tokens as f64 * share) as usize;
         let persona = Layer::text("persona", share(PERSONA_SHARE), self.persona).stable();
         let recent_items = recent.iter().map(|turn| Item::of(turn, spoken_line(turn)));

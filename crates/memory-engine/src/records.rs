@@ -1,6 +1,6 @@
 //! Reading every record of a scope as a stream.
 
-use futures::{
+use futures_util::{
     Stream, TryStreamExt,
     stream::{self, BoxStream},
 };

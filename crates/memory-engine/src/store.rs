@@ -1,6 +1,7 @@
 //! The contracts of a backend, with every type in their signatures, and the stores in memory. For programs that bring a store
 //! of their own.
 
+pub use memory_engine_core::StoreOptions;
 pub use memory_engine_core::{
     Adjacent, Basis, BlockReason, ContentHash, Cursor, Decision, Deleted, Done, Embedding, EmbeddingSpace, Failure,
     Hit, Index, Job, JobQueue, MemoryRecordStore, Metric, Neighbor, Order, Outcome, Page, Pending, PutMode, Record,
@@ -14,7 +15,6 @@ pub use memory_engine_indexing::index_fingerprint;
 pub use memory_engine_keyword_store::{
     Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer, WeightedTerm, Word,
 };
-pub use memory_engine_sql::options::StoreOptions;
 pub use memory_engine_synonyms::{MemorySynonymStore, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair};
 pub use memory_engine_vector_store::{
     Generation, GenerationStore, Generations, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,

@@ -32,6 +32,7 @@ impl Config {
     /// `InvalidInput` for a setting that is not valid, with its name, and as [`guard`](Self::guard); `Unauthorized` when the
     /// key of an upstream is not in its variable; `Unsupported` for upstreams in a build without the gateway.
     pub fn server(&self, engine: &MemoryEngine, variable: impl Fn(&str) -> Option<String>) -> Result<Server> {
+        self.time_zone()?;
         let guard = self.guard(variable(TOKEN).as_deref())?;
         let mut server = Server::new(engine.clone(), guard).limits(self.limits).allowed_hosts(&self.allowed_hosts);
         server = server.cors_origins(self.cors_origins.iter().map(String::as_str))?;

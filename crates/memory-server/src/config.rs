@@ -2,13 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use memory_engine::{Error, Result};
+use memory_engine::{Error, Language, Result, jiff::tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     access::Access,
     guard::Guard,
     keys::{ApiKey, KeyRing},
+    zone::{local_zone, zone},
 };
 
 /// Everything that can be set about a server. What a file, a variable or a flag does not set is as here by default; what
@@ -36,6 +37,13 @@ pub struct Config {
     pub graph: String,
     /// Whose memory a chat or a tool is about that names nobody and whose key does not say.
     pub user: String,
+    /// The time zone of the users, as `Asia/Shanghai` or `+08:00`: of days in queries and facts, and of dates in prompts.
+    /// Default: the zone of the machine, or UTC if that is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// The language of summaries, profiles and injected memories: `zh` or `en`. Default: the language of the text at hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<Language>,
     /// Where it listens.
     pub listen: SocketAddr,
     /// The names under which it may be asked, beside those of the loopback: what clients send as `Host`. Without keys, and for
@@ -162,10 +170,9 @@ pub struct GatewayConfig {
     pub upstreams: Vec<UpstreamConfig>,
     /// How long a chat waits for its memories, in milliseconds.
     pub deadline_ms: u64,
-    /// How many characters of memories go into a prompt.
-    pub max_chars: usize,
-    /// The zone of the times in a prompt, as `Asia/Shanghai` or `+08:00`.
-    pub zone: String,
+    /// Maximum number of characters of memories in a prompt. Default: 500 in Chinese, 1500 in English.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<usize>,
     /// Rules for scenes beyond the built-in ones: a TOML file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scene_rules: Option<String>,
@@ -206,6 +213,8 @@ impl Default for Config {
             profile_every: 0,
             graph: "none".into(),
             user: "default".into(),
+            zone: None,
+            language: None,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8765),
             allowed_hosts: Vec::new(),
             open: false,
@@ -262,18 +271,19 @@ impl Default for McpConfig {
 
 impl Default for GatewayConfig {
     fn default() -> Self {
-        Self {
-            upstreams: Vec::new(),
-            deadline_ms: 1500,
-            max_chars: 500,
-            zone: "+08:00".into(),
-            scene_rules: None,
-            injection_rules: None,
-        }
+        Self { upstreams: Vec::new(), deadline_ms: 1500, max_chars: None, scene_rules: None, injection_rules: None }
     }
 }
 
 impl Config {
+    /// Returns the time zone of the users.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an unknown zone.
+    pub fn time_zone(&self) -> Result<TimeZone> {
+        self.zone.as_deref().map_or_else(|| Ok(local_zone()), zone)
+    }
+
     /// Who may come in: who has one of the keys, or the one `token`, which is for the whole default tenant. Without any
     /// of them everybody may, where nobody but this machine can reach the port.
     ///

@@ -47,4 +47,4 @@ pub use mem0::Mem0;
 pub use metrics::Metrics;
 pub use server::Server;
 pub use sources::{Loaded, Setting, Sources};
-pub use zone::zone;
+pub use zone::{local_zone, zone};

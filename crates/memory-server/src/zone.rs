@@ -1,12 +1,12 @@
-//! Time zones, as people write them.
+//! Time zones by name.
 
 use jiff::{fmt::temporal::DateTimeParser, tz::TimeZone};
 use memory_engine::{Error, Result};
 
-/// The zone of this name: `Asia/Shanghai`, `UTC`, or an offset such as `+08:00`, `+0800`, `+08` or `+8`.
+/// Returns the zone with this name: `Asia/Shanghai`, `UTC`, or an offset such as `+08:00`, `+0800`, `+08` or `+8`.
 ///
 /// # Errors
-/// `InvalidInput` for what is none of these.
+/// `InvalidInput` for any other text.
 ///
 /// ```
 /// # use memory_engine_server::zone;
@@ -22,7 +22,12 @@ pub fn zone(name: &str) -> Result<TimeZone> {
     DateTimeParser::new().parse_time_zone(padded(name.trim())).map_err(unknown)
 }
 
-/// An hour of one digit with another before it.
+/// Returns the time zone of this machine, or UTC if it is unknown.
+pub fn local_zone() -> TimeZone {
+    TimeZone::try_system().unwrap_or(TimeZone::UTC)
+}
+
+/// Adds the leading zero to an hour of one digit.
 fn padded(name: &str) -> String {
     let bytes = name.as_bytes();
     let is_short = matches!(bytes, [b'+' | b'-', hour, rest @ ..]

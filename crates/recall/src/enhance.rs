@@ -9,7 +9,12 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{
-    hit::Recall, options::RecallOptions, parts::RecallParts, plan::time_filter, query::RecallQuery, recall::recall,
+    hit::Recall,
+    options::RecallOptions,
+    parts::RecallParts,
+    plan::{query_zone, time_filter},
+    query::RecallQuery,
+    recall::recall,
     rewrite::Rewrite,
 };
 
@@ -209,7 +214,8 @@ impl<'a> EnhancedRun<'a> {
             // The time is that of the query, not one that the dialogue names.
             query.only_then = false;
             let asked_at = self.query.asked_at.unwrap_or_else(|| self.parts.store.clock().now());
-            query = time_filter(self.query, asked_at).into_iter().fold(query, RecallQuery::with_filter);
+            let zone = query_zone(self.parts, self.query);
+            query = time_filter(self.query, asked_at, zone).into_iter().fold(query, RecallQuery::with_filter);
         }
         let mut recall = recall(self.parts, self.scope, &query).await?;
         if form != QueryForm::Question {

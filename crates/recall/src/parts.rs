@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use memory_engine_indexing::IndexedStore;
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
@@ -24,4 +25,6 @@ pub struct RecallParts {
     pub scene_policy: ScenePolicy,
     /// Synonyms of query terms.
     pub thesaurus: SharedThesaurus,
+    /// The time zone of queries that set none.
+    pub zone: TimeZone,
 }

@@ -1,5 +1,6 @@
 //! The plan of a recall: the query combined with the options and the scene policy.
 
+use jiff::tz::TimeZone;
 use memory_engine_core::{Error, Field, Filter, Op, Result, Timestamp};
 use memory_engine_indexing::EmbeddingBackend;
 use memory_engine_temporal::{Window, windows};
@@ -12,6 +13,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) query: &'a RecallQuery,
     pub(crate) options: RecallOptions,
     pub(crate) asked_at: Timestamp,
+    /// The zone of days that the query names.
+    pub(crate) zone: &'a TimeZone,
     /// Maximum number of hits.
     pub(crate) limit: usize,
     /// Maximum number of candidates per retriever.
@@ -26,7 +29,7 @@ pub(crate) struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// # Errors
     /// `InvalidInput` for an empty query or an invalid filter.
-    pub(crate) fn new(parts: &RecallParts, query: &'a RecallQuery) -> Result<Self> {
+    pub(crate) fn new(parts: &'a RecallParts, query: &'a RecallQuery) -> Result<Self> {
         if query.text.trim().is_empty() {
             return Err(Error::invalid("recall", "the question is empty; ask with at least one word"));
         }
@@ -35,22 +38,28 @@ impl<'a> Plan<'a> {
         }
         let options = query.options.unwrap_or(parts.options);
         let asked_at = query.asked_at.unwrap_or_else(|| parts.store.clock().now());
+        let zone = query_zone(parts, query);
         let scene = query.scene.as_ref().and_then(|scene| parts.scene_policy.filter(scene));
-        let time = if query.only_then { time_filter(query, asked_at) } else { None };
+        let time = if query.only_then { time_filter(query, asked_at, zone) } else { None };
         let filter = [query.filter.clone(), scene, time].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
         let max_candidates = options.max_candidates.max(limit);
         let backend = parts.store.embedding().serving().clone();
-        Ok(Self { query, options, asked_at, limit, max_candidates, filter, backend })
+        Ok(Self { query, options, asked_at, zone, limit, max_candidates, filter, backend })
     }
 }
 
+/// Returns the zone of days that a query names.
+pub(crate) fn query_zone<'a>(parts: &'a RecallParts, query: &'a RecallQuery) -> &'a TimeZone {
+    query.zone.as_ref().unwrap_or(&parts.zone)
+}
+
 /// Restricts to records of the windows of time that the query names; `None` if it names none.
-pub(crate) fn time_filter(query: &RecallQuery, asked_at: Timestamp) -> Option<Filter> {
+pub(crate) fn time_filter(query: &RecallQuery, asked_at: Timestamp, zone: &TimeZone) -> Option<Filter> {
     let within = |window: Window| {
         let from = Filter::compare(Field::OccurredAt, Op::Ge, window.from);
         from.and(Filter::compare(Field::OccurredAt, Op::Lt, window.until))
     };
-    let windows = windows(&query.text, asked_at, query.zone.as_ref().unwrap_or(&jiff::tz::TimeZone::UTC));
+    let windows = windows(&query.text, asked_at, zone);
     (!windows.is_empty()).then(|| Filter::Or(windows.into_iter().map(within).collect()))
 }

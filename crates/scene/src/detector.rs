@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use memory_engine_core::sync::{Mutex, RwLock};
 use memory_engine_core::{Clock, Error, Phrases, Result, Scope, phrases::fold};
-use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 
 use crate::{

@@ -5,7 +5,6 @@ mod data;
 mod drift;
 mod echo;
 mod fact;
-mod language;
 mod metadata;
 mod profile;
 mod sentence;
@@ -24,7 +23,6 @@ pub use fact::{
     Cardinality, ChatFacts, Evidence, Fact, FactExtractor, FactKind, FactPatterns, Facts, Polarity, RuleFacts,
     fact_keys, render,
 };
-pub use language::Language;
 pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
 pub use profile::{
     ChatProfiles, Observed, Profile, ProfileSummarizer, RuleProfiles, conversation_line, cut, folded,

@@ -227,7 +227,7 @@ fn within(part: &str, whole: &str) -> bool {
 fn change(observed: Observed, before: Option<&Record>) -> Option<Change> {
     let Observed { mut record, fact, end, confirmed, .. } = observed;
     for key in [keys::MERGED_INTO, keys::SUPERSEDED_BY, keys::CONFIRMED_BY] {
-        record.metadata.shift_remove(key);
+        record.metadata.remove(key);
     }
     record.valid_until = fact.valid_until;
     record.state = State::Active;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use memory_engine_core::{ErrorKind, Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
+use memory_engine_core::{ErrorKind, Kind, Locale, ManualClock, Record, Role, Scope, Timestamp, Trust};
 use memory_engine_llm::{Answer, ScriptedModel};
 use memory_engine_summarizer::{
     ChatFacts, ChatMetadata, ChatSummarizer, ExtractiveSummarizer, FactExtractor, MetadataExtractor, RuleFacts,
@@ -98,7 +98,8 @@ fn a_model_gets_what_was_said_and_its_answer_is_kept_within_bounds() {
         "<think>hm</think>摘要：用户下周三要去虹桥面试。用户对海鲜过敏，正在准备材料，有些紧张，打算早点休息，吃得清淡一些，并且已经准备好了。",
     ]);
     let summarizer = ChatSummarizer::new(Arc::new(model.clone()));
-    let request = SummaryRequest::default().with_max_chars(40);
+    let beijing = jiff::tz::TimeZone::fixed(jiff::tz::offset(8));
+    let request = SummaryRequest::default().with_max_chars(40).with_zone(beijing);
     let summary = block_on(summarizer.summarize(&chinese(), &request)).unwrap();
     assert_eq!(summary.text, "用户下周三要去虹桥面试。");
     assert!(summary.degraded.is_none());
@@ -135,12 +136,12 @@ fn a_models_facts_are_held_against_what_was_said() {
         (Role::ASSISTANT, "Do you play chess, too?"),
     ]);
     let facts = ChatFacts::new(Arc::new(ScriptedModel::replying([answer])), RuleFacts::built_in().unwrap());
-    let found = block_on(facts.extract(&said)).unwrap();
+    let found = block_on(facts.extract(&said, &Locale::default())).unwrap();
     let told: Vec<_> = found.facts.iter().map(|fact| (fact.slot.as_str(), fact.value.as_str())).collect();
     assert_eq!(told, [("allergy", "nuts"), ("hobby", "Argentine tango")]);
     assert!(found.degraded.is_none() && found.facts[1].confidence > 0.8);
     let failing = ChatFacts::new(Arc::new(ScriptedModel::replying(["no"; 2])), RuleFacts::built_in().unwrap());
-    let found = block_on(failing.extract(&said)).unwrap();
+    let found = block_on(failing.extract(&said, &Locale::default())).unwrap();
     assert_eq!((found.facts.len(), found.degraded.unwrap().kind()), (1, ErrorKind::InvalidInput));
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use memory_engine_core::sync::RwLock;
 use memory_engine_core::{Result, Scope, phrases::fold};
-use parking_lot::RwLock;
 
 use crate::{
     group::SynonymGroup,

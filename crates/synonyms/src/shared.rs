@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use memory_engine_core::sync::RwLock;
 use memory_engine_core::{Clock, Result, Scope, Timestamp};
 use memory_engine_keyword_store::Analyzer;
-use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
 use crate::{accept::SynonymStoreExt, store::SynonymStore, thesaurus::Thesaurus};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use memory_engine_core::sync::RwLock;
 use memory_engine_core::{EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
-use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
 use crate::{

@@ -40,27 +40,22 @@ impl fmt::Debug for Companion {
     }
 }
 
-/// Words that ask about the past in English, beside those of [`InjectionRules`].
-const REMEMBER: [&str; 8] =
-    ["remember", "recall", "last time", "before", "earlier", "used to", "the other day", "you said"];
-
 impl Companion {
-    /// A companion with days in UTC+8, profiles by rules, and an estimate of tokens.
+    /// A companion with profiles by rules and an estimate of tokens. Days and dates are in UTC+8, whatever the zone of the
+    /// engine is: the document of this companion asks for it. [`with_zone`](Self::with_zone) changes that.
     pub fn new(engine: MemoryEngine, model: impl ChatModel, pack: Pack) -> Self {
-        let mut rules = InjectionRules::default();
-        rules.recall.more_words = REMEMBER.map(str::to_owned).into();
         Self {
             engine,
             model: Arc::new(model),
             pack: Arc::new(pack),
             counter: Arc::new(EstimatedTokens),
             profiles: Arc::new(RuleProfiles),
-            rules: Arc::new(rules),
+            rules: Arc::new(InjectionRules::default()),
             zone: TimeZone::fixed(tz::offset(8)),
         }
     }
 
-    /// Days and dates are those of this zone: the user's.
+    /// Sets the time zone of days and dates: the user's. Default: UTC+8.
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
         self.zone = zone;
         self
@@ -78,7 +73,8 @@ impl Companion {
         self
     }
 
-    /// Looks into the past when these rules say so.
+    /// Sets the rules that decide whether a message asks for related history. Default: the built-in ones, in Chinese and
+    /// English.
     pub fn with_rules(mut self, rules: InjectionRules) -> Self {
         self.rules = Arc::new(rules);
         self

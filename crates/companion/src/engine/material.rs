@@ -98,7 +98,8 @@ impl Companion {
         }
         // As many more as may be in the context already.
         let limit = RELATED + recent.len().min(RELATED) + 1;
-        let query = RecallQuery::new(message)
+        let text = decision.search_text.as_deref().unwrap_or(message);
+        let query = RecallQuery::new(text)
             .with_filter(Filter::eq(Field::Kind, Kind::TURN.as_str()))
             .with_limit(limit)
             .asked_at(self.engine.clock().now(), self.zone.clone());

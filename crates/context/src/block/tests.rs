@@ -13,7 +13,9 @@ fn record(text: &str, day: i64) -> Record {
 #[test]
 fn lines_come_in_the_order_of_time() {
     let (old, new) = (record("面试在周三", 0), record("面试改到周五了\n真的", 2));
-    insta::assert_snapshot!(MemoryBlock::default().render([&new, &old]).text);
+    let block = MemoryBlock::default().with_zone(TimeZone::fixed(jiff::tz::offset(8)));
+    insta::assert_snapshot!(block.render([&new, &old]).text);
+    assert!(MemoryBlock::default().render([&old]).text.contains("- 2026-03-01 [daily]"), "the default zone is UTC");
 }
 
 #[test]
@@ -42,4 +44,11 @@ proptest! {
         prop_assert!(rendered.text.chars().count() <= max);
         prop_assert_eq!(rendered.included.len() + rendered.left_out.len(), records.len());
     }
+}
+
+#[test]
+fn the_heading_exists_in_both_languages() {
+    let old = record("面试在周三", 0);
+    assert!(MemoryBlock::in_language(Language::Chinese).render([&old]).text.starts_with("相关的长期记忆"));
+    assert!(MemoryBlock::in_language(Language::English).render([&old]).text.starts_with("Relevant long-term memory"));
 }

@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Basis, Done, ErrorKind, Field, Filter, Job, Kind, Order, Pending, PutMode, Record, RecordId, Result, ScanQuery,
-    Scope, State, Write,
+    Basis, Done, ErrorKind, Field, Filter, Job, Kind, Language, Locale, Order, Pending, PutMode, Record, RecordId,
+    Result, ScanQuery, Scope, State, Write,
 };
 use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::{
-    Fact, FactKind, Language, Observed, Profile, ProfileSummarizer, RuleProfiles, is_said, user_profile_record,
+    Fact, FactKind, Observed, Profile, ProfileSummarizer, RuleProfiles, is_said, user_profile_record,
 };
 use serde_json::json;
 
@@ -40,6 +40,7 @@ pub(crate) struct ProfileJob {
     pub(crate) writer: Option<Arc<dyn ProfileSummarizer>>,
     /// A profile is written again after this many messages.
     pub(crate) every: usize,
+    pub(crate) locale: Locale,
 }
 
 #[async_trait]
@@ -88,7 +89,7 @@ impl ProfileJob {
             return Ok(());
         }
         let sources: Vec<&Record> = facts.iter().chain(&turns).collect();
-        let writes = self.profile_writes(person, &profile, language(&turns), &sources, kept)?;
+        let writes = self.profile_writes(person, &profile, self.language(&turns), &sources, kept)?;
         self.store.write(person, writes).await.map(drop)
     }
 
@@ -179,12 +180,18 @@ impl ProfileJob {
         Ok(())
     }
 
+    /// Returns the language of a profile: the engine's, or that of most turns.
+    fn language(&self, turns: &[Record]) -> Language {
+        let texts: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
+        self.locale.language_for(&texts.join(" "))
+    }
+
     /// Writes the profile with the model; if that fails, or there is none, by rules.
     async fn write_profile(&self, turns: &[Record], facts: &[Record]) -> Result<Profile> {
-        let language = language(turns);
+        let language = self.language(turns);
         let details = [known_label(language).to_owned()];
         let known = known(facts, language);
-        let observed = Observed::new(turns, "", language).with_details(&details);
+        let observed = Observed::new(turns, "", language).with_details(&details).with_zone(self.locale.zone.clone());
         if let Some(writer) = &self.writer {
             match writer.summarize(&observed.clone().with_profile(known.clone())).await {
                 Ok(mut profile) => {
@@ -204,17 +211,8 @@ pub(crate) fn is_written_here(record: &Record) -> bool {
     record.kind == Kind::PROFILE && record.metadata.get(MARK.0) == Some(&json!(MARK.1))
 }
 
-/// Returns the language in which a person writes.
-fn language(turns: &[Record]) -> Language {
-    let said: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
-    Language::of(&said.join(" "))
-}
-
 fn known_label(language: Language) -> &'static str {
-    match language {
-        Language::Chinese => "已知",
-        Language::English => "Known",
-    }
+    language.pick("已知", "Known")
 }
 
 /// Returns what the facts say about the user, the latest first.

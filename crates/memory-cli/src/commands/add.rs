@@ -7,7 +7,7 @@ use clap::Args;
 use memory_engine::{Kind, Role, Timestamp, Turn};
 
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
+    args::{ScopeArgs, StoreArgs, ZoneArgs},
     output,
     report::ReportArgs,
     work::WorkArgs,
@@ -33,9 +33,8 @@ pub(crate) struct Add {
     /// When it happened, if not now
     #[arg(long)]
     time: Option<String>,
-    /// The zone of a time that names none
-    #[arg(long, default_value = "UTC", value_name = "ZONE", allow_hyphen_values = true)]
-    timezone: String,
+    #[command(flatten)]
+    timezone: ZoneArgs,
     /// The scene it belongs to
     #[arg(long)]
     scene: Option<String>,
@@ -63,7 +62,7 @@ impl Add {
             turn = turn.with_speaker(speaker);
         }
         if let Some(time) = self.time {
-            turn = turn.at(Timestamp::parse_in(&time, &args::zone(&self.timezone)?)?);
+            turn = turn.at(Timestamp::parse_in(&time, &self.timezone.zone())?);
         }
         if let Some(scene) = self.scene {
             turn = turn.with_scene(scene);

@@ -11,7 +11,7 @@ use memory_engine::{
 use memory_engine_companion::{Companion, Pack};
 
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
+    args::{ScopeArgs, StoreArgs, ZoneArgs},
     output,
     report::ReportArgs,
 };
@@ -34,9 +34,8 @@ pub(crate) struct Context {
     /// The token counter
     #[arg(long, value_enum, default_value = "o200k")]
     tokens: Tokens,
-    /// The user's zone
-    #[arg(long, default_value = "+08:00", value_name = "ZONE", allow_hyphen_values = true)]
-    timezone: String,
+    #[command(flatten)]
+    timezone: ZoneArgs,
     /// Show the text, too
     #[arg(long)]
     text: bool,
@@ -68,7 +67,7 @@ const BAR_WIDTH: usize = 32;
 impl Context {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let zone = args::zone(&self.timezone)?;
+        let zone = self.timezone.zone();
         let mut pack = self.pack.as_ref().map_or_else(Pack::example, Pack::open)?;
         if let Some(limit) = self.limit {
             pack.budgets.limit = limit;

@@ -7,7 +7,7 @@ use clap::Args;
 use memory_engine::{Clock, Record, SystemClock, enrichment::render};
 
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
+    args::{ScopeArgs, StoreArgs, ZoneArgs},
     output,
     report::ReportArgs,
 };
@@ -22,9 +22,8 @@ pub(crate) struct Facts {
     /// Those that held once, too, with their last day
     #[arg(long)]
     history: bool,
-    /// The zone of the days that are shown; the machine's, when not set
-    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
-    timezone: Option<String>,
+    #[command(flatten)]
+    timezone: ZoneArgs,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -32,7 +31,7 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let zone = self.timezone.as_deref().map_or_else(|| Ok(output::display_zone()), args::zone)?;
+        let zone = self.timezone.zone();
         let engine = self.store.open_as_it_is().await?;
         let query = engine.facts(&scope);
         let query = if self.history { query.history() } else { query };

@@ -11,7 +11,7 @@ use memory_engine::{
 };
 
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
+    args::{ScopeArgs, StoreArgs, ZoneArgs},
     output,
     report::ReportArgs,
 };
@@ -39,9 +39,8 @@ pub(crate) struct Graph {
     /// Only relations that hold at this time
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
-    /// The zone of the days that are shown, and of a time that names none; the machine's, when not set
-    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
-    timezone: Option<String>,
+    #[command(flatten)]
+    timezone: ZoneArgs,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -49,7 +48,7 @@ pub(crate) struct Graph {
 impl Graph {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let zone = self.timezone.as_deref().map_or_else(|| Ok(output::display_zone()), args::zone)?;
+        let zone = self.timezone.zone();
         if !self.key_entities && self.about.iter().all(|text| text.trim().is_empty()) {
             bail!("about whom? Name somebody or something, or ask for --key-entities");
         }

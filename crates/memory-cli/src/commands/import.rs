@@ -18,7 +18,7 @@ use memory_engine_import::{Rows, chroma, json_lines, mem0, silly_tavern, tables}
 
 use self::{dry_run::DryRun, report::Report};
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
+    args::{ScopeArgs, StoreArgs, ZoneArgs},
     output,
     work::WorkArgs,
 };
@@ -49,9 +49,8 @@ pub(crate) struct Import {
     /// Take the vectors over that the file has, in place of making them: for those of the very model of --embedder
     #[arg(long)]
     keep_vectors: bool,
-    /// The zone of times that name none: Asia/Shanghai, +08:00 or UTC
-    #[arg(long, default_value = "UTC", value_name = "ZONE", allow_hyphen_values = true)]
-    timezone: String,
+    #[command(flatten)]
+    timezone: ZoneArgs,
     /// Stop at the first bad line
     #[arg(long)]
     strict: bool,
@@ -92,7 +91,7 @@ impl Import {
             "--keep-vectors is for --format chroma and csv; the other forms have none"
         );
         let scope = self.scope.scope()?;
-        let zone = args::zone(&self.timezone)?;
+        let zone = self.timezone.zone();
         let (rows, size) = self.rows(&scope)?;
         let engine = self.engine().await?;
         let units = if self.format == Format::Chroma { "{pos}/{len}" } else { "{bytes}/{total_bytes}" };

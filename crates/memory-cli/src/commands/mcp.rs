@@ -4,11 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use jiff::tz::TimeZone;
 use memory_engine_server::{Access, Owner};
 
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
+    args::{ScopeArgs, StoreArgs, ZoneArgs},
     work::WorkArgs,
 };
 
@@ -24,9 +23,8 @@ pub(crate) struct Mcp {
     work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// In which zone times are told and meant: a name (Asia/Shanghai), an offset (+08:00) or UTC
-    #[arg(long, default_value = "UTC", value_name = "ZONE", value_parser = args::zone)]
-    timezone: TimeZone,
+    #[command(flatten)]
+    timezone: ZoneArgs,
 }
 
 impl Mcp {
@@ -37,8 +35,9 @@ impl Mcp {
             access = access.only_users([user])?;
         }
         let owner = Owner { user: Some(user.unwrap_or_else(|| "default".into())), agent, session, branch };
-        let engine = self.store.serve(self.work.work()?).await?;
-        let tools = memory_engine_server::Mcp::new(engine).with_owner(owner).with_zone(self.timezone);
+        let work = self.work.work()?.with_locale(self.timezone.zone(), None);
+        let engine = self.store.serve(work).await?;
+        let tools = memory_engine_server::Mcp::new(engine).with_owner(owner);
         tools.stdio(access).await?;
         Ok(ExitCode::SUCCESS)
     }

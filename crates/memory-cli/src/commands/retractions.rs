@@ -34,7 +34,7 @@ impl Retractions {
             if retractions.is_empty() {
                 return format!("nothing within {scope} was taken back");
             }
-            let zone = output::display_zone();
+            let zone = memory_engine_server::local_zone();
             let mut table = output::table(["retraction", "when", "records", "why"]);
             for retraction in &retractions {
                 table.add_row([

@@ -7,7 +7,7 @@ use clap::Args;
 use memory_engine::{Field, Filter, MemoryEngine, Recall, RecallQuery, Scope, Timestamp, recall::Degraded};
 
 use crate::{
-    args::{self, ScopeArgs, StoreArgs},
+    args::{ScopeArgs, StoreArgs, ZoneArgs},
     graph::GraphArgs,
     output, records,
     report::ReportArgs,
@@ -37,9 +37,8 @@ pub(crate) struct Search {
     /// Only records from the time that the query names: "last week", 去年夏天, "in May 2023"
     #[arg(long)]
     only_then: bool,
-    /// The zone of times that name none, and of the question's days
-    #[arg(long, default_value = "UTC", value_name = "ZONE", allow_hyphen_values = true)]
-    timezone: String,
+    #[command(flatten)]
+    timezone: ZoneArgs,
     /// Only records of this kind: turn, summary, fact, note …
     #[arg(long)]
     kind: Option<String>,
@@ -123,7 +122,7 @@ impl Search {
     }
 
     fn query(&self) -> Result<RecallQuery> {
-        let zone = args::zone(&self.timezone)?;
+        let zone = self.timezone.zone();
         let mut query = RecallQuery::new(&self.question).with_limit(self.limit);
         if let Some(since) = &self.since {
             query = query.since(Timestamp::parse_in(since, &zone)?);

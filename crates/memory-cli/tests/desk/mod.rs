@@ -93,6 +93,8 @@ impl Desk {
         }
         // Whatever models the machine may have: these tests are about the embedder that needs none.
         command.env("MEMORY_MODELS_DIR", self.folder.path().join("no-models"));
+        // The zone of times that name none is that of the machine.
+        command.env("TZ", "UTC");
         command
     }
 

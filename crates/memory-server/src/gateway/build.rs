@@ -13,7 +13,6 @@ use super::{options::GatewayOptions, service::Gateway, upstream::Upstream};
 use crate::{
     config::{Config, GatewayConfig, UpstreamConfig},
     part::Part,
-    zone::zone,
 };
 
 /// Builds the gateway if there are upstreams.
@@ -34,7 +33,10 @@ pub(crate) fn build(
 impl GatewayConfig {
     fn options(&self) -> Result<GatewayOptions> {
         let usual = GatewayOptions::default();
-        let block = GatewayBlock::default().with_max_chars(self.max_chars).with_zone(zone(&self.zone)?);
+        let mut block = GatewayBlock::default();
+        if let Some(max_chars) = self.max_chars {
+            block = block.with_max_chars(max_chars);
+        }
         let mut options = GatewayOptions::default()
             .with_block(block)
             .with_deadlines(Duration::from_millis(self.deadline_ms), usual.keep_deadline);

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_engine::{
     Clock, Injector, MemoryEngine, Record, Result, Scope,
-    context::{Injection, Message, Rule},
+    context::{Injection, Message},
     scene::{SceneDetector, SessionLimits},
 };
 use tokio::time::{Instant, timeout_at};
@@ -63,7 +63,7 @@ impl Prompter {
         match injection {
             Ok(injection) => {
                 degraded.extend(injection.degraded.iter().map(|degraded| degraded.stage));
-                prompt.rule = rule_name(injection.decision.rule);
+                prompt.rule = injection.decision.rule.as_str();
                 prompt.ids = injection.records.iter().map(|record| record.id).collect();
                 prompt.hashes = injection.records.iter().map(Record::content_hash).collect();
                 prompt.block = injection.text;
@@ -139,15 +139,5 @@ impl Prompter {
             Ok(Err(_)) => Some("session"),
             Err(_) => Some("deadline"),
         }
-    }
-}
-
-fn rule_name(rule: Rule) -> &'static str {
-    match rule {
-        Rule::ColdStart => "cold_start",
-        Rule::PlotRecall => "plot_recall",
-        Rule::Recall => "recall",
-        Rule::Emotion => "emotion",
-        Rule::Nothing => "nothing",
     }
 }

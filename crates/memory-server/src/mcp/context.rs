@@ -2,9 +2,9 @@
 
 use jiff::tz::TimeZone;
 use memory_engine::{
-    Clock, Field, Filter, Kind, MemoryEngine, Record, RecordId, Result, ScanQuery, Scope, State, SystemClock,
+    Clock, Field, Filter, Kind, Language, MemoryEngine, Record, RecordId, Result, ScanQuery, Scope, State, SystemClock,
     context::{ContextPlan, Item, Layer, Overflow, TokenCounter, quoted},
-    enrichment::{self, Language},
+    enrichment,
 };
 
 /// How many notes, summaries and messages there are at the most.
@@ -125,10 +125,7 @@ impl OpeningContext {
     fn words(&self) -> &'static Words {
         let parts = [&self.profile, &self.facts, &self.summaries, &self.messages];
         let text: Vec<&str> = parts.into_iter().flatten().map(|record| record.text.as_str()).collect();
-        match Language::of(&text.join("\n")) {
-            Language::Chinese => &CHINESE,
-            Language::English => &ENGLISH,
-        }
+        Language::of(&text.join("\n")).pick(&CHINESE, &ENGLISH)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use jiff::tz::TimeZone;
 use memory_engine::{MemoryEngine, context::EstimatedTokens};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -42,8 +41,9 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn new(engine: MemoryEngine) -> Self {
+        let zone = engine.zone().clone();
         Self {
-            memory: ToolContext { engine, counter: Arc::new(EstimatedTokens), zone: TimeZone::UTC },
+            memory: ToolContext { engine, counter: Arc::new(EstimatedTokens), zone },
             owner: Owner::user(DEFAULT_USER),
             access: None,
             tools: tools::all().into(),

@@ -29,7 +29,6 @@ use crate::{
     fault::Fault,
     part::Part,
     server::Server,
-    zone::zone,
 };
 
 /// The media types that the protocol requires a client to accept. All our answers are JSON.
@@ -57,7 +56,7 @@ impl Mcp {
         self
     }
 
-    /// Shows times in this zone instead of UTC, and reads those that name none in it.
+    /// Sets the time zone of times that are shown, and of times without a zone. Default: that of the engine.
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
         self.host.memory.zone = zone;
         self
@@ -148,7 +147,7 @@ pub(crate) fn build(
     options.allowed_hosts.extend_from_slice(&config.allowed_hosts);
     options.allowed_origins.extend(config.mcp.allowed_origins.iter().chain(&config.cors_origins).cloned());
     let mcp = Mcp::new(engine.clone()).with_options(options).with_owner(Owner::user(&config.user));
-    Ok(Some(mcp.with_zone(zone(&config.gateway.zone)?).part()))
+    Ok(Some(mcp.part()))
 }
 
 /// Resolves the caller, and completes the `Accept` header of clients that take JSON.

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use memory_engine::{
     EnrichmentOptions, MemoryEngine, Record,
-    enrichment::{FactExtractor, Facts, RuleFacts},
+    enrichment::{FactExtractor, Facts, Locale, RuleFacts},
 };
 use memory_engine_server::Mem0;
 use serde_json::{Value, json};
@@ -181,9 +181,9 @@ struct SlowFacts(RuleFacts, Duration);
 
 #[async_trait]
 impl FactExtractor for SlowFacts {
-    async fn extract(&self, turns: &[Record]) -> memory_engine::Result<Facts> {
+    async fn extract(&self, turns: &[Record], locale: &Locale) -> memory_engine::Result<Facts> {
         tokio::time::sleep(self.1).await;
-        self.0.extract(turns).await
+        self.0.extract(turns, locale).await
     }
 }
 

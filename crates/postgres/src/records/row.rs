@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{ContentHash, Kind, Record, RecordId, Role, Source, State, Timestamp, Trust, text};
+use memory_engine_core::{
+    ContentHash, Kind, Record, RecordId, Role, SortedJson, Source, State, Timestamp, Trust, text,
+};
 use memory_engine_sql::indexed;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -194,7 +196,7 @@ struct Written<'r> {
     entities: &'r [String],
     tags: &'r [String],
     derived_from: Vec<Uuid>,
-    metadata: &'r Map<String, Value>,
+    metadata: SortedJson<'r>,
     text: &'r str,
     folded: Option<String>,
     content_hash: String,
@@ -228,7 +230,7 @@ impl<'r> Written<'r> {
             entities: &record.entities,
             tags: &record.tags,
             derived_from: uuids(&record.derived_from),
-            metadata: &record.metadata,
+            metadata: SortedJson(&record.metadata),
             text: &record.text,
             folded: (folded != record.text).then_some(folded),
             content_hash: format!("\\x{hash}"),

@@ -41,9 +41,7 @@ impl RecallRun<'_> {
             words = thesaurus.expand(text, words);
         }
         let dates = match plan.options.date_weight {
-            weight if weight > 0.0 => {
-                date_clauses(text, plan.asked_at, plan.query.zone.as_ref().unwrap_or(&jiff::tz::TimeZone::UTC), weight)
-            }
+            weight if weight > 0.0 => date_clauses(text, plan.asked_at, plan.zone, weight),
             _ => Vec::new(),
         };
         if words.is_empty() && dates.is_empty() {

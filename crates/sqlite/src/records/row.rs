@@ -1,6 +1,8 @@
 //! Records as rows.
 
-use memory_engine_core::{Error, ErrorKind, Kind, Record, RecordId, Role, Scope, Source, State, Timestamp, Trust};
+use memory_engine_core::{
+    Error, ErrorKind, Kind, Record, RecordId, Role, Scope, SortedJson, Source, State, Timestamp, Trust,
+};
 use memory_engine_sql::indexed;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Serialize, de::DeserializeOwned};
@@ -238,7 +240,7 @@ fn write(connection: &Connection, sql: &'static str, place: Place, record: &Reco
         as_json(&record.entities)?,
         as_json(&record.tags)?,
         as_json(&record.derived_from)?,
-        as_json(&record.metadata)?,
+        as_json(&SortedJson(&record.metadata))?,
         record.text,
     ])?;
     Ok(())

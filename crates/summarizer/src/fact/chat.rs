@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_engine_core::{Record, Result, Role, RuleId, Timestamp, text::normalize};
+use jiff::tz::TimeZone;
+use memory_engine_core::{Language, Locale, Record, Result, Role, RuleId, Timestamp, text::normalize};
 use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
@@ -16,7 +17,6 @@ use crate::{
         slot::{Slot, Slots},
         types::{Cardinality, Evidence, Fact, FactKind, Polarity},
     },
-    language::Language,
     spoken,
     text::one_line,
 };
@@ -81,35 +81,52 @@ struct Told {
     valid_until: Option<String>,
 }
 
+/// A message that the model reads. A struct, so that its fields have one order in every program.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    n: usize,
+    speaker: &'a str,
+    time: String,
+    text: String,
+}
+
 impl ChatFacts {
     /// An extractor that asks `model`, with these rules beside it.
     pub fn new(model: impl ChatModel, rules: RuleFacts) -> Self {
         Self { model: Arc::new(model), rules }
     }
 
-    async fn told(&self, turns: &[&Record]) -> Result<Vec<Fact>> {
-        let lines = turns.iter().zip(1..).map(|(turn, n): (_, usize)| {
-            json!({"n": n, "speaker": spoken::speaker(turn), "time": turn.occurred_at, "text": without_injected(&turn.text)})
+    async fn told(&self, turns: &[&Record], locale: &Locale) -> Result<Vec<Fact>> {
+        let lines = turns.iter().zip(1..).map(|(turn, n)| {
+            // In the user's zone, so that the model resolves "tomorrow" to the user's day.
+            let time = jiff::Timestamp::from(turn.occurred_at).to_zoned(locale.zone.clone());
+            let time = time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+            let (speaker, text) = (spoken::speaker(turn), without_injected(&turn.text));
+            Line { n, speaker, time, text }
         });
-        let input = serde_json::Value::Array(lines.collect()).to_string();
-        let request = ChatRequest::new([Message::system(PROMPT), Message::user(input)])
+        let input = serde_json::to_string(&lines.collect::<Vec<Line<'_>>>()).unwrap_or_default();
+        let prompt = match locale.language {
+            Some(language) => format!("{PROMPT}\nWrite text in {}.", language.pick("Chinese", "English")),
+            None => PROMPT.to_owned(),
+        };
+        let request = ChatRequest::new([Message::system(prompt), Message::user(input)])
             .with_temperature(0.0)
             .with_output(OutputSchema::new("facts", schema()));
         let answer = structured::ask::<Answer>(&*self.model, request).await?.value;
-        Ok(answer.facts.into_iter().take(MAX_FACTS).filter_map(|told| checked(told, turns)).collect())
+        Ok(answer.facts.into_iter().take(MAX_FACTS).filter_map(|told| checked(told, turns, &locale.zone)).collect())
     }
 }
 
 #[async_trait]
 impl FactExtractor for ChatFacts {
-    async fn extract(&self, turns: &[Record]) -> Result<Facts> {
-        let mut facts = self.rules.facts(turns);
+    async fn extract(&self, turns: &[Record], locale: &Locale) -> Result<Facts> {
+        let mut facts = self.rules.facts_in(turns, &locale.zone);
         let spoken: Vec<&Record> =
             turns.iter().filter(|turn| spoken::is_said(turn) && !self.rules.is_fiction(turn)).collect();
         if !spoken.iter().any(|turn| !spoken::is_assistant(turn)) {
             return Ok(Facts { facts, degraded: None });
         }
-        match self.told(&spoken).await {
+        match self.told(&spoken, locale).await {
             Ok(told) => {
                 for fact in told {
                     if !facts.iter().any(|known| known.states_same(&fact)) {
@@ -147,7 +164,7 @@ fn schema() -> serde_json::Value {
 }
 
 /// Returns the fact if its message bears it out.
-fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
+fn checked(told: Told, turns: &[&Record], zone: &TimeZone) -> Option<Fact> {
     let turn = turns.get(told.n.checked_sub(1)?).filter(|turn| !spoken::is_assistant(turn))?;
     let (slot, value, text) = (told.slot.trim().to_lowercase(), one_line(&told.value), one_line(&told.text));
     if !is_slot_name(&slot) || !is_value(&value) || text.chars().count() > MAX_TEXT_CHARS {
@@ -157,7 +174,7 @@ fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
     let confidence = borne_out(&value, &said)?;
     // The slot decides how many values it holds; the model is asked only about slots of its own.
     let known = Slots::built_in(&slot);
-    let valid_from = date(&told.valid_from);
+    let valid_from = date(told.valid_from.as_deref(), zone);
     let mut fact = Fact {
         subject: subject(told.subject.trim(), turn),
         cardinality: known.map_or_else(|| cardinality(told.cardinality.as_deref()), Slot::cardinality),
@@ -166,7 +183,8 @@ fn checked(told: Told, turns: &[&Record]) -> Option<Fact> {
         value,
         polarity: if told.polarity.as_deref() == Some("negative") { Polarity::Negative } else { Polarity::Positive },
         valid_from,
-        valid_until: date(&told.valid_until).filter(|until| valid_from.is_none_or(|from| from <= *until)),
+        valid_until: date(told.valid_until.as_deref(), zone)
+            .filter(|until| valid_from.is_none_or(|from| from <= *until)),
         said_at: turn.occurred_at,
         sequence: turn.source.sequence,
         evidence: vec![Evidence { record: turn.id, quote: said.chars().take(MAX_TEXT_CHARS).collect() }],
@@ -212,8 +230,9 @@ fn kind(name: Option<&str>) -> FactKind {
     }
 }
 
-fn date(date: &Option<String>) -> Option<Timestamp> {
-    date.as_ref()?.parse().ok()
+/// Reads a date or a time. A date without a zone is a day of `zone`.
+fn date(date: Option<&str>, zone: &TimeZone) -> Option<Timestamp> {
+    Timestamp::parse_in(date?, zone).ok()
 }
 
 /// How sure a value is by its words in the message: nothing when hardly any stands there.

@@ -1,8 +1,8 @@
 //! What one rule reads in one sentence.
 
-use memory_engine_core::{RuleId, Timestamp};
+use memory_engine_core::{Language, RuleId, Timestamp};
 
-use crate::{fact::types::Polarity, language::Language};
+use crate::fact::types::Polarity;
 
 /// A value for a slot that a rule read in a sentence.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,36 +1,38 @@
-//! The contract of finding facts.
+//! The contract of fact extraction.
 
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Error, Record, Result};
+use memory_engine_core::{Error, Locale, Record, Result};
 
 use crate::fact::types::Fact;
 
-/// What was found, and what went wrong beside it.
+/// The result of an extraction.
 #[derive(Debug, Default)]
 pub struct Facts {
-    /// The facts, in the order in which they were said.
+    /// The facts, in the order in which they were stated.
     pub facts: Vec<Fact>,
-    /// Why a model had no part in it, where one should have had: the facts are those of the rules then.
+    /// Why the model failed. The facts are then those of the rules. `None` if the model answered, or there is none.
     pub degraded: Option<Error>,
 }
 
-/// Finds what is known of people in what they say.
+/// Extracts facts about people from what they say.
 ///
 /// # Cancel safety
-/// Dropping the future loses nothing: nothing is kept between calls.
+/// Dropping the future loses nothing: an extractor keeps no state between calls.
 #[async_trait]
 pub trait FactExtractor: Debug + Send + Sync + 'static {
-    /// The facts in turns that follow each other, oldest first. Turns before may serve to understand those after them, as
-    /// when a question of the model is answered with a yes.
+    /// Returns the facts in consecutive turns, oldest first. Earlier turns may explain later ones, for example a question
+    /// of the model that is answered with a yes.
     ///
-    /// No turns, or none that says anything of its speaker, give no facts. What a system or a tool wrote, what was
-    /// injected, and what happens in a story give none.
+    /// Dates relative to a turn ("tomorrow") are those of `locale.zone`. A model writes in `locale.language`; rules write
+    /// in the language of the sentence.
+    ///
+    /// Turns of a system or a tool, injected text and fiction give no facts.
     ///
     /// # Errors
-    /// None that turns could cause. An extractor that needs a service falls back and says so in [`Facts::degraded`].
-    async fn extract(&self, turns: &[Record]) -> Result<Facts>;
+    /// None that turns could cause. An extractor whose service fails falls back to rules and sets [`Facts::degraded`].
+    async fn extract(&self, turns: &[Record], locale: &Locale) -> Result<Facts>;
 }
 
 const _: fn(&dyn FactExtractor) = |_| {};
@@ -40,8 +42,8 @@ macro_rules! forward {
         #[async_trait]
         #[deny(clippy::missing_trait_methods)]
         impl<T: FactExtractor + ?Sized> FactExtractor for $pointer<T> {
-            async fn extract(&self, turns: &[Record]) -> Result<Facts> {
-                (**self).extract(turns).await
+            async fn extract(&self, turns: &[Record], locale: &Locale) -> Result<Facts> {
+                (**self).extract(turns, locale).await
             }
         }
     )*};

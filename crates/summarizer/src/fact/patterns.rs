@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{Error, Result, RuleId};
+use memory_engine_core::{Error, Language, Result, RuleId};
 use regex::{Regex, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
@@ -14,7 +14,6 @@ use crate::{
         types::Polarity,
         value::ValueReader,
     },
-    language::Language,
 };
 
 const ENGLISH: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", "en/rules.toml"));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{RuleId, Timestamp};
+use memory_engine_core::{Language, RuleId, Timestamp};
 use regex::Regex;
 use serde::Deserialize;
 
@@ -16,7 +16,6 @@ use crate::{
         template::{Macros, language_of},
         types::{Fact, Polarity},
     },
-    language::Language,
 };
 
 /// Maximum number of words between an event and its date: "an interview at Acme on Friday".
@@ -162,10 +161,7 @@ impl PlanRule {
     fn event_before(&self, sentence: &str, date: &Range<usize>) -> Option<Option<String>> {
         let before = &sentence[..date.start];
         let (event, found) = self.event(before)?;
-        let start = match self.language {
-            Language::Chinese => subject_start(sentence, &found),
-            Language::English => found.start,
-        };
+        let start = if self.language == Language::Chinese { subject_start(sentence, &found) } else { found.start };
         if !guard::is_stated(sentence, start..date.end) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Reads the facts of one sentence.
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Record, Timestamp};
+use memory_engine_core::{Language, Record, Timestamp};
 use memory_engine_temporal::{Exactness, windows};
 use regex::Captures;
 
@@ -16,7 +16,6 @@ use crate::{
         types::{Cardinality, Evidence, Fact, FactKind},
         value::is_category,
     },
-    language::Language,
     text::has_han,
 };
 

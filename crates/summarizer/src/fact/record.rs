@@ -1,7 +1,7 @@
 //! Facts as records, and back.
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp, Trust};
+use memory_engine_core::{Kind, Language, Record, RecordId, Scope, State, Timestamp, Trust};
 use serde_json::{Value, json};
 
 use crate::{
@@ -9,7 +9,6 @@ use crate::{
         slot::{Slots, family},
         types::{Cardinality, Evidence, Fact, FactKind, Polarity},
     },
-    language::Language,
     text::one_line,
 };
 
@@ -151,11 +150,11 @@ pub fn render(record: &Record, now: Timestamp, zone: &TimeZone) -> String {
     };
     let language = Language::of(&record.text);
     let until = until.in_zone(zone).date();
-    let told = Slots::built_in(&fact.slot).map(|slot| slot.tell_past(&fact, language));
-    match (told, language) {
-        (Some(told), Language::Chinese) => format!("{told}，直到{until}。"),
-        (Some(told), Language::English) => format!("{told} until {until}."),
-        (None, Language::Chinese) => format!("曾经（直到{until}）：{}", one_line(&record.text)),
-        (None, Language::English) => format!("Was so until {until}: {}", one_line(&record.text)),
+    match Slots::built_in(&fact.slot).map(|slot| slot.tell_past(&fact, language)) {
+        Some(told) => language.pick(format!("{told}，直到{until}。"), format!("{told} until {until}.")),
+        None => {
+            let text = one_line(&record.text);
+            language.pick(format!("曾经（直到{until}）：{text}"), format!("Was so until {until}: {text}"))
+        }
     }
 }

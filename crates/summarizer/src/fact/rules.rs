@@ -1,10 +1,10 @@
-//! Facts by rules.
+//! Extraction of facts by rules.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::tz::{self, TimeZone};
-use memory_engine_core::{Record, Result, RuleId};
+use jiff::tz::TimeZone;
+use memory_engine_core::{Locale, Record, Result, RuleId};
 
 use crate::{
     echo::without_injected,
@@ -21,10 +21,11 @@ use crate::{
     spoken::{self, FICTION},
 };
 
-/// Finds facts by patterns, in Chinese and English: without a model, and rather none than a wrong one.
+/// Extracts facts by patterns, in Chinese and English, without a model. Precision comes before recall.
 ///
-/// It reads what people say of themselves in plain words. Questions, suppositions, reported speech, quotations, stage
-/// directions and texts to be rewritten give nothing, nor do the model's words, unless the person answers them with a yes.
+/// It reads plain statements of people about themselves. Questions, suppositions, reported speech, quotations, stage
+/// directions and texts to be rewritten give no facts. A statement of the model gives one only if the person answers it
+/// with a yes.
 ///
 /// ```
 /// use memory_engine_core::{Kind, Record, Role, Scope, SystemClock};
@@ -40,7 +41,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct RuleFacts {
     patterns: Arc<FactPatterns>,
-    zone: TimeZone,
+    /// `None` for the zone of the locale.
+    zone: Option<TimeZone>,
     fiction: Vec<String>,
 }
 
@@ -54,7 +56,7 @@ const CONFIRMED_SENTENCE_MAX_BYTES: usize = 200;
 const TEXT_MAX_BYTES: usize = 20_000;
 
 impl RuleFacts {
-    /// The rules of the crate; relative dates are read in UTC+8, and the scenes `plot` and `meta` tell no facts.
+    /// The rules of the crate. Turns of the scenes `plot` and `meta` give no facts.
     ///
     /// # Errors
     /// As [`FactPatterns::built_in`].
@@ -62,43 +64,49 @@ impl RuleFacts {
         Ok(Self::new(FactPatterns::built_in()?))
     }
 
-    /// Other patterns.
+    /// Uses these patterns instead.
     pub fn new(patterns: FactPatterns) -> Self {
         let fiction = FICTION.iter().map(|scene| (*scene).to_owned()).collect();
-        Self { patterns: Arc::new(patterns), zone: TimeZone::fixed(tz::offset(8)), fiction }
+        Self { patterns: Arc::new(patterns), zone: None, fiction }
     }
 
-    /// Another zone for what "tomorrow" means.
+    /// Sets the time zone of days such as "tomorrow". Default: that of the engine; UTC without an engine.
     #[must_use]
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = zone;
+        self.zone = Some(zone);
         self
     }
 
-    /// Other scenes in which nothing is true.
+    /// Sets the scenes whose turns give no facts. Default: `plot` and `meta`.
     #[must_use]
     pub fn with_fiction(mut self, scenes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.fiction = scenes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The facts in turns that follow each other, oldest first; as [`FactExtractor::extract`], at once.
+    /// Returns the facts in consecutive turns, oldest first, as [`FactExtractor::extract`] with the default locale does.
     pub fn facts(&self, turns: &[Record]) -> Vec<Fact> {
+        self.facts_in(turns, &TimeZone::UTC)
+    }
+
+    /// Returns the facts in consecutive turns. Days are those of `default_zone`, unless the rules have a zone of their own.
+    pub(crate) fn facts_in(&self, turns: &[Record], default_zone: &TimeZone) -> Vec<Fact> {
+        let zone = self.zone.as_ref().unwrap_or(default_zone);
         let mut found = Vec::new();
         let mut before: Option<&Record> = None;
         for turn in turns {
             let real = spoken::is_said(turn) && !self.is_fiction(turn);
             if real && !spoken::is_assistant(turn) {
                 let confirmed = before.filter(|asked| spoken::is_assistant(asked) && is_yes(&turn.text));
-                found.extend(confirmed.into_iter().flat_map(|asked| self.confirmed(asked, turn)));
-                found.extend(self.of_turn(turn));
+                found.extend(confirmed.into_iter().flat_map(|asked| self.confirmed(asked, turn, zone)));
+                found.extend(self.of_turn(turn, zone));
             }
             before = real.then_some(turn);
         }
         found
     }
 
-    /// Whether a turn belongs to a scene in which nothing is true.
+    /// Returns true if a turn belongs to a scene whose turns give no facts.
     pub(crate) fn is_fiction(&self, turn: &Record) -> bool {
         turn.scene.as_ref().is_some_and(|scene| self.fiction.contains(scene))
     }
@@ -110,13 +118,13 @@ impl RuleFacts {
         ids
     }
 
-    fn of_turn(&self, turn: &Record) -> Vec<Fact> {
+    fn of_turn(&self, turn: &Record, zone: &TimeZone) -> Vec<Fact> {
         let mut own = without_injected(&turn.text);
         if own.len() > TEXT_MAX_BYTES {
             own.truncate((0..=TEXT_MAX_BYTES).rev().find(|at| own.is_char_boundary(*at)).unwrap_or(0));
         }
         let masked = guard::masked(&own);
-        let mut reader = self.reader(turn, vec![turn], STATED_CONFIDENCE);
+        let mut reader = self.reader(turn, zone, vec![turn], STATED_CONFIDENCE);
         for range in sentences(&masked).into_iter().filter(|range| range.len() <= SENTENCE_MAX_BYTES) {
             reader.read(&guard::readied(&masked[range.clone()]), &own[range]);
         }
@@ -124,10 +132,10 @@ impl RuleFacts {
     }
 
     /// Returns the facts in what the model said of the person, and the person agreed to.
-    fn confirmed(&self, asked: &Record, answer: &Record) -> Vec<Fact> {
+    fn confirmed(&self, asked: &Record, answer: &Record, zone: &TimeZone) -> Vec<Fact> {
         let own = without_injected(&asked.text);
         let masked = guard::masked(&own);
-        let mut reader = self.reader(answer, vec![asked, answer], CONFIRMED_CONFIDENCE);
+        let mut reader = self.reader(answer, zone, vec![asked, answer], CONFIRMED_CONFIDENCE);
         // A yes answers what was said last.
         let last = sentences(&masked).pop().filter(|range| range.len() <= CONFIRMED_SENTENCE_MAX_BYTES);
         if let Some(range) = last
@@ -138,7 +146,13 @@ impl RuleFacts {
         reader.facts
     }
 
-    fn reader<'r>(&'r self, turn: &'r Record, evidence: Vec<&'r Record>, confidence: f64) -> SentenceReader<'r> {
+    fn reader<'r>(
+        &'r self,
+        turn: &'r Record,
+        zone: &'r TimeZone,
+        evidence: Vec<&'r Record>,
+        confidence: f64,
+    ) -> SentenceReader<'r> {
         let utterance = Utterance {
             subject: subject(turn).to_owned(),
             at: turn.occurred_at,
@@ -146,18 +160,18 @@ impl RuleFacts {
             evidence,
             confidence,
         };
-        SentenceReader { patterns: &self.patterns, zone: &self.zone, utterance, facts: Vec::new() }
+        SentenceReader { patterns: &self.patterns, zone, utterance, facts: Vec::new() }
     }
 }
 
 #[async_trait]
 impl FactExtractor for RuleFacts {
-    async fn extract(&self, turns: &[Record]) -> Result<Facts> {
-        Ok(Facts { facts: self.facts(turns), degraded: None })
+    async fn extract(&self, turns: &[Record], locale: &Locale) -> Result<Facts> {
+        Ok(Facts { facts: self.facts_in(turns, &locale.zone), degraded: None })
     }
 }
 
-/// Whom a turn tells of: the user, or whoever speaks by another role.
+/// Returns the subject of a turn's statements: the user, or the named speaker of another role.
 fn subject(turn: &Record) -> &str {
     match turn.role.as_ref().map(|role| role.as_str()) {
         None | Some("user") => Fact::USER,

@@ -1,11 +1,11 @@
 //! How the facts of a slot are told.
 
+use memory_engine_core::Language;
 use serde::Deserialize;
 
 use crate::{
     data::data,
     fact::types::{Cardinality, Fact, FactKind, Polarity},
-    language::Language,
     text::one_line,
 };
 

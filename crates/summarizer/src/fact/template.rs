@@ -2,10 +2,10 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use memory_engine_core::text::is_han;
+use memory_engine_core::{Language, text::is_han};
 use serde::Deserialize;
 
-use crate::{data::on_one_line, language::Language};
+use crate::data::on_one_line;
 
 /// The macros of a file of rules, by name.
 #[derive(Debug, Default, Deserialize)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{Error, Record, Result, text::normalize};
 use memory_engine_llm::{ChatModel, ChatRequest, Message, OutputSchema, structured};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
@@ -32,6 +32,13 @@ pub struct ChatMetadata {
     rules: RuleMetadata,
 }
 
+/// A message that the model reads. A struct, so that its fields have one order in every program.
+#[derive(Debug, Serialize)]
+struct Line {
+    n: usize,
+    text: String,
+}
+
 #[derive(Debug, Deserialize)]
 struct Answer {
     turns: Vec<Told>,
@@ -55,9 +62,9 @@ impl ChatMetadata {
     }
 
     async fn told(&self, turns: &[Record]) -> Result<Vec<TurnMetadata>> {
-        let lines =
-            turns.iter().zip(1..).map(|(turn, n): (_, usize)| json!({"n": n, "text": without_injected(&turn.text)}));
-        let input = serde_json::Value::Array(lines.collect()).to_string();
+        let lines: Vec<Line> =
+            turns.iter().zip(1..).map(|(turn, n)| Line { n, text: without_injected(&turn.text) }).collect();
+        let input = serde_json::to_string(&lines).unwrap_or_default();
         let request = ChatRequest::new([Message::system(self.prompt()), Message::user(input)])
             .with_temperature(0.0)
             .with_output(OutputSchema::new("turns", self.schema()));

@@ -1,11 +1,10 @@
 //! Topic, entities and emotion by rules.
 
 use async_trait::async_trait;
-use memory_engine_core::{Record, Result, text::normalize};
+use memory_engine_core::{Language, Record, Result, text::normalize};
 
 use crate::{
     echo::without_injected,
-    language::Language,
     metadata::{
         emotion::Emotions,
         entities::entities,

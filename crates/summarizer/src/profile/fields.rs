@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::Record;
+use memory_engine_core::{Language, Record};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,6 @@ use super::{
     labels::labels,
     text::{cut, folded, one_line},
 };
-use crate::language::Language;
 
 /// A summary of one user, one text for each field. An empty field is unknown and is left out of every text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Labels of the lines of a profile, and headings that stored text must not imitate.
 
-use crate::language::Language;
+use memory_engine_core::Language;
 
 pub(super) struct Labels {
     pub(super) user: &'static str,

@@ -1,9 +1,8 @@
 //! The record of a profile.
 
-use memory_engine_core::{Clock, Kind, Record, RecordId, Scope, Trust};
+use memory_engine_core::{Clock, Kind, Language, Record, RecordId, Scope, Trust};
 
 use super::fields::Profile;
-use crate::language::Language;
 
 /// Returns the record of a profile, derived from the records `made_from`.
 pub fn user_profile_record(

@@ -1,14 +1,13 @@
 //! Profiles without a model.
 
 use async_trait::async_trait;
-use memory_engine_core::{Record, Result, Role};
+use memory_engine_core::{Language, Record, Result, Role};
 
 use super::{
     fields::Profile,
     text::{cut, folded},
     writer::{Observed, ProfileSummarizer},
 };
-use crate::language::Language;
 
 /// Writes profiles by rules: the name that the user gave, what was said to be liked and disliked, how long and when the
 /// user writes, and what about last. It never fails, and knows no more than the words say.

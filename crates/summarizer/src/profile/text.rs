@@ -1,10 +1,9 @@
 //! Texts of prompts: lines that cannot pass for a heading or for the line of another speaker.
 
 use memory_engine_context::quoted;
-use memory_engine_core::{Record, Role};
+use memory_engine_core::{Language, Record, Role};
 
 use super::labels::{labels, reserved_headings};
-use crate::language::Language;
 
 /// Folds white space and control characters to single blanks.
 pub fn folded(text: &str) -> String {

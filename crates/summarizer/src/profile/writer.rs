@@ -4,10 +4,9 @@ use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use memory_engine_core::{Record, Result};
+use memory_engine_core::{Language, Record, Result};
 
 use super::fields::Profile;
-use crate::language::Language;
 
 /// The input of a [`ProfileSummarizer`].
 #[derive(Debug, Clone)]

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_engine_core::{Error, Record, Result};
+use memory_engine_core::{Error, Language, Record, Result};
 use memory_engine_llm::{ChatModel, ChatRequest, FinishReason, Message};
 
 use crate::{
     echo::without_injected,
-    language::Language,
     sentence::sentences,
     spoken,
     summary::{
@@ -90,13 +89,14 @@ impl Summarizer for ChatSummarizer {
 
 /// The conversation line by line, without what nobody said.
 fn transcript(turns: &[Record], request: &SummaryRequest) -> String {
+    let zone = request.zone_or_utc();
     let mut lines: Vec<String> = Vec::new();
     let mut room = MOST_OF_ALL;
     // Where there is too much the beginning goes: what came last is what the next summary follows.
     for turn in turns.iter().filter(|turn| spoken::is_said(turn)).rev() {
         let said = without_injected(&turn.text);
         let said: String = one_line(&said).chars().take(MOST_OF_TURN).collect();
-        let time = turn.occurred_at.in_zone(&request.zone).strftime("%Y-%m-%d %H:%M");
+        let time = turn.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M");
         let line = format!("[{time}] {}: {said}", spoken::speaker(turn));
         let length = line.chars().count();
         if said.is_empty() || length > room {

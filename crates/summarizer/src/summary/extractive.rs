@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use jiff::civil::Date;
-use memory_engine_core::{Error, Record, Result};
+use memory_engine_core::{Error, Language, Record, Result};
 
 use crate::{
     data::{Words, data},
     echo::without_injected,
-    language::Language,
     metadata::RuleMetadata,
     sentence::sentences,
     spoken,
@@ -99,11 +98,12 @@ impl Summarizer for ExtractiveSummarizer {
 fn candidates(turns: &[&Record], said: &[String], request: &SummaryRequest, language: Language) -> Vec<Candidate> {
     // The names of the speakers are in every other sentence, and make none of them central.
     let names: BTreeSet<String> = turns.iter().filter_map(|turn| turn.named_speaker()).flat_map(terms).collect();
+    let zone = request.zone_or_utc();
     let mut found: Vec<Candidate> = Vec::new();
     let mut asked: Option<String> = None;
     for (turn, text) in turns.iter().zip(said) {
         let speaker = speaker(turn, language);
-        let day = turn.occurred_at.in_zone(&request.zone).date();
+        let day = turn.occurred_at.in_zone(&zone).date();
         let sentences: Vec<String> = sentences(text).into_iter().map(|range| plain(&text[range])).collect();
         for (n, sentence) in sentences.iter().enumerate() {
             let asks = is_question(sentence);

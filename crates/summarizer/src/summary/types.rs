@@ -1,84 +1,94 @@
-//! A summary, and the contract of making one.
+//! A summary, and the contract of summarizers.
 
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use jiff::tz::{self, TimeZone};
-use memory_engine_core::{Error, Record, RecordId, Result};
+use jiff::tz::TimeZone;
+use memory_engine_core::{Error, Language, Locale, Record, RecordId, Result};
 
-use crate::language::Language;
-
-/// How a summary is to be.
+/// Options of a summary.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SummaryRequest {
-    /// How many characters it may have.
+    /// Maximum number of characters. Default: 400.
     pub max_chars: usize,
-    /// Its language; that of most turns where none is named.
+    /// The language. Default: that of the engine; if it has none, that of most turns.
     pub language: Option<Language>,
-    /// The zone of its dates.
-    pub zone: TimeZone,
+    /// The time zone of the dates. Default: that of the engine; UTC without an engine.
+    pub zone: Option<TimeZone>,
 }
 
 impl Default for SummaryRequest {
     fn default() -> Self {
-        Self { max_chars: 400, language: None, zone: TimeZone::fixed(tz::offset(8)) }
+        Self { max_chars: 400, language: None, zone: None }
     }
 }
 
 impl SummaryRequest {
-    /// Another length.
+    /// Sets the maximum number of characters.
     #[must_use]
     pub fn with_max_chars(mut self, max_chars: usize) -> Self {
         self.max_chars = max_chars;
         self
     }
 
-    /// A language of its own.
+    /// Sets the language.
     #[must_use]
     pub fn with_language(mut self, language: Language) -> Self {
         self.language = Some(language);
         self
     }
 
-    /// Another zone for its dates.
+    /// Sets the time zone of the dates.
     #[must_use]
     pub fn with_zone(mut self, zone: TimeZone) -> Self {
-        self.zone = zone;
+        self.zone = Some(zone);
         self
+    }
+
+    /// Sets zone and language to those of a locale where the request has none.
+    #[must_use]
+    pub fn with_defaults(mut self, locale: &Locale) -> Self {
+        self.zone.get_or_insert_with(|| locale.zone.clone());
+        self.language = self.language.or(locale.language);
+        self
+    }
+
+    pub(crate) fn zone_or_utc(&self) -> TimeZone {
+        self.zone.clone().unwrap_or(TimeZone::UTC)
     }
 }
 
-/// A summary, and what it covers.
+/// A summary with the turns that it covers.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Summary {
-    /// What it says; empty when the turns say nothing that is worth telling.
+    /// The text. Empty if the turns say nothing worth remembering.
     pub text: String,
     /// Its language.
     pub language: Language,
-    /// What the turns are about, in a few words.
+    /// The topic of the turns, in a few words.
     pub topic: Option<String>,
-    /// The names in it.
+    /// The names in the text.
     pub entities: Vec<String>,
     /// The turns that it covers, in their order.
     pub covered: Vec<RecordId>,
-    /// Why a model had no part in it, where one should have had.
+    /// Why the model failed. The text is then an extract. `None` if the model answered, or there is none.
     pub degraded: Option<Error>,
 }
 
-/// Makes one text of several turns.
+/// Summarizes turns.
 ///
 /// # Cancel safety
 /// Dropping the future loses nothing.
 #[async_trait]
 pub trait Summarizer: Debug + Send + Sync + 'static {
-    /// The summary of turns that follow each other, oldest first. What a system or a tool wrote, and memories that were
-    /// injected, are no part of it, and are not covered.
+    /// Returns the summary of consecutive turns, oldest first. Turns of a system or a tool and injected memories are left
+    /// out and not covered.
     ///
     /// # Errors
-    /// `InvalidInput` when there is no turn, or no room for a sentence. A summarizer that needs a service falls back and says
-    /// so in [`Summary::degraded`].
+    /// `InvalidInput` without a turn, or with fewer than 40 characters for the text. A summarizer whose service fails falls
+    /// back to an extract and sets [`Summary::degraded`].
     async fn summarize(&self, turns: &[Record], request: &SummaryRequest) -> Result<Summary>;
 }
 

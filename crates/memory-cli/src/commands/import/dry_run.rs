@@ -80,7 +80,7 @@ impl DryRun {
         let (count, samples) = self.kinds.entry(record.kind.to_string()).or_default();
         *count += 1;
         if samples.len() < SAMPLES {
-            let time = record.occurred_at.in_zone(&output::display_zone());
+            let time = record.occurred_at.in_zone(&memory_engine_server::local_zone());
             let who = record.speaker.as_deref().or(record.role.as_ref().map(|role| role.as_str())).unwrap_or("");
             let who = if who.is_empty() { String::new() } else { format!("{}: ", output::shorten(who, 40)) };
             let text = output::shorten(&record.text, 100);

@@ -1,0 +1,154 @@
+//! Phrases of words with alternatives, for languages that separate words by blanks.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+};
+
+/// A token that no phrase contains. It takes the place of words that were cut out.
+const GAP: &str = "\u{0}";
+
+/// A word or a punctuation mark of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) text: String,
+    /// Its place in the text, in bytes.
+    pub(crate) range: Range<usize>,
+}
+
+/// Phrases such as `do you {still |}remember`, found as sequences of words.
+#[derive(Debug)]
+pub(crate) struct PhrasePatterns {
+    /// The phrases by their first word.
+    by_first: HashMap<String, Vec<Vec<String>>>,
+    /// Words that may stand between two words of a phrase.
+    fillers: BTreeSet<String>,
+}
+
+impl PhrasePatterns {
+    /// Compiles phrases with alternatives in braces.
+    pub(crate) fn new<'p>(patterns: impl IntoIterator<Item = &'p str>, fillers: &BTreeSet<String>) -> Self {
+        let mut by_first: HashMap<String, Vec<Vec<String>>> = HashMap::new();
+        for phrase in patterns.into_iter().flat_map(expanded) {
+            let words: Vec<String> = tokens(&phrase).into_iter().map(|token| token.text).collect();
+            if let Some(first) = words.first() {
+                by_first.entry(first.clone()).or_default().push(words);
+            }
+        }
+        // The longest match is reported and cut out.
+        for phrases in by_first.values_mut() {
+            phrases.sort_by_key(|words| std::cmp::Reverse(words.len()));
+        }
+        Self { by_first, fillers: fillers.clone() }
+    }
+
+    /// Returns the first phrase in the text, and its place in bytes.
+    pub(crate) fn find(&self, text: &[Token]) -> Option<(String, Range<usize>)> {
+        (0..text.len()).find_map(|start| {
+            let (words, end) = self.find_at(text, start)?;
+            Some((words.join(" "), text[start].range.start..text[end - 1].range.end))
+        })
+    }
+
+    /// Returns the text with a gap in place of each phrase.
+    pub(crate) fn cut_out<'t>(&self, text: &'t [Token]) -> Cow<'t, [Token]> {
+        let mut rest = Cow::Borrowed(text);
+        let mut start = 0;
+        while start < rest.len() {
+            match self.find_at(&rest, start).map(|(_, end)| end) {
+                Some(end) => rest.to_mut()[start..end].iter_mut().for_each(|token| token.text = GAP.to_owned()),
+                None => start += 1,
+            }
+        }
+        rest
+    }
+
+    /// Returns the longest phrase that begins at `start`, and the end of its match.
+    fn find_at(&self, text: &[Token], start: usize) -> Option<(&[String], usize)> {
+        let phrases = self.by_first.get(&text.get(start)?.text)?;
+        phrases.iter().find_map(|phrase| Some((phrase.as_slice(), self.match_end(text, start, phrase)?)))
+    }
+
+    fn match_end(&self, text: &[Token], start: usize, phrase: &[String]) -> Option<usize> {
+        let mut at = start;
+        for word in phrase {
+            while at > start && text.get(at)?.text != *word && self.fillers.contains(&text[at].text) {
+                at += 1;
+            }
+            if text.get(at)?.text != *word {
+                return None;
+            }
+            at += 1;
+        }
+        Some(at)
+    }
+}
+
+/// Splits a folded text into words and punctuation marks. Apostrophes are left out: "what's" and "whats" are one word.
+pub(crate) fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut word: Option<Token> = None;
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        if c.is_alphanumeric() {
+            let word = word.get_or_insert_with(|| Token { text: String::new(), range: at..at });
+            word.text.push(c);
+            word.range.end = end;
+        } else if !matches!(c, '\'' | '’' | '‘' | '`') {
+            tokens.extend(word.take());
+            // A hyphen separates words as a blank does.
+            if !c.is_whitespace() && !matches!(c, '-' | '_') {
+                tokens.push(Token { text: c.to_string(), range: at..end });
+            }
+        }
+    }
+    tokens.extend(word);
+    tokens
+}
+
+/// Expands `{a|b} c` to `a c` and `b c`. Braces do not nest.
+fn expanded(pattern: &str) -> Vec<String> {
+    let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
+    let Some((choices, after)) = rest.split_once('}') else { return vec![pattern.to_owned()] };
+    let tails = expanded(after);
+    choices.split('|').flat_map(|choice| tails.iter().map(move |tail| format!("{before}{choice}{tail}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(patterns: &[&str]) -> PhrasePatterns {
+        PhrasePatterns::new(patterns.iter().copied(), &BTreeSet::from(["still".to_owned()]))
+    }
+
+    #[test]
+    fn alternatives_are_expanded() {
+        assert_eq!(expanded("{a|b} c{d|}"), ["a cd", "a c", "b cd", "b c"]);
+        assert_eq!(expanded("open {brace"), ["open {brace"]);
+    }
+
+    #[test]
+    fn a_phrase_is_a_sequence_of_whole_words_and_fillers_may_stand_within() {
+        let found = |text: &str| {
+            patterns(&["do{n't|} you remember", "remember ?"]).find(&tokens(text)).map(|(phrase, _)| phrase)
+        };
+        assert_eq!(found("and don’t you still remember me").as_deref(), Some("dont you remember"));
+        assert_eq!(found("tuesday, remember?").as_deref(), Some("remember ?"));
+        for text in ["do you. remember", "still remember", "undo you remember", "do you now remember", "do", ""] {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_out_is_not_found() {
+        let except = patterns(&["told you so"]);
+        let text = tokens("i told you so, but i told you about it");
+        let words: Vec<String> = except.cut_out(&text).iter().take(5).map(|token| token.text.clone()).collect();
+        assert_eq!(words, ["i", GAP, GAP, GAP, ","]);
+        let found = patterns(&["told you"]).find(&except.cut_out(&text));
+        assert_eq!(found, Some(("told you".to_owned(), 21..29)), "the second one");
+        assert_eq!(patterns(&["told you"]).find(&except.cut_out(&tokens("i told you so"))), None);
+    }
+}

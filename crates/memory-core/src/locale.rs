@@ -1,0 +1,42 @@
+//! The time zone and the language of users.
+
+use jiff::tz::TimeZone;
+
+use crate::language::Language;
+
+/// The time zone and the language of an engine's users.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Locale {
+    /// The zone of days ("tomorrow", "last Monday") and of dates that are written. Default: UTC.
+    pub zone: TimeZone,
+    /// The language of prompts, summaries and headings. Default: `None`, the language of the text at hand.
+    pub language: Option<Language>,
+}
+
+impl Default for Locale {
+    fn default() -> Self {
+        Self { zone: TimeZone::UTC, language: None }
+    }
+}
+
+impl Locale {
+    /// Sets the time zone.
+    #[must_use]
+    pub fn with_zone(mut self, zone: TimeZone) -> Self {
+        self.zone = zone;
+        self
+    }
+
+    /// Sets the language. `None` is the language of the text at hand.
+    #[must_use]
+    pub fn with_language(mut self, language: impl Into<Option<Language>>) -> Self {
+        self.language = language.into();
+        self
+    }
+
+    /// Returns the language if it is set, otherwise that of the text.
+    pub fn language_for(&self, text: &str) -> Language {
+        self.language.unwrap_or_else(|| Language::of(text))
+    }
+}

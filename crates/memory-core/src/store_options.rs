@@ -1,0 +1,72 @@
+//! The options with which a database is opened.
+
+use std::sync::Arc;
+
+use crate::{
+    embedding::EmbeddingSpace,
+    time::{Clock, SystemClock},
+};
+
+/// What to do about a store whose indexes were made with another analyzer or embedding space. Default: [`Refuse`](Self::Refuse).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mismatch {
+    /// Fail with `SchemaMismatch`, and leave the store as it is.
+    #[default]
+    Refuse,
+    /// Open the store and leave its indexes as they are. Records can be read. A call that needs an index that does not fit
+    /// fails with `SchemaMismatch`.
+    Leave,
+    /// Begin a second version of the vectors next to the one that does not fit, or continue to fill it. Searches use the old
+    /// version until `GenerationStore::switch`. A keyword index that does not fit is treated as by
+    /// [`Rebuild`](Self::Rebuild).
+    Refill,
+    /// Empty the indexes that do not fit and queue every active record for them, in one transaction.
+    Rebuild,
+}
+
+/// The embedding space, analyzer and clock of a database, and what to do if its indexes were made with others. A builder of the
+/// facade fills them in.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StoreOptions {
+    /// The embedding space of the vectors.
+    pub space: EmbeddingSpace,
+    /// The fingerprint of the analyzer that makes the terms: `Analyzer::fingerprint`.
+    pub analyzer: String,
+    /// The clock of deletions and leases. Default: the machine's clock.
+    pub clock: Arc<dyn Clock>,
+    /// What to do about a store that was made with another space or analyzer. Default: [`Mismatch::Refuse`].
+    pub mismatch: Mismatch,
+    /// The space of the embedder that is being replaced. A store of that space is treated as by [`Mismatch::Refill`].
+    /// Default: none.
+    pub replaced: Option<EmbeddingSpace>,
+}
+
+impl StoreOptions {
+    /// The default options for vectors of this space and terms of the analyzer with this fingerprint.
+    pub fn new(space: EmbeddingSpace, analyzer: impl Into<String>) -> Self {
+        let (clock, mismatch) = (Arc::new(SystemClock), Mismatch::default());
+        Self { space, analyzer: analyzer.into(), clock, mismatch, replaced: None }
+    }
+
+    /// Sets [`clock`](Self::clock).
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Sets [`mismatch`](Self::mismatch).
+    #[must_use]
+    pub fn with_mismatch(mut self, mismatch: Mismatch) -> Self {
+        self.mismatch = mismatch;
+        self
+    }
+
+    /// Sets [`replaced`](Self::replaced).
+    #[must_use]
+    pub fn with_replaced(mut self, space: EmbeddingSpace) -> Self {
+        self.replaced = Some(space);
+        self
+    }
+}

@@ -1,0 +1,118 @@
+//! Every fenced Rust block of the READMEs of the library crates, compiled and run by a crate that has no other connection to
+//! this project than its dependencies.
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/chat-memory/README.md")]
+pub mod chat_memory {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/companion/README.md")]
+pub mod companion {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/conformance/README.md")]
+pub mod conformance {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/context/README.md")]
+pub mod context {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/embedder/README.md")]
+pub mod embedder {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/enrichment/README.md")]
+pub mod enrichment {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/evidence/README.md")]
+pub mod evidence {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/graph/README.md")]
+pub mod graph {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/http-models/README.md")]
+pub mod http_models {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/import/README.md")]
+pub mod import {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/indexing/README.md")]
+pub mod indexing {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/keyword-store/README.md")]
+pub mod keyword_store {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/llm/README.md")]
+pub mod llm {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/local-models/README.md")]
+pub mod local_models {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/memory-core/README.md")]
+pub mod memory_core {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/memory-engine/README.md")]
+pub mod memory_engine {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/memory-server/README.md")]
+pub mod memory_server {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/postgres/README.md")]
+pub mod postgres {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/recall/README.md")]
+pub mod recall {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/reranker/README.md")]
+pub mod reranker {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/rule-data/README.md")]
+pub mod rule_data {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/scene/README.md")]
+pub mod scene {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/sqlite/README.md")]
+pub mod sqlite {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/story/README.md")]
+pub mod story {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/summarizer/README.md")]
+pub mod summarizer {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/synonyms/README.md")]
+pub mod synonyms {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/temporal/README.md")]
+pub mod temporal {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/vector-store/README.md")]
+pub mod vector_store {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../README.md")]
+pub mod root {}

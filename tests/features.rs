@@ -1,0 +1,125 @@
+//! Documented features, number of crates and Rust version against the manifests.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// Maximum number of crates that a program without features builds, ours included.
+const MAX_CRATES_WITHOUT_FEATURES: usize = 60;
+
+fn cargo(arguments: &[&str]) -> String {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let output = Command::new(cargo).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The packages of the workspace by name.
+fn packages() -> BTreeMap<String, Value> {
+    let metadata = cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]);
+    let metadata: Value = serde_json::from_str(&metadata).unwrap();
+    let packages = metadata["packages"].as_array().unwrap().clone();
+    packages.into_iter().map(|package| (package["name"].as_str().unwrap().to_owned(), package)).collect()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).unwrap()
+}
+
+/// The rows of the table of features in a README: name, and whether it is on by default.
+fn documented_features(readme: &str) -> BTreeMap<String, bool> {
+    let rows = readme.lines().skip_while(|line| !line.starts_with("| feature | contents | default |")).skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|')).map(|line| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        assert!(matches!(cells[3], "yes" | "no"), "{line}");
+        (cells[1].trim_matches('`').to_owned(), cells[3] == "yes")
+    });
+    rows.collect()
+}
+
+/// The features of a package that are on by default, directly or by another one.
+fn default_features(features: &BTreeMap<String, Vec<String>>) -> BTreeSet<&str> {
+    let mut on = BTreeSet::new();
+    let mut open = vec!["default"];
+    while let Some(name) = open.pop() {
+        for feature in features.get(name).into_iter().flatten() {
+            if features.contains_key(feature) && on.insert(feature.as_str()) {
+                open.push(feature);
+            }
+        }
+    }
+    on
+}
+
+/// The Rust versions in a text, in the order in which they stand: the numbers after "Rust ", with or without a bracket.
+fn rust_versions(text: &str) -> Vec<String> {
+    let after = text.split("Rust ").skip(1).map(|rest| rest.trim_start_matches('('));
+    let number = |rest: &str| rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect::<String>();
+    let numbers = after.map(number).map(|number| number.trim_end_matches('.').to_owned());
+    numbers.filter(|number| number.contains('.')).collect()
+}
+
+#[test]
+fn the_table_of_features_is_that_of_the_manifest() {
+    let package = &packages()["memory-engine"];
+    let features: BTreeMap<String, Vec<String>> = serde_json::from_value(package["features"].clone()).unwrap();
+    let on = default_features(&features);
+    let expected: BTreeMap<String, bool> = features
+        .keys()
+        .filter(|name| *name != "default")
+        .map(|name| (name.clone(), on.contains(name.as_str())))
+        .collect();
+    assert_eq!(documented_features(&read("crates/memory-engine/README.md")), expected);
+}
+
+#[test]
+fn without_features_there_are_few_crates() {
+    let features = ["--no-default-features", "--edges", "normal,build", "--prefix", "none"];
+    let tree = cargo(&[&["tree", "--offline", "-p", "memory-engine"], features.as_slice()].concat());
+    let crates: BTreeSet<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+    assert!(
+        crates.len() <= MAX_CRATES_WITHOUT_FEATURES,
+        "{} crates: {}",
+        crates.len(),
+        crates.into_iter().collect::<Vec<_>>().join(", ")
+    );
+    assert!(crates.iter().any(|line| line.starts_with("memory-engine-core ")), "this is no tree:\n{tree}");
+}
+
+#[test]
+fn the_library_does_not_change_the_maps_of_a_program() {
+    let arguments = ["tree", "--offline", "-p", "memory-engine", "--edges", "normal", "--prefix", "none"];
+    let tree = cargo(
+        &[arguments.as_slice(), &["--features", "postgres,http-models,onnx,bpe", "--format", "{p} {f}"]].concat(),
+    );
+    let of = |name: &str| tree.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    let (json, serde) = (of("serde_json v"), of("serde v"));
+    assert!(!json.is_empty() && !json.contains("preserve_order"), "{json}");
+    assert!(!serde.is_empty() && !serde.split([' ', ',']).any(|feature| feature == "rc"), "{serde}");
+}
+
+#[test]
+fn the_readmes_name_the_rust_version_of_the_manifests() {
+    let packages = packages();
+    let version = |name: &str| packages[name]["rust_version"].as_str().unwrap().to_owned();
+    let stated = rust_versions(&read("crates/memory-engine/README.md"));
+    assert_eq!(stated, [version("memory-engine"), version("memory-engine-postgres")]);
+    let highest = packages.values().filter_map(|package| package["rust_version"].as_str());
+    let highest = highest.max_by_key(|version| {
+        let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap());
+        (numbers.next(), numbers.next())
+    });
+    // Everything in this repository, as the root README builds it.
+    assert_eq!(rust_versions(&read("README.md")).first().map(String::as_str), highest);
+}
+
+#[test]
+fn a_text_without_a_version_names_none() {
+    assert_eq!(rust_versions("Rust 1.89 or later. Rust (1.94 or later), Rust types"), ["1.89", "1.94"]);
+}
