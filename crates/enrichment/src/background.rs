@@ -16,7 +16,32 @@ use crate::{
 /// How long a stopped task may take to end once nothing of it is running. A runtime that no thread drives never ends it.
 const TASK_END_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// While it lives, the background task begins no batch. Returned by [`Worker::pause`].
+#[derive(Debug)]
+#[must_use = "the pause ends when it is dropped"]
+pub struct BackgroundPause {
+    worker: Arc<Worker>,
+}
+
+impl Drop for BackgroundPause {
+    fn drop(&mut self) {
+        self.worker.pauses.fetch_sub(1, Ordering::AcqRel);
+        self.worker.store.wake();
+    }
+}
+
 impl Worker {
+    /// Pauses the background task: it ends the batch that it is doing and begins no other until the pause is dropped.
+    /// [`drain`](Self::drain) works meanwhile.
+    pub fn pause(self: &Arc<Self>) -> BackgroundPause {
+        self.pauses.fetch_add(1, Ordering::AcqRel);
+        BackgroundPause { worker: Arc::clone(self) }
+    }
+
+    fn is_paused(&self) -> bool {
+        self.pauses.load(Ordering::Acquire) > 0
+    }
+
     /// Starts the background task on the current runtime. It works whenever the queue wakes it, and ends with the worker. If
     /// its runtime is dropped, the next call that queues work starts it on the runtime of that call.
     pub fn spawn(self: &Arc<Self>) {
@@ -66,7 +91,7 @@ async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
     loop {
         let Some(worker) = worker.upgrade() else { return };
         // The engine holds the worker, too: once it is dropped, no further batch is begun.
-        let outcome = worker.run_all(|| Arc::strong_count(&worker) > 1, |_| ()).await;
+        let outcome = worker.run_all(|| Arc::strong_count(&worker) > 1 && !worker.is_paused(), |_| ()).await;
         if worker.is_stopping() {
             return;
         }

@@ -28,6 +28,7 @@ mod turn_jobs;
 mod turn_jobs;
 mod worker;
 
+pub use background::BackgroundPause;
 pub use drain::Progress;
 #[cfg(feature = "enrichment")]
 pub use enrich::EnrichmentReport;

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -37,6 +37,8 @@ pub struct Worker {
     /// The background task, if the engine has one.
     pub(crate) task: memory_engine_core::sync::Mutex<Option<JoinHandle<()>>>,
     pub(crate) stopping: AtomicBool,
+    /// Number of [`BackgroundPause`](crate::background::BackgroundPause)s.
+    pub(crate) pauses: AtomicUsize,
 }
 
 impl Drop for Worker {
@@ -56,6 +58,7 @@ impl Worker {
             claimed: memory_engine_core::sync::Mutex::default(),
             task: memory_engine_core::sync::Mutex::default(),
             stopping: AtomicBool::new(false),
+            pauses: AtomicUsize::new(0),
         }
     }
 

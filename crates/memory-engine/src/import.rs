@@ -22,6 +22,7 @@ pub struct Import<S> {
     records: S,
     mode: PutMode,
     batch_rows: usize,
+    on_written: Box<dyn FnMut(u64, &Written) + Send>,
     on_progress: Box<dyn FnMut(&ImportReport) + Send>,
 }
 
@@ -83,8 +84,10 @@ impl MemoryEngine {
     /// Stores a stream of turns or records within `scope`, in transactions of 1000.
     ///
     /// A record that is refused does not stop the import: it is named in the report. The same import can be repeated;
-    /// records that are stored already, by their id, are unchanged. The records are found by their words at once; the
-    /// background works on the rest meanwhile. [`drain`](Self::drain) waits for it.
+    /// records that are stored already, by their id, are unchanged.
+    ///
+    /// The records are found by their words at once. The background work on them (vectors, and facts and graph if they are on)
+    /// is paused until the import ends, so that the import has the machine for itself. [`drain`](Self::drain) waits for it.
     ///
     /// ```
     /// use futures::stream;
@@ -109,6 +112,7 @@ impl MemoryEngine {
             records,
             mode: PutMode::Upsert,
             batch_rows: BATCH_ROWS,
+            on_written: Box::new(|_, _| ()),
             on_progress: Box::new(|_| ()),
         }
     }
@@ -124,6 +128,13 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
     /// Sets the number of records in one transaction, at least 1. Default: 1000.
     pub fn batch_rows(mut self, rows: usize) -> Self {
         self.batch_rows = rows.max(1);
+        self
+    }
+
+    /// Calls a function for each record that was stored or found to be there already, with its place in the stream, from 0,
+    /// and its outcome. Refused records are in the report.
+    pub fn on_written(mut self, written: impl FnMut(u64, &Written) + Send + 'static) -> Self {
+        self.on_written = Box::new(written);
         self
     }
 
@@ -147,7 +158,8 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
     }
 
     async fn store_all(self) -> Result<ImportReport> {
-        let Self { engine, scope, records, mode, batch_rows, mut on_progress } = self;
+        let Self { engine, scope, records, mode, batch_rows, mut on_written, mut on_progress } = self;
+        let _pause = engine.enrichment().worker().pause();
         let mut report = ImportReport::default();
         let mut batches = pin!(records.chunks(batch_rows));
         while let Some(batch) = batches.next().await {
@@ -160,7 +172,7 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
                 }
                 report.read += 1;
             }
-            store_batch(&engine, &scope, accepted, mode, &mut report).await?;
+            store_batch(&engine, &scope, accepted, mode, &mut report, &mut on_written).await?;
             on_progress(&report);
         }
         Ok(report)
@@ -174,14 +186,19 @@ async fn store_batch(
     batch: Vec<(u64, Record)>,
     mode: PutMode,
     report: &mut ImportReport,
+    mut on_written: impl FnMut(u64, &Written),
 ) -> Result<()> {
+    let mut add = |report: &mut ImportReport, index, written: &Written| {
+        report.add(written);
+        on_written(index, written);
+    };
     let records = batch.iter().map(|(_, record)| record.clone()).collect();
     match engine.store_records(scope, records, mode).await {
-        Ok(written) => written.iter().for_each(|written| report.add(written)),
+        Ok(written) => batch.iter().zip(&written).for_each(|((index, _), written)| add(report, *index, written)),
         Err(error) if is_of_one_record(&error) => {
             for (index, record) in batch {
                 match engine.store_records(scope, vec![record], mode).await {
-                    Ok(written) => written.iter().for_each(|written| report.add(written)),
+                    Ok(written) => written.iter().for_each(|written| add(report, index, written)),
                     Err(error) if is_of_one_record(&error) => report.add_failure(index, &error),
                     Err(error) => return Err(error),
                 }

@@ -4,9 +4,9 @@
 
 mod given;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use futures::{TryStreamExt, stream};
+use futures::{StreamExt, TryStreamExt, stream};
 use given::{Backend, lin};
 use memory_engine::{
     EnrichmentOptions, ErrorKind, Field, Filter, Kind, MemoryEngine, Outcome, PutMode, Record, Scope, State, Timestamp,
@@ -189,8 +189,15 @@ async fn an_import_reports_each_record_and_goes_on_after_a_bad_one() {
         };
         let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
         let progress = Arc::clone(&seen);
+        let written = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let outcomes = Arc::clone(&written);
         let import = memory.import(&lin(), stream::iter((0..25).map(turn))).batch_rows(10);
+        let import = import.on_written(move |index, written| outcomes.lock().unwrap().push((index, written.id)));
         let report = import.on_progress(move |so_far| progress.lock().unwrap().push(so_far.read)).run().await.unwrap();
+        for (index, id) in written.lock().unwrap().iter() {
+            assert_eq!(memory.get(&lin(), *id).await.unwrap().unwrap().text, format!("line {index}"));
+        }
+        assert_eq!(written.lock().unwrap().len(), 24);
         assert_eq!((report.read, report.created, report.failed), (25, 24, 1));
         assert_eq!(report.failures[0].index, 3);
         assert!(report.failures[0].reason.contains("text"), "{:?}", report.failures[0]);
@@ -205,6 +212,32 @@ async fn an_import_reports_each_record_and_goes_on_after_a_bad_one() {
         let records = [record(lin(), "mine"), record(mei, "hers"), record(lin(), "mine, too")];
         let report = memory.import(&lin(), stream::iter(records)).mode(PutMode::Create).run().await.unwrap();
         assert_eq!((report.created, report.failed, report.failures[0].index), (2, 1, 1));
+    }
+}
+
+#[tokio::test]
+async fn the_background_waits_for_an_import_to_end() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(true).build().await.unwrap();
+        let queued = || async { memory.stats(&lin()).await.unwrap().backlog.values().sum::<u64>() };
+        let turns = stream::iter(0..30).then(|n| {
+            let memory = memory.clone();
+            async move {
+                if n == 20 {
+                    // Long enough for the background to work on what is stored.
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                    let backlog = memory.stats(&lin()).await.unwrap().backlog;
+                    assert!(!backlog.is_empty() && backlog.values().all(|waiting| *waiting == 20), "{backlog:?}");
+                }
+                Turn::user(format!("line {n}")).at(time("2024-05-01"))
+            }
+        });
+        memory.import(&lin(), Box::pin(turns)).batch_rows(10).run().await.unwrap();
+        let end = tokio::time::Instant::now() + Duration::from_secs(20);
+        while queued().await > 0 {
+            assert!(tokio::time::Instant::now() < end, "the background did not go on");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 }
 
