@@ -202,18 +202,28 @@ impl SegmentedPostings {
     /// Returns the best documents of these groups (of all groups, if `None`) that hold a clause and pass `admit`: best first,
     /// equal ones by id, at most `limit`. No group may be named twice.
     ///
-    /// Statistics are those of the groups. Without `admit`, no more documents are scored than necessary; with it, all that hold a
-    /// clause are scored, and `admit` is called for the best until enough have passed.
-    ///
-    /// # Errors
-    /// Returns the first error of `admit`.
-    pub fn find<E>(
+    /// Statistics are those of the groups, whatever `admit` leaves out. No more documents are scored than necessary. `admit` is
+    /// called for each posting, so it has to be fast.
+    pub fn find(
         &self,
         groups: Option<&[i64]>,
         clauses: &[Clause],
         limit: usize,
-        mut admit: Option<impl FnMut(i64) -> Result<bool, E>>,
-    ) -> Result<Vec<(RecordId, Score)>, E> {
+        admit: Option<impl Fn(i64) -> bool>,
+    ) -> Vec<(RecordId, Score)> {
+        match admit {
+            Some(admit) => self.find_admitted(groups, clauses, limit, admit),
+            None => self.find_admitted(groups, clauses, limit, |_| true),
+        }
+    }
+
+    fn find_admitted(
+        &self,
+        groups: Option<&[i64]>,
+        clauses: &[Clause],
+        limit: usize,
+        admit: impl Fn(i64) -> bool,
+    ) -> Vec<(RecordId, Score)> {
         let bm25 = Bm25::default();
         let group_set: Option<FxHashSet<i64>> = groups.map(|groups| groups.iter().copied().collect());
         let open = self.open.matches(clauses, group_set.as_ref());
@@ -226,15 +236,16 @@ impl SegmentedPostings {
         let document_frequencies: Vec<u64> = (0..clauses.len()).map(document_frequency).collect();
         let idf = IdfTable::new(self.count_documents(groups), clauses, &document_frequencies);
 
-        let needs_all = admit.is_some() || !idf.is_non_negative();
-        let mut top = TopK::new(if needs_all { usize::MAX } else { limit });
+        let mut top = TopK::new(if idf.is_non_negative() { limit } else { usize::MAX });
         let longest = self.segments.iter().map(Segment::slots).max().unwrap_or_default();
         let mut accumulators = Accumulators::new(longest.max(self.open.slots()));
         for (clause, list) in open.into_iter().enumerate() {
             let clause_idf = idf.of(clause);
             for (slot, frequency) in list {
-                let length = self.open.document(slot).length;
-                accumulators.add(slot, bm25.term_score(clause_idf, frequency, length));
+                let document = self.open.document(slot);
+                if admit(document.number) {
+                    accumulators.add(slot, bm25.term_score(clause_idf, frequency, document.length));
+                }
             }
         }
         top.reserve(accumulators.len());
@@ -242,7 +253,7 @@ impl SegmentedPostings {
             top.offer(sum, self.open.document(slot), || idf.normalise(sum));
         }
         for (segment, lists) in self.segments.iter().zip(&packed) {
-            segment.collect_top(lists, &idf, &bm25, &mut accumulators, &mut top);
+            segment.collect_top(lists, &idf, &bm25, &admit, &mut accumulators, &mut top);
         }
 
         let mut candidates = top.into_heap();
@@ -250,11 +261,9 @@ impl SegmentedPostings {
         while hits.len() < limit
             && let Some(best) = candidates.pop()
         {
-            if admit.as_mut().map_or(Ok(true), |admit| admit(best.number))? {
-                hits.push((best.id, best.score));
-            }
+            hits.push((best.id, best.score));
         }
-        Ok(hits)
+        hits
     }
 
     fn count_documents(&self, groups: Option<&[i64]>) -> u64 {

@@ -2,21 +2,9 @@
 
 use memory_engine_core::{Filter, Op};
 use memory_engine_sql::filter::{self, Dialect, MetadataOperands, Operands};
-use rusqlite::{Connection, functions::FunctionFlags, types::Value};
+use rusqlite::types::Value;
 
-use crate::database::statement::Statement;
-
-/// Gives a connection the function that filters use besides SQLite's own.
-///
-/// `exact_number` reads a number as Rust does, to the nearest floating-point one: SQLite's own reading can be its
-/// neighbour, and then a number is not equal to itself.
-pub(crate) fn define_functions(connection: &Connection) -> rusqlite::Result<()> {
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
-    connection.create_scalar_function("exact_number", 1, flags, |context| {
-        let number = context.get_raw(0).as_str_or_null().map_err(rusqlite::Error::from)?;
-        Ok(number.and_then(|number| number.parse::<f64>().ok()))
-    })
-}
+use crate::{database::statement::Statement, metadata_sql::Comparison};
 
 impl Dialect for Statement {
     const TRUE: &'static str = "1";
@@ -53,27 +41,8 @@ impl Dialect for Statement {
     }
 
     fn compare_metadata(&mut self, key: &str, op: Op, operands: MetadataOperands) {
-        let kinds: [(&str, Vec<Value>); 3] = [
-            ("type = 'text' AND value", operands.texts.into_iter().map(Value::Text).collect()),
-            (
-                "type IN ('integer', 'real') AND exact_number(r.metadata -> fullkey)",
-                operands.numbers.into_iter().map(Value::Real).collect(),
-            ),
-            (
-                "type IN ('true', 'false') AND value",
-                operands.bools.into_iter().map(|truth| Value::Integer(truth.into())).collect(),
-            ),
-        ];
-        self.push("(json_type(r.metadata, ").bind(path(key));
-        self.push(") IS NOT 'object' AND EXISTS (SELECT 1 FROM json_each(r.metadata, ")
-            .bind(path(key))
-            .push(") WHERE ");
-        let kinds = kinds.into_iter().filter(|(_, values)| !values.is_empty());
-        for (i, (condition, values)) in kinds.enumerate() {
-            self.push(if i > 0 { " OR " } else { "" }).push(condition);
-            compare_values(op, values, self);
-        }
-        self.push("))");
+        let comparison = serde_json::to_string(&Comparison::new(key, op, operands)).unwrap_or_default();
+        self.push("metadata_holds(r.metadata, ").bind(comparison).push(")");
     }
 }
 

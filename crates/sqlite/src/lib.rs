@@ -6,6 +6,7 @@ mod database;
 mod filter_sql;
 mod graph;
 mod keywords;
+mod metadata_sql;
 mod options;
 mod queue;
 mod reconcile;

@@ -31,7 +31,7 @@ pub struct FlatIndex<K, G> {
 }
 
 /// The vectors that a search considers.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum Among<'a, K, G> {
     /// All vectors.
     Everything,
@@ -39,6 +39,8 @@ pub enum Among<'a, K, G> {
     Groups(&'a [G]),
     /// These vectors, if they exist. None may be named twice.
     Keys(&'a [K]),
+    /// The vectors whose key passes this check.
+    Matching(&'a dyn Fn(&K) -> bool),
 }
 
 /// The group of a row.

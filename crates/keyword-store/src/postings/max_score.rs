@@ -9,7 +9,7 @@ use crate::bm25::{Bm25, IdfTable};
 const ROUNDING_TOLERANCE: f64 = 1e-12;
 
 impl Segment {
-    /// Adds the best documents of this segment to `top`. The result equals that of scoring every document.
+    /// Adds the best documents of this segment that pass `admit` to `top`. The result equals that of scoring each of them.
     ///
     /// Clauses are processed in descending order of their upper bounds. Once the remaining clauses cannot lift a new document
     /// above the threshold, their postings are not traversed any more; they are only looked up for documents that already
@@ -19,6 +19,7 @@ impl Segment {
         lists: &[PostingList<'_>],
         idf: &IdfTable,
         bm25: &Bm25,
+        admit: impl Fn(i64) -> bool,
         accumulators: &mut Accumulators,
         top: &mut TopK,
     ) {
@@ -35,8 +36,10 @@ impl Segment {
             }
             let clause_idf = idf.of(clause);
             lists[clause].for_each(self, |slot, frequency| {
-                let length = self.documents[usize::from(slot)].length;
-                accumulators.add(u32::from(slot), bm25.term_score(clause_idf, frequency, length));
+                let document = &self.documents[usize::from(slot)];
+                if admit(document.number) {
+                    accumulators.add(u32::from(slot), bm25.term_score(clause_idf, frequency, document.length));
+                }
             });
             remaining_bound -= upper_bounds[clause];
             if let Some(kth_score) = accumulators.kth_best(top.limit()) {

@@ -296,7 +296,8 @@ impl fmt::Display for Field {
 }
 
 impl FieldValue<'_> {
-    pub(super) fn compares(&self, op: Op, value: &FilterValue) -> bool {
+    /// Returns true if the value compares to another one as `op` says. A list compares if one of its elements does.
+    pub fn compares(&self, op: Op, value: &FilterValue) -> bool {
         match (self, value) {
             (Self::Text(left), FilterValue::Text(right)) => op.holds(left.as_bytes(), right.as_bytes()),
             (Self::Texts(list), FilterValue::Text(right)) => op == Op::Eq && list.iter().any(|left| left == right),

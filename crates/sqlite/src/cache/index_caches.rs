@@ -7,16 +7,18 @@ use rusqlite::Connection;
 
 use crate::{
     cache::{
-        addresses::AddressCache, file::IndexCacheFile, keywords::KeywordIndex, manifest::Manifest, vectors::VectorIndex,
+        addresses::AddressCache, file::IndexCacheFile, filter_rows::FilterRows, keywords::KeywordIndex,
+        manifest::Manifest, vectors::VectorIndex,
     },
     database::error::SqliteError,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
-/// Addresses, postings and vectors of a database.
+/// Addresses, postings, vectors and the rows that pass the latest filters.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexCaches {
     pub(crate) addresses: Arc<AddressCache>,
+    pub(crate) filters: Arc<FilterRows>,
     pub(crate) keywords: Arc<KeywordIndex>,
     pub(crate) vectors: Arc<VectorIndex>,
 }
@@ -38,6 +40,7 @@ impl IndexCaches {
     pub(crate) fn new(database: &Path, space: EmbeddingSpace) -> Self {
         Self {
             addresses: Arc::default(),
+            filters: Arc::default(),
             keywords: Arc::new(KeywordIndex::new(database.to_owned())),
             vectors: Arc::new(VectorIndex::new(space, Some(IndexCacheFile::new(database, "vectors")))),
         }

@@ -1,6 +1,5 @@
 //! The keyword index in memory, its cache, and searching it.
 
-mod admission;
 mod loaded;
 
 use std::{path::PathBuf, sync::Arc};
@@ -11,15 +10,13 @@ use parking_lot::RwLock;
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
-use self::{
-    admission::Admission,
-    loaded::{LoadedPostings, Owner},
-};
+use self::loaded::{LoadedPostings, Owner};
 use crate::{
     cache::{
         addresses::AddressCache,
         change_log,
         file::{CacheBuilder, IndexCacheFile},
+        filter_rows::FilterRows,
         format::SegmentHeader,
         manifest::Manifest,
         policy::CachePolicy,
@@ -192,6 +189,7 @@ impl KeywordIndex {
         &self,
         connection: &Connection,
         addresses: &AddressCache,
+        filters: &FilterRows,
         scope: &Scope,
         query: &KeywordQuery,
     ) -> Result<Vec<Hit>, SqliteError> {
@@ -199,8 +197,11 @@ impl KeywordIndex {
             return Ok(Vec::new());
         }
         let Some(reach) = addresses.reach(connection, scope)? else { return Ok(Vec::new()) };
-        let admission = query.filter.as_ref().map(|filter| Admission::new(connection, filter)).transpose()?;
-        let admit = admission.map(|mut admission| move |row| admission.admits(row));
+        let admitted = query.filter.as_ref().map(|filter| filters.matching(connection, &reach, filter)).transpose()?;
+        if admitted.as_ref().is_some_and(|rows| rows.is_empty()) {
+            return Ok(Vec::new());
+        }
+        let admit = admitted.map(|rows| move |row| rows.contains(row));
         let is_part_of_user = !reach.below().is_empty();
         let of_tenant = postings_of(&self.tenants, reach.tenant);
         let (shared, is_whole) = match reach.namespace {
@@ -216,7 +217,7 @@ impl KeywordIndex {
             }
         };
         let groups = if is_whole { None } else { Some(addresses.scopes_within(connection, &reach)?) };
-        let found = shared.read().postings.find(groups.as_deref(), &query.clauses, query.limit, admit)?;
+        let found = shared.read().postings.find(groups.as_deref(), &query.clauses, query.limit, admit);
         Ok(found.into_iter().map(|(id, score)| Hit { id, score }).collect())
     }
 }

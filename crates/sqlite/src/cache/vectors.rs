@@ -4,7 +4,7 @@ mod loaded;
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-use memory_engine_core::{EmbeddingSpace, Filter, Hit, RecordId, Scope};
+use memory_engine_core::{EmbeddingSpace, Hit, Scope};
 use memory_engine_vector_store::{Among, VectorQuery};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rusqlite::Connection;
@@ -15,18 +15,20 @@ use crate::{
         addresses::AddressCache,
         change_log::{self, Lag},
         file::{CacheBuilder, IndexCacheFile},
+        filter_rows::FilterRows,
         format::SegmentHeader,
         index_load,
         manifest::Manifest,
         policy::CachePolicy,
         timeline::Window,
     },
-    database::{error::SqliteError, statement::Statement},
-    records::scopes::Reach,
+    database::error::SqliteError,
     vectors::vector_store,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
-use memory_engine_sql::filter;
+
+/// Up to this part of the index, rows that pass a filter are looked up; of more, every vector is checked, one after the other.
+const LISTED_PART: usize = 16;
 
 /// All vectors of an embedding version, read at the first search and kept up to date with the writes of all processes.
 #[derive(Debug)]
@@ -146,6 +148,7 @@ impl VectorIndex {
         connection: &Connection,
         table: VectorTable,
         addresses: &AddressCache,
+        filters: &FilterRows,
         scope: &Scope,
         query: &VectorQuery,
     ) -> Result<Vec<Hit>, SqliteError> {
@@ -155,13 +158,28 @@ impl VectorIndex {
         }
         let groups = addresses.scopes_within(connection, &reach)?;
         let window = query.filter.as_ref().and_then(Window::of);
-        let admitted = match &query.filter {
-            Some(filter) if window.is_none() => Some(admitted_keys(connection, &reach, filter)?),
+        let rows = match &query.filter {
+            Some(filter) if window.is_none() => Some(filters.matching(connection, &reach, filter)?),
             _ => None,
         };
+        if rows.as_ref().is_some_and(|rows| rows.is_empty()) {
+            return Ok(Vec::new());
+        }
         let loaded = self.current(connection, table)?;
-        let admitted = admitted.or_else(|| window.map(|window| loaded.within(window, &groups)));
-        let among = admitted.as_ref().map_or(Among::Groups(&groups), |keys| Among::Keys(keys));
+        let keys: Vec<Key>;
+        let is_admitted = |key: &Key| rows.as_ref().is_some_and(|rows| rows.contains(key.row));
+        let among = match (&rows, window) {
+            (Some(rows), _) if rows.len() < loaded.index.len() / LISTED_PART => {
+                keys = rows.iter().map(Key::of_row).collect();
+                Among::Keys(&keys)
+            }
+            (Some(_), _) => Among::Matching(&is_admitted),
+            (None, Some(window)) => {
+                keys = loaded.within(window, &groups);
+                Among::Keys(&keys)
+            }
+            (None, None) => Among::Groups(&groups),
+        };
         // The index allocates memory for `limit` hits.
         let limit = query.limit.min(loaded.index.len());
         let mut lookup = vector_store::Lookup::of(connection, table)?;
@@ -242,17 +260,4 @@ impl VectorIndex {
         self.mark_cached(newest);
         Ok(Some(LoadedVectors { newest_change: Some(newest), ..loaded }))
     }
-}
-
-/// Returns the vectors within reach whose records pass the filter.
-fn admitted_keys(connection: &Connection, reach: &Reach, filter: &Filter) -> Result<Vec<Key>, SqliteError> {
-    let mut statement = Statement::new(
-        "SELECT r.id, r.record FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope
-         WHERE r.state = 'active' AND ",
-    );
-    reach.scopes(&mut statement);
-    filter::write(filter, statement.push(" AND "));
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let keys = prepared.query_map(values, |row| Ok(Key { id: RecordId::from_bytes(row.get(0)?), row: row.get(1)? }))?;
-    Ok(keys.collect::<rusqlite::Result<_>>()?)
 }

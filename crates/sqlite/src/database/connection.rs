@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
 use crate::{
     database::error::{SqliteError, meaning},
     database::schema,
-    filter_sql,
+    metadata_sql,
     options::SqliteOptions,
 };
 
@@ -137,7 +137,7 @@ fn open(
         let connection = Connection::open_with_flags(path, flags)?;
         connection.set_prepared_statement_cache_capacity(96);
         connection.busy_timeout(busy_timeout)?;
-        filter_sql::define_functions(&connection)?;
+        metadata_sql::define(&connection)?;
         set_up(&connection)?;
         Ok(connection)
     };

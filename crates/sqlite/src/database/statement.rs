@@ -61,14 +61,4 @@ impl Statement {
     ) -> rusqlite::Result<(CachedStatement<'c>, impl Params)> {
         Ok((connection.prepare_cached(&self.text)?, params_from_iter(self.values)))
     }
-
-    /// Prepares it to be run several times: its values are bound already, and a last parameter is left to bind each time.
-    pub(crate) fn prepare_for_each(self, connection: &Connection) -> rusqlite::Result<(CachedStatement<'_>, usize)> {
-        let mut prepared = connection.prepare_cached(&self.text)?;
-        let last = self.values.len() + 1;
-        for (value, place) in self.values.into_iter().zip(1..) {
-            prepared.raw_bind_parameter::<_, Value>(place, value)?;
-        }
-        Ok((prepared, last))
-    }
 }

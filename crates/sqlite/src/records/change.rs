@@ -77,7 +77,8 @@ impl<'c> Changes<'c> {
         if let Some(entries) = &write.index {
             remove_derived(connection, old.row)?;
             self.index(old.row, place, record, entries)?;
-        } else if old.record.occurred_at != record.occurred_at {
+        } else {
+            // Filters and the timeline go by other fields than the indexed text.
             change_log::note(connection, old.row)?;
         }
         Ok(())

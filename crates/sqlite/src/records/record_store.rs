@@ -127,7 +127,7 @@ impl KeywordStore for SqliteStore {
         let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
         let search = self.read("keyword search", move |connection| {
             index_metadata::check(connection, &origin, Index::Keywords, "keyword search")?;
-            caches.keywords.search(connection, &caches.addresses, &scope, &query)
+            caches.keywords.search(connection, &caches.addresses, &caches.filters, &scope, &query)
         });
         let found = search.await;
         self.request_cache_flush();
@@ -178,7 +178,7 @@ impl VectorStore for SqliteStore {
         let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
         let search = self.read("vector search", move |connection| {
             let table = index_metadata::versions(connection)?.serving_table(&origin, "vector search")?;
-            caches.vectors.search(connection, table, &caches.addresses, &scope, &query)
+            caches.vectors.search(connection, table, &caches.addresses, &caches.filters, &scope, &query)
         });
         let found = search.await;
         self.request_cache_flush();

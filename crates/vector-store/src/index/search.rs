@@ -45,6 +45,11 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
                 list = keys.iter().filter_map(|key| self.rows.get(key).copied()).collect();
                 Rows::Of(&list)
             }
+            Among::Matching(is_match) => {
+                let rows = (0_u32..).zip(&self.keys).filter(|(_, key)| is_match(key));
+                list = rows.map(|(row, _)| row).collect();
+                Rows::Of(&list)
+            }
         };
         let query = self.normalized(query.clone());
         let products = match self.vectors.nearest(query.values(), rows, limit) {

@@ -32,7 +32,9 @@ proptest! {
         for wanted in 0..3_u8 {
             let found = {
                 let even: Vec<u8> = index.keys(&[wanted]).copied().filter(|key| key % 2 == 0).collect();
-                index.search(&query, Among::Keys(&even), 5)
+                let found = index.search(&query, Among::Keys(&even), 5);
+                prop_assert_eq!(&found, &index.search(&query, Among::Matching(&|key| even.contains(key)), 5));
+                found
             };
             let mut expected: Vec<u8> = plain.iter().filter(|(k, (g, _))| *g == wanted && *k % 2 == 0).map(|(k, _)| *k).collect();
             expected.sort_by(|a, b| plain[b].1.cos().total_cmp(&plain[a].1.cos()));

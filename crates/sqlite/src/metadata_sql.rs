@@ -1,0 +1,108 @@
+//! The function by which SQLite compares values in the metadata.
+//!
+//! SQLite's own JSON functions read the metadata of a record three times for one comparison. This one reads them once, keeps
+//! only the value that is asked for, and compares it as [`Filter::matches`](memory_engine_core::Filter::matches) does.
+
+use std::{fmt, sync::Arc};
+
+use memory_engine_core::{FieldValue, FilterValue, Op};
+use memory_engine_sql::filter::MetadataOperands;
+use rusqlite::{Connection, functions::FunctionFlags};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::Value as Json;
+
+/// The right side of a comparison, as it is bound to a statement.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Comparison {
+    key: String,
+    op: Op,
+    values: Vec<FilterValue>,
+}
+
+impl Comparison {
+    /// The comparison of the value under `key` with at least one of the operands.
+    pub(crate) fn new(key: &str, op: Op, operands: MetadataOperands) -> Self {
+        let texts = operands.texts.into_iter().map(FilterValue::Text);
+        let numbers = operands.numbers.into_iter().map(FilterValue::Number);
+        let bools = operands.bools.into_iter().map(FilterValue::Bool);
+        Self { key: key.to_owned(), op, values: texts.chain(numbers).chain(bools).collect() }
+    }
+
+    fn holds(&self, metadata: &str) -> Result<bool, serde_json::Error> {
+        // A key has only letters, digits, '_', '-' and '.': it is written as it is, unless somebody escaped it.
+        if !metadata.contains(&self.key) && !metadata.contains('\\') {
+            return Ok(false);
+        }
+        let mut found = Json::Null;
+        let mut reader = serde_json::Deserializer::from_str(metadata);
+        reader.deserialize_map(TopLevel { key: &self.key, found: &mut found })?;
+        let found = match &found {
+            Json::Null => FieldValue::Missing,
+            found => FieldValue::Json(found),
+        };
+        Ok(self.values.iter().any(|value| found.compares(self.op, value)))
+    }
+}
+
+/// Gives a connection the function `metadata_holds(metadata, comparison)`. It never returns NULL.
+pub(crate) fn define(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
+    connection.create_scalar_function("metadata_holds", 2, flags, |context| {
+        type Failure = Box<dyn std::error::Error + Send + Sync>;
+        let comparison: Arc<Comparison> = context
+            .get_or_create_aux(1, |value| Ok::<_, Failure>(serde_json::from_str::<Comparison>(value.as_str()?)?))?;
+        let metadata = context.get_raw(0).as_str().map_err(rusqlite::Error::from)?;
+        comparison.holds(metadata).map_err(|error| rusqlite::Error::UserFunctionError(error.into()))
+    })
+}
+
+/// Reads one value of an object and skips the others.
+struct TopLevel<'a> {
+    key: &'a str,
+    found: &'a mut Json,
+}
+
+impl<'de> Visitor<'de> for TopLevel<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the metadata of a record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(is_match) = map.next_key_seed(IsKey(self.key))? {
+            if is_match {
+                *self.found = map.next_value()?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Compares a key without copying it.
+struct IsKey<'a>(&'a str);
+
+impl<'de> DeserializeSeed<'de> for IsKey<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for IsKey<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
+        Ok(key == self.0)
+    }
+}
