@@ -133,8 +133,9 @@ impl Trigger {
             Matcher::Anywhere(phrases) => phrases.find_folded(&text.folded).map(|phrase| (phrase.to_owned(), None)),
             Matcher::Words { phrases, except } => {
                 let (phrase, range) = phrases.find(&except.cut_out(&text.tokens))?;
-                let rest = format!("{} {}", &text.folded[..range.start], &text.folded[range.end..]);
-                Some((phrase, Some(rest.trim().to_owned())))
+                let (before, after) = (&text.folded[..range.start], &text.folded[range.end..]);
+                let rest: Vec<&str> = before.split_whitespace().chain(after.split_whitespace()).collect();
+                Some((phrase, Some(rest.join(" "))))
             }
         }
     }

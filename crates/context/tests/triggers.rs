@@ -121,7 +121,10 @@ fn an_english_question_is_searched_for_without_its_trigger() {
     let search_text =
         |round, text| InjectionRules::default().decide(&IncomingMessage { round, scene: "daily", text }).search_text;
     assert_eq!(search_text(3, "Do you remember my dog's name?").as_deref(), Some("my dog's name?"));
-    assert_eq!(search_text(1, "So, what did I tell you about peanuts?").as_deref(), Some("so, you about peanuts?"));
+    assert_eq!(
+        search_text(1, "So, what did I tell you about peanuts?").as_deref(),
+        Some("so, what you about peanuts?")
+    );
     assert_eq!(search_text(3, "Do you remember?"), None, "nothing is left");
     assert_eq!(search_text(3, "还记得我的猫吗"), None);
 }

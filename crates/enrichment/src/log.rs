@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Error, Pending, observe};
+use memory_engine_core::{Error, Pending};
 
 /// The metadata key of the id of the request that a record came with, if the caller sets it. The background adds it to
 /// everything that it logs about the record, if it has at most 64 bytes: ASCII letters, digits, `-`, `_`, `.` and `:`.
@@ -21,7 +21,7 @@ pub(crate) fn log_degraded(part: &'static str, degraded: Option<&Error>) {
 /// Logs that a part failed. The message of the error stays out: it may be that of a service, which may repeat what it
 /// was sent.
 pub(crate) fn log_error(part: &'static str, consequence: &'static str, error: &Error) {
-    let (kind, operation) = (observe::error_type(error.kind()), error.operation());
+    let (kind, operation) = (error.kind().as_str(), error.operation());
     tracing::warn!(part, "error.type" = kind, operation, "{consequence}");
 }
 

@@ -110,12 +110,20 @@ impl EvidenceCascade {
     fn log(&self, step: &EvidenceStep, query: &EvidenceQuery) {
         let slot = step.slot.as_str();
         let took_ms = step.took.as_millis();
+        let threshold = self.options.match_threshold;
+        let dims = query.embedding.as_ref().map_or(0, Vec::len);
         let (assets, keywords) = (query.assets.len(), query.keywords.len());
         match &step.outcome {
-            StepOutcome::Hits(hits) => tracing::debug!(slot, hits, assets, keywords, took_ms, "evidence found"),
-            StepOutcome::Empty => tracing::debug!(slot, assets, keywords, took_ms, "no evidence found"),
-            StepOutcome::Skipped(reason) => tracing::debug!(slot, reason, "step skipped"),
-            StepOutcome::Failed(reason) => tracing::warn!(slot, reason, took_ms, "step failed"),
+            StepOutcome::Hits(hits) => {
+                tracing::info!(slot, hits, threshold, assets, keywords, took_ms, "evidence found");
+            }
+            StepOutcome::Empty => {
+                tracing::info!(slot, dims, assets, keywords, took_ms, "no evidence found, going on to the next source");
+            }
+            StepOutcome::Skipped(reason) => tracing::debug!(slot, reason, "source skipped"),
+            StepOutcome::Failed(reason) => {
+                tracing::warn!(slot, reason, took_ms, "the source failed, going on to the next one");
+            }
         }
     }
 }

@@ -149,7 +149,7 @@ impl EmbeddingBackends {
             // The generation that was being filled has been dropped.
             Err(e) if e.kind() == ErrorKind::SchemaMismatch => {
                 self.cutting_over.store(false, Ordering::Release);
-                let kind = memory_engine_core::observe::error_type(e.kind());
+                let kind = e.kind().as_str();
                 tracing::warn!(part = "embedding", "error.type" = kind, "the store is not cut over");
             }
             Err(e) => return Err(e),

@@ -8,11 +8,29 @@ pub use on::{METRICS, MetricDescription, MetricKind, describe_metrics};
 #[cfg(not(feature = "metrics"))]
 pub(crate) use off::*;
 
+/// An operation, by the metrics that count it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// A call of the engine, by its name.
+    Verb(&'static str),
+    /// A stage of a recall, by its name.
+    Stage(&'static str),
+    /// A batch of a background job, by the name of the job.
+    Batch(&'static str),
+    /// A call of a model, by the operation: `embed`, `rerank`, `chat` …
+    Model(&'static str),
+    /// A wait for a connection to a database, by the system: `postgresql`.
+    Connection(&'static str),
+    /// An operation that has a span and no metric.
+    Unmeasured,
+}
+
 #[cfg(not(feature = "metrics"))]
 mod off {
     use std::time::Duration;
 
-    use crate::observe::Operation;
+    use super::Operation;
 
     pub(crate) const ARE_ON: bool = false;
 
@@ -31,7 +49,7 @@ mod on {
 
     use metrics::{Unit, counter, describe_counter, describe_histogram, histogram};
 
-    use crate::observe::Operation;
+    use super::Operation;
 
     pub(crate) const ARE_ON: bool = true;
 

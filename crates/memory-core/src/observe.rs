@@ -19,6 +19,7 @@ use crate::{
     scope::Scope,
 };
 
+pub use crate::meters::Operation;
 #[cfg(feature = "metrics")]
 pub use crate::meters::{METRICS, MetricDescription, MetricKind, describe_metrics};
 
@@ -62,24 +63,6 @@ macro_rules! operation_span {
             $($($fields)*)?
         )
     };
-}
-
-/// An operation, by the metrics that count it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Operation {
-    /// A call of the engine, by its name.
-    Verb(&'static str),
-    /// A stage of a recall, by its name.
-    Stage(&'static str),
-    /// A batch of a background job, by the name of the job.
-    Batch(&'static str),
-    /// A call of a model, by the operation: `embed`, `rerank`, `chat` …
-    Model(&'static str),
-    /// A wait for a connection to a database, by the system: `postgresql`.
-    Connection(&'static str),
-    /// An operation that has a span and no metric.
-    Unmeasured,
 }
 
 /// Runs an operation in its span, and records its outcome, the kind of its error and its duration there and in the
@@ -145,25 +128,6 @@ pub fn pseudonym(scope: &Scope) -> impl fmt::Display + use<> {
     Hexadecimal(KEY.hash_one(scope))
 }
 
-/// Returns the name of an error kind for fields and labels: `invalid_input`, `timeout` …
-pub fn error_type(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::InvalidInput => "invalid_input",
-        ErrorKind::NotFound => "not_found",
-        ErrorKind::Conflict => "conflict",
-        ErrorKind::DimensionMismatch => "dimension_mismatch",
-        ErrorKind::SchemaMismatch => "schema_mismatch",
-        ErrorKind::Unsupported => "unsupported",
-        ErrorKind::Unauthorized => "unauthorized",
-        ErrorKind::RateLimited => "rate_limited",
-        ErrorKind::Timeout => "timeout",
-        ErrorKind::Unavailable => "unavailable",
-        ErrorKind::Corrupt => "corrupt",
-        ErrorKind::Internal => "internal",
-        ErrorKind::Closed => "closed",
-    }
-}
-
 /// Counts a recall: its number of hits, and the stages that did not take part. Does nothing without the feature
 /// `metrics`.
 pub fn count_recall(hits: usize, degraded: impl IntoIterator<Item = &'static str>) {
@@ -225,7 +189,7 @@ impl<'s> Ending<'s> {
         self.is_finished = true;
         match error {
             None => self.record("ok", None),
-            Some(kind) => self.record("error", Some(error_type(kind))),
+            Some(kind) => self.record("error", Some(kind.as_str())),
         }
     }
 

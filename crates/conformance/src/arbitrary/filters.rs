@@ -51,8 +51,9 @@ fn value(field: &Field) -> BoxedStrategy<FilterValue> {
     match field {
         Field::Kind => names(vec!["turn", "fact", "Turn"]),
         Field::Role => names(vec!["user"]),
-        Field::Trust => names(Trust::ALL.iter().map(|t| t.as_str()).collect()),
-        Field::State => names(State::ALL.iter().map(|s| s.as_str()).collect()),
+        // Other values of these two are refused.
+        Field::Trust => select(Trust::ALL).prop_map(FilterValue::from).boxed(),
+        Field::State => select(State::ALL).prop_map(FilterValue::from).boxed(),
         Field::Agent | Field::Session | Field::Branch => names(vec!["b", "%", "a", "b/b", "_"]),
         other => match other.value_type() {
             ValueType::Number => number().boxed(),
