@@ -113,6 +113,9 @@ impl<S: RecordStore> RecordStore for StoppingStore<S> {
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         self.inner.import_tombstones(scope, tombstones).await
     }
+    async fn close(&self) {
+        self.inner.close().await;
+    }
 }
 
 #[async_trait]
@@ -127,6 +130,9 @@ impl<S: JobQueue> JobQueue for StoppingStore<S> {
     }
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
         self.inner.extend_lease(pending, lease).await
+    }
+    async fn release(&self, pending: &[Pending]) -> Result<()> {
+        self.inner.release(pending).await
     }
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
         if let Some(first) = done.first() {

@@ -46,10 +46,7 @@ const ENGLISH: Words = Words {
 };
 
 pub(crate) const fn words(language: Language) -> &'static Words {
-    match language {
-        Language::Chinese => &CHINESE,
-        _ => &ENGLISH,
-    }
+    if matches!(language, Language::Chinese) { &CHINESE } else { &ENGLISH }
 }
 
 /// Returns a text as a heading.

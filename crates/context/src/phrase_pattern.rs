@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     ops::Range,
 };
 
@@ -21,7 +21,7 @@ pub(crate) struct Token {
 #[derive(Debug)]
 pub(crate) struct PhrasePatterns {
     /// The phrases by their first word.
-    by_first: HashMap<String, Vec<Vec<String>>>,
+    by_first: BTreeMap<String, Vec<Vec<String>>>,
     /// Words that may stand between two words of a phrase.
     fillers: BTreeSet<String>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct PhrasePatterns {
 impl PhrasePatterns {
     /// Compiles phrases with alternatives in braces.
     pub(crate) fn new<'p>(patterns: impl IntoIterator<Item = &'p str>, fillers: &BTreeSet<String>) -> Self {
-        let mut by_first: HashMap<String, Vec<Vec<String>>> = HashMap::new();
+        let mut by_first: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
         for phrase in patterns.into_iter().flat_map(expanded) {
             let words: Vec<String> = tokens(&phrase).into_iter().map(|token| token.text).collect();
             if let Some(first) = words.first() {

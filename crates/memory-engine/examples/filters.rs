@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p memory-engine --example filters`
 
+#![allow(clippy::disallowed_methods, reason = "an application may ask the system for the time")]
+
 use std::time::{Duration, SystemTime};
 
 use memory_engine::{Op, prelude::*};

@@ -14,6 +14,9 @@ const BATCH_ROWS: usize = 1000;
 /// Maximum number of refused records that a report names.
 const MAX_REPORTED_FAILURES: usize = 1000;
 
+/// Takes the place of a record in the stream, and the outcome of storing it.
+type OnWritten = Box<dyn FnMut(u64, &Written) + Send>;
+
 /// An import that is about to run. [`MemoryEngine::import`] begins one, [`run`](Self::run) runs it.
 #[must_use = "an import does nothing until `run` is called"]
 pub struct Import<S> {
@@ -22,7 +25,7 @@ pub struct Import<S> {
     records: S,
     mode: PutMode,
     batch_rows: usize,
-    on_written: Box<dyn FnMut(u64, &Written) + Send>,
+    on_written: OnWritten,
     on_progress: Box<dyn FnMut(&ImportReport) + Send>,
 }
 

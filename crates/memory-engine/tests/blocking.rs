@@ -2,6 +2,7 @@
 
 #![cfg(feature = "blocking")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "without async, waiting blocks the thread")]
 
 mod given;
 

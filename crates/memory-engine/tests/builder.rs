@@ -22,18 +22,18 @@ async fn each_part_is_taken_by_value_shared_or_as_a_trait_object() {
     let by_value = MemoryEngine::builder()
         .embedder(HashEmbedder::default())
         .replacing(HashEmbedder::default())
-        .reranker(LexicalReranker::default())
+        .reranker(LexicalReranker)
         .analyzer(TextAnalyzer)
         .clock(ManualClock::new(NOON))
         .graph(RuleExtractor::default());
     let shared = MemoryEngine::builder()
         .embedder(Arc::new(HashEmbedder::default()))
-        .reranker(Arc::new(LexicalReranker::default()))
+        .reranker(Arc::new(LexicalReranker))
         .analyzer(Arc::new(TextAnalyzer))
         .clock(clock.clone())
         .graph(Arc::new(RuleExtractor::default()));
     let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder::default());
-    let reranker: Arc<dyn Reranker> = Arc::new(LexicalReranker::default());
+    let reranker: Arc<dyn Reranker> = Arc::new(LexicalReranker);
     let analyzer: Arc<dyn Analyzer> = Arc::new(TextAnalyzer);
     let extractor: Arc<dyn GraphExtractor> = Arc::new(RuleExtractor::default());
     let object = MemoryEngine::builder()

@@ -1,6 +1,7 @@
 //! Runtimes, warming up and closing.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "outside of a runtime, waiting blocks the thread")]
 
 mod given;
 

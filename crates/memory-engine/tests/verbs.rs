@@ -194,10 +194,11 @@ async fn an_import_reports_each_record_and_goes_on_after_a_bad_one() {
         let import = memory.import(&lin(), stream::iter((0..25).map(turn))).batch_rows(10);
         let import = import.on_written(move |index, written| outcomes.lock().unwrap().push((index, written.id)));
         let report = import.on_progress(move |so_far| progress.lock().unwrap().push(so_far.read)).run().await.unwrap();
-        for (index, id) in written.lock().unwrap().iter() {
+        let written = std::mem::take(&mut *written.lock().unwrap());
+        for (index, id) in &written {
             assert_eq!(memory.get(&lin(), *id).await.unwrap().unwrap().text, format!("line {index}"));
         }
-        assert_eq!(written.lock().unwrap().len(), 24);
+        assert_eq!(written.len(), 24);
         assert_eq!((report.read, report.created, report.failed), (25, 24, 1));
         assert_eq!(report.failures[0].index, 3);
         assert!(report.failures[0].reason.contains("text"), "{:?}", report.failures[0]);

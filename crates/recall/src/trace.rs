@@ -96,9 +96,12 @@ impl Trace {
     /// # Errors
     /// `Timeout` when the stage's share of the time is over; the error of the work.
     pub(crate) async fn require<T>(&self, stage: Stage, work: impl Future<Output = Result<T>>) -> Result<T> {
-        self.limit(stage, work).await.map_err(|error| match error.kind() {
-            ErrorKind::Timeout => self.timeout(&format!("{} not ready", stage.name())),
-            _ => error,
+        self.limit(stage, work).await.map_err(|error| {
+            if error.kind() == ErrorKind::Timeout {
+                self.timeout(&format!("{} not ready", stage.name()))
+            } else {
+                error
+            }
         })
     }
 

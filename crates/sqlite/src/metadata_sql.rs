@@ -39,10 +39,7 @@ impl Comparison {
         let mut found = Json::Null;
         let mut reader = serde_json::Deserializer::from_str(metadata);
         reader.deserialize_map(TopLevel { key: &self.key, found: &mut found })?;
-        let found = match &found {
-            Json::Null => FieldValue::Missing,
-            found => FieldValue::Json(found),
-        };
+        let found = if found.is_null() { FieldValue::Missing } else { FieldValue::Json(&found) };
         Ok(self.values.iter().any(|value| found.compares(self.op, value)))
     }
 }

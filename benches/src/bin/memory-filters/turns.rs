@@ -111,7 +111,7 @@ pub(crate) fn turn(number: usize) -> Result<Record> {
     let mut record = Record::new(scope, Kind::TURN, text(number), &SystemClock);
     record.id = RecordId::named(&record.scope, &number.to_string());
     record.occurred_at = Timestamp::from_micros(BEGINNING + number as i64 * MINUTE);
-    record.role = Some(if number % 2 == 0 { Role::USER } else { Role::ASSISTANT });
+    record.role = Some(if number.is_multiple_of(2) { Role::USER } else { Role::ASSISTANT });
     record.source.sequence = Some(number as i64);
     record.metadata.insert("room".to_owned(), (pick(number, 7, 10) as u64).into());
     if pick(number, 8, 500) == 0 {
@@ -148,7 +148,7 @@ fn text(number: usize) -> String {
 /// A question about some of the turns.
 pub(crate) fn question(number: usize) -> String {
     let of = |words: &[&'static str], place| words[pick(number + 1_000_000, place, words.len())];
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         format!("What did {} say about the {} and the {}?", of(&NAMES, 1), of(&THINGS, 3), of(&THINGS, 4))
     } else {
         format!("{}{}了什么{}？", of(&CHINESE_NAMES, 1), of(&CHINESE_VERBS, 2), of(&CHINESE_THINGS, 3))

@@ -22,12 +22,12 @@ pub(super) struct IndexLoad {
 
 impl IndexLoad {
     /// Records that the index was read from its cache file.
-    pub(super) fn from_file(&self, records: usize) {
+    pub(super) fn record_file_load(&self, records: usize) {
         self.finish("file", records);
     }
 
     /// Records that the index was read from the rows of the database.
-    pub(super) fn from_rows(&self, records: usize) {
+    pub(super) fn record_row_load(&self, records: usize) {
         self.finish("rows", records);
     }
 

@@ -236,12 +236,12 @@ impl VectorIndex {
     ) -> Result<LoadedVectors, SqliteError> {
         index_load::observed("vectors", |load| {
             if let Some(cached) = self.read_cache(connection, table)? {
-                load.from_file(cached.index.len());
+                load.record_file_load(cached.index.len());
                 return Ok(cached);
             }
             let mut read = LoadedVectors::empty(&self.space, table);
             vector_store::all(connection, table, |vector| read.insert(vector))?;
-            load.from_rows(read.index.len());
+            load.record_row_load(read.index.len());
             Ok(LoadedVectors { newest_change: Some(newest), ..read })
         })
     }

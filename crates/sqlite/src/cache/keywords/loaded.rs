@@ -145,7 +145,7 @@ fn load(
             None => None,
         };
         if let Some((postings, newest)) = cached {
-            load.from_file(postings.len());
+            load.record_file_load(postings.len());
             *loaded = LoadedPostings { postings, newest_change: Some(newest), cached_change: newest };
             return Ok(());
         }
@@ -153,7 +153,7 @@ fn load(
         loaded.newest_change = None;
         loaded.postings = SegmentedPostings::default();
         owner.read_all(connection, &mut loaded.postings)?;
-        load.from_rows(loaded.postings.len());
+        load.record_row_load(loaded.postings.len());
         loaded.newest_change = Some(newest);
         Ok(())
     })
