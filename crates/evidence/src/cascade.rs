@@ -118,11 +118,11 @@ impl EvidenceCascade {
                 tracing::info!(slot, hits, threshold, assets, keywords, took_ms, "evidence found");
             }
             StepOutcome::Empty => {
-                tracing::info!(slot, dims, assets, keywords, took_ms, "no evidence found, going on to the next source");
+                tracing::info!(slot, dims, assets, keywords, took_ms, "no evidence found");
             }
             StepOutcome::Skipped(reason) => tracing::debug!(slot, reason, "source skipped"),
             StepOutcome::Failed(reason) => {
-                tracing::warn!(slot, reason, took_ms, "the source failed, going on to the next one");
+                tracing::warn!(slot, reason, took_ms, "the source failed; the search goes on without it");
             }
         }
     }
