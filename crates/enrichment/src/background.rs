@@ -13,10 +13,10 @@ use crate::{
     worker::{LEASE_DURATION, Worker},
 };
 
-/// How long a stopped task may take to end once nothing of it is running. A runtime that no thread drives never ends it.
+/// Maximum time to wait for the end of the stopped task. On a runtime that no thread drives it never ends.
 const TASK_END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// While it lives, the background task begins no batch. Returned by [`Worker::pause`].
+/// Keeps the background task from starting a batch, until it is dropped. Returned by [`Worker::pause`].
 #[derive(Debug)]
 #[must_use = "the pause ends when it is dropped"]
 pub struct BackgroundPause {
@@ -31,7 +31,7 @@ impl Drop for BackgroundPause {
 }
 
 impl Worker {
-    /// Pauses the background task: it ends the batch that it is doing and begins no other until the pause is dropped.
+    /// Pauses the background task: it finishes the current batch and starts no other until the returned value is dropped.
     /// [`drain`](Self::drain) works meanwhile.
     pub fn pause(self: &Arc<Self>) -> BackgroundPause {
         self.pauses.fetch_add(1, Ordering::AcqRel);
@@ -42,8 +42,8 @@ impl Worker {
         self.pauses.load(Ordering::Acquire) > 0
     }
 
-    /// Starts the background task on the current runtime. It works whenever the queue wakes it, and ends with the worker. If
-    /// its runtime is dropped, the next call that queues work starts it on the runtime of that call.
+    /// Starts the background task on the current runtime. It runs when jobs are queued and at least every 30 s, and ends with
+    /// the worker. Outside of a runtime, or after its runtime was dropped, the next call that queues jobs starts it.
     pub fn spawn(self: &Arc<Self>) {
         self.ensure_running();
         let worker = Arc::downgrade(self);
@@ -65,11 +65,11 @@ impl Worker {
         }
     }
 
-    /// Stops the worker for good. Waits until the batch that is being done has ended, at most `limit`; then drops its work and
-    /// gives its items back to the queue.
+    /// Stops the worker for good. Waits at most `limit` for the current batch; a batch of the background task that takes longer
+    /// is aborted. Its items are given back to the queue.
     ///
     /// # Errors
-    /// The store's, if the items could not be given back. Other workers get them after half a minute then.
+    /// The store's, if the items could not be given back. Their lease ends after 30 s then.
     pub async fn stop(&self, limit: Duration) -> Result<()> {
         self.stopping.store(true, Ordering::Release);
         self.store.signal().notify_one();
@@ -90,7 +90,7 @@ async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
     let mut failures = 0;
     loop {
         let Some(worker) = worker.upgrade() else { return };
-        // The engine holds the worker, too: once it is dropped, no further batch is begun.
+        // A count of 1 means that only this task holds the worker: the engine was dropped.
         let outcome = worker.run_all(|| Arc::strong_count(&worker) > 1 && !worker.is_paused(), |_| ()).await;
         if worker.is_stopping() {
             return;

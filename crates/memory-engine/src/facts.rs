@@ -41,7 +41,7 @@ pub struct Fact {
     pub attribute: String,
     /// The value of the attribute.
     pub value: String,
-    /// Whether the value holds or is denied.
+    /// Positive if the value holds, negative if it is denied.
     pub polarity: Polarity,
     /// The kind of fact.
     pub kind: FactKind,
@@ -55,7 +55,7 @@ pub struct Fact {
     pub evidence: Vec<Evidence>,
     /// Confidence, 0 to 1.
     pub confidence: f64,
-    /// The rule that extracted it, if it is known.
+    /// The rule that extracted it, or `model`. `None` for facts that were written by hand or before rules had names.
     pub rule: Option<RuleId>,
 }
 
@@ -109,10 +109,10 @@ pub struct FactQuery {
     validity: Validity,
 }
 
-/// Which facts a query returns by the time in which they hold.
+/// The restriction of a query by time.
 #[derive(Debug, Clone, Copy)]
 enum Validity {
-    /// Those that nothing has superseded.
+    /// Those that hold now.
     Current,
     /// Those that held at a time.
     At(Timestamp),
@@ -121,7 +121,8 @@ enum Validity {
 }
 
 impl MemoryEngine {
-    /// Returns the facts that hold within `scope`, oldest first. The returned query narrows them down before it is awaited.
+    /// Returns the facts that hold now within `scope`, oldest first. The returned query can be narrowed down before it is
+    /// awaited.
     ///
     /// ```
     /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope, Timestamp, Turn, testing::ManualClock};
@@ -163,7 +164,7 @@ impl FactQuery {
         self
     }
 
-    /// Returns the facts that held at this time. Default: those that nothing has superseded.
+    /// Returns the facts that held at this time. Default: those that hold now, by the engine's clock.
     pub fn as_of(mut self, time: impl Into<Timestamp>) -> Self {
         self.validity = Validity::At(time.into());
         self
@@ -210,7 +211,10 @@ impl FactQuery {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let in_time = match self.validity {
-            Validity::Current => record.state == State::Active,
+            Validity::Current => {
+                let now = self.engine.clock().now();
+                record.state == State::Active && fact.valid_until.is_none_or(|end| end > now)
+            }
             Validity::At(time) => fact.holds_at(time),
             Validity::Ever => true,
         };

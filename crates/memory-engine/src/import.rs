@@ -14,7 +14,7 @@ const BATCH_ROWS: usize = 1000;
 /// Maximum number of refused records that a report names.
 const MAX_REPORTED_FAILURES: usize = 1000;
 
-/// Takes the place of a record in the stream, and the outcome of storing it.
+/// A callback with the index of a record in the stream and its outcome.
 type OnWritten = Box<dyn FnMut(u64, &Written) + Send>;
 
 /// An import that is about to run. [`MemoryEngine::import`] begins one, [`run`](Self::run) runs it.
@@ -47,7 +47,7 @@ pub struct ImportReport {
     pub updated: u64,
     /// Number of records that were stored already, with the same content.
     pub unchanged: u64,
-    /// Number of records that were forgotten before and stay away.
+    /// Number of records that were not stored because they were forgotten before.
     pub blocked: u64,
     /// Number of records that were refused.
     pub failed: u64,
@@ -65,7 +65,8 @@ pub struct ImportFailure {
     pub reason: String,
 }
 
-/// Something that an import stores at a scope: a [`Record`], which has its address, or a [`Turn`] or text, which gets it.
+/// An item of an import. A [`Record`] is stored at its own address, which has to be within the scope. A [`Turn`] is stored at the
+/// scope.
 pub trait ImportItem: Send {
     /// Returns the record to store.
     fn into_record(self, engine: &MemoryEngine, scope: &Scope) -> Record;
@@ -86,11 +87,12 @@ impl ImportItem for Turn {
 impl MemoryEngine {
     /// Stores a stream of turns or records within `scope`, in transactions of 1000.
     ///
-    /// A record that is refused does not stop the import: it is named in the report. The same import can be repeated;
-    /// records that are stored already, by their id, are unchanged.
+    /// A record that is refused does not stop the import: it is named in the report. An import can be repeated if every turn has a
+    /// message id: records with the same content are unchanged. A turn without a message id is stored again.
     ///
-    /// The records are found by their words at once. The background work on them (vectors, and facts and graph if they are on)
-    /// is paused until the import ends, so that the import has the machine for itself. [`drain`](Self::drain) waits for it.
+    /// The records are found by their words at once. The background worker of this engine is paused while the import runs, so
+    /// that the import has the machine for itself. Afterwards it does the queued jobs (vectors, and facts and relations if
+    /// they are on); [`drain`](Self::drain) waits for them.
     ///
     /// ```
     /// use futures::stream;
@@ -134,8 +136,8 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
         self
     }
 
-    /// Calls a function for each record that was stored or found to be there already, with its place in the stream, from 0,
-    /// and its outcome. Refused records are in the report.
+    /// Calls a function for each record that was not refused, with its index in the stream, from 0, and its outcome: created,
+    /// updated, unchanged or blocked. Refused records are in [`ImportReport::failures`].
     pub fn on_written(mut self, written: impl FnMut(u64, &Written) + Send + 'static) -> Self {
         self.on_written = Box::new(written);
         self
@@ -150,7 +152,7 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
     /// Runs the import to its end.
     ///
     /// # Errors
-    /// The store's error. Everything reported before is stored; the import can be repeated.
+    /// The store's error. Everything reported before is stored.
     pub async fn run(self) -> Result<ImportReport> {
         let scope = self.scope.clone();
         let note = |span: &Span, report: &ImportReport| {
@@ -198,11 +200,11 @@ async fn store_batch(
     let records = batch.iter().map(|(_, record)| record.clone()).collect();
     match engine.store_records(scope, records, mode).await {
         Ok(written) => batch.iter().zip(&written).for_each(|((index, _), written)| add(report, *index, written)),
-        Err(error) if is_of_one_record(&error) => {
+        Err(error) if is_record_error(&error) => {
             for (index, record) in batch {
                 match engine.store_records(scope, vec![record], mode).await {
                     Ok(written) => written.iter().for_each(|written| add(report, index, written)),
-                    Err(error) if is_of_one_record(&error) => report.add_failure(index, &error),
+                    Err(error) if is_record_error(&error) => report.add_failure(index, &error),
                     Err(error) => return Err(error),
                 }
             }
@@ -212,8 +214,9 @@ async fn store_batch(
     Ok(())
 }
 
-/// Returns true if the error is due to a record, and not to the store.
-fn is_of_one_record(error: &Error) -> bool {
+/// Returns true if the error concerns one record, so that the import can go on: its content is invalid, or its address is
+/// outside the scope.
+fn is_record_error(error: &Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::Unauthorized

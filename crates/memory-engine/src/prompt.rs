@@ -4,7 +4,7 @@ use std::{future::IntoFuture, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use memory_engine_context::{
-    ContextPlan, EstimatedTokens, Item, Layer, LayerReport, MemoryBlock, Overflow, TokenCounter,
+    ContextPlan, EstimatedTokens, Item, Layer, LayerReport, MemoryBlock, Overflow, Rendered, TokenCounter,
 };
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
 use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
@@ -12,14 +12,15 @@ use tracing::{Span, field::Empty};
 
 use crate::{engine::MemoryEngine, verb::verb};
 
-/// Share of the token limit for the persona (0–1).
+/// Budget of the persona, as a share of the token limit (0–1). The persona is never cut, and may exceed it.
 const PERSONA_SHARE: f64 = 0.4;
-/// Share of the token limit for the recent turns (0–1). What the persona leaves comes on top.
+/// Budget of the recent turns, as a share of the token limit (0–1). Persona and memories are filled first; the memories get at
+/// most the rest of the limit.
 const RECENT_SHARE: f64 = 0.3;
-/// Characters of memories to lay out per token of the limit. More would be cut by the plan anyway.
-const MAX_CHARS_PER_TOKEN: usize = 4;
+/// Separates the parts of the text.
+const PART_SEPARATOR: &str = "\n\n";
 
-/// Memories and recent turns to be laid out for a prompt. [`MemoryEngine::context`] begins one; awaiting it runs it.
+/// A request for text for a prompt. [`MemoryEngine::context`] makes one; awaiting it runs it.
 #[derive(Debug, Clone)]
 #[must_use = "a request does nothing until it is awaited"]
 pub struct ContextRequest {
@@ -33,7 +34,7 @@ pub struct ContextRequest {
     counter: Arc<dyn TokenCounter>,
 }
 
-/// A text for a prompt, and what is in it.
+/// Text for a prompt, with the records that it shows.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PromptContext {
@@ -92,14 +93,14 @@ impl MemoryEngine {
 }
 
 impl ContextRequest {
-    /// Puts a text at the beginning that is never cut: who the model is. Default: none.
+    /// Sets the persona of the model: a text that comes first and is never cut. Default: none.
     pub fn persona(mut self, text: impl Into<String>) -> Self {
         self.persona = text.into();
         self
     }
 
-    /// Adds the last `turns` turns at the address of the scope, at the end. They are not repeated among the memories.
-    /// Default: 0.
+    /// Appends the newest `turns` turns within the scope, oldest first. The oldest are left out if they exceed their share of
+    /// the limit. They are never listed among the memories. Default: 0.
     pub fn recent(mut self, turns: usize) -> Self {
         self.recent = turns;
         self
@@ -138,17 +139,18 @@ impl ContextRequest {
         let recall = self.engine.recall(&self.scope, self.query.clone()).await?;
         let is_recent = |hit: &&RecallHit| recent.iter().any(|turn| turn.id == hit.record.id);
         let relevant = recall.relevant().filter(|hit| !is_recent(hit)).map(|hit| &hit.record);
-        let max_chars = self.max_tokens.saturating_mul(MAX_CHARS_PER_TOKEN).min(self.block.max_chars);
         let mut block = self.block.clone();
         block.zone.get_or_insert_with(|| self.engine.zone().clone());
-        let memories = block.with_max_chars(max_chars).render(relevant);
-        let share = |share: f64| (self.max_tokens as f64 * share) as usize;
-        let persona = Layer::text("persona", share(PERSONA_SHARE), self.persona).stable();
+        let recent_budget = token_share(self.max_tokens, RECENT_SHARE);
+        let separators = 2 * self.counter.count(PART_SEPARATOR);
+        let persona_tokens = self.counter.count(&self.persona) + separators;
+        let memories_budget = self.max_tokens.saturating_sub(recent_budget.max(persona_tokens));
+        let memories = render_within(block, relevant.collect(), memories_budget, self.counter.as_ref());
+        let persona = Layer::text("persona", token_share(self.max_tokens, PERSONA_SHARE), self.persona).stable();
         let recent_items = recent.iter().map(|turn| Item::of(turn, spoken_line(turn)));
-        let recent_budget = share(RECENT_SHARE);
         let plan = ContextPlan::new(self.max_tokens)
             .with_layer(persona.with_overflow(Overflow::NeverCut))
-            .with_layer(Layer::block("memories", self.max_tokens.saturating_sub(recent_budget), &memories))
+            .with_layer(Layer::block("memories", memories_budget, &memories))
             .with_layer(Layer::new("recent", recent_budget).with_items(recent_items));
         let built = plan.build(self.counter.as_ref())?;
         let has_memories = built.layers.iter().any(|layer| layer.name == "memories" && layer.tokens > 0);
@@ -158,7 +160,7 @@ impl ContextRequest {
         Ok(PromptContext { text, tokens, records, layers, degraded: recall.degraded })
     }
 
-    /// Returns the last turns at the address, oldest first.
+    /// Returns the newest turns within the scope, oldest first.
     async fn recent_turns(&self) -> Result<Vec<Record>> {
         if self.recent == 0 {
             return Ok(Vec::new());
@@ -168,6 +170,29 @@ impl ContextRequest {
         let mut turns = self.engine.timeline(&self.scope, &query).await?.records;
         turns.reverse();
         Ok(turns)
+    }
+}
+
+fn token_share(max_tokens: usize, share: f64) -> usize {
+    (max_tokens as f64 * share) as usize
+}
+
+/// Renders the best memories, as many as fit into `max_tokens` and into the block.
+fn render_within(
+    mut block: MemoryBlock,
+    memories: Vec<&Record>,
+    max_tokens: usize,
+    counter: &dyn TokenCounter,
+) -> Rendered {
+    loop {
+        let rendered = block.render(memories.iter().copied());
+        let tokens = counter.count(&rendered.text);
+        if tokens <= max_tokens {
+            return rendered;
+        }
+        // A token has several letters of English and one character of Chinese.
+        let max_chars = rendered.text.chars().count() * max_tokens / tokens;
+        block = block.with_max_chars(max_chars);
     }
 }
 

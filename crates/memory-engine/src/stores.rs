@@ -10,8 +10,9 @@ use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
 
 /// Every store of an engine, for [`Builder::stores`](crate::Builder::stores).
 ///
-/// A value that implements all six traits converts into `Stores`; wrap it in an [`Arc`] to keep a handle on it. A mixture
-/// names every store. There is no default for a store that is not named.
+/// A value that implements [`RecordStore`], [`JobQueue`], [`KeywordStore`], [`VectorStore`], [`GraphStore`] and [`SynonymStore`]
+/// converts into `Stores`; wrap it in an [`Arc`] to keep a handle on it. To mix stores, set every field, or start from
+/// [`Stores::in_memory`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,8 +34,8 @@ use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
 pub struct Stores {
     /// The records.
     pub records: Arc<dyn RecordStore>,
-    /// The queue of the background jobs. It has to be the queue that `records` fills: the same value, or one over the same
-    /// database.
+    /// The queue of the background jobs. It has to return the jobs that `records` writes: it is the same value, or one over
+    /// the same database.
     pub jobs: Arc<dyn JobQueue>,
     /// The keyword index.
     pub keywords: Arc<dyn KeywordStore>,
@@ -47,12 +48,12 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Everything in memory, with vectors of this space and the machine's clock. The contents end with the last handle.
+    /// Returns stores in memory for vectors of this space, with the system's clock. Their contents end with the last handle.
     pub fn in_memory(space: EmbeddingSpace) -> Self {
         Self::in_memory_with(MemoryRecordStore::new(), space)
     }
 
-    /// Everything in memory, with these records.
+    /// As [`in_memory`](Self::in_memory), with these records.
     pub(crate) fn in_memory_with(records: MemoryRecordStore, space: EmbeddingSpace) -> Self {
         let records = Arc::new(records);
         Self {

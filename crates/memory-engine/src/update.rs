@@ -26,8 +26,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Returns the former texts of a record that [`MemoryEngine::update`] changed, oldest first. The oldest may be missing:
-    /// at most 50 texts are kept, and at most half of the room for metadata.
+    /// Returns the former texts of a record that [`MemoryEngine::update`] changed, oldest first. At most 50 are kept, and only
+    /// as many as leave the metadata at half of its maximum size.
     pub fn all_of(record: &Record) -> Vec<Self> {
         let edits = record.metadata.get(EDITS).cloned().unwrap_or_default();
         serde_json::from_value(edits).unwrap_or_default()
@@ -37,10 +37,10 @@ impl Edit {
 impl MemoryEngine {
     /// Corrects a memory within `scope`. Returns the id of the record that states the new text.
     ///
-    /// - A **fact** is superseded: a new fact with the same subject and attribute takes its place from now on, with this call as
-    ///   its evidence. `text` is the new value ("Lisbon") or a sentence ("I live in Lisbon"). The old fact stays in the
+    /// - A **fact** is superseded: a new fact with the same subject and attribute takes its place from now on. The correction is
+    ///   stored as a note, which is the evidence of the new fact. `text` is the new value ("Lisbon") or a sentence ("I live in Lisbon"). The old fact stays in the
     ///   [history](crate::facts::FactQuery::history).
-    /// - **Any other record** gets the new text in place and keeps its id. What was derived from the old text is removed and
+    /// - **Any other record**, and a fact without an attribute, gets the new text in place and keeps its id. What was derived from the old text is removed and
     ///   derived again. [`Edit::all_of`](crate::history::Edit::all_of) returns the former texts;
     ///   [`forget`](Self::forget) removes them with the record.
     ///
@@ -61,7 +61,7 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// `NotFound` if there is no such record within `scope`; `InvalidInput` for an empty text; `Conflict` if others keep
-    /// changing the record; the store's error.
+    /// changing the record; `Unsupported` for a fact if the feature `enrichment` is off; the store's error.
     pub async fn update(&self, scope: &Scope, id: RecordId, text: impl Into<String>) -> Result<RecordId> {
         verb!("update", scope, {}, self.update_text(scope, id, text.into()))
     }
@@ -80,8 +80,9 @@ impl MemoryEngine {
     }
 
     async fn try_update(&self, scope: &Scope, id: RecordId, text: &str) -> Result<RecordId> {
-        let missing = || Error::new(ErrorKind::NotFound, "update", format!("there is no record {id} in this scope"));
-        let mut record = self.indexed_store().get(scope, id).await?.ok_or_else(missing)?;
+        let Some(mut record) = self.indexed_store().get(scope, id).await? else {
+            return Err(Error::new(ErrorKind::NotFound, "update", format!("there is no record {id} in this scope")));
+        };
         if record.text == text {
             return Ok(id);
         }

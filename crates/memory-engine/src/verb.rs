@@ -1,4 +1,4 @@
-//! The span and the metrics of a verb.
+//! The span and the metrics of a verb: a public method of the engine, as in `docs/OBSERVABILITY.md`.
 
 /// Runs the work of a verb in the span `memory_engine.NAME`, with the fields of its scope, if it has one, and its own
 /// fields. `note` records the fields that are known only from the result. `docs/OBSERVABILITY.md` lists all spans and
@@ -26,7 +26,7 @@ use memory_engine_core::{
 };
 use tracing::Span;
 
-/// Runs the work of a verb in its span. `note` gets the span and the result.
+/// Runs the work of a verb in its span. If it succeeds, calls `note` with the span and the value.
 ///
 /// # Errors
 /// Those of the work.

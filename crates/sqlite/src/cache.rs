@@ -6,7 +6,7 @@ pub(crate) mod addresses;
 pub(crate) mod change_log;
 pub(crate) mod epoch;
 mod file;
-pub(crate) mod filter_rows;
+pub(crate) mod filter_cache;
 mod format;
 pub(crate) mod index_caches;
 mod index_load;

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::{
     cache::{
-        addresses::AddressCache, file::IndexCacheFile, filter_rows::FilterRows, keywords::KeywordIndex,
+        addresses::AddressCache, file::IndexCacheFile, filter_cache::FilterCache, keywords::KeywordIndex,
         manifest::Manifest, vectors::VectorIndex,
     },
     database::error::SqliteError,
@@ -18,7 +18,7 @@ use memory_engine_sql::embedding_versions::VectorTable;
 #[derive(Debug, Clone)]
 pub(crate) struct IndexCaches {
     pub(crate) addresses: Arc<AddressCache>,
-    pub(crate) filters: Arc<FilterRows>,
+    pub(crate) filters: Arc<FilterCache>,
     pub(crate) keywords: Arc<KeywordIndex>,
     pub(crate) vectors: Arc<VectorIndex>,
 }

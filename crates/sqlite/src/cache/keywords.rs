@@ -16,7 +16,7 @@ use crate::{
         addresses::AddressCache,
         change_log,
         file::{CacheBuilder, IndexCacheFile},
-        filter_rows::FilterRows,
+        filter_cache::FilterCache,
         format::SegmentHeader,
         manifest::Manifest,
         policy::CachePolicy,
@@ -189,7 +189,7 @@ impl KeywordIndex {
         &self,
         connection: &Connection,
         addresses: &AddressCache,
-        filters: &FilterRows,
+        filters: &FilterCache,
         scope: &Scope,
         query: &KeywordQuery,
     ) -> Result<Vec<Hit>, SqliteError> {

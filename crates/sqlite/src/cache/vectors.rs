@@ -15,7 +15,7 @@ use crate::{
         addresses::AddressCache,
         change_log::{self, Lag},
         file::{CacheBuilder, IndexCacheFile},
-        filter_rows::FilterRows,
+        filter_cache::FilterCache,
         format::SegmentHeader,
         index_load,
         manifest::Manifest,
@@ -148,7 +148,7 @@ impl VectorIndex {
         connection: &Connection,
         table: VectorTable,
         addresses: &AddressCache,
-        filters: &FilterRows,
+        filters: &FilterCache,
         scope: &Scope,
         query: &VectorQuery,
     ) -> Result<Vec<Hit>, SqliteError> {

@@ -1,8 +1,7 @@
-//! The records that pass a filter, in memory.
+//! Caches the rows that match recently used filters.
 //!
-//! A search with a filter needs the rows of all records that pass it, and evaluating a filter on every record of a large memory
-//! takes longer than the search. The rows of the latest filters are therefore kept, and brought up to date by evaluating a
-//! filter on the records that have changed since.
+//! Evaluating a filter on every record of a large database takes longer than the search. The cache keeps the matching rows
+//! of the 16 filters that were used last. The rows of a filter are updated from the change log.
 
 use std::sync::Arc;
 
@@ -20,36 +19,37 @@ use crate::{
     records::scopes::Reach,
 };
 
-/// Number of filters whose rows are kept. The rows of one take a bit for each record of the database.
-const MAX_FILTERS: usize = 16;
+/// Maximum number of cached filters. One takes at most one bit per record of the database.
+const MAX_CACHED_FILTERS: usize = 16;
 
-/// The rows that pass the latest filters.
+/// The rows that match the filters that were used last.
 #[derive(Debug, Default)]
-pub(crate) struct FilterRows {
-    /// The last used one at the end.
-    latest: Mutex<Vec<Kept>>,
+pub(crate) struct FilterCache {
+    /// In order of their last use.
+    entries: Mutex<Vec<CachedFilter>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedFilter {
     filter: Filter,
     tenant: i64,
     namespace: Option<i64>,
     below: Vec<(&'static str, String)>,
-    /// Locked while they are evaluated: of several searches at once, one does it.
-    evaluated: Arc<Mutex<Evaluated>>,
+    /// Held during evaluation, so that concurrent searches with the same filter evaluate it once.
+    matches: Arc<Mutex<FilterMatches>>,
 }
 
-/// Rows, and how far they follow the database.
+/// The rows that match a filter as of a change.
 #[derive(Debug, Default)]
-struct Evaluated {
+struct FilterMatches {
     rows: Arc<RowSet>,
     /// The last change that the rows contain; `None` before they were read.
     newest_change: Option<i64>,
 }
 
-impl FilterRows {
-    /// Returns the rows of the active records within reach that pass a filter, as of this transaction or later.
+impl FilterCache {
+    /// Returns the rows of the active records within reach that match the filter. They contain at least the changes that this
+    /// transaction sees.
     pub(crate) fn matching(
         &self,
         connection: &Connection,
@@ -57,59 +57,61 @@ impl FilterRows {
         filter: &Filter,
     ) -> Result<Arc<RowSet>, SqliteError> {
         if reach.is_narrow() {
-            // A conversation: few records, which are read faster than they would be found here.
+            // A session or branch has few records. Reading them is fast, and does not evict other filters.
             let mut rows = RowSet::default();
             evaluate(connection, reach, filter, None, &mut rows)?;
             return Ok(Arc::new(rows));
         }
-        let evaluated = self.evaluated(reach, filter);
-        let mut evaluated = evaluated.lock();
-        evaluated.bring_up_to_date(connection, reach, filter)?;
-        Ok(Arc::clone(&evaluated.rows))
+        let matches = self.matches_of(reach, filter);
+        let mut matches = matches.lock();
+        matches.refresh(connection, reach, filter)?;
+        Ok(Arc::clone(&matches.rows))
     }
 
-    fn evaluated(&self, reach: &Reach, filter: &Filter) -> Arc<Mutex<Evaluated>> {
-        let mut latest = self.latest.lock();
-        let kept = match latest.iter().position(|kept| kept.is_of(reach, filter)) {
-            Some(place) => latest.remove(place),
+    /// Returns the cached matches of a filter; empty ones if it is new.
+    fn matches_of(&self, reach: &Reach, filter: &Filter) -> Arc<Mutex<FilterMatches>> {
+        let mut entries = self.entries.lock();
+        let entry = match entries.iter().position(|entry| entry.has_key(reach, filter)) {
+            Some(index) => entries.remove(index),
             None => {
-                if latest.len() >= MAX_FILTERS {
-                    latest.remove(0);
+                if entries.len() >= MAX_CACHED_FILTERS {
+                    entries.remove(0);
                 }
-                Kept::new(reach, filter)
+                CachedFilter::new(reach, filter)
             }
         };
-        let evaluated = Arc::clone(&kept.evaluated);
-        latest.push(kept);
-        evaluated
+        let matches = Arc::clone(&entry.matches);
+        entries.push(entry);
+        matches
     }
 }
 
-impl Kept {
+impl CachedFilter {
     fn new(reach: &Reach, filter: &Filter) -> Self {
         Self {
             filter: filter.clone(),
             tenant: reach.tenant,
             namespace: reach.namespace,
             below: reach.below().to_vec(),
-            evaluated: Arc::default(),
+            matches: Arc::default(),
         }
     }
 
-    fn is_of(&self, reach: &Reach, filter: &Filter) -> bool {
-        (self.tenant, self.namespace) == (reach.tenant, reach.namespace)
+    fn has_key(&self, reach: &Reach, filter: &Filter) -> bool {
+        self.tenant == reach.tenant
+            && self.namespace == reach.namespace
             && self.below == reach.below()
             && self.filter == *filter
     }
 }
 
-impl Evaluated {
-    fn bring_up_to_date(&mut self, connection: &Connection, reach: &Reach, filter: &Filter) -> Result<(), SqliteError> {
+impl FilterMatches {
+    fn refresh(&mut self, connection: &Connection, reach: &Reach, filter: &Filter) -> Result<(), SqliteError> {
         let newest = match change_log::lag(connection, self.newest_change)? {
             Lag::None => return Ok(()),
             Lag::Changes { newest } => {
                 let seen = self.newest_change.unwrap_or_default();
-                // If evaluating fails half-way, the rows count as not read.
+                // If the evaluation fails half-way, the next call reads all rows again.
                 self.newest_change = None;
                 let rows = Arc::make_mut(&mut self.rows);
                 for row in change_log::changed_rows(connection, seen)? {
@@ -131,7 +133,8 @@ impl Evaluated {
     }
 }
 
-/// Adds the rows of the active records within reach that pass a filter: of all, or of those that changed after a change.
+/// Adds the rows of the active records within reach that match the filter: all of them, or with `changed_after` only those that
+/// the change log lists after that change.
 fn evaluate(
     connection: &Connection,
     reach: &Reach,
