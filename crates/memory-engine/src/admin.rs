@@ -10,6 +10,6 @@ pub use memory_engine_enrichment::{LatencyStats, Progress, REQUEST_ID};
 pub use memory_engine_vector_store::{Generation, Generations};
 
 pub use crate::{
+    database_admin::{Migrations, checkup, migrate_down, migrate_up, migrations, namespaces},
     operations::Admin,
-    upkeep::{Migrations, checkup, migrate_down, migrate_up, migrations, namespaces},
 };

@@ -138,7 +138,7 @@ impl MemoryEngine {
     /// let memory = MemoryEngine::builder().in_memory().build_blocking()?;
     /// let lin = Scope::user("lin")?;
     /// memory.remember(&lin, "I'm allergic to peanuts")?;
-    /// let context = memory.wait(memory.engine().context(&lin, "Can I eat peanuts?").max_tokens(200))?;
+    /// let context = memory.wait(memory.engine().context(&lin, "Am I allergic to peanuts?").max_tokens(200))?;
     /// assert!(context.text.contains("peanuts"));
     /// # Ok(())
     /// # }

@@ -9,6 +9,7 @@ mod branches;
 mod builder;
 pub mod context;
 mod database;
+mod database_admin;
 mod drain;
 pub mod embed;
 mod engine;
@@ -41,7 +42,6 @@ pub mod synonyms;
 pub mod testing;
 mod turn;
 mod update;
-mod upkeep;
 mod verb;
 
 pub use builder::Builder;

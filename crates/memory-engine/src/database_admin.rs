@@ -1,4 +1,4 @@
-//! What whoever keeps a database does with the whole of it: every tenant at once, past all scopes. No application needs it.
+//! Operations on a whole database, across all tenants and scopes: migrations, health checks, its namespaces.
 //!
 //! ```
 //! use memory_engine::{Database, MemoryEngine, Scope, admin};
@@ -9,9 +9,9 @@
 //! let memory = MemoryEngine::builder().sqlite(&path).build().await?;
 //! memory.remember(&Scope::user("lin")?, "hello").await?;
 //! let database = Database::file(path);
-//! assert_eq!(upkeep::namespaces(&database).await?, [Scope::user("lin")?]);
-//! assert!(upkeep::migrations(&database).await?.pending.is_empty());
-//! println!("{:?}", upkeep::checkup(&database).await?);
+//! assert_eq!(admin::namespaces(&database).await?, [Scope::user("lin")?]);
+//! assert!(admin::migrations(&database).await?.pending.is_empty());
+//! println!("{:?}", admin::checkup(&database).await?);
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
 
