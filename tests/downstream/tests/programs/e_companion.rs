@@ -39,7 +39,7 @@ async fn an_english_companion_answers_remembers_and_keeps_its_moments() -> Resul
     let pack = Pack::from_toml(PACK, |name| Err(Error::new(ErrorKind::NotFound, "pack", name)))?;
     let memory = crate::quiet().await?;
     let greeting = "Hello, I'm Robin.\n<verdict>{\"moment\":\"first_meet\",\"outcome\":\"met\"}</verdict>";
-    let model = ScriptedModel::replying([greeting]).otherwise("Good to hear.");
+    let model = ScriptedModel::default().when_asked("Hello!", greeting).otherwise("Good to hear.");
     let robin = Companion::new(memory.clone(), model, pack).with_zone(TimeZone::UTC);
     let kim = Scope::user("kim")?;
 
