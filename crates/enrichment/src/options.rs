@@ -17,13 +17,13 @@ use memory_engine_summarizer::{
 /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// let memory = MemoryEngine::builder().enrichment(EnrichmentOptions::rules()?).build().await?;
+/// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
 /// let lin = Scope::user("lin")?;
 /// memory.remember(&lin, "I'm allergic to seafood.").await?;
 /// memory.drain(&lin, |_| ()).await?;
 /// let known = memory.facts(&lin).await?;
-/// assert_eq!(known[0].source.message_id, None);
-/// assert_eq!(known[0].derived_from.len(), 1);
+/// assert_eq!(known[0].value, "seafood");
+/// assert_eq!(known[0].evidence[0].quote, "I'm allergic to seafood.");
 /// # Ok::<(), memory_engine::Error>(())
 /// # }).unwrap();
 /// ```

@@ -9,12 +9,12 @@ use crate::options::RecallOptions;
 /// A query to memory. A plain `&str` is a query with the engine's options. In JSON, only `text` is required.
 ///
 /// ```
-/// use memory_engine::{Field, Filter, Kind, MemoryEngine, RecallQuery, Scope, Turn, recall::Retrievers};
+/// use memory_engine::{Field, Filter, Kind, MemoryEngine, RecallQuery, Scope, Timestamp, Turn, recall::Retrievers};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let memory = MemoryEngine::builder().in_memory().build().await?;
 /// let lin = Scope::user("lin")?;
-/// let may = "2023-05-08T09:00:00Z".parse()?;
+/// let may: Timestamp = "2023-05-08T09:00:00Z".parse()?;
 /// memory.remember(&lin, Turn::user("We climbed the Wendelstein").at(may)).await?;
 /// memory.remember(&lin, Turn::note("climbing boots: size 41").with_tags(["shopping"])).await?;
 ///

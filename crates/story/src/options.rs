@@ -10,7 +10,7 @@ use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, SummaryTrigger};
 ///
 /// ```
 /// use memory_engine::{MemoryEngine, Scope};
-/// use memory_engine_story::{StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
+/// use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let engine = MemoryEngine::builder().in_memory().enrichment(story_digest(10)).build().await?;
