@@ -244,6 +244,7 @@ macro_rules! each_scenario {
                 terms_that_come_with_a_record_are_found_at_once,
                 terms_of_a_batch_that_fails_are_not_kept,
                 filters_see_the_record_as_it_is_now,
+                a_filter_that_was_used_before_sees_later_writes,
             }
             concurrency {
                 of_many_who_create_one_record_one_does,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{ErrorKind, Field, Filter, Job, Record, State, Tombstone, Write};
+use memory_engine_core::{ErrorKind, Field, Filter, Job, Record, RecordId, State, Tombstone, Write};
 use memory_engine_keyword_store::KeywordEntry;
 use memory_engine_vector_store::VectorEntry;
 use serde_json::json;
@@ -137,4 +137,49 @@ pub async fn filters_see_the_record_as_it_is_now(world: &World) {
         let vectors = near(at_angle(0.0)).with_filter(Some(filter.clone()));
         assert_eq!(world.vectors.search(&lin(), &vectors).await.unwrap().len(), 1, "{filter:?}");
     }
+}
+
+/// Returns the ids that both indexes find with a filter, ascending.
+async fn found_with(world: &World, filter: &Filter) -> Vec<RecordId> {
+    let words = find(&["x"]).with_filter(Some(filter.clone()));
+    let vectors = near(at_angle(0.0)).with_filter(Some(filter.clone()));
+    let hits =
+        [world.keywords.search(&lin(), &words).await.unwrap(), world.vectors.search(&lin(), &vectors).await.unwrap()];
+    let [by_words, by_vectors] = hits.map(|hits| {
+        let mut ids: Vec<RecordId> = hits.iter().map(|hit| hit.id).collect();
+        ids.sort();
+        ids
+    });
+    assert_eq!(by_words, by_vectors, "{filter:?}");
+    by_words
+}
+
+pub async fn a_filter_that_was_used_before_sees_later_writes(world: &World) {
+    let room = Field::Metadata("room".into());
+    let filter = Filter::eq(room, 3);
+    let opposite = !filter.clone();
+    let found = async || [found_with(world, &filter).await, found_with(world, &opposite).await];
+    let mut records = [1, 2, 3].map(|number| numbered(&lin(), number));
+    for (record, room) in records.iter_mut().zip([3, 4, 4]) {
+        record.metadata.insert("room".into(), json!(room));
+        remember(world, record).await;
+    }
+    assert_eq!(found().await, [vec![id(1)], vec![id(2), id(3)]]);
+
+    // The text is the same, so that terms and vectors stay as they are.
+    records[1].metadata.insert("room".into(), json!(3));
+    world.put(&[&records[1]]).await;
+    assert_eq!(found().await, [vec![id(1), id(2)], vec![id(3)]], "other metadata");
+
+    records[0].state = State::Superseded;
+    world.put(&[&records[0]]).await;
+    assert_eq!(found().await, [vec![id(2)], vec![id(3)]], "no longer active");
+
+    world.records.delete(&lin(), &[id(3)]).await.unwrap();
+    assert_eq!(found().await, [vec![id(2)], vec![]], "deleted");
+
+    let mut new = numbered(&lin(), 4);
+    new.metadata.insert("room".into(), json!(3));
+    remember(world, &new).await;
+    assert_eq!(found().await, [vec![id(2), id(4)], vec![]], "a new record");
 }
