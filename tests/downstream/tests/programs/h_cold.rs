@@ -71,18 +71,14 @@ async fn recalls_after_opening_find_what_is_there() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_recall_without_time_is_never_an_empty_answer() -> Result<()> {
-    let memory = crate::quiet().await?;
+async fn a_recall_without_time_is_an_error_and_not_an_empty_answer() -> Result<()> {
+    let (_folder, path) = crate::database();
+    let memory = MemoryEngine::builder().sqlite(path.as_path()).background(false).build().await?;
     let kim = Scope::user("kim")?;
     memory.remember(&kim, "The key is with Mo.").await?;
     let no_time = RecallOptions::default().with_deadline(Duration::ZERO);
-    // A store in memory may answer at once all the same.
-    match memory.recall(&kim, RecallQuery::new("key").with_options(no_time)).await {
-        Ok(recall) => assert!(recall.best().is_some()),
-        Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::Timeout);
-            assert!(error.is_transient());
-        }
-    }
-    Ok(())
+    let error = memory.recall(&kim, RecallQuery::new("key").with_options(no_time)).await.expect_err("no time");
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(error.is_transient());
+    memory.close().await
 }
