@@ -11,9 +11,6 @@ use crate::{
     tokens::TokenCounter,
 };
 
-/// What is written between two layers.
-const BETWEEN: &str = "\n\n";
-
 /// A context in the making: layers, and how many tokens they may have together.
 ///
 /// - **The order in the text**: first the layers that are stable, then the others, both in the order in which they are added.
@@ -36,6 +33,9 @@ pub struct ContextPlan {
 }
 
 impl ContextPlan {
+    /// The text between two layers.
+    pub const LAYER_SEPARATOR: &str = "\n\n";
+
     /// A context of so many tokens at the most.
     pub fn new(limit: usize) -> Self {
         Self { limit, layers: Vec::new() }
@@ -63,7 +63,7 @@ impl ContextPlan {
     /// # Errors
     /// `InvalidInput` when what is never cut has more tokens than the limit.
     pub fn build(&self, counter: &dyn TokenCounter) -> Result<BuiltContext> {
-        let between = counter.count(BETWEEN);
+        let between = counter.count(Self::LAYER_SEPARATOR);
         let order = self.order();
         let mut filled: Vec<(Filled, usize)> = self.layers.iter().map(|_| Default::default()).collect();
         let (mut room, mut flow) = (self.limit, 0_usize);
@@ -129,7 +129,7 @@ impl ContextPlan {
         let mut stable_bytes = 0;
         for stable in [true, false] {
             for (_, (filled, _)) in self.layers.iter().zip(filled).filter(|(layer, _)| layer.stable == stable) {
-                let between = if text.is_empty() || filled.section.is_empty() { "" } else { BETWEEN };
+                let between = if text.is_empty() || filled.section.is_empty() { "" } else { Self::LAYER_SEPARATOR };
                 text.extend([between, filled.section.as_str()]);
             }
             stable_bytes = if stable { text.len() } else { stable_bytes };

@@ -14,11 +14,9 @@ use crate::{engine::MemoryEngine, verb::verb};
 
 /// Budget of the persona, as a share of the token limit (0–1). The persona is never cut, and may exceed it.
 const PERSONA_SHARE: f64 = 0.4;
-/// Budget of the recent turns, as a share of the token limit (0–1). Persona and memories are filled first; the memories get at
-/// most the rest of the limit.
+/// Budget of the recent turns, as a share of the token limit (0–1). Persona and memories are filled first; the
+/// memories get at most the rest of the limit.
 const RECENT_SHARE: f64 = 0.3;
-/// Separates the parts of the text.
-const PART_SEPARATOR: &str = "\n\n";
 
 /// A request for text for a prompt. [`MemoryEngine::context`] makes one; awaiting it runs it.
 #[derive(Debug, Clone)]
@@ -99,8 +97,8 @@ impl ContextRequest {
         self
     }
 
-    /// Appends the newest `turns` turns within the scope, oldest first. The oldest are left out if they exceed their share of
-    /// the limit. They are never listed among the memories. Default: 0.
+    /// Appends the newest `turns` turns within the scope, oldest first. The oldest are left out if they exceed their
+    /// share of the limit. They are never listed among the memories. Default: 0.
     pub fn recent(mut self, turns: usize) -> Self {
         self.recent = turns;
         self
@@ -142,9 +140,11 @@ impl ContextRequest {
         let mut block = self.block.clone();
         block.zone.get_or_insert_with(|| self.engine.zone().clone());
         let recent_budget = token_share(self.max_tokens, RECENT_SHARE);
-        let separators = 2 * self.counter.count(PART_SEPARATOR);
-        let persona_tokens = self.counter.count(&self.persona) + separators;
-        let memories_budget = self.max_tokens.saturating_sub(recent_budget.max(persona_tokens));
+        // The separators before and after the memories.
+        let separator_tokens = 2 * self.counter.count(ContextPlan::LAYER_SEPARATOR);
+        let persona_tokens = self.counter.count(&self.persona);
+        let reserved_tokens = recent_budget.max(persona_tokens + separator_tokens);
+        let memories_budget = self.max_tokens.saturating_sub(reserved_tokens);
         let memories = render_within(block, relevant.collect(), memories_budget, self.counter.as_ref());
         let persona = Layer::text("persona", token_share(self.max_tokens, PERSONA_SHARE), self.persona).stable();
         let recent_items = recent.iter().map(|turn| Item::of(turn, spoken_line(turn)));
@@ -190,7 +190,7 @@ fn render_within(
         if tokens <= max_tokens {
             return rendered;
         }
-        // A token has several letters of English and one character of Chinese.
+        // The limit of a block is in characters, and the number of characters per token differs between languages.
         let max_chars = rendered.text.chars().count() * max_tokens / tokens;
         block = block.with_max_chars(max_chars);
     }
