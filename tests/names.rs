@@ -1,6 +1,7 @@
 //! Two public items of the facade never have one name, so that any of its modules can be imported next to any other.
 //!
-//! The names are read from the sources of the facade and of the crates that it re-exports, and followed to their definitions.
+//! The names are read from the sources of the facade and of the crates that it re-exports, and followed to their
+//! definitions.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -18,8 +19,8 @@ use std::{
 
 use tokens::{Token, after_bracket, after_semicolon, tokens, without_tests};
 
-/// Names with several meanings on purpose: the functions of both adapters and of `admin`, which do the same for one backend and
-/// for any; and `blocking::MemoryEngine`, which is the engine for programs without a runtime.
+/// Names with several meanings on purpose: the functions of both adapters and of `admin`, which do the same for one
+/// backend and for any; and `blocking::MemoryEngine`, which is the engine for programs without a runtime.
 const SAME_ON_PURPOSE: [&str; 6] = ["checkup", "migrate_down", "migrate_up", "namespaces", "SCHEMA", "MemoryEngine"];
 /// Files with the contracts of stores.
 const CONTRACTS: [(&str, &str); 6] = [

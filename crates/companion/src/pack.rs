@@ -1,4 +1,4 @@
-//! Who the companion is: a pack of TOML and Markdown.
+//! The pack of a companion: persona, stages and key moments, read from TOML and Markdown.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -14,7 +14,7 @@ use crate::{
 
 /// Everything that is particular to one companion: its name, its persona, its stages, its key moments, and the numbers.
 ///
-/// A pack is a folder with a `pack.toml`; texts stand in it, or in Markdown files beside it that it names.
+/// A pack is a folder with a `pack.toml`. A text is written in that file, or in a Markdown file that it names.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Pack {
@@ -135,8 +135,8 @@ impl Pack {
     /// gives what is in it. Names that lead out of the folder are refused.
     ///
     /// # Errors
-    /// `InvalidInput` with line and column for what is no TOML or no field of ours, for stages that are out of order,
-    /// and for key moments that could never come or that two have the id of; whatever `read` fails with.
+    /// `InvalidInput`, with line and column, for invalid TOML and unknown fields; `InvalidInput` for stages that are
+    /// out of order, key moments that cannot come, and ids that are used twice; the errors of `read`.
     pub fn from_toml(text: &str, read: impl Fn(&str) -> Result<String>) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
         let text_of = |text: String| {
@@ -183,7 +183,7 @@ impl Pack {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if id.is_empty() || id.len() > 64 || !id.chars().all(plain) {
                 return Err(wrong(format!(
-                    "'{id}' is no id of a key moment; write letters, digits and '_', 64 at the most"
+                    "'{id}' is not a valid id of a key moment; use 1 to 64 letters, digits, '_' and '-'"
                 )));
             }
             if !ids.insert(id) {

@@ -31,8 +31,8 @@ impl Drop for BackgroundPause {
 }
 
 impl Worker {
-    /// Pauses the background task: it finishes the current batch and starts no other until the returned value is dropped.
-    /// [`drain`](Self::drain) works meanwhile.
+    /// Pauses the background task: it finishes the current batch and starts no other until the returned value is
+    /// dropped. [`drain`](Self::drain) works meanwhile.
     pub fn pause(self: &Arc<Self>) -> BackgroundPause {
         self.pauses.fetch_add(1, Ordering::AcqRel);
         BackgroundPause { worker: Arc::clone(self) }
@@ -42,8 +42,9 @@ impl Worker {
         self.pauses.load(Ordering::Acquire) > 0
     }
 
-    /// Starts the background task on the current runtime. It runs when jobs are queued and at least every 30 s, and ends with
-    /// the worker. Outside of a runtime, or after its runtime was dropped, the next call that queues jobs starts it.
+    /// Starts the background task on the current runtime. It runs when jobs are queued and at least every 30 s, and
+    /// ends with the worker. Outside of a runtime, or after its runtime was dropped, the next call that queues jobs
+    /// starts it.
     pub fn spawn(self: &Arc<Self>) {
         self.ensure_running();
         let worker = Arc::downgrade(self);
@@ -65,8 +66,8 @@ impl Worker {
         }
     }
 
-    /// Stops the worker for good. Waits at most `limit` for the current batch; a batch of the background task that takes longer
-    /// is aborted. Its items are given back to the queue.
+    /// Stops the worker for good. Waits at most `limit` for the current batch; a batch of the background task that
+    /// takes longer is aborted. Its items are given back to the queue.
     ///
     /// # Errors
     /// The store's, if the items could not be given back. Their lease ends after 30 s then.

@@ -202,8 +202,8 @@ impl SegmentedPostings {
     /// Returns the best documents of these groups (of all groups, if `None`) that hold a clause and pass `admit`: best first,
     /// equal ones by id, at most `limit`. No group may be named twice.
     ///
-    /// Statistics are those of the groups, whatever `admit` leaves out. No more documents are scored than necessary. `admit` is
-    /// called for each posting, so it has to be fast.
+    /// Statistics are those of the groups, whatever `admit` leaves out. No more documents are scored than necessary.
+    /// `admit` is called for each posting, so it has to be fast.
     pub fn find(
         &self,
         groups: Option<&[i64]>,

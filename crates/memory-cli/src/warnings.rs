@@ -14,8 +14,8 @@ use tracing::{
 
 /// Where such warnings come from.
 const ENGINE: &str = "memory_engine";
-/// How many different ones are told.
-const TOLD: usize = 10;
+/// Maximum number of different warnings that are printed.
+const MAX_WARNINGS: usize = 10;
 
 /// Prints each different warning of the engine once, on standard error.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Warnings {
 
     fn is_new(&self, warning: &str) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.len() < TOLD && told.insert(warning.to_owned())
+        told.len() < MAX_WARNINGS && told.insert(warning.to_owned())
     }
 }
 
@@ -102,6 +102,6 @@ mod tests {
         let warnings = Warnings::default();
         assert!(warnings.is_new("facts: no key") && !warnings.is_new("facts: no key"));
         let told = (0..50).filter(|n| warnings.is_new(&n.to_string())).count();
-        assert_eq!(told, TOLD - 1);
+        assert_eq!(told, MAX_WARNINGS - 1);
     }
 }

@@ -32,7 +32,8 @@ pub enum ErrorKind {
     Timeout,
     /// A file or service cannot be reached now, and may be reachable later.
     Unavailable,
-    /// The engine or the store was closed, so that the call did nothing. Open another one; a retry fails in the same way.
+    /// The engine or the store was closed, so that the call did nothing. Open another one; a retry fails in the same
+    /// way.
     Closed,
     /// Stored data are damaged.
     Corrupt,

@@ -38,8 +38,8 @@ use crate::{
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// A later version may add conditions. A backend fails with `Unsupported` for one that it does not compile; in its match,
-/// `clippy::wildcard_enum_match_arm` reports every condition that is known and left to the wildcard.
+/// A later version may add conditions. A backend fails with `Unsupported` for one that it does not compile; in its
+/// match, `clippy::wildcard_enum_match_arm` reports every condition that is known and left to the wildcard.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Filter {

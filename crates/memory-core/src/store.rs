@@ -107,9 +107,10 @@ const _: fn(&dyn RecordStore) = |_| {};
 
 /// The trace of a deleted record. It prevents that the record is stored again, and holds nothing of its text.
 ///
-/// It blocks the id for ever. Within the same user it also blocks the content of imports and derived records, which would
-/// bring back what was deleted. A person, a model or a tool may say the same again ([`Trust::User`], [`Trust::Assistant`],
-/// [`Trust::Tool`]). A record that was only [withdrawn](Self::withdrawn) may be derived again from other records.
+/// It blocks the id for ever. Within the same user it also blocks the content of imports and derived records, which
+/// would bring back what was deleted. A person, a model or a tool may say the same again ([`Trust::User`],
+/// [`Trust::Assistant`], [`Trust::Tool`]). A record that was only [withdrawn](Self::withdrawn) may be derived again
+/// from other records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Tombstone {

@@ -29,7 +29,8 @@ impl Admin {
     /// new, since it is said again.
     ///
     /// # Errors
-    /// Those of [`MemoryEngine::store`](crate::MemoryEngine::store) with [`PutMode::Create`](crate::PutMode::Create); nothing is stored then.
+    /// Those of [`MemoryEngine::store`](crate::MemoryEngine::store) with [`PutMode::Create`](crate::PutMode::Create);
+    /// nothing is stored then.
     ///
     /// # Cancel safety
     /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).

@@ -121,8 +121,8 @@ enum Validity {
 }
 
 impl MemoryEngine {
-    /// Returns the facts that hold now within `scope`, oldest first. The returned query can be narrowed down before it is
-    /// awaited.
+    /// Returns the facts that hold now within `scope`, oldest first. The returned query can be narrowed down before
+    /// it is awaited.
     ///
     /// ```
     /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope, Timestamp, Turn, testing::ManualClock};

@@ -65,8 +65,8 @@ pub struct ImportFailure {
     pub reason: String,
 }
 
-/// An item of an import. A [`Record`] is stored at its own address, which has to be within the scope. A [`Turn`] is stored at the
-/// scope.
+/// An item of an import. A [`Record`] is stored at its own address, which has to be within the scope. A [`Turn`] is
+/// stored at the scope.
 pub trait ImportItem: Send {
     /// Returns the record to store.
     fn into_record(self, engine: &MemoryEngine, scope: &Scope) -> Record;
@@ -87,12 +87,13 @@ impl ImportItem for Turn {
 impl MemoryEngine {
     /// Stores a stream of turns or records within `scope`, in transactions of 1000.
     ///
-    /// A record that is refused does not stop the import: it is named in the report. An import can be repeated if every turn has a
-    /// message id: records with the same content are unchanged. A turn without a message id is stored again.
+    /// A record that is refused does not stop the import: it is named in the report. An import can be repeated if
+    /// every turn has a message id: records with the same content are unchanged. A turn without a message id is
+    /// stored again.
     ///
-    /// The records are found by their words at once. The background worker of this engine is paused while the import runs, so
-    /// that the import has the machine for itself. Afterwards it does the queued jobs (vectors, and facts and relations if
-    /// they are on); [`drain`](Self::drain) waits for them.
+    /// The records are found by their words at once. The background worker of this engine is paused while the import
+    /// runs, so that the import has the machine for itself. Afterwards it does the queued jobs (vectors, and facts
+    /// and relations if they are on); [`drain`](Self::drain) waits for them.
     ///
     /// ```
     /// use futures::stream;
@@ -136,8 +137,8 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
         self
     }
 
-    /// Calls a function for each record that was not refused, with its index in the stream, from 0, and its outcome: created,
-    /// updated, unchanged or blocked. Refused records are in [`ImportReport::failures`].
+    /// Calls a function for each record that was not refused, with its index in the stream, from 0, and its outcome:
+    /// created, updated, unchanged or blocked. Refused records are in [`ImportReport::failures`].
     pub fn on_written(mut self, written: impl FnMut(u64, &Written) + Send + 'static) -> Self {
         self.on_written = Box::new(written);
         self
@@ -214,8 +215,8 @@ async fn store_batch(
     Ok(())
 }
 
-/// Returns true if the error concerns one record, so that the import can go on: its content is invalid, or its address is
-/// outside the scope.
+/// Returns true if the error concerns one record, so that the import can go on: its content is invalid, or its
+/// address is outside the scope.
 fn is_record_error(error: &Error) -> bool {
     matches!(
         error.kind(),

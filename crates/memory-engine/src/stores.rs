@@ -10,9 +10,9 @@ use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
 
 /// Every store of an engine, for [`Builder::stores`](crate::Builder::stores).
 ///
-/// A value that implements [`RecordStore`], [`JobQueue`], [`KeywordStore`], [`VectorStore`], [`GraphStore`] and [`SynonymStore`]
-/// converts into `Stores`; wrap it in an [`Arc`] to keep a handle on it. To mix stores, set every field, or start from
-/// [`Stores::in_memory`].
+/// A value that implements [`RecordStore`], [`JobQueue`], [`KeywordStore`], [`VectorStore`], [`GraphStore`] and
+/// [`SynonymStore`] converts into `Stores`; wrap it in an [`Arc`] to keep a handle on it. To mix stores, set every
+/// field, or start from [`Stores::in_memory`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -34,8 +34,8 @@ use memory_engine_vector_store::{MemoryVectorStore, VectorStore};
 pub struct Stores {
     /// The records.
     pub records: Arc<dyn RecordStore>,
-    /// The queue of the background jobs. It has to return the jobs that `records` writes: it is the same value, or one over
-    /// the same database.
+    /// The queue of the background jobs. It has to return the jobs that `records` writes: it is the same value, or
+    /// one over the same database.
     pub jobs: Arc<dyn JobQueue>,
     /// The keyword index.
     pub keywords: Arc<dyn KeywordStore>,
@@ -48,7 +48,8 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Returns stores in memory for vectors of this space, with the system's clock. Their contents end with the last handle.
+    /// Returns stores in memory for vectors of this space, with the system's clock. Their contents end with the last
+    /// handle.
     pub fn in_memory(space: EmbeddingSpace) -> Self {
         Self::in_memory_with(MemoryRecordStore::new(), space)
     }

@@ -26,8 +26,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Returns the former texts of a record that [`MemoryEngine::update`] changed, oldest first. At most 50 are kept, and only
-    /// as many as leave the metadata at half of its maximum size.
+    /// Returns the former texts of a record that [`MemoryEngine::update`] changed, oldest first. At most 50 are kept,
+    /// and only as many as leave the metadata at half of its maximum size.
     pub fn all_of(record: &Record) -> Vec<Self> {
         let edits = record.metadata.get(EDITS).cloned().unwrap_or_default();
         serde_json::from_value(edits).unwrap_or_default()
@@ -37,12 +37,12 @@ impl Edit {
 impl MemoryEngine {
     /// Corrects a memory within `scope`. Returns the id of the record that states the new text.
     ///
-    /// - A **fact** is superseded: a new fact with the same subject and attribute takes its place from now on. The correction is
-    ///   stored as a note, which is the evidence of the new fact. `text` is the new value ("Lisbon") or a sentence ("I live in Lisbon"). The old fact stays in the
-    ///   [history](crate::facts::FactQuery::history).
-    /// - **Any other record**, and a fact without an attribute, gets the new text in place and keeps its id. What was derived from the old text is removed and
-    ///   derived again. [`Edit::all_of`](crate::history::Edit::all_of) returns the former texts;
-    ///   [`forget`](Self::forget) removes them with the record.
+    /// - A **fact** is superseded: a new fact with the same subject and attribute takes its place from now on. The
+    ///   correction is stored as a note, which is the evidence of the new fact. `text` is the new value ("Lisbon") or
+    ///   a sentence ("I live in Lisbon"). The old fact stays in the [history](crate::facts::FactQuery::history).
+    /// - **Any other record**, and a fact without an attribute, gets the new text in place and keeps its id. What was
+    ///   derived from the old text is removed and derived again. [`Edit::all_of`](crate::history::Edit::all_of)
+    ///   returns the former texts; [`forget`](Self::forget) removes them with the record.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope, history::Edit};

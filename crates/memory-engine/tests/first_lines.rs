@@ -1,5 +1,5 @@
-//! Lines that a newcomer types, because other libraries take them. Each has to compile; what it does is asserted where it
-//! can be wrong.
+//! Lines that a newcomer types, because other libraries take them. Each has to compile; what it does is asserted
+//! where it can be wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -40,8 +40,8 @@ pub enum Method {
         /// The larger it is, the less the first ranks stand out. Usually 60.
         k: f64,
     },
-    /// By score, as a share of the range from the ranking's zero to its best score: weight · (score − zero) / (best − zero).
-    /// A retriever with one outstanding hit can then outweigh one whose hits score alike.
+    /// By score, as a share of the range from the ranking's zero to its best score: weight · (score − zero) / (best −
+    /// zero). A retriever with one outstanding hit can then outweigh one whose hits score alike.
     Scores,
 }
 

@@ -1,7 +1,8 @@
 //! The function by which SQLite compares values in the metadata.
 //!
-//! SQLite's own JSON functions read the metadata of a record three times for one comparison. This one reads them once, keeps
-//! only the value that is asked for, and compares it as [`Filter::matches`](memory_engine_core::Filter::matches) does.
+//! SQLite's own JSON functions read the metadata of a record three times for one comparison. This one reads them
+//! once, keeps only the value that is asked for, and compares it as
+//! [`Filter::matches`](memory_engine_core::Filter::matches) does.
 
 use std::{fmt, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What a context is made of.
+//! Loads the records of a context: recent messages, key moments, the profile and related memories.
 
 use memory_engine::{RecallQuery, recall::Degraded};
 use memory_engine_context::{Action, BuiltContext, IncomingMessage};
@@ -7,13 +7,15 @@ use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuer
 use super::companion::Companion;
 use crate::{layers::Material, moment::MomentRule, state::CompanionState};
 
-/// How many messages of the recent conversation there are at the most, and how many stay when the window moves on.
-/// Between the two it only grows, so that the context begins with the same bytes for that long.
-const WINDOW: (i64, i64) = (50, 30);
-/// How many key moments are told.
-const MOMENTS: usize = 10;
-/// How many memories are looked for.
-const RELATED: usize = 12;
+/// Maximum number of recent messages. When it is reached, the window is cut to [`WINDOW_MIN`]. In between it only
+/// grows, so that the context keeps its beginning, which model services cache.
+const WINDOW_MAX: i64 = 50;
+/// Number of recent messages that stay when the window is cut.
+const WINDOW_MIN: i64 = 30;
+/// Maximum number of key moments in a context.
+const MAX_MOMENTS: usize = 10;
+/// Maximum number of related memories in a context.
+const MAX_RELATED: usize = 12;
 
 impl Companion {
     /// The context that a message would be answered with, and what each layer took. Stores nothing.
@@ -40,13 +42,13 @@ impl Companion {
         let recent = self.recent(scope, but).await?;
         let mut degraded = Vec::new();
         let related = self.related(scope, state, message, but, &recent, &mut degraded).await;
-        let first = state.key_moments.len().saturating_sub(MOMENTS * 2);
+        let first = state.key_moments.len().saturating_sub(MAX_MOMENTS * 2);
         let ids: Vec<RecordId> = state.key_moments[first..].iter().copied().chain(state.profile).collect();
         let mut found: Vec<Record> = self.engine.get_all(scope, &ids).await?.into_iter().flatten().collect();
         found.retain(|record| record.state == State::Active);
         let (profiles, mut moments): (Vec<Record>, Vec<Record>) =
             found.into_iter().partition(|r| r.kind == Kind::PROFILE);
-        moments.drain(..moments.len().saturating_sub(MOMENTS));
+        moments.drain(..moments.len().saturating_sub(MAX_MOMENTS));
         let profile = profiles.into_iter().next();
         let material = Material { state: state.clone(), profile, moments, recent: recent.clone(), related, possible };
         let built = self.pack.plan(&material, &self.zone).build(&self.counter)?;
@@ -55,14 +57,14 @@ impl Companion {
 
     /// The last 30 to 50 messages, in the order of time.
     async fn recent(&self, scope: &Scope, but: Option<&Record>) -> Result<Vec<Record>> {
-        let most = usize::try_from(WINDOW.0).unwrap_or(usize::MAX);
+        let most = usize::try_from(WINDOW_MAX).unwrap_or(usize::MAX);
         let mut recent = self.newest(scope, most + 1).await?;
         recent.retain(|record| but.is_none_or(|but| but.id != record.id));
         recent.truncate(most);
         recent.reverse();
-        let step = WINDOW.0 - WINDOW.1;
+        let step = WINDOW_MAX - WINDOW_MIN;
         let last = recent.last().and_then(|record| record.source.sequence);
-        let first = last.map_or(0, |last| (last - WINDOW.1).max(0) / step * step + 1);
+        let first = last.map_or(0, |last| (last - WINDOW_MIN).max(0) / step * step + 1);
         recent.retain(|record| record.source.sequence.is_none_or(|n| n >= first));
         Ok(recent)
     }
@@ -77,7 +79,7 @@ impl Companion {
         Ok(self.engine.scan(scope, &query).await?.records)
     }
 
-    /// What else was said that the message is about, where it asks for that; nothing, where it does not.
+    /// Returns earlier messages that are relevant to this one, if it asks about the past.
     async fn related(
         &self,
         scope: &Scope,
@@ -94,8 +96,8 @@ impl Companion {
         if !asks_for_history || message.trim().is_empty() {
             return Vec::new();
         }
-        // As many more as may be in the context already.
-        let limit = RELATED + recent.len().min(RELATED) + 1;
+        // Hits that are among the recent messages are removed below.
+        let limit = MAX_RELATED + recent.len().min(MAX_RELATED) + 1;
         let text = decision.search_text.as_deref().unwrap_or(message);
         let query = RecallQuery::new(text)
             .with_filter(Filter::eq(Field::Kind, Kind::TURN.as_str()))
@@ -107,7 +109,7 @@ impl Companion {
                     recent.iter().any(|r| r.id == record.id) || but.is_some_and(|but| but.id == record.id)
                 };
                 let found = recall.relevant().map(|hit| hit.record.clone()).filter(|record| !known(record));
-                let found = found.take(RELATED).collect();
+                let found = found.take(MAX_RELATED).collect();
                 degraded.extend(recall.degraded);
                 found
             }

@@ -64,7 +64,6 @@ fn value(field: &Field) -> BoxedStrategy<FilterValue> {
                 .prop_map(|(id, upper)| FilterValue::Text(if upper { id.to_uppercase() } else { id }))
                 .boxed(),
             ValueType::Json => prop_oneof![text(), number(), any::<bool>().prop_map(FilterValue::Bool)].boxed(),
-            ValueType::Text | ValueType::Texts => text().boxed(),
             _ => text().boxed(),
         },
     }

@@ -92,7 +92,8 @@ pub async fn a_deletion_of_several_counts_what_was_there_whatever_was_made_from_
     expected.records =
         [("fact", 2), ("profile", 1), ("summary", 1), ("turn", 2)].map(|(k, n)| (k.to_owned(), n)).into();
     (expected.withdrawn, expected.tombstones) = (3, 6);
-    // What is left waits once more for its facts; nothing that goes, too, was queued in between and counted for it.
+    // Only the remaining turn is queued for its facts again. Records that are deleted with the others are not queued
+    // first.
     assert_eq!(waiting(world, Job::Facts).await, [id(3)]);
     assert_eq!(waiting(world, Job::Summary).await, []);
     expected.queued = before - (queued().await - 1);

@@ -84,7 +84,8 @@ pub async fn a_second_generation_is_filled_beside_the_one_that_serves_and_takes_
     assert!(store(&second).switch(0).await.unwrap() && store(&second).switch(0).await.unwrap());
     assert_eq!(nearest(&second, at_angle(1.2)).await, id(2));
     fails_with(ErrorKind::SchemaMismatch, world.vectors.search(&lin(), &near(at_angle(0.1))).await);
-    // What the old one still lacked it lacks now as the second one; nobody does it with the new embedder.
+    // The vectors that the old version lacked are still missing now that it is the second one. The new embedder does
+    // not make them.
     assert_eq!(world.vectors.generations().unwrap().role().await.unwrap(), GenerationRole::Second);
     assert!(world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap().is_empty());
     assert!(!world.vectors.generations().unwrap().switch(0).await.unwrap());

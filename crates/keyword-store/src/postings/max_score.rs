@@ -9,7 +9,8 @@ use crate::bm25::{Bm25, IdfTable};
 const ROUNDING_TOLERANCE: f64 = 1e-12;
 
 impl Segment {
-    /// Adds the best documents of this segment that pass `admit` to `top`. The result equals that of scoring each of them.
+    /// Adds the best documents of this segment that pass `admit` to `top`. The result equals that of scoring each of
+    /// them.
     ///
     /// Clauses are processed in descending order of their upper bounds. Once the remaining clauses cannot lift a new document
     /// above the threshold, their postings are not traversed any more; they are only looked up for documents that already

@@ -14,9 +14,9 @@ use crate::{
 
 /// A field of a record that a filter can name.
 ///
-/// Kinds, roles, scenes and other names are open sets: a filter for a kind that no record has, such as `turns` for `turn`,
-/// is valid and matches nothing. Constants such as [`Kind::TURN`](crate::Kind::TURN) avoid the misspelling. States and trust
-/// levels are closed sets, and [`Filter::validate`](crate::Filter::validate) refuses other names.
+/// Kinds, roles, scenes and other names are open sets: a filter for a kind that no record has, such as `turns` for
+/// `turn`, is valid and matches nothing. Constants such as [`Kind::TURN`](crate::Kind::TURN) avoid the misspelling.
+/// States and trust levels are closed sets, and [`Filter::validate`](crate::Filter::validate) refuses other names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Field {

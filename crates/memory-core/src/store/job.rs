@@ -95,8 +95,8 @@ impl Index {
     }
 }
 
-/// A place in the job queue. A record that is queued again gets another ticket, so that a late completion of the job before
-/// does not remove it.
+/// A place in the job queue. A record that is queued again gets another ticket, so that a late completion of the job
+/// before does not remove it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u128);
 

@@ -59,11 +59,11 @@ const WORTH_WAITING: u64 = 1000;
 /// Up to how many vectors it waits at the most: writes wait while it is made, some seconds for so many.
 const LONGEST_WAITING: u64 = 20_000;
 
-/// After how many vectors of this process' own it asks whether there are enough for an index.
-const ASKED: u64 = 500;
+/// Number of vectors that this process writes before it checks again whether the table has enough for an index.
+const CHECK_INTERVAL: u64 = 500;
 
-/// How many large scopes are known at once.
-const LARGE: usize = 10_000;
+/// Maximum number of large scopes that are remembered.
+const MAX_LARGE_SCOPES: usize = 10_000;
 
 /// What pgvector can index: 2000 numbers of 32 bits, or 4000 of 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl VectorIndex {
     /// Notes that a scope does.
     pub(crate) fn note_large(&self, scope: &Scope) {
         let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
-        if large.len() >= LARGE {
+        if large.len() >= MAX_LARGE_SCOPES {
             large.clear();
         }
         large.insert((scopes::namespace(scope), scopes::address(scope)), RECOUNTED);
@@ -146,11 +146,7 @@ impl VectorIndex {
     }
 
     fn is_cosine(&self) -> bool {
-        match self.space.metric {
-            Metric::Cosine => true,
-            Metric::Dot => false,
-            _ => false,
-        }
+        self.space.metric == Metric::Cosine
     }
 
     /// Whether distances are cosines of the vectors themselves: then it is known how far they may be off.
@@ -208,9 +204,14 @@ impl VectorIndex {
 
     /// Whether it is time to ask for the index, after so many more vectors were written.
     pub(crate) fn is_due(&self, written: u64) -> bool {
-        let add = |known: u64| (known != u64::MAX).then(|| if known + written < ASKED { known + written } else { 0 });
+        let add = |known: u64| {
+            (known != u64::MAX).then(|| if known + written < CHECK_INTERVAL { known + written } else { 0 })
+        };
         self.is_there()
-            && self.written.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok_and(|k| k + written >= ASKED)
+            && self
+                .written
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
+                .is_ok_and(|k| k + written >= CHECK_INTERVAL)
     }
 
     /// Notes that the index is there.

@@ -1,7 +1,7 @@
 //! Caches the rows that match recently used filters.
 //!
-//! Evaluating a filter on every record of a large database takes longer than the search. The cache keeps the matching rows
-//! of the 16 filters that were used last. The rows of a filter are updated from the change log.
+//! Evaluating a filter on every record of a large database takes longer than the search. The cache keeps the matching
+//! rows of the 16 filters that were used last. The rows of a filter are updated from the change log.
 
 use std::sync::Arc;
 
@@ -48,8 +48,8 @@ struct FilterMatches {
 }
 
 impl FilterCache {
-    /// Returns the rows of the active records within reach that match the filter. They contain at least the changes that this
-    /// transaction sees.
+    /// Returns the rows of the active records within reach that match the filter. They contain at least the changes
+    /// that this transaction sees.
     pub(crate) fn matching(
         &self,
         connection: &Connection,
@@ -133,8 +133,8 @@ impl FilterMatches {
     }
 }
 
-/// Adds the rows of the active records within reach that match the filter: all of them, or with `changed_after` only those that
-/// the change log lists after that change.
+/// Adds the rows of the active records within reach that match the filter: all of them, or with `changed_after` only
+/// those that the change log lists after that change.
 fn evaluate(
     connection: &Connection,
     reach: &Reach,

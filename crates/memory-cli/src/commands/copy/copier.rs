@@ -10,8 +10,8 @@ use serde::Serialize;
 
 /// How many records are committed together.
 const PAGE: usize = 500;
-/// How many refused records are told one by one.
-const TOLD: u64 = 20;
+/// Maximum number of refused records that are reported one by one.
+const MAX_REPORTED_RECORDS: u64 = 20;
 
 /// What a copy did.
 #[derive(Debug, Default, Clone, Serialize)]
@@ -55,7 +55,7 @@ impl Report {
 
     fn refuse(&mut self, record: &Record, why: &memory_engine::Error) {
         self.refused += 1;
-        if self.refused <= TOLD {
+        if self.refused <= MAX_REPORTED_RECORDS {
             self.errors.push(format!("record {} at {} was refused: {why}", record.id, record.scope));
         }
     }

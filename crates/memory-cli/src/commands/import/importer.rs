@@ -15,8 +15,8 @@ use crate::line::{self, Defaults, Line};
 
 /// How many turns are committed together.
 const BATCH: usize = 500;
-/// How many bad rows are told one by one.
-const TOLD: u64 = 20;
+/// Maximum number of bad lines that are reported one by one.
+const MAX_REPORTED_LINES: u64 = 20;
 
 /// Brings the rows of a source into an engine.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl<'a> Importer<'a> {
 
     fn bad(&mut self, place: &str, error: &anyhow::Error) {
         self.report.bad_lines += 1;
-        if self.report.bad_lines <= TOLD {
+        if self.report.bad_lines <= MAX_REPORTED_LINES {
             self.report.errors.push(format!("{place}: {error:#}"));
         }
     }
