@@ -291,7 +291,7 @@ fn a_pack_that_cannot_be_right_is_refused_with_the_reason() {
         (format!("{stage}{moment}{outcome}{moment}{outcome}"), "two key moments have the id 'm'"),
         (format!("{stage}{moment}from = 9\nuntil = 3\n{outcome}"), "could never come"),
         (format!("{stage}{moment}words = ['']\n{outcome}"), "is empty; it would fit every message"),
-        (format!("{stage}{}{outcome}", moment.replace("'m'", "'第一'")), "is no id of a key moment"),
+        (format!("{stage}{}{outcome}", moment.replace("'m'", "'第一'")), "is not a valid id of a key moment"),
     ] {
         let message = refused(&text);
         assert!(message.contains(part), "{part}: {message}");
