@@ -108,6 +108,18 @@ async fn one_retriever_that_answers_is_enough_even_if_it_found_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_vector_is_no_answer_if_the_words_are_late() {
+    let slow = slow().await;
+    // Its vector is made in the background, which this engine does not have.
+    let mo = Scope::user("mo").unwrap();
+    slow.memory.remember(&mo, "the ladder leans against the apple tree").await.unwrap();
+    assert_eq!(slow.memory.recall(&mo, "where is the ladder?").await.unwrap().hits.len(), 1);
+    slow.keywords.set(FOREVER);
+    let error = slow.memory.recall(&mo, "where is the ladder?").await.unwrap_err();
+    assert!(is_late(&error), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_retriever_without_anything_to_search_for_is_no_answer() {
     let slow = slow().await;
     let _held = slow.embedder.hold();
