@@ -4,7 +4,10 @@ use memory_engine_core::Kernel;
 
 use crate::{
     codes::Codes,
-    kernel::{self, rows::LANES},
+    kernel::{
+        self,
+        rows::{LANES, Rows},
+    },
 };
 
 /// How many rows are passed over at once.
@@ -76,26 +79,33 @@ impl Signs {
         self.words.truncate(self.rows.div_ceil(LANES) * LANES * self.width());
     }
 
-    /// The rows whose signs differ least from the query's: `count` of them, or some more that differ as much. The larger half
-    /// of the query's numbers counts three times.
-    pub(crate) fn nearest(&self, query: &[f32], count: usize) -> Vec<u32> {
+    /// Returns the rows of `among` whose signs differ least from the query's: `count` of them, and further ones that differ
+    /// as much as the last. A difference in the larger half of the query's numbers counts three times.
+    ///
+    /// The differences of all rows are computed, those outside of a list too: the signs of neighbouring rows lie side by side.
+    pub(crate) fn nearest(&self, query: &[f32], among: Rows<'_>, count: usize) -> Vec<u32> {
+        let differences = self.differences(query);
+        match among {
+            Rows::First(_) => rows_up_to(&differences, count_up_to(&differences, count), count),
+            Rows::Of(rows) => {
+                let listed: Vec<u16> = rows.iter().map(|row| differences[*row as usize]).collect();
+                let limit = count_up_to(&listed, count);
+                let pairs = rows.iter().zip(&listed);
+                pairs.filter(|(_, difference)| **difference <= limit).map(|(row, _)| *row).collect()
+            }
+        }
+    }
+
+    fn differences(&self, query: &[f32]) -> Vec<u16> {
         let shifted: Vec<f32> = query.iter().zip(&self.mean).map(|(value, mean)| value - mean).collect();
         let mut sizes: Vec<f32> = shifted.iter().map(|value| value.abs()).collect();
         let middle = sizes.len() / 2;
         let median = *sizes.select_nth_unstable_by(middle, f32::total_cmp).1;
-        let asked = pack(shifted.iter().map(|value| *value > 0.0));
+        let query_signs = pack(shifted.iter().map(|value| *value > 0.0));
         let heavy = pack(shifted.iter().map(|value| value.abs() > median));
         let mut differences = Vec::with_capacity(self.rows + LANES);
-        kernel::differences(Kernel::detect(), &asked, &heavy, &self.words, self.rows, &mut differences);
-        let limit = count_up_to(&differences, count);
-        let mut near = Vec::with_capacity(count + count / 4);
-        for (block, first) in differences.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
-            // Most blocks hold nothing near, which the compiler finds out for all of one at once.
-            if block.iter().fold(u16::MAX, |least, difference| least.min(*difference)) <= limit {
-                near.extend((first..).zip(block).filter(|(_, difference)| **difference <= limit).map(|(row, _)| row));
-            }
-        }
-        near
+        kernel::differences(Kernel::detect(), &query_signs, &heavy, &self.words, self.rows, &mut differences);
+        differences
     }
 
     fn width(&self) -> usize {
@@ -105,6 +115,18 @@ impl Signs {
     fn place(&self, row: usize, word: usize) -> usize {
         (row / LANES * self.width() + word) * LANES + row % LANES
     }
+}
+
+/// Returns the rows whose difference is at most `limit`. `expected` is about how many there are.
+fn rows_up_to(differences: &[u16], limit: u16, expected: usize) -> Vec<u32> {
+    let mut near = Vec::with_capacity(expected + expected / 4);
+    for (block, first) in differences.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+        // Most blocks hold nothing near, which the compiler finds out for all of one at once.
+        if block.iter().fold(u16::MAX, |least, difference| least.min(*difference)) <= limit {
+            near.extend((first..).zip(block).filter(|(_, difference)| **difference <= limit).map(|(row, _)| row));
+        }
+    }
+    near
 }
 
 /// The least difference up to which there are `count` rows.

@@ -18,14 +18,20 @@ use crate::{
 
 /// Maximum number of rows that are compared exactly, without a look at their codes first.
 const EXACT_MAX_ROWS: usize = 256;
-/// Maximum number of rows that are searched without signs. Such a search is exact.
+/// Maximum number of rows that are searched without signs, whether they are all rows or a list. Such a search is exact.
 const UNSIGNED_MAX_ROWS: usize = 8_000;
+/// Signs help with a list of at least this share of all rows. The signs of all rows are compared, and the estimates of a
+/// shorter list cost less than that.
+const SIGNS_MIN_LIST_SHARE: f64 = 1.0 / 16.0;
 /// Maximum number of rows of which a lean index keeps the full vectors.
 const LEAN_MAX_FULL_ROWS: usize = 20_000;
 /// One in this many rows is a candidate after the comparison of signs.
 const ROWS_PER_CANDIDATE: usize = 64;
 /// Minimum number of candidates after the comparison of signs.
 const MIN_CANDIDATES: usize = 1500;
+/// A list has this many times as many candidates: the list may leave out everything near the query, and signs order rows
+/// that are far away less well.
+const LIST_CANDIDATES_FACTOR: usize = 2;
 /// Minimum number of candidates for each wanted hit.
 const CANDIDATES_PER_HIT: usize = 20;
 /// Maximum number of full vectors that a search looks up in a lean index. The products of further hits come from their codes,
@@ -126,13 +132,13 @@ impl Vectors {
 
     /// Returns the rows whose products with the query may be among the `limit` greatest.
     ///
-    /// A list of rows, and at most [`UNSIGNED_MAX_ROWS`] rows, are all considered; of more rows, those with the nearest signs.
+    /// At most [`UNSIGNED_MAX_ROWS`] rows, and lists of a small share of all rows, are all considered; of more rows, those
+    /// with the nearest signs.
     pub(crate) fn nearest(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Nearest {
-        let candidates =
-            (self.rows / ROWS_PER_CANDIDATE).max(MIN_CANDIDATES).max(limit.saturating_mul(CANDIDATES_PER_HIT));
-        let rows = match (among, &self.signs) {
-            (Rows::First(count), Some(signs)) if count > UNSIGNED_MAX_ROWS && candidates < count => {
-                self.possible_rows(query, Rows::Of(&signs.nearest(query, candidates)), limit)
+        let candidates = self.max_candidates(among, limit);
+        let rows = match &self.signs {
+            Some(signs) if self.signs_help(among) && candidates < among.len() => {
+                self.possible_rows(query, Rows::Of(&signs.nearest(query, among, candidates)), limit)
             }
             _ => self.possible_rows(query, among, limit),
         };
@@ -140,6 +146,22 @@ impl Vectors {
         let mut products = Vec::with_capacity(rows.len());
         kernel::products(Kernel::detect(), query, values, Rows::Of(&rows), &mut products);
         Nearest::Exact(rows.into_iter().zip(products).collect())
+    }
+
+    /// Returns how many rows are compared by their codes after the comparison of signs.
+    fn max_candidates(&self, among: Rows<'_>, limit: usize) -> usize {
+        let candidates =
+            (self.rows / ROWS_PER_CANDIDATE).max(MIN_CANDIDATES).max(limit.saturating_mul(CANDIDATES_PER_HIT));
+        match among {
+            Rows::First(_) => candidates,
+            Rows::Of(_) => candidates.saturating_mul(LIST_CANDIDATES_FACTOR),
+        }
+    }
+
+    /// Returns true if comparing signs first costs less than comparing the codes of all these rows.
+    fn signs_help(&self, among: Rows<'_>) -> bool {
+        let count = among.len();
+        count > UNSIGNED_MAX_ROWS && count as f64 >= self.rows as f64 * SIGNS_MIN_LIST_SHARE
     }
 
     /// Returns the rows that may be among the best, given the error bounds of their estimates.

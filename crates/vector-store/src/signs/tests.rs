@@ -31,7 +31,7 @@ proptest! {
             }
         }
         if let Some(seed) = kept.first() {
-            let nearest = signs.nearest(&vector(*seed), 1);
+            let nearest = signs.nearest(&vector(*seed), Rows::First(signs.rows), 1);
             prop_assert!(nearest.contains(&0), "nothing is nearer to a vector than itself");
         }
     }
