@@ -73,7 +73,7 @@ impl Trace {
         Self { began: Instant::now(), whole, degraded: Vec::new(), stages: Vec::new() }
     }
 
-    /// Does the work, or gives up on it when the stage's share of the time is over.
+    /// Does the work. Fails with `Timeout` when the stage's share of the time is over; then it does not begin the work.
     pub(crate) async fn limit<T>(&self, stage: Stage, work: impl Future<Output = Result<T>>) -> Result<T> {
         let span = operation_span!(DEBUG, "memory_engine.recall.stage", stage = stage.name());
         observe(&span, Operation::Stage(stage.name()), self.within_share(stage, work)).await
@@ -84,11 +84,16 @@ impl Trace {
         let Some(until) = share.and_then(|share| self.began.checked_add(share)) else {
             return work.await; // Further off than a clock can tell.
         };
-        timeout_at(until, work).await.unwrap_or_else(|_| {
-            let waited = self.began.elapsed().as_millis();
-            let message = format!("not ready after {waited} ms; the recall went on without it");
-            Err(Error::new(ErrorKind::Timeout, stage.name(), message))
-        })
+        if Instant::now() >= until {
+            return Err(self.late(stage)); // `timeout_at` would still take a result that is ready at once.
+        }
+        timeout_at(until, work).await.unwrap_or_else(|_| Err(self.late(stage)))
+    }
+
+    fn late(&self, stage: Stage) -> Error {
+        let waited = self.began.elapsed().as_millis();
+        let message = format!("not ready after {waited} ms; the recall went on without it");
+        Error::new(ErrorKind::Timeout, stage.name(), message)
     }
 
     /// Does work that the recall cannot go on without.
