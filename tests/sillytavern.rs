@@ -23,7 +23,7 @@ use memory_engine::{
     llm::{Message, ScriptedModel},
     recall::QueryForm,
 };
-use memory_engine_chat_memory::{Mem0Chat, Mem0Settings, Retrieved};
+use memory_engine_chat_memory::{ChatMemories, Mem0Chat, Mem0Settings};
 use memory_engine_server::Mem0;
 use serde_json::{Map, Value, json};
 use served::{Served, server};
@@ -96,7 +96,7 @@ fn change(memory: &Mem0Chat, change: impl FnOnce(&mut Mem0Settings)) {
     memory.set(settings).unwrap();
 }
 
-fn holds(retrieved: &Retrieved, form: QueryForm, words: &str) {
+fn holds(retrieved: &ChatMemories, form: QueryForm, words: &str) {
     assert_eq!((retrieved.form(), retrieved.degraded.len()), (Some(form), 0), "{retrieved:?}");
     assert!(retrieved.memories.iter().any(|memory| memory.memory.contains(words)), "{retrieved:?}");
     assert!(retrieved.text.starts_with("Relevant long-term memory:\n- ") && retrieved.text.contains(words));
@@ -164,16 +164,16 @@ async fn m3_m4_m8_case_b_a_weak_question_is_asked_with_its_dialogue(place: Place
         change(&memory, |settings| settings.weak_at_once = true);
         let found = memory.before_generation(&asked).await;
         holds(&found, QueryForm::Context, words);
-        let query = &found.asked[0].query;
-        assert_eq!(found.asked.len(), 1, "straight to the second form");
+        let query = &found.searches[0].query;
+        assert_eq!(found.searches.len(), 1, "straight to the second form");
         assert!(query.contains(before) && query.ends_with(&format!("User question: {weak}")), "{query}");
         change(&memory, |settings| settings.weak_at_once = false);
         let fallback = memory.before_generation(&asked).await;
-        assert_eq!((fallback.form(), fallback.asked.len()), (Some(QueryForm::Context), 2), "else after the first");
+        assert_eq!((fallback.form(), fallback.searches.len()), (Some(QueryForm::Context), 2), "else after the first");
     }
     let page = "很久很久以前，山里有一座庙。".repeat(200);
     let found = memory.before_generation(&chat(&[&page, "……", WEAK])).await;
-    assert!(found.asked.iter().all(|asked| asked.query.chars().count() <= 1200));
+    assert!(found.searches.iter().all(|asked| asked.query.chars().count() <= 1200));
 }
 
 async fn m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prompt_of_the_moment(place: Place) {
@@ -188,17 +188,17 @@ async fn m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prom
     tavern.saved(&memory, "My insomnia gives me a headache; warm milk helps").await;
     let asked = chat(&["又是盯着天花板数羊的一夜", "……", WEAK]);
     let off = memory.before_generation(&asked).await;
-    assert_eq!((off.form(), off.asked.len(), off.text.as_str()), (None, 2, ""), "{off:?}");
+    assert_eq!((off.form(), off.searches.len(), off.text.as_str()), (None, 2, ""), "{off:?}");
     assert_eq!(model.requests().len(), 0, "off is off");
 
     change(&memory, |settings| settings.rewrite = true);
     let on = memory.before_generation(&asked).await;
     holds(&on, QueryForm::Rewritten, "失眠");
     assert_eq!(
-        on.asked.iter().map(|asked| asked.form).collect::<Vec<_>>(),
+        on.searches.iter().map(|search| search.form).collect::<Vec<_>>(),
         [QueryForm::Question, QueryForm::Context, QueryForm::Rewritten]
     );
-    assert_eq!(on.asked[2].query, rewritten);
+    assert_eq!(on.searches[2].query, rewritten);
     let told: Value = serde_json::from_str(&model.requests()[0].messages[1].content).unwrap();
     assert_eq!((&told["user_name"], &told["char_name"]), (&json!("xiaoyu"), &json!("Seraphina")));
     assert_eq!(told["user_question"], WEAK);

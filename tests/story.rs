@@ -28,7 +28,7 @@ use memory_engine::{
 };
 use memory_engine_server::Debugging;
 use memory_engine_story::{
-    MemoryMode, StoryContext, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest,
+    MemoryMode, StoryContext, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_enrichment,
 };
 use serde_json::json;
 use served::{Served, server};
@@ -59,7 +59,8 @@ async fn open(place: &Place, mode: MemoryMode) -> StoryMemory {
 async fn open_with(place: &Place, mode: MemoryMode, change: impl FnOnce(Builder) -> Builder) -> StoryMemory {
     // The dictionary is loaded with the first question; a busy machine takes its time.
     let options = RecallOptions::default().with_deadline(Duration::from_secs(60));
-    let engine = place.open_with(|builder| change(builder.enrichment(story_digest(4)).recall_options(options))).await;
+    let engine =
+        place.open_with(|builder| change(builder.enrichment(story_enrichment(4)).recall_options(options))).await;
     StoryMemory::new(engine, mode, StoryOptions::default())
 }
 

@@ -16,11 +16,11 @@ use crate::settings::Mem0Settings;
 /// Factor of memories requested from the server, because messages of this chat are on the server, too, and are dropped.
 const OVERFETCH_FACTOR: u32 = 4;
 
-/// The long-term memory of one user and one character: written to when a chat is saved, searched before a reply is
-/// generated.
+/// The long-term memory of one user and one character on a mem0 server. It is written when a chat is saved, and searched
+/// before a reply is generated.
 ///
-/// Neither way fails, and neither takes longer than the [settings](Mem0Settings) allow, which can be changed at any
-/// time. A log names the kind of what went wrong, and no word of a chat. Clones share their settings.
+/// No call fails, and none takes longer than the [settings](Mem0Settings) allow. Settings can be changed at any time. Logs
+/// name the kind of an error, and never quote a chat. Clones share their settings.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Mem0Chat {
@@ -33,12 +33,12 @@ pub struct Mem0Chat {
 /// The searches of one reply and the memories they found.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Retrieved {
+pub struct ChatMemories {
     /// The searches, one after another.
-    pub asked: Vec<MemorySearch>,
+    pub searches: Vec<MemorySearch>,
     /// The memories that the last search found, best first.
     pub memories: Vec<Mem0Memory>,
-    /// The memories as a list for the system prompt; empty when there are none.
+    /// The memories as a list for the system prompt. Empty if nothing was found.
     pub text: String,
     /// Stages that failed, with the reason.
     pub degraded: Vec<Degraded>,
@@ -55,32 +55,33 @@ pub struct MemorySearch {
     pub found: usize,
 }
 
-impl Retrieved {
-    /// The form of the query that found the memories; none, when there are none.
+impl ChatMemories {
+    /// Returns the form of the query that found the memories. `None` if nothing was found.
     pub fn form(&self) -> Option<QueryForm> {
-        self.asked.last().filter(|asked| asked.found > 0).map(|asked| asked.form)
+        self.searches.last().filter(|search| search.found > 0).map(|search| search.form)
     }
 
-    /// The messages with the list behind the first system message, or in one of its own. Nothing else is changed.
+    /// Returns the messages with the list appended to the first system message, or in a new system message. Nothing else is
+    /// changed.
     pub fn inject(&self, chat: &[Message]) -> Vec<Message> {
         let mut messages = chat.iter().map(|m| (m.role.as_str().to_owned(), m.content.clone())).collect();
         append_to_system(&mut messages, &self.text);
         messages.into_iter().map(|(role, content)| Message::new(Role::new(role), content)).collect()
     }
 
-    fn add_degraded(&mut self, stage: &'static str, error: &Error, so: &str) {
-        tracing::warn!(stage, kind = ?error.kind(), "{so}");
+    fn add_degraded(&mut self, stage: &'static str, error: &Error, consequence: &str) {
+        tracing::warn!(stage, kind = ?error.kind(), "{consequence}");
         self.degraded.push(Degraded { stage, reason: error.to_string() });
     }
 }
 
 impl Mem0Chat {
-    /// The memories of this owner on this server, by the settings of the default. No model rewrites a question.
+    /// Creates the memory of this owner on this server, with default settings and without a model that rewrites questions.
     pub fn new(client: Mem0Client, owner: Mem0Owner) -> Self {
         Self { client, owner, model: None, settings: Arc::default() }
     }
 
-    /// Questions are rewritten by this model, where the settings switch it on.
+    /// Sets the model that rewrites questions if [`Mem0Settings::rewrite`] is true.
     pub fn with_model(mut self, model: impl ChatModel) -> Self {
         self.model = Some(Arc::new(model));
         self
@@ -106,8 +107,8 @@ impl Mem0Chat {
         Ok(())
     }
 
-    /// Writes the last rounds of a chat that has just been saved, in a task of its own: nobody has to wait for it, and
-    /// what fails is logged. Who waits gets what the server made of it.
+    /// Writes the last rounds of a chat that was just saved, in a separate task. The caller need not wait for it; failures
+    /// are logged. Awaiting the task returns the events of the server, or `None` after a failure.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -115,28 +116,30 @@ impl Mem0Chat {
         let settings = self.settings();
         let rounds = chat.iter().enumerate().rev().filter(|(_, message)| message.role == Role::USER);
         let from = rounds.take(settings.rounds).last().map_or(chat.len(), |(place, _)| place);
-        let (this, messages) = (self.clone(), chat[from..].to_vec());
+        let this = self.clone();
+        let messages = chat[from..].to_vec();
         let time = Duration::from_millis(settings.write_limit_ms);
         tokio::spawn(async move {
             if messages.is_empty() {
                 return Some(Vec::new());
             }
             let written = within(time, this.client.add(&this.owner, &messages, &metadata, true)).await;
-            let untaken = |e: &Error| {
-                tracing::warn!(messages = messages.len(), kind = ?e.kind(), "mem0 did not take what was saved");
-            };
-            written.inspect_err(untaken).ok()
+            if let Err(e) = &written {
+                tracing::warn!(messages = messages.len(), kind = ?e.kind(), "the chat was not written to mem0");
+            }
+            written.ok()
         })
     }
 
-    /// What the memory has to say to the last message of a chat: asked for with that message, then with the dialogue
-    /// before it, then as a model rewrites it, until something is found. A server that fails ends it.
+    /// Returns the memories relevant to the last message of a chat. It searches with that message, then with the dialogue
+    /// before it, then with a rewrite by a model, until something is found. If the server fails, it stops.
     ///
-    /// What the chat holds already is no memory, nor what the character said on another day.
-    pub async fn before_generation(&self, chat: &[Message]) -> Retrieved {
-        let (settings, mut retrieved) = (self.settings(), Retrieved::default());
+    /// Messages of the chat itself and messages of the character are excluded.
+    pub async fn before_generation(&self, chat: &[Message]) -> ChatMemories {
+        let settings = self.settings();
+        let mut retrieved = ChatMemories::default();
         if let Err(e) = self.search_in_forms(chat, &settings, &mut retrieved).await {
-            retrieved.add_degraded("search", &e, "mem0 cannot be asked, the reply comes without it");
+            retrieved.add_degraded("search", &e, "the search in mem0 failed; the reply is generated without memories");
         }
         retrieved.text = list(&retrieved.memories, &settings);
         retrieved
@@ -146,18 +149,20 @@ impl Mem0Chat {
         &self,
         chat: &[Message],
         settings: &Mem0Settings,
-        retrieved: &mut Retrieved,
+        retrieved: &mut ChatMemories,
     ) -> Result<()> {
         let Some((question, before)) = chat.split_last() else { return Ok(()) };
-        let said: Vec<(&str, &str)> = before
+        let dialogue: Vec<(&str, &str)> = before
             .iter()
             .filter(|message| message.role != Role::SYSTEM)
             .map(|message| (message.role.as_str(), message.content.as_str()))
             .collect();
-        let recent = &said[said.len().saturating_sub(settings.recent)..];
+        let recent = &dialogue[dialogue.len().saturating_sub(settings.recent)..];
 
-        let at_once = settings.weak_at_once && !recent.is_empty() && weak_question(&question.content);
-        if !at_once && self.search(QueryForm::Question, question.content.clone(), chat, settings, retrieved).await? {
+        let skips_question = settings.weak_at_once && !recent.is_empty() && weak_question(&question.content);
+        if !skips_question
+            && self.search(QueryForm::Question, question.content.clone(), chat, settings, retrieved).await?
+        {
             return Ok(());
         }
         if !recent.is_empty() {
@@ -171,12 +176,11 @@ impl Mem0Chat {
         if !settings.rewrite_prompt.trim().is_empty() {
             rewrite = rewrite.with_prompt(&settings.rewrite_prompt);
         }
-        let name = |id: &Option<String>, other: String| id.clone().unwrap_or(other);
-        rewrite.user_name = name(&self.owner.user_id, rewrite.user_name);
-        rewrite.char_name = name(&self.owner.agent_id, rewrite.char_name);
+        rewrite.user_name = self.owner.user_id.clone().unwrap_or(rewrite.user_name);
+        rewrite.char_name = self.owner.agent_id.clone().unwrap_or(rewrite.char_name);
         match rewrite.ask(&question.content, recent, Duration::MAX).await {
             Ok(query) => _ = self.search(QueryForm::Rewritten, query, chat, settings, retrieved).await?,
-            Err(e) => retrieved.add_degraded("rewrite", &e, "the question stays as it is"),
+            Err(e) => retrieved.add_degraded("rewrite", &e, "the rewrite failed; the question is not rewritten"),
         }
         Ok(())
     }
@@ -187,25 +191,27 @@ impl Mem0Chat {
         query: String,
         chat: &[Message],
         settings: &Mem0Settings,
-        retrieved: &mut Retrieved,
+        retrieved: &mut ChatMemories,
     ) -> Result<bool> {
         let threshold = if form == QueryForm::Context { settings.context_threshold } else { settings.threshold };
         let search = Mem0Search::new(&query).with_limit(settings.limit * OVERFETCH_FACTOR).with_threshold(threshold);
         let time = Duration::from_millis(settings.search_limit_ms);
         let mut memories = within(time, self.client.search(&self.owner, &search)).await?;
-        let held = |memory: &Mem0Memory| chat.iter().any(|message| message.content == memory.memory);
-        let own = |memory: &Mem0Memory| memory.role.as_deref() == Some(Role::ASSISTANT.as_str());
-        memories.retain(|memory| !held(memory) && !own(memory));
+        memories.retain(|memory| {
+            let is_in_chat = chat.iter().any(|message| message.content == memory.memory);
+            let is_from_character = memory.role.as_deref() == Some(Role::ASSISTANT.as_str());
+            !is_in_chat && !is_from_character
+        });
         memories.truncate(settings.limit as usize);
-        retrieved.asked.push(MemorySearch { form, query, found: memories.len() });
+        retrieved.searches.push(MemorySearch { form, query, found: memories.len() });
         retrieved.memories = memories;
         Ok(!retrieved.memories.is_empty())
     }
 }
 
-/// The list as it goes behind the system prompt.
+/// Returns the memories as a list for the system prompt.
 fn list(memories: &[Mem0Memory], settings: &Mem0Settings) -> String {
-    // Whose they are is not told, so that any scope will do.
+    // The list does not show the scope, so that any scope will do.
     let Ok(scope) = Scope::tenant_wide(Scope::DEFAULT_TENANT) else { return String::new() };
     let record = |memory: &Mem0Memory| Record::new(scope.clone(), Kind::FACT, &memory.memory, &SystemClock);
     let records: Vec<Record> = memories.iter().map(record).collect();
@@ -214,6 +220,6 @@ fn list(memories: &[Mem0Memory], settings: &Mem0Settings) -> String {
 }
 
 async fn within<T>(time: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
-    let late = |_| Error::new(ErrorKind::Timeout, "mem0", format!("no answer after {} ms", time.as_millis()));
-    timeout(time, work).await.map_err(late)?
+    let no_answer = |_| Error::new(ErrorKind::Timeout, "mem0", format!("no answer after {} ms", time.as_millis()));
+    timeout(time, work).await.map_err(no_answer)?
 }

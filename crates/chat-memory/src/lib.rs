@@ -3,5 +3,5 @@
 mod chat;
 mod settings;
 
-pub use chat::{Mem0Chat, MemorySearch, Retrieved};
+pub use chat::{ChatMemories, Mem0Chat, MemorySearch};
 pub use settings::Mem0Settings;

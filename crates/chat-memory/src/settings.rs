@@ -1,38 +1,40 @@
-//! What a settings page sets.
+//! Settings of a chat memory, as a settings page shows them.
 
 use memory_engine_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// What is written to a mem0 server and what it is asked for. What is not set is as here by default.
+/// Settings for writing to and searching on a mem0 server. In JSON every field is optional.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Mem0Settings {
-    /// How many of the last rounds are written when a chat is saved: 1 or 2. 1.
+    /// Number of latest rounds that are written when a chat is saved, 1 or 2. Default: 1.
     pub rounds: usize,
-    /// How long a write may take, in milliseconds. 1500.
+    /// Time limit of a write, in milliseconds. Default: 1500.
     pub write_limit_ms: u64,
-    /// How many messages before the question go into the second query. 6.
+    /// Maximum number of messages before the question in the second query. Default: 6.
     pub recent: usize,
-    /// How long that query may be, in characters. 1200.
+    /// Maximum number of characters of the second query. Default: 1200.
     pub max_chars: usize,
-    /// Whether a question that only points ("你还记得吗？") goes to the second query at once.
+    /// True if a question without a topic, such as "你还记得吗？", is only searched for with the second query. Default: false.
     pub weak_at_once: bool,
-    /// The least score of a memory, 0 to 1. 0.1.
+    /// Minimum score of a memory, 0 to 1. Default: 0.1.
     pub threshold: f64,
-    /// The same for the second query, since no memory fits both the dialogue and the question. 0.05.
+    /// Minimum score for the second query, 0 to 1; lower, because no memory matches both dialogue and question well.
+    /// Default: 0.05.
     pub context_threshold: f64,
-    /// How long one search may take, in milliseconds. 1500.
+    /// Time limit of one search, in milliseconds. Default: 1500.
     pub search_limit_ms: u64,
-    /// How many memories are injected at the most, 1 to 100. 5.
+    /// Maximum number of injected memories, 1 to 100. Default: 5.
     pub limit: u32,
-    /// How long their list may be, in characters. 1500.
+    /// Maximum number of characters of their list. Default: 1500.
     pub inject_chars: usize,
-    /// Whether a model rewrites the question when both queries found nothing.
+    /// True if a model rewrites the question when both queries found nothing. Default: false.
     pub rewrite: bool,
-    /// What it is told; empty for [the prompt that comes with the engine](memory_engine_context::REWRITE_PROMPT).
+    /// Prompt of that model. Default: empty, which means
+    /// [the prompt of the engine](memory_engine_context::REWRITE_PROMPT).
     pub rewrite_prompt: String,
-    /// How long it may take, in milliseconds. 2500.
+    /// Time limit of the rewrite, in milliseconds. Default: 2500.
     pub rewrite_limit_ms: u64,
 }
 
@@ -57,18 +59,21 @@ impl Default for Mem0Settings {
 }
 
 impl Mem0Settings {
-    /// Whether these can be.
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// `InvalidInput` with the name of the invalid setting.
     pub(crate) fn check(&self) -> Result<()> {
-        let wrong = |message: &str| Err(Error::invalid("settings", message));
+        let invalid = |message: &str| Err(Error::invalid("settings", message));
         if !(1..=2).contains(&self.rounds) {
-            return wrong("rounds is 1 or 2");
+            return invalid("rounds must be 1 or 2");
         }
         if !(1..=100).contains(&self.limit) {
-            return wrong("limit is from 1 to 100");
+            return invalid("limit must be from 1 to 100");
         }
         let score = 0.0..=1.0;
         if !score.contains(&self.threshold) || !score.contains(&self.context_threshold) {
-            return wrong("threshold and context_threshold are from 0 to 1");
+            return invalid("threshold and context_threshold must be from 0 to 1");
         }
         Ok(())
     }
@@ -79,17 +84,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn m7_settings_are_read_as_far_as_they_are_set_and_checked() {
+    fn m7_settings_are_parsed_with_defaults_and_checked() {
         let set: Mem0Settings = serde_json::from_str(r#"{"rewrite": true, "rounds": 2}"#).unwrap();
         assert_eq!(set, Mem0Settings { rewrite: true, rounds: 2, ..Mem0Settings::default() });
         set.check().unwrap();
         assert!(serde_json::from_str::<Mem0Settings>(r#"{"rewrites": true}"#).is_err());
-        for (wrong, named) in [
+        for (settings, name) in [
             (Mem0Settings { rounds: 3, ..set.clone() }, "rounds"),
             (Mem0Settings { limit: 0, ..set.clone() }, "limit"),
             (Mem0Settings { context_threshold: 1.5, ..set }, "context_threshold"),
         ] {
-            assert!(wrong.check().unwrap_err().message().contains(named));
+            assert!(settings.check().unwrap_err().message().contains(name));
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct MemoryBlock {
 
 /// A rendered block with the records in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedBlock {
     /// The text. Empty if no record is in it.
     pub text: String,
     /// The records in the text, in its order.
@@ -70,7 +70,7 @@ impl MemoryBlock {
     }
 
     /// Renders records, best first. Without a record that fits, the text is empty.
-    pub fn render<'a>(&self, records: impl IntoIterator<Item = &'a Record>) -> Rendered {
+    pub fn render<'a>(&self, records: impl IntoIterator<Item = &'a Record>) -> RenderedBlock {
         let mut room = self.max_chars.saturating_sub(self.heading.chars().count());
         let mut lines: Vec<(&Record, String)> = Vec::new();
         let mut left_out = Vec::new();
@@ -85,7 +85,7 @@ impl MemoryBlock {
             }
         }
         if lines.is_empty() {
-            return Rendered { text: String::new(), included: Vec::new(), left_out };
+            return RenderedBlock { text: String::new(), included: Vec::new(), left_out };
         }
         lines.sort_by_key(|(record, _)| record.position());
         let mut text = self.heading.clone();
@@ -93,7 +93,7 @@ impl MemoryBlock {
             text.push('\n');
             text.push_str(line);
         }
-        Rendered { text, included: lines.iter().map(|(record, _)| record.id).collect(), left_out }
+        RenderedBlock { text, included: lines.iter().map(|(record, _)| record.id).collect(), left_out }
     }
 
     fn line(&self, record: &Record) -> String {

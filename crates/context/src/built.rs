@@ -1,85 +1,85 @@
-//! What was built, and what each layer took of it.
+//! The result of a context plan: the text, and a report for each layer.
 
 use memory_engine_core::{Error, RecordId, enum_names};
 use serde::{Deserialize, Serialize};
 
 use crate::layer::Overflow;
 
-/// A context, and how it came about.
+/// A context with a report for each of its layers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BuiltContext {
     /// The text.
     pub text: String,
-    /// How many tokens it has, counted as a whole.
+    /// Number of tokens of the whole text.
     pub tokens: usize,
-    /// How many it may have.
+    /// Maximum number of tokens.
     pub limit: usize,
-    /// What counted.
+    /// The name of the token counter.
     pub counter: String,
-    /// How many bytes at its beginning are from stable layers.
+    /// Length of the stable prefix, in bytes: the text of the stable layers.
     pub stable_bytes: usize,
-    /// What each layer took, in the order in which they were added.
+    /// One report for each layer, in the order in which they were added.
     pub layers: Vec<LayerReport>,
 }
 
 impl BuiltContext {
-    /// The beginning that stays the same as long as the stable layers do.
+    /// Returns the text of the stable layers. It changes only if they do, so that a service can cache this prefix.
     pub fn stable(&self) -> &str {
         &self.text[..self.stable_bytes]
     }
 
-    /// What the layer of this name took.
+    /// Returns the report of the layer with this name.
     pub fn layer(&self, name: &str) -> Option<&LayerReport> {
         self.layers.iter().find(|layer| layer.name == name)
     }
 }
 
-/// What a layer took.
+/// The tokens that a layer used, and the items in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LayerReport {
-    /// Its name.
+    /// The name of the layer.
     pub name: String,
-    /// Its own budget.
+    /// The layer's own budget, in tokens.
     pub budget: usize,
-    /// What others had left for it on top.
+    /// Tokens that layers filled before this one did not use, in addition to the budget.
     pub flowed: usize,
-    /// How many tokens its parts have together; 0 when it is not there.
+    /// Tokens of the layer: the sum over its heading, items and separators. 0 if the layer is left out.
     pub tokens: usize,
-    /// What gives way in it.
+    /// The rule by which items are dropped.
     pub overflow: Overflow,
-    /// Whether it is a part of the beginning that stays the same.
+    /// True if the layer belongs to the stable prefix.
     pub stable: bool,
-    /// How many of its items are there.
+    /// Number of items in the text.
     pub taken: usize,
-    /// The records that these show, in the order of the text.
+    /// The records shown by these items, in the order of the text.
     pub included: Vec<RecordId>,
-    /// What is not there, in the order in which it was given.
+    /// The items that are not in the text, in the order given.
     pub left_out: Vec<LeftOut>,
-    /// Whether the last item that is there ends before its end.
+    /// True if the last item in the text is cut.
     pub cut: bool,
 }
 
 /// An item that is not in the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Its place among the layer's items, from 0.
+    /// Index among the layer's items.
     pub place: usize,
-    /// The record that it shows, if it shows one.
+    /// The record that the item shows, if any.
     pub id: Option<RecordId>,
-    /// Why it is not there.
+    /// The reason.
     pub reason: LeftOutReason,
 }
 
-/// The reason why an item is not in the context. [`Overflow`] decides which items of a layer are left out.
+/// The reason why an item is not in the context. [`Overflow`] decides which items a layer drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LeftOutReason {
-    /// The layer is full.
+    /// The budget of the layer is used up.
     Layer,
-    /// The whole context is full.
+    /// The limit of the whole context is reached.
     Whole,
     /// The item alone is larger than the budget of its layer.
     TooLarge,

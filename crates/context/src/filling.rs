@@ -1,4 +1,4 @@
-//! Which items of a layer fit.
+//! Fills one layer: chooses the items that fit its budget, and writes them.
 
 use std::cmp::Ordering;
 
@@ -9,189 +9,209 @@ use crate::{
     tokens::TokenCounter,
 };
 
-/// A layer as it goes into the context.
+/// A layer with the items that fit.
 #[derive(Debug, Default)]
-pub(crate) struct Filled {
-    /// What is written; empty when nothing is.
+pub(crate) struct FilledLayer {
+    /// The text; empty if no item fits.
     pub(crate) section: String,
-    /// How many tokens its parts have together.
+    /// The sum of the tokens of heading, items and separators.
     pub(crate) tokens: usize,
-    /// The places of the items that are there, ascending.
+    /// The indexes of the items in the text, ascending.
     pub(crate) taken: Vec<usize>,
-    /// Those that are not.
     pub(crate) left_out: Vec<LeftOut>,
-    /// Whether the last item is cut.
+    /// True if the last item is cut.
     pub(crate) cut: bool,
 }
 
-impl Filled {
-    /// Fills a layer with so many tokens at the most; one that is never cut is filled whatever it takes. `full` says why
-    /// items are left out: the layer is full, or the whole context.
-    pub(crate) fn of(layer: &Layer, tokens: usize, full: LeftOutReason, counter: &dyn TokenCounter) -> Self {
-        let heading = counter.count(&layer.heading);
-        if layer.items.is_empty() || (heading > tokens && layer.overflow != Overflow::NeverCut) {
-            return Self::nothing_of(layer, full);
+impl FilledLayer {
+    /// Fills a layer with at most `max_tokens` tokens, or with all its items if it is never cut. `full_reason` is the reason
+    /// why items are left out: the layer is full, or the whole context.
+    pub(crate) fn new(
+        layer: &Layer,
+        max_tokens: usize,
+        full_reason: LeftOutReason,
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let heading_tokens = counter.count(&layer.heading);
+        let heading_fits = heading_tokens <= max_tokens || layer.overflow == Overflow::NeverCut;
+        if layer.items.is_empty() || !heading_fits {
+            return Self::empty(layer, full_reason);
         }
-        let mut filling = Filling {
+        let mut filling = LayerFilling {
             layer,
             counter,
-            full,
-            all: tokens.saturating_sub(heading),
-            separator: counter.count(&layer.separator),
-            filled: Self { tokens: heading, ..Self::default() },
+            full_reason,
+            items_budget: max_tokens.saturating_sub(heading_tokens),
+            separator_tokens: counter.count(&layer.separator),
+            filled: Self { tokens: heading_tokens, ..Self::default() },
         };
+        let items = &layer.items;
         match layer.overflow {
             Overflow::NeverCut => filling.take_all(),
             Overflow::DropOldest => {
-                filling.take_first(|a, b| layer.items[b].time.cmp(&layer.items[a].time).then(b.cmp(&a)))
+                filling.take_in_order(|a, b| items[b].time.cmp(&items[a].time).then(b.cmp(&a)));
             }
             Overflow::DropLowestScore => {
-                filling.take_first(|a, b| layer.items[b].score.total_cmp(&layer.items[a].score).then(a.cmp(&b)));
+                filling.take_in_order(|a, b| items[b].score.total_cmp(&items[a].score).then(a.cmp(&b)));
             }
             Overflow::TruncateAtSentence => filling.take_until_cut(),
         }
-        filling.filled.written(layer)
+        filling.filled.with_section(layer)
     }
 
-    /// A layer of which nothing is there.
-    pub(crate) fn nothing_of(layer: &Layer, reason: LeftOutReason) -> Self {
+    /// Returns the layer without any of its items.
+    pub(crate) fn empty(layer: &Layer, reason: LeftOutReason) -> Self {
         let left_out = layer.items.iter().zip(0..).map(|(item, place)| LeftOut { place, id: item.id, reason });
         Self { left_out: left_out.collect(), ..Self::default() }
     }
 
-    /// Writes what was taken; nothing, not even the heading, where there is no item.
-    fn written(mut self, layer: &Layer) -> Self {
+    /// Writes heading and items. Without an item, the heading is left out too.
+    fn with_section(mut self, layer: &Layer) -> Self {
         if self.taken.is_empty() {
-            (self.tokens, self.section) = (0, String::new());
+            self.tokens = 0;
+            self.section = String::new();
             return self;
         }
-        // The beginning of an item that is cut stands there already.
-        let cut = std::mem::take(&mut self.section);
+        // `take_until_cut` has put the beginning of the cut item here.
+        let cut_item = std::mem::take(&mut self.section);
         self.section.push_str(&layer.heading);
         let last = self.taken.last().copied();
-        for (n, &place) in self.taken.iter().enumerate() {
-            self.section.push_str(if n > 0 { &layer.separator } else { "" });
-            let whole = !(self.cut && Some(place) == last);
-            self.section.push_str(if whole { &layer.items[place].text } else { &cut });
+        for (n, &index) in self.taken.iter().enumerate() {
+            if n > 0 {
+                self.section.push_str(&layer.separator);
+            }
+            let is_cut = self.cut && Some(index) == last;
+            self.section.push_str(if is_cut { &cut_item } else { &layer.items[index].text });
         }
         self
     }
 }
 
-/// How many characters a token has at the most, but for rare ones.
-const LONGEST: usize = 24;
+/// Maximum number of characters of a token, except for rare ones.
+const TOKEN_MAX_CHARS: usize = 24;
 
-struct Filling<'l> {
+/// A layer while its items are chosen.
+struct LayerFilling<'l> {
     layer: &'l Layer,
     counter: &'l dyn TokenCounter,
-    full: LeftOutReason,
-    /// What there is for all items together.
-    all: usize,
-    separator: usize,
-    filled: Filled,
+    full_reason: LeftOutReason,
+    /// Maximum number of tokens of all items with their separators.
+    items_budget: usize,
+    separator_tokens: usize,
+    filled: FilledLayer,
 }
 
-impl Filling<'_> {
-    /// What an item takes, with what is written before it.
+impl LayerFilling<'_> {
+    /// Returns the tokens of an item and of the separator before it.
     fn cost(&self, text: &str) -> usize {
-        let separator = if self.filled.taken.is_empty() { 0 } else { self.separator };
+        let separator = if self.filled.taken.is_empty() { 0 } else { self.separator_tokens };
         self.counter.count(text) + separator
     }
 
-    fn take(&mut self, place: usize, cost: usize) {
-        self.filled.taken.push(place);
+    fn take(&mut self, index: usize, cost: usize) {
+        self.filled.taken.push(index);
         self.filled.tokens += cost;
     }
 
-    fn leave(&mut self, place: usize, reason: LeftOutReason) {
-        self.filled.left_out.push(LeftOut { place, id: self.layer.items[place].id, reason });
+    fn leave_out(&mut self, index: usize, reason: LeftOutReason) {
+        self.filled.left_out.push(LeftOut { place: index, id: self.layer.items[index].id, reason });
     }
 
     fn take_all(&mut self) {
-        for place in 0..self.layer.items.len() {
-            let cost = self.cost(&self.layer.items[place].text);
-            self.take(place, cost);
+        for index in 0..self.layer.items.len() {
+            let cost = self.cost(&self.layer.items[index].text);
+            self.take(index, cost);
         }
     }
 
-    /// Takes items in this order until one does not fit. What is larger than all there is would keep everything else out:
-    /// it is passed over. Nothing is counted behind the last that fits, so that a long history costs no time.
-    fn take_first(&mut self, order: impl Fn(usize, usize) -> Ordering) {
-        let mut places: Vec<usize> = (0..self.layer.items.len()).collect();
-        places.sort_unstable_by(|&a, &b| order(a, b));
-        let mut room = self.all;
-        let mut full = false;
-        for place in places {
-            if full {
-                self.leave(place, self.full);
+    /// Takes items in this order until one does not fit. An item that is larger than the whole budget is skipped, so that it
+    /// does not keep out all others. Items after the first that does not fit are not counted, so that a long history costs
+    /// no time.
+    fn take_in_order(&mut self, order: impl Fn(usize, usize) -> Ordering) {
+        let mut indexes: Vec<usize> = (0..self.layer.items.len()).collect();
+        indexes.sort_unstable_by(|&a, &b| order(a, b));
+        let mut remaining = self.items_budget;
+        let mut is_full = false;
+        for index in indexes {
+            if is_full {
+                self.leave_out(index, self.full_reason);
                 continue;
             }
-            let cost = self.cost(&self.layer.items[place].text);
-            match room.checked_sub(cost) {
-                Some(rest) => {
-                    room = rest;
-                    self.take(place, cost);
-                }
-                None if cost > self.all => self.leave(place, LeftOutReason::TooLarge),
-                None => {
-                    full = true;
-                    self.leave(place, self.full);
-                }
+            let cost = self.cost(&self.layer.items[index].text);
+            if cost <= remaining {
+                remaining -= cost;
+                self.take(index, cost);
+            } else if cost > self.items_budget {
+                self.leave_out(index, LeftOutReason::TooLarge);
+            } else {
+                is_full = true;
+                self.leave_out(index, self.full_reason);
             }
         }
         self.filled.taken.sort_unstable();
-        self.filled.left_out.sort_unstable_by_key(|left| left.place);
+        self.filled.left_out.sort_unstable_by_key(|left_out| left_out.place);
     }
 
-    /// Takes items as they come; the one that does not fit is cut, and what comes after it is left out.
+    /// Takes items in the order given. The first that does not fit is cut, and all items after it are left out. If not even
+    /// the beginning of that item fits, later items are taken as long as they fit whole.
     fn take_until_cut(&mut self) {
-        let mut room = self.all;
-        for place in 0..self.layer.items.len() {
-            let text = &self.layer.items[place].text;
-            let cost = if self.filled.cut { usize::MAX } else { self.cost(text) };
-            if let Some(rest) = room.checked_sub(cost) {
-                room = rest;
-                self.take(place, cost);
+        let mut remaining = self.items_budget;
+        for index in 0..self.layer.items.len() {
+            if self.filled.cut {
+                self.leave_out(index, self.full_reason);
                 continue;
             }
-            let begun = match self.filled.cut || !self.filled.left_out.is_empty() {
-                true => String::new(),
-                false => beginning(text, room.saturating_sub(self.cost("")), self.counter),
-            };
-            if begun.is_empty() {
-                self.leave(place, self.full);
+            let text = &self.layer.items[index].text;
+            let cost = self.cost(text);
+            if cost <= remaining {
+                remaining -= cost;
+                self.take(index, cost);
+                continue;
+            }
+            let is_first_too_long = self.filled.left_out.is_empty();
+            let cut_text = if is_first_too_long {
+                cut_to_tokens(text, remaining.saturating_sub(self.cost("")), self.counter)
             } else {
-                let cost = self.cost(&begun);
-                self.take(place, cost);
-                (self.filled.section, self.filled.cut) = (begun, true);
+                String::new()
+            };
+            if cut_text.is_empty() {
+                self.leave_out(index, self.full_reason);
+            } else {
+                let cost = self.cost(&cut_text);
+                self.take(index, cost);
+                self.filled.section = cut_text;
+                self.filled.cut = true;
             }
         }
     }
 }
 
-/// The beginning of a text that has so many tokens at the most: up to the end of a sentence, or else within one and marked.
-/// Empty where not even that fits.
-fn beginning(text: &str, tokens: usize, counter: &dyn TokenCounter) -> String {
-    let fits = |text: &str| counter.count(text) <= tokens;
-    // No token is so long that more of the text would matter; of a whole book only a page is looked at.
-    let most = tokens.saturating_mul(LONGEST).saturating_add(LONGEST);
-    let places: Vec<usize> = text.char_indices().take(most).map(|(at, c)| at + c.len_utf8()).collect();
-    let most = places.partition_point(|&end| fits(&text[..end]));
-    let Some(&end) = most.checked_sub(1).and_then(|last| places.get(last)) else { return String::new() };
-    let mut cut = end;
-    // A counter need not grow evenly, so that what was found is looked at once more.
-    // A sentence that is a small part of what fits says less than the beginning of the long one.
-    while let Some(at) = sentence_end(&text[..cut]).filter(|at| at * 4 >= end) {
-        let whole = text[..at].trim_end();
-        if !whole.is_empty() && fits(whole) {
-            return whole.to_owned();
-        }
-        cut = text[..at].char_indices().next_back().map_or(0, |(last, _)| last);
+/// Returns the beginning of a text within `max_tokens` tokens: up to the end of a sentence, or else within one, with an
+/// ellipsis. Empty if not even that fits.
+fn cut_to_tokens(text: &str, max_tokens: usize, counter: &dyn TokenCounter) -> String {
+    let fits = |text: &str| counter.count(text) <= max_tokens;
+    // Characters beyond these cannot fit, so that only a page of a whole book is counted.
+    let max_chars = max_tokens.saturating_mul(TOKEN_MAX_CHARS).saturating_add(TOKEN_MAX_CHARS);
+    let ends: Vec<usize> = text.char_indices().take(max_chars).map(|(at, c)| at + c.len_utf8()).collect();
+    let fitting_chars = ends.partition_point(|&end| fits(&text[..end]));
+    if fitting_chars == 0 {
+        return String::new();
     }
-    for &end in places[..most].iter().rev() {
-        let marked = format!("{}…", text[..end].trim_end());
-        if fits(&marked) {
-            return if marked == "…" { String::new() } else { marked };
+    let longest = ends[fitting_chars - 1];
+    let mut search_end = longest;
+    // If the whole sentences would fill less than a quarter, the beginning of the next one says more.
+    while let Some(end) = sentence_end(&text[..search_end]).filter(|end| end * 4 >= longest) {
+        let sentences = text[..end].trim_end();
+        // The counts of a text's prefixes need not be monotonic, so the result is counted again.
+        if !sentences.is_empty() && fits(sentences) {
+            return sentences.to_owned();
+        }
+        search_end = text[..end].char_indices().next_back().map_or(0, |(last, _)| last);
+    }
+    for &end in ends[..fitting_chars].iter().rev() {
+        let cut = format!("{}…", text[..end].trim_end());
+        if fits(&cut) {
+            return if cut == "…" { String::new() } else { cut };
         }
     }
     String::new()

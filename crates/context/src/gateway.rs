@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use memory_engine_core::{Language, Record};
 
 use crate::{
-    block::Rendered,
+    block::RenderedBlock,
     frame::GatewayFrame,
     line::{neutralized, one_line, whole_sentences},
 };
@@ -95,7 +95,7 @@ impl GatewayBlock {
         &self,
         summaries: impl IntoIterator<Item = &'r Record>,
         memories: impl IntoIterator<Item = &'r Record>,
-    ) -> Rendered {
+    ) -> RenderedBlock {
         let summaries: Vec<&Record> = summaries.into_iter().collect();
         let memories: Vec<&Record> = memories.into_iter().collect();
         let texts: Vec<&str> = summaries.iter().chain(&memories).map(|record| record.text.as_str()).collect();
@@ -108,7 +108,7 @@ impl GatewayBlock {
         language: Language,
         summaries: impl IntoIterator<Item = &'r Record>,
         memories: impl IntoIterator<Item = &'r Record>,
-    ) -> Rendered {
+    ) -> RenderedBlock {
         let frame = language.pick(&self.chinese, &self.english);
         let mut ranked = self.ranked(frame, summaries, memories);
         let mut left_out = Vec::new();
@@ -126,7 +126,7 @@ impl GatewayBlock {
         left_out.reverse();
         ranked.sort_by_key(|entry| (!entry.is_summary, entry.record.position()));
         let included = ranked.iter().map(|entry| entry.record.id).collect();
-        Rendered { text: written(frame, &ranked), included, left_out }
+        RenderedBlock { text: written(frame, &ranked), included, left_out }
     }
 
     /// Returns the entries by rank: the best memory, the best summary, the second memory, and so on.

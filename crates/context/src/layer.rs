@@ -1,22 +1,22 @@
-//! A part of a context.
+//! A layer of a context: items under a heading, within a budget.
 
 use memory_engine_core::{Error, Record, RecordId, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
 
-use crate::block::Rendered;
+use crate::block::RenderedBlock;
 
-/// What gives way when a layer holds more than its budget.
+/// The rule for a layer whose items exceed its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overflow {
-    /// The oldest items, by their time; of one time those that come first.
+    /// Drops the oldest items by time; among items of the same time, the first ones.
     #[default]
     DropOldest,
-    /// The items of the lowest score; of one score those that come last.
+    /// Drops the items with the lowest score; among items of the same score, the last ones.
     DropLowestScore,
-    /// The end: the item that does not fit ends behind a sentence, and what comes after it is left out.
+    /// Cuts the first item that does not fit after a sentence, and drops all items after it.
     TruncateAtSentence,
-    /// Nothing. A context that cannot hold it whole is refused.
+    /// Drops nothing. Building the context fails if the layer does not fit.
     NeverCut,
 }
 
@@ -29,39 +29,39 @@ enum_names! {
     }
 }
 
-/// Something in a layer: a message, a memory, a paragraph. Its text is written as it is.
+/// An item of a layer, such as a message, a memory or a paragraph. Its text is written unchanged.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Item {
-    /// The record that it shows, if it shows one.
+    /// The record that the item shows, if any. Default: `None`.
     pub id: Option<RecordId>,
-    /// What is written.
+    /// The text.
     pub text: String,
-    /// How much it matters, for layers that drop the lowest score.
+    /// Score for [`Overflow::DropLowestScore`]: higher scores are kept longer. Default: 0.
     pub score: f64,
-    /// When it was, for layers that drop the oldest.
+    /// Time for [`Overflow::DropOldest`]. Default: the epoch.
     pub time: Timestamp,
 }
 
 impl Item {
-    /// A text.
+    /// Creates an item with a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// A text that shows a record, of the record's time.
+    /// Creates an item that shows a record, with the record's time.
     pub fn of(record: &Record, text: impl Into<String>) -> Self {
         Self { id: Some(record.id), time: record.occurred_at, ..Self::new(text) }
     }
 
-    /// How much it matters.
+    /// Sets the score.
     #[must_use]
     pub fn with_score(mut self, score: f64) -> Self {
         self.score = score;
         self
     }
 
-    /// When it was.
+    /// Sets the time.
     #[must_use]
     pub fn at(mut self, time: Timestamp) -> Self {
         self.time = time;
@@ -69,10 +69,10 @@ impl Item {
     }
 }
 
-/// A part of a context: its items under a heading, within a budget, and what gives way when they are too many.
+/// A part of a context: items under a heading, within a budget.
 ///
-/// A layer without items, or none that fits, is not written at all: never an empty heading. Items are written in the order
-/// in which they are given, whichever of them are dropped.
+/// A layer without an item that fits is left out, with its heading. Items are written in the order given, whichever of
+/// them are dropped.
 ///
 /// ```
 /// use memory_engine_context::{ContextPlan, EstimatedTokens, Item, Layer, Overflow};
@@ -88,26 +88,27 @@ impl Item {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Layer {
-    /// What it is called in reports.
+    /// The name in reports.
     pub name: String,
-    /// How many tokens it may have; what others leave can come on top.
+    /// Maximum number of tokens. Tokens that layers filled earlier did not use are added to it.
     pub budget: usize,
-    /// Which layers are filled first: those of the highest priority, and of equal ones the first.
+    /// Layers with a higher priority are filled first; among equal ones, in the order added. Default: 0.
     pub priority: i32,
-    /// What gives way.
+    /// The rule for items that exceed the budget. Default: [`Overflow::DropOldest`].
     pub overflow: Overflow,
-    /// Whether it stays the same from message to message, so that it comes before all that does not.
+    /// True if the layer is the same from message to message. Stable layers come first in the text, so that a service can
+    /// cache the prefix of the prompt. Default: false.
     pub stable: bool,
-    /// What is written before the first item, line end included.
+    /// The text before the first item, with its line break. Default: empty.
     pub heading: String,
-    /// What is written between two items.
+    /// The text between two items. Default: a line break.
     pub separator: String,
-    /// What it holds.
+    /// The items.
     pub items: Vec<Item>,
 }
 
 impl Layer {
-    /// A layer without items, that drops the oldest, one item a line.
+    /// Creates a layer without items. It drops the oldest items and writes one item per line.
     pub fn new(name: impl Into<String>, budget: usize) -> Self {
         Self {
             name: name.into(),
@@ -121,55 +122,55 @@ impl Layer {
         }
     }
 
-    /// One text that ends behind a sentence where it is too long. An empty text makes an empty layer.
+    /// Creates a layer of one text, which is cut after a sentence if it is too long. An empty text makes an empty layer.
     pub fn text(name: impl Into<String>, budget: usize, text: impl Into<String>) -> Self {
         let text = text.into();
         let item = (!text.is_empty()).then(|| Item::new(text));
         Self::new(name, budget).with_overflow(Overflow::TruncateAtSentence).with_items(item)
     }
 
-    /// A block that was laid out within a budget of its own, such as a [`GatewayBlock`](crate::GatewayBlock): there whole or
-    /// not at all.
-    pub fn block(name: impl Into<String>, budget: usize, block: &Rendered) -> Self {
+    /// Creates a layer from a rendered block, such as a [`GatewayBlock`](crate::GatewayBlock). It is never cut: it is either
+    /// in the text as a whole or left out.
+    pub fn block(name: impl Into<String>, budget: usize, block: &RenderedBlock) -> Self {
         Self { overflow: Overflow::DropOldest, ..Self::text(name, budget, block.text.as_str()) }
     }
 
-    /// Another priority; 0 is the usual one.
+    /// Sets the priority.
     #[must_use]
     pub fn with_priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
     }
 
-    /// Another rule for what gives way.
+    /// Sets the rule for items that exceed the budget.
     #[must_use]
     pub fn with_overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
         self
     }
 
-    /// It stays the same from message to message.
+    /// Marks the layer as stable: it is the same from message to message.
     #[must_use]
     pub fn stable(mut self) -> Self {
         self.stable = true;
         self
     }
 
-    /// What is written before the first item, line end included.
+    /// Sets the text before the first item, with its line break.
     #[must_use]
     pub fn with_heading(mut self, heading: impl Into<String>) -> Self {
         self.heading = heading.into();
         self
     }
 
-    /// What is written between two items; a line end, unless told otherwise.
+    /// Sets the text between two items.
     #[must_use]
     pub fn with_separator(mut self, separator: impl Into<String>) -> Self {
         self.separator = separator.into();
         self
     }
 
-    /// Adds items behind those that are there.
+    /// Appends items.
     #[must_use]
     pub fn with_items(mut self, items: impl IntoIterator<Item = Item>) -> Self {
         self.items.extend(items);

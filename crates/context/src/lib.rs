@@ -18,7 +18,7 @@ mod system;
 mod tokens;
 mod triggers;
 
-pub use block::{MemoryBlock, Rendered};
+pub use block::{MemoryBlock, RenderedBlock};
 pub use built::{BuiltContext, LayerReport, LeftOut, LeftOutReason};
 pub use frame::GatewayFrame;
 pub use gateway::GatewayBlock;

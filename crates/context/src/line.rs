@@ -1,8 +1,12 @@
-//! Memories as lines: data that cannot pass for a part of the block around it.
+//! Memories as single lines that cannot pass for a part of the block around them, and cutting after sentences.
 
 use memory_engine_core::text::normalize;
 
-/// The text on one line: a memory cannot end its line and pretend to be another part of the message.
+/// Brackets with more characters inside do not enclose a reserved word.
+const RESERVED_MAX_CHARS: usize = 60;
+
+/// Returns the text on one line of at most `max_chars` characters. A memory can thus not end its line and imitate another
+/// part of the message.
 pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     let folded = folded(text);
     if folded.chars().count() <= max_chars {
@@ -12,8 +16,8 @@ pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     format!("{cut}…")
 }
 
-/// The text on one line, cut behind a sentence where it is too long, or else within one and marked; empty where not even
-/// that fits.
+/// Returns the text on one line. A text of more than `max_chars` characters is cut after a sentence, or else within one, with
+/// an ellipsis. Empty if not even that fits.
 pub(crate) fn whole_sentences(text: &str, max_chars: usize) -> String {
     let folded = folded(text);
     if folded.chars().count() <= max_chars {
@@ -22,24 +26,24 @@ pub(crate) fn whole_sentences(text: &str, max_chars: usize) -> String {
     let kept: Vec<char> = folded.chars().take(max_chars).collect();
     let ends = |n: &usize| ends_sentence(kept[*n], kept.get(n + 1).copied(), *n);
     match (0..kept.len()).rev().find(ends) {
-        // A sentence that is a small part of what fits says less than the beginning of the long one.
+        // If the whole sentences would fill less than a quarter, the beginning of the next one says more.
         Some(last) if last * 4 >= max_chars => kept[..=last].iter().collect(),
         _ if max_chars > 1 => kept[..max_chars - 1].iter().chain(&['…']).collect(),
         _ => String::new(),
     }
 }
 
-/// Whether a sentence ends with the character at this place.
+/// Returns true if the character `c` at this index, followed by `next`, ends a sentence.
 fn ends_sentence(c: char, next: Option<char>, place: usize) -> bool {
     match c {
         '。' | '！' | '？' | '!' | '?' | '；' | '…' => true,
-        // A dot inside a number or a name ends nothing.
+        // A dot inside a number or a name does not end a sentence.
         '.' => next.is_none_or(char::is_whitespace) && place > 0,
         _ => false,
     }
 }
 
-/// Where the last sentence, or the last line, that is whole within a text ends, in bytes; `None` where none is.
+/// Returns the end of the last complete sentence or line of a text, in bytes.
 pub(crate) fn sentence_end(text: &str) -> Option<usize> {
     let mut next = None;
     for (at, c) in text.char_indices().rev() {
@@ -51,12 +55,12 @@ pub(crate) fn sentence_end(text: &str) -> Option<usize> {
     None
 }
 
-/// The first `limit` sentences of a text on one line.
+/// Returns the first `limit` sentences of the text, on one line.
 pub(crate) fn first_sentences(text: &str, limit: usize) -> String {
     let folded = folded(text);
     let letters: Vec<char> = folded.chars().collect();
     let ends = |n: &usize| {
-        // Several marks in a row end one sentence.
+        // Several marks in a row, as in "?!", end one sentence.
         let next = letters.get(n + 1).copied();
         ends_sentence(letters[*n], next, *n) && !next.is_some_and(|c| ends_sentence(c, None, 1))
     };
@@ -67,10 +71,10 @@ pub(crate) fn first_sentences(text: &str, limit: usize) -> String {
     }
 }
 
-/// What somebody said, word for word, made safe to stand among other lines: what cannot be seen is left out, every further
-/// line is indented, so that none of them can pass for a line of somebody else, and the names of `marks` lose the brackets
-/// that would make headings of them.
-pub fn quoted(text: &str, marks: &[&str]) -> String {
+/// Returns a message word for word, but safe among other lines. Invisible characters are removed, further lines are indented
+/// so that they cannot imitate another speaker, and `reserved` words lose brackets around them, which would make them
+/// headings.
+pub fn quoted(text: &str, reserved: &[&str]) -> String {
     let mut lines = Vec::new();
     for line in
         text.trim().split(|c: char| c == '\n' || (c.is_control() && c != '\t') || c == '\u{2028}' || c == '\u{2029}')
@@ -78,94 +82,97 @@ pub fn quoted(text: &str, marks: &[&str]) -> String {
         let shown: String = line.chars().filter(|c| !is_hidden(*c)).collect();
         let shown = shown.trim_end();
         if !shown.is_empty() {
-            lines.push(neutralized(shown, marks, &[]));
+            lines.push(neutralized(shown, reserved, &[]));
         }
     }
     lines.join("\n  ")
 }
 
-/// White space folded, without what could not be seen: control characters, marks of direction and of no width.
+/// Returns the text with single blanks for white space, and without control characters and invisible characters.
 fn folded(text: &str) -> String {
     let plain: String = text.chars().filter(|c| !is_hidden(*c)).map(|c| if c.is_control() { ' ' } else { c }).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Characters that are not shown; not the joiners that emoji and some scripts are made with.
+/// Returns true for invisible characters: direction marks, zero-width spaces and the like. Joiners are kept, since emoji and
+/// some scripts need them.
 fn is_hidden(c: char) -> bool {
-    matches!(u32::from(c), 0xad | 0x200b | 0x200e | 0x200f | 0x202a..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xe0000..=0xe007f)
+    matches!(
+        u32::from(c),
+        0xad | 0x200b | 0x200e | 0x200f | 0x202a..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xe0000..=0xe007f
+    )
 }
 
-/// The text without what marks the parts of a block: runs of dashes become dashes of another kind, `[…]` around one of
-/// the block's own words round brackets, and the colon goes from behind the words that the block ends with.
-pub(crate) fn neutralized(text: &str, bracketed: &[&str], closing: &[&str]) -> String {
-    let mut plain = replaced(text, dashes);
-    plain = replaced(&plain, |rest| bracket(rest, bracketed));
-    for (opening, continued) in closing.iter().filter_map(|words| words.split_once(':')) {
-        plain = without_colon(&plain, opening, continued);
+/// Returns the text without anything that could pass for the frame of a block. A run of dashes becomes one em dash, square
+/// brackets around one of the `reserved` words become round ones, and the colon after a word of `closing` becomes a comma.
+/// `closing` are beginnings of closings as `word:continuation`.
+pub(crate) fn neutralized(text: &str, reserved: &[&str], closing: &[&str]) -> String {
+    let mut plain = replace_each(text, replace_dashes);
+    plain = replace_each(&plain, |rest| replace_brackets(rest, reserved));
+    for (word, continuation) in closing.iter().filter_map(|words| words.split_once(':')) {
+        plain = replace_colon(&plain, word, continuation);
     }
     plain
 }
 
-/// The text with every place rewritten where `rewrite` has something to write, and says in place of how many bytes.
-fn replaced(text: &str, rewrite: impl Fn(&str) -> Option<(String, usize)>) -> String {
-    let mut written = String::with_capacity(text.len());
+/// Tries a replacement at every position of the text. `replacement` returns the new text for the beginning of its argument,
+/// and the number of bytes that it replaces.
+fn replace_each(text: &str, replacement: impl Fn(&str) -> Option<(String, usize)>) -> String {
+    let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let taken = match rewrite(rest) {
-            Some((instead, taken)) => {
-                written.push_str(&instead);
-                taken
+        let length = match replacement(rest) {
+            Some((new, length)) => {
+                result.push_str(&new);
+                length
             }
             None => {
-                written.push(c);
+                result.push(c);
                 c.len_utf8()
             }
         };
-        rest = &rest[taken..];
+        rest = &rest[length..];
     }
-    written
+    result
 }
 
-/// A bracket around one of the words at the beginning of `text`: what to write, and how many bytes it is in place of.
-fn bracket(text: &str, words: &[&str]) -> Option<(String, usize)> {
+/// Replaces square brackets at the beginning of `text` if they enclose one of the `reserved` words.
+fn replace_brackets(text: &str, reserved: &[&str]) -> Option<(String, usize)> {
     let open = text.chars().next().filter(|c| matches!(c, '[' | '［' | '【' | '〔'))?;
     let inside = &text[open.len_utf8()..];
-    // Longer than any of the words, and what is between has no meaning of its own.
-    let (end, close) = inside.char_indices().take(60).find(|(_, c)| matches!(c, ']' | '］' | '】' | '〕'))?;
-    // The brackets within are looked at by themselves.
+    let (end, close) =
+        inside.char_indices().take(RESERVED_MAX_CHARS).find(|(_, c)| matches!(c, ']' | '］' | '】' | '〕'))?;
+    // Inner brackets are replaced at their own position.
     if inside[..end].contains(['[', '［', '【', '〔']) {
         return None;
     }
-    let reads: String = normalize(&inside[..end]).chars().filter(|c| c.is_alphanumeric()).collect();
-    let ours = words.iter().any(|word| {
+    let inside_letters: String = normalize(&inside[..end]).chars().filter(|c| c.is_alphanumeric()).collect();
+    let is_reserved = reserved.iter().any(|word| {
         let word: String = normalize(word).chars().filter(|c| c.is_alphanumeric()).collect();
-        !word.is_empty() && reads.starts_with(&word)
+        !word.is_empty() && inside_letters.starts_with(&word)
     });
-    ours.then(|| (format!("({})", &inside[..end]), open.len_utf8() + end + close.len_utf8()))
+    is_reserved.then(|| (format!("({})", &inside[..end]), open.len_utf8() + end + close.len_utf8()))
 }
 
-/// A run of three dashes or more, which would be a fence.
-fn dashes(text: &str) -> Option<(String, usize)> {
+/// Replaces a run of at least three dashes, which would be a fence in Markdown.
+fn replace_dashes(text: &str) -> Option<(String, usize)> {
     let run: Vec<char> = text.chars().take_while(|c| matches!(c, '-' | '－' | '﹣' | '–' | '‐' | '‑' | '−')).collect();
     (run.len() > 2).then(|| ("—".to_owned(), run.iter().map(|c| c.len_utf8()).sum()))
 }
 
-/// Writes a comma for the colon between `opening` and `continued`, however it is spaced and whatever its width.
-fn without_colon(text: &str, opening: &str, continued: &str) -> String {
-    let (opening, continued) = (normalize(opening), normalize(continued));
-    let comma = if opening.is_ascii() { ',' } else { '，' };
+/// Replaces the colon between `word` and `continuation` by a comma, with any spacing and in any width.
+fn replace_colon(text: &str, word: &str, continuation: &str) -> String {
+    let word = normalize(word);
+    let continuation = normalize(continuation);
+    let comma = if word.is_ascii() { ',' } else { '，' };
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let is_colon = matches!(c, ':' | '：' | '︰' | '﹕');
         let before = normalize(plain.trim_end());
         let after = normalize(rest[c.len_utf8()..].trim_start());
-        let ours = is_colon && before.ends_with(&opening) && after.starts_with(&continued);
-        if ours {
-            plain.push(comma)
-        } else {
-            plain.push(c)
-        }
+        let is_closing = is_colon && before.ends_with(&word) && after.starts_with(&continuation);
+        plain.push(if is_closing { comma } else { c });
         rest = &rest[c.len_utf8()..];
     }
     plain

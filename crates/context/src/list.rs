@@ -1,24 +1,24 @@
-//! The list of memories without times.
+//! A plain list of memories without times, for chat clients that inject memories themselves.
 
 use memory_engine_core::Record;
 
 use crate::{
-    block::Rendered,
+    block::RenderedBlock,
     line::{neutralized, one_line, whole_sentences},
 };
 
-/// Memories as a plain list, the best first, under the heading `Relevant long-term memory:`.
+/// The form of memories as a plain list, best first, under the heading `Relevant long-term memory:`.
 ///
-/// Where the budget is too small the entries of the lowest rank go first, and one that is left alone is cut behind a
-/// sentence. Without an entry there is no text.
+/// If the budget is too small, entries of the lowest rank are left out first, and a single entry that is too long is cut
+/// after a sentence. Without an entry, the text is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryList {
-    /// How many memories there are at the most.
+    /// Maximum number of memories. Default: 5.
     pub limit: usize,
-    /// How many characters the whole list may have.
+    /// Maximum number of characters of the whole list. Default: 1500.
     pub max_chars: usize,
-    /// How many characters of one memory are shown.
+    /// Maximum number of characters of one memory. Default: 400.
     pub max_chars_each: usize,
 }
 
@@ -31,30 +31,31 @@ impl Default for MemoryList {
 }
 
 impl MemoryList {
-    /// Another number of memories.
+    /// Sets the maximum number of memories.
     #[must_use]
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Another budget.
+    /// Sets the maximum number of characters of the whole list.
     #[must_use]
     pub fn with_max_chars(mut self, max_chars: usize) -> Self {
         self.max_chars = max_chars;
         self
     }
 
-    /// Lays out records given best first.
-    pub fn render<'r>(&self, records: impl IntoIterator<Item = &'r Record>) -> Rendered {
+    /// Renders records, best first.
+    pub fn render<'r>(&self, records: impl IntoIterator<Item = &'r Record>) -> RenderedBlock {
         let mut text = String::new();
-        let (mut included, mut left_out) = (Vec::new(), Vec::new());
+        let mut included = Vec::new();
+        let mut left_out = Vec::new();
         for record in records {
             let plain = neutralized(&one_line(&record.text, usize::MAX), &[], &["relevant long-term memory:"]);
             let heading = if included.is_empty() { HEADING } else { "" };
             let used = text.chars().count() + heading.len() + "\n- ".len();
             let room = self.max_chars.saturating_sub(used);
-            // The first may be cut to fit; of the others none that does not fit is taken, nor any that comes after it.
+            // Only the first memory is cut to fit. The first of the others that does not fit ends the list.
             let line = match included.len() {
                 0 => whole_sentences(&plain, self.max_chars_each.min(room)),
                 _ => whole_sentences(&plain, self.max_chars_each),
@@ -67,6 +68,6 @@ impl MemoryList {
             text.extend([heading, "\n- ", &line]);
             included.push(record.id);
         }
-        Rendered { text, included, left_out }
+        RenderedBlock { text, included, left_out }
     }
 }

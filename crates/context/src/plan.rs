@@ -1,4 +1,4 @@
-//! A context of layers under one limit.
+//! Builds a context from layers under one token limit.
 
 use std::cmp::Reverse;
 
@@ -6,25 +6,23 @@ use memory_engine_core::{Error, Result};
 
 use crate::{
     built::{BuiltContext, LayerReport, LeftOutReason},
-    filling::Filled,
+    filling::FilledLayer,
     layer::{Layer, Overflow},
     tokens::TokenCounter,
 };
 
-/// A context in the making: layers, and how many tokens they may have together.
+/// The layers of a context, and the maximum number of tokens of the whole.
 ///
-/// - **The order in the text**: first the layers that are stable, then the others, both in the order in which they are added.
-///   As long as the stable ones hold the same, the text begins with the same bytes, and a service that keeps the beginning
-///   of a prompt has it ready.
-/// - **The order of filling**: what is never cut, so that nothing is in its way; then the stable layers, so that they do not
-///   change with the others; then the others. Each of these by priority, the highest first, and of equal ones as they are
-///   added.
-/// - **What flows**: a layer may have its own budget and what those filled before it have left of theirs. One that is never
-///   cut and takes more than its budget takes it from what flows.
-/// - **The limit** holds for the text as a whole, as it is counted, whatever the budgets say. Where the parts fit and the
-///   whole does not, the layer that was filled last gives way first.
+/// - **Order in the text**: stable layers first, then the others, both in the order in which they are added. As long as the
+///   stable layers do not change, the text begins with the same bytes, and a service can cache the prefix of the prompt.
+/// - **Order of filling**: first layers that are never cut, then stable layers, so that they do not depend on the others,
+///   then the others; within each group by priority, highest first, and then in the order added.
+/// - **Unused tokens**: the tokens that a layer does not use are added to the budget of the layer filled next. A layer that is
+///   never cut and exceeds its budget uses them up first.
+/// - **Limit**: the whole text never exceeds the limit, whatever the budgets are. If the layers fit one by one but the whole
+///   text does not, the layer that was filled last is shortened first.
 ///
-/// The same layers give the same text.
+/// The same layers always give the same text.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct ContextPlan {
@@ -36,24 +34,24 @@ impl ContextPlan {
     /// The text between two layers.
     pub const LAYER_SEPARATOR: &str = "\n\n";
 
-    /// A context of so many tokens at the most.
+    /// Creates a plan without layers for a context of at most `limit` tokens.
     pub fn new(limit: usize) -> Self {
         Self { limit, layers: Vec::new() }
     }
 
-    /// Adds a layer behind those that are there.
+    /// Appends a layer.
     pub fn with_layer(mut self, layer: Layer) -> Self {
         self.layers.push(layer);
         self
     }
 
-    /// Adds layers behind those that are there.
+    /// Appends layers.
     pub fn with_layers(mut self, layers: impl IntoIterator<Item = Layer>) -> Self {
         self.layers.extend(layers);
         self
     }
 
-    /// The layers so far.
+    /// Returns the layers, in the order added.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
@@ -61,85 +59,104 @@ impl ContextPlan {
     /// Builds the context.
     ///
     /// # Errors
-    /// `InvalidInput` when what is never cut has more tokens than the limit.
+    /// `InvalidInput` if the layers that are never cut exceed the limit.
     pub fn build(&self, counter: &dyn TokenCounter) -> Result<BuiltContext> {
-        let between = counter.count(Self::LAYER_SEPARATOR);
-        let order = self.order();
-        let mut filled: Vec<(Filled, usize)> = self.layers.iter().map(|_| Default::default()).collect();
-        let (mut room, mut flow) = (self.limit, 0_usize);
-        for &place in &order {
-            let layer = &self.layers[place];
-            let budget = layer.budget.saturating_add(flow);
-            let before = if room == self.limit { 0 } else { between };
-            let free = room.saturating_sub(before);
-            let (most, full) =
-                if budget <= free { (budget, LeftOutReason::Layer) } else { (free, LeftOutReason::Whole) };
-            let of_this = Filled::of(layer, most, full, counter);
-            let spent = if of_this.section.is_empty() { 0 } else { of_this.tokens + before };
-            room = room.saturating_sub(spent);
-            filled[place] = (of_this, flow);
-            flow = budget.saturating_sub(filled[place].0.tokens);
-        }
+        let order = self.filling_order();
+        let mut filled = self.fill(&order, counter);
         loop {
-            let (text, stable_bytes) = self.written(&filled);
+            let (text, stable_bytes) = self.join(&filled);
             let tokens = counter.count(&text);
-            let Some(excess) = tokens.checked_sub(self.limit).filter(|excess| *excess > 0) else {
-                let layers =
-                    self.layers.iter().zip(filled).map(|(layer, (filled, flowed))| report(layer, filled, flowed));
+            if tokens <= self.limit {
+                let layers = self.layers.iter().zip(filled);
+                let layers = layers.map(|(layer, (filled, flowed))| report(layer, filled, flowed)).collect();
                 let counter = counter.name().to_owned();
-                return Ok(BuiltContext {
-                    text,
-                    tokens,
-                    limit: self.limit,
-                    counter,
-                    stable_bytes,
-                    layers: layers.collect(),
-                });
+                return Ok(BuiltContext { text, tokens, limit: self.limit, counter, stable_bytes, layers });
+            }
+            let last_filled = order.iter().rev().copied().find(|&index| {
+                self.layers[index].overflow != Overflow::NeverCut && !filled[index].0.section.is_empty()
+            });
+            let Some(index) = last_filled else { return Err(self.too_large(tokens, counter)) };
+            let previous_tokens = filled[index].0.tokens;
+            let max_tokens = previous_tokens.saturating_sub(tokens - self.limit);
+            let layer = &self.layers[index];
+            let shortened = FilledLayer::new(layer, max_tokens, LeftOutReason::Whole, counter);
+            // A layer that does not get smaller, since its items count nothing, is left out.
+            filled[index].0 = if shortened.tokens < previous_tokens {
+                shortened
+            } else {
+                FilledLayer::empty(layer, LeftOutReason::Whole)
             };
-            let may_go = |place: usize| self.layers[place].overflow != Overflow::NeverCut;
-            let gives_way = |place: &&usize| may_go(**place) && !filled[**place].0.section.is_empty();
-            let Some(&place) = order.iter().rev().find(gives_way) else {
-                let message = format!(
-                    "what is never cut has {tokens} {}, and the limit is {}; raise the limit or shorten it",
-                    counter.name(),
-                    self.limit
-                );
-                return Err(Error::invalid("context", message));
-            };
-            let (layer, had) = (&self.layers[place], filled[place].0.tokens);
-            let less = Filled::of(layer, had.saturating_sub(excess), LeftOutReason::Whole, counter);
-            // What costs nothing does not get smaller, and goes as a whole.
-            filled[place].0 = if less.tokens < had { less } else { Filled::nothing_of(layer, LeftOutReason::Whole) };
         }
     }
 
-    /// The places of the layers, those that are filled first in front.
-    fn order(&self) -> Vec<usize> {
+    /// Fills each layer within its budget and the rest of the limit. Returns the layers in the order added, each with the
+    /// unused tokens that were added to its budget.
+    fn fill(&self, order: &[usize], counter: &dyn TokenCounter) -> Vec<(FilledLayer, usize)> {
+        let separator_tokens = counter.count(Self::LAYER_SEPARATOR);
+        let mut filled: Vec<(FilledLayer, usize)> = self.layers.iter().map(|_| Default::default()).collect();
+        let mut remaining = self.limit;
+        let mut unused = 0_usize;
+        for &index in order {
+            let layer = &self.layers[index];
+            let budget = layer.budget.saturating_add(unused);
+            let separator = if remaining == self.limit { 0 } else { separator_tokens };
+            let free = remaining.saturating_sub(separator);
+            let reason = if budget <= free { LeftOutReason::Layer } else { LeftOutReason::Whole };
+            let filled_layer = FilledLayer::new(layer, budget.min(free), reason, counter);
+            if !filled_layer.section.is_empty() {
+                remaining = remaining.saturating_sub(filled_layer.tokens + separator);
+            }
+            let unused_after = budget.saturating_sub(filled_layer.tokens);
+            filled[index] = (filled_layer, unused);
+            unused = unused_after;
+        }
+        filled
+    }
+
+    fn too_large(&self, tokens: usize, counter: &dyn TokenCounter) -> Error {
+        let message = format!(
+            "the layers that are never cut have {tokens} {}, and the limit is {}; raise the limit or shorten them",
+            counter.name(),
+            self.limit
+        );
+        Error::invalid("context", message)
+    }
+
+    /// Returns the indexes of the layers in the order in which they are filled.
+    fn filling_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.layers.len()).collect();
-        order.sort_by_key(|&place| {
-            let layer = &self.layers[place];
+        order.sort_by_key(|&index| {
+            let layer = &self.layers[index];
             (layer.overflow != Overflow::NeverCut, !layer.stable, Reverse(layer.priority))
         });
         order
     }
 
-    /// The text, and how many bytes of it are stable.
-    fn written(&self, filled: &[(Filled, usize)]) -> (String, usize) {
+    /// Returns the whole text, and the length of its stable prefix in bytes.
+    fn join(&self, filled: &[(FilledLayer, usize)]) -> (String, usize) {
         let mut text = String::new();
-        let mut stable_bytes = 0;
-        for stable in [true, false] {
-            for (_, (filled, _)) in self.layers.iter().zip(filled).filter(|(layer, _)| layer.stable == stable) {
-                let between = if text.is_empty() || filled.section.is_empty() { "" } else { Self::LAYER_SEPARATOR };
-                text.extend([between, filled.section.as_str()]);
-            }
-            stable_bytes = if stable { text.len() } else { stable_bytes };
-        }
+        self.append(&mut text, filled, true);
+        let stable_bytes = text.len();
+        self.append(&mut text, filled, false);
         (text, stable_bytes)
+    }
+
+    /// Appends the layers that are stable, or those that are not.
+    fn append(&self, text: &mut String, filled: &[(FilledLayer, usize)], stable: bool) {
+        for (layer, (filled, _)) in self.layers.iter().zip(filled) {
+            if layer.stable != stable || filled.section.is_empty() {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push_str(Self::LAYER_SEPARATOR);
+            }
+            text.push_str(&filled.section);
+        }
     }
 }
 
-fn report(layer: &Layer, filled: Filled, flowed: usize) -> LayerReport {
-    let included = filled.taken.iter().filter_map(|&place| layer.items[place].id).collect();
+fn report(layer: &Layer, filled: FilledLayer, flowed: usize) -> LayerReport {
+    let included = filled.taken.iter().filter_map(|&index| layer.items[index].id).collect();
     LayerReport {
         name: layer.name.clone(),
         budget: layer.budget,

@@ -1,4 +1,4 @@
-//! Questions that say too little to search with.
+//! Detection of questions that are too vague to search with.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use memory_engine_core::{phrases::fold, text::is_han};
 use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
-/// Words that point, ask, or stand for anything, by groups whose names only order the files.
+/// Pronouns, question words and other words without a topic. The names of the groups only structure the files.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WeakWords {
@@ -16,11 +16,11 @@ struct WeakWords {
 
 data!(WEAK: WeakWords = "zh/weak_question.toml", "en/weak_question.toml");
 
-/// Whether a question names nothing that could be searched for: it only points ("那个事情后来怎么样？", "what happened then?"), so
-/// that without the dialogue before it nobody knows what it is about.
+/// Returns true if a question names no topic to search for, such as "那个事情后来怎么样？" or "what happened then?". Its topic is
+/// in the dialogue before it.
 ///
-/// Every word has to be one of those that point, ask or stand for anything. A name, a number, a thing, and any word that is
-/// not known here make a question strong, as does text that is no word at all.
+/// In a weak question every word is a pronoun, a question word or another word without a topic. A name, a number, a noun or
+/// any unlisted word makes a question strong. A text without words is not weak.
 ///
 /// ```
 /// use memory_engine_context::weak_question;
@@ -33,9 +33,9 @@ pub fn weak_question(text: &str) -> bool {
     let mut rest = folded.as_str();
     let mut words = 0;
     while let Some(c) = rest.chars().next() {
-        let taken = if is_han(c) {
-            let fitting = WEAK.chinese.values().flat_map(Words::iter).filter(|word| rest.starts_with(word));
-            let Some(word) = fitting.max_by_key(|word| word.len()) else { return false };
+        let length = if is_han(c) {
+            let matching = WEAK.chinese.values().flat_map(Words::iter).filter(|word| rest.starts_with(word));
+            let Some(word) = matching.max_by_key(|word| word.len()) else { return false };
             words += 1;
             word.len()
         } else if c.is_alphanumeric() {
@@ -50,7 +50,7 @@ pub fn weak_question(text: &str) -> bool {
         } else {
             c.len_utf8()
         };
-        rest = &rest[taken..];
+        rest = &rest[length..];
     }
     words > 0
 }

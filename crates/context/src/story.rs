@@ -1,4 +1,4 @@
-//! The sections of a branching story.
+//! The memory sections in the prompt of a branching story: snippets, key entities and relations.
 
 use memory_engine_core::{Record, Result};
 
@@ -15,36 +15,37 @@ const FACTS: &str =
 const SNIPPETS: &str = "## Memory Snippets\n";
 const ENTITIES: &str = "## Key Entities\n";
 const RELATIONS: &str = "## Relations\n";
-const MARKS: &[&str] = &["memory snippets", "key entities", "relations", "long-term memory"];
+/// Headings that a memory must not have in brackets.
+const RESERVED_HEADINGS: &[&str] = &["memory snippets", "key entities", "relations", "long-term memory"];
 
 /// A person, a place or a thing of the story.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct StoryEntity {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it is: person, place, organisation …; empty when that is not known.
+    /// The kind, such as `person`, `place` or `organisation`. Empty if unknown.
     pub kind: String,
-    /// What else is known of it, in a few words; may be empty.
+    /// A short description. May be empty.
     pub about: String,
-    /// The message that names it; empty when that is not known.
+    /// The id of the message that names the entity. Empty if unknown.
     pub evidence: String,
 }
 
 impl StoryEntity {
-    /// An entity of a kind.
+    /// Creates an entity of this kind.
     pub fn new(name: impl Into<String>, kind: impl Into<String>) -> Self {
         Self { name: name.into(), kind: kind.into(), ..Self::default() }
     }
 
-    /// What else is known of it.
+    /// Sets the description.
     #[must_use]
     pub fn with_about(mut self, about: impl Into<String>) -> Self {
         self.about = about.into();
         self
     }
 
-    /// The message that names it.
+    /// Sets the id of the message that names the entity.
     #[must_use]
     pub fn with_evidence(mut self, evidence: impl Into<String>) -> Self {
         self.evidence = evidence.into();
@@ -52,22 +53,22 @@ impl StoryEntity {
     }
 }
 
-/// How two entities stand to each other, and which message says so.
+/// A relation between two entities, with the message that states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoryRelation {
-    /// From whom.
+    /// The name of the entity that the relation starts from.
     pub source: String,
-    /// How.
+    /// The relation, such as `friend of`.
     pub relation: String,
-    /// To whom.
+    /// The name of the entity that the relation points to.
     pub target: String,
-    /// The message that it rests on; empty when that is not known.
+    /// The id of the message that states the relation. Empty if unknown.
     pub evidence: String,
 }
 
 impl StoryRelation {
-    /// A relation with the message that it rests on.
+    /// Creates a relation with the id of the message that states it.
     pub fn new(
         source: impl Into<String>,
         relation: impl Into<String>,
@@ -78,25 +79,25 @@ impl StoryRelation {
     }
 }
 
-/// What is put into the prompt of a story: snippets of what happened, each with the message it is from, key entities and
-/// relations, under a line that has the model take them as facts.
+/// The form of a story's memories in a prompt: snippets of past events with the messages they are from, key entities and
+/// relations, under an instruction to treat them as established facts.
 ///
-/// Everything is given best first, and the last goes first where the budget is too small. The snippets are written in the
-/// order of the story. Without anything to tell, or without room for it, there is no text.
+/// Every input is given best first; if the budget is too small, the last are left out first. Snippets are written in the
+/// order of the story. If nothing fits, the text is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StorySections {
-    /// How many tokens all sections may have together, as the counter counts them.
+    /// Maximum number of tokens of all sections together. Default: 1200.
     pub limit: usize,
-    /// How many snippets at the most.
+    /// Maximum number of snippets. Default: 6.
     pub snippets: usize,
-    /// How many sentences of each.
+    /// Maximum number of sentences of one snippet. Default: 3.
     pub sentences: usize,
-    /// How many characters of each.
+    /// Maximum number of characters of one snippet. Default: 300.
     pub max_chars_each: usize,
-    /// How many entities at the most.
+    /// Maximum number of entities. Default: 8.
     pub entities: usize,
-    /// How many relations at the most.
+    /// Maximum number of relations. Default: 10.
     pub relations: usize,
 }
 
@@ -107,24 +108,26 @@ impl Default for StorySections {
 }
 
 impl StorySections {
-    /// Another budget.
+    /// Sets the maximum number of tokens of all sections together.
     #[must_use]
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// So many snippets, entities and relations at the most.
+    /// Sets the maximum numbers of snippets, entities and relations.
     #[must_use]
-    pub fn with_most(mut self, snippets: usize, entities: usize, relations: usize) -> Self {
-        (self.snippets, self.entities, self.relations) = (snippets, entities, relations);
+    pub fn with_max_entries(mut self, snippets: usize, entities: usize, relations: usize) -> Self {
+        self.snippets = snippets;
+        self.entities = entities;
+        self.relations = relations;
         self
     }
 
-    /// Lays everything out. A snippet gets two parts of the budget, entities and relations one each.
+    /// Builds the sections. Snippets get half of the budget, entities and relations a quarter each.
     ///
     /// # Errors
-    /// Those of [`ContextPlan::build`]; none in practice, since what does not fit is left out.
+    /// As [`ContextPlan::build`]. Not expected, since entries that do not fit are left out.
     pub fn build(
         &self,
         snippets: &[Record],
@@ -134,17 +137,17 @@ impl StorySections {
     ) -> Result<BuiltContext> {
         let layers = self.layers(snippets, entities, relations);
         let facts = Layer::text("facts", 0, FACTS).with_overflow(Overflow::NeverCut).with_priority(1);
-        let whole = ContextPlan::new(self.limit).with_layer(facts).with_layers(layers.clone()).build(counter);
-        match whole {
+        let context = ContextPlan::new(self.limit).with_layer(facts).with_layers(layers.clone()).build(counter);
+        match context {
             Ok(context) if context.layers.iter().skip(1).any(|layer| layer.taken > 0) => Ok(context),
-            // The line alone says nothing.
+            // The instruction alone is useless.
             Ok(_) | Err(_) => ContextPlan::new(0).with_layers(layers).build(counter),
         }
     }
 
-    /// The three sections as layers, for a context of the caller's own.
+    /// Returns the three sections as layers, for a context that the caller builds.
     pub fn layers(&self, snippets: &[Record], entities: &[StoryEntity], relations: &[StoryRelation]) -> Vec<Layer> {
-        let part = self.limit / 4;
+        let quarter = self.limit / 4;
         let mut chosen: Vec<(usize, &Record)> = snippets.iter().take(self.snippets).enumerate().collect();
         chosen.sort_by_key(|(_, record)| record.position());
         let snippets = chosen.into_iter().map(|(rank, r)| Item::of(r, self.snippet(r)).with_score(-(rank as f64)));
@@ -157,9 +160,9 @@ impl StorySections {
             Layer::new(name, budget).with_heading(heading).with_overflow(Overflow::DropLowestScore)
         };
         vec![
-            section("snippets", self.limit - 2 * part, SNIPPETS).with_items(snippets),
-            section("entities", part, ENTITIES).with_items(entities),
-            section("relations", part, RELATIONS).with_items(relations),
+            section("snippets", self.limit - 2 * quarter, SNIPPETS).with_items(snippets),
+            section("entities", quarter, ENTITIES).with_items(entities),
+            section("relations", quarter, RELATIONS).with_items(relations),
         ]
     }
 
@@ -182,7 +185,9 @@ impl StoryEntity {
 
 impl StoryRelation {
     fn line(&self) -> String {
-        let (source, relation, target) = (short(&self.source), short(&self.relation), short(&self.target));
+        let source = short(&self.source);
+        let relation = short(&self.relation);
+        let target = short(&self.target);
         format!("- {source} — {relation} → {target}{}", cited(&self.evidence))
     }
 }
@@ -195,7 +200,7 @@ fn short(text: &str) -> String {
     plain(&one_line(text, 60))
 }
 
-/// One line that does not pass for a heading.
+/// Returns the text without anything that could pass for a heading.
 fn plain(text: &str) -> String {
-    neutralized(text, MARKS, &[])
+    neutralized(text, RESERVED_HEADINGS, &[])
 }

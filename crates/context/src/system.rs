@@ -1,7 +1,7 @@
-//! Behind the system prompt.
+//! Appends a block of memories to the system prompt.
 
-/// The system prompt with a block behind it, and a blank line between. Without a prompt it is the block, without a block
-/// the prompt as it was.
+/// Returns the system prompt, a blank line and the block. Without a prompt, returns the block; with an empty block, the
+/// prompt unchanged.
 pub fn appended(system: Option<&str>, block: &str) -> String {
     match system {
         None | Some("") => block.to_owned(),
@@ -10,8 +10,8 @@ pub fn appended(system: Option<&str>, block: &str) -> String {
     }
 }
 
-/// Appends a block to the first system message, or puts a system message before all others. Messages are pairs of role and
-/// content; `developer` is a system message by another name. An empty block changes nothing.
+/// Appends a block to the first system message, or inserts a system message before all others. Messages are pairs of role
+/// and content; `developer` counts as a system message. An empty block changes nothing.
 ///
 /// ```
 /// let mut messages = vec![("user".to_owned(), "晚饭推荐什么？".to_owned())];

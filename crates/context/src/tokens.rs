@@ -1,4 +1,4 @@
-//! How long a text is for a model.
+//! Token counters, which measure texts against budgets.
 
 #[cfg(feature = "bpe")]
 mod bpe;
@@ -10,7 +10,7 @@ pub use bpe::BpeTokens;
 pub use counter::TokenCounter;
 pub use estimate::EstimatedTokens;
 
-/// Counts characters, for budgets that are said in them.
+/// Counts characters, for budgets in characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Characters;
 

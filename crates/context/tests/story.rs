@@ -42,7 +42,7 @@ fn r7_the_sections_are_those_of_the_document_and_a_memory_cannot_make_one() {
 #[test]
 fn r7_there_are_no_more_than_asked_for_and_no_more_sentences() {
     let (snippets, entities, relations) = story();
-    let sections = StorySections::default().with_most(1, 2, 1);
+    let sections = StorySections::default().with_max_entries(1, 2, 1);
     let text = sections.build(&snippets, &entities, &relations, &EstimatedTokens).unwrap().text;
     assert_eq!(text.lines().filter(|line| line.starts_with("- ")).count(), 4, "{text}");
     assert!(text.contains("谁也没看见。 [msg m12 / seq 12]") && !text.contains("后来他忘了"), "{text}");

@@ -1,4 +1,4 @@
-//! The order of the sources.
+//! Searches the sources of evidence in order, each with a time limit.
 
 use std::{future::Future, sync::Arc, time::Instant};
 
@@ -13,8 +13,8 @@ use crate::{
     step::{EvidenceSlot, EvidenceStep, StepOutcome},
 };
 
-/// Gathers evidence: the database's vectors, then its keywords when those gave nothing, then the local memory when both
-/// gave nothing.
+/// Gathers evidence in three steps: by the vectors of the database; by its keywords if the vectors found nothing; from the
+/// local memory if both found nothing.
 #[derive(Debug, Clone)]
 pub struct EvidenceCascade {
     database: Option<Arc<dyn EvidenceSource>>,
@@ -23,28 +23,30 @@ pub struct EvidenceCascade {
 }
 
 impl EvidenceCascade {
-    /// A cascade of the local memory alone, with the default options.
+    /// Creates a cascade of the local memory alone, with the default options.
     pub fn new(local: Arc<dyn EvidenceSource>) -> Self {
         Self { database: None, local, options: EvidenceOptions::default() }
     }
 
-    /// Asks this database first; nothing changes with `None`.
+    /// Sets the database, which is searched first. `None` means no database.
     #[must_use]
     pub fn with_database(mut self, database: Option<Arc<dyn EvidenceSource>>) -> Self {
         self.database = database;
         self
     }
 
-    /// Gathers with these options.
+    /// Sets the options.
     #[must_use]
     pub fn with_options(mut self, options: EvidenceOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Whatever can be had within the time of its steps. It never fails: [`MemoryEvidence::steps`] says what did.
+    /// Gathers the evidence found within the time limits of the steps. It never fails: [`MemoryEvidence::steps`] lists failed
+    /// steps.
     pub async fn gather(&self, query: &EvidenceQuery) -> MemoryEvidence {
-        let (mut evidence, request) = (MemoryEvidence::default(), query.request(&self.options));
+        let mut evidence = MemoryEvidence::default();
+        let request = query.request(&self.options);
         let database = self.database.as_ref().filter(|_| self.options.mode != EvidenceMode::Local);
         let no_database = match self.options.mode {
             EvidenceMode::Local => "the mode is local",
@@ -53,23 +55,23 @@ impl EvidenceCascade {
 
         let vector = match (database, &query.embedding) {
             (None, _) => Err(no_database),
-            (_, None) => Err("there is no vector"),
+            (_, None) => Err("the query has no vector"),
             (Some(source), Some(embedding)) => Ok(source.by_vector(embedding, &request)),
         };
         evidence.supabase_vector = self.step(&mut evidence, EvidenceSlot::SupabaseVector, vector, query).await;
 
         let keyword = match database {
             None => Err(no_database),
-            Some(_) if evidence.supabase_vector.is_some() => Err("the vectors gave something"),
-            Some(_) if query.keywords.is_empty() => Err("there are no keywords"),
+            Some(_) if evidence.supabase_vector.is_some() => Err("the vectors found evidence"),
+            Some(_) if query.keywords.is_empty() => Err("the query has no keywords"),
             Some(source) => Ok(source.by_keywords(&query.keywords, &request)),
         };
         evidence.supabase_keyword = self.step(&mut evidence, EvidenceSlot::SupabaseKeyword, keyword, query).await;
 
         let local = if query.keywords.is_empty() {
-            Err("there are no keywords")
+            Err("the query has no keywords")
         } else if !evidence.is_empty() && !self.options.always_local {
-            Err("the database gave something")
+            Err("the database found evidence")
         } else {
             Ok(self.local.by_keywords(&query.keywords, &request))
         };
@@ -90,7 +92,7 @@ impl EvidenceCascade {
             Err(reason) => StepOutcome::Skipped(reason),
             Ok(work) => match timeout(self.options.step_time, work).await {
                 Err(_) => StepOutcome::Failed(format!("not ready after {} ms", self.options.step_time.as_millis())),
-                // A server's own words may hold what nobody may log: the kind says enough.
+                // The message of an internal error may quote data that must not be logged.
                 Ok(Err(e)) if e.kind() == ErrorKind::Internal => StepOutcome::Failed("an internal error".into()),
                 Ok(Err(e)) => StepOutcome::Failed(e.to_string()),
                 Ok(Ok(hits)) if hits.is_empty() => StepOutcome::Empty,
@@ -106,13 +108,14 @@ impl EvidenceCascade {
         (!found.is_empty()).then_some(found)
     }
 
-    /// Logs the outcome of a step by counts: no word of the query, nor of what was found.
+    /// Logs the outcome of a step by counts, without any word of the query or of the evidence.
     fn log(&self, step: &EvidenceStep, query: &EvidenceQuery) {
         let slot = step.slot.as_str();
         let took_ms = step.took.as_millis();
         let threshold = self.options.match_threshold;
         let dims = query.embedding.as_ref().map_or(0, Vec::len);
-        let (assets, keywords) = (query.assets.len(), query.keywords.len());
+        let assets = query.assets.len();
+        let keywords = query.keywords.len();
         match &step.outcome {
             StepOutcome::Hits(hits) => {
                 tracing::info!(slot, hits, threshold, assets, keywords, took_ms, "evidence found");

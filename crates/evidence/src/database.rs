@@ -1,4 +1,4 @@
-//! A Postgres database as a source of evidence, without an HTTP API before it.
+//! A Postgres database as a source of evidence, called directly instead of through an HTTP API.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct DatabaseEvidence {
 }
 
 impl DatabaseEvidence {
-    /// What the database holds for the tenant or user `scope`.
+    /// Creates a source of the events in the scope of a tenant or a user.
     pub fn new(store: Arc<PostgresStore>, scope: Scope) -> Self {
         Self { store, scope }
     }

@@ -1,4 +1,4 @@
-//! Pieces of evidence, and the slots of what was gathered.
+//! Pieces of evidence, and the result of a cascade.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct Evidence {
     /// A translation, if there is one.
     #[serde(default)]
     pub translated_text: Option<String>,
-    /// How well it fits: the similarity of vectors, or the part of the keywords that it holds. 0 to 1.
+    /// Score from 0 to 1: the similarity of the vectors, or the share of the query's keywords in the text.
     #[serde(alias = "similarity")]
     pub match_score: f64,
 }
@@ -53,31 +53,31 @@ impl fmt::Display for EventId {
     }
 }
 
-/// What was gathered. A slot that is `None` gave nothing; serialized, it is not there.
+/// The gathered evidence, by source. A slot without evidence is `None` and is left out when serialized.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MemoryEvidence {
-    /// What the database's vectors gave.
+    /// Evidence found by the vectors of the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supabase_vector: Option<Vec<Evidence>>,
-    /// What the database's keywords gave.
+    /// Evidence found by the keywords of the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supabase_keyword: Option<Vec<Evidence>>,
-    /// What the local memory gave.
+    /// Evidence found in the local memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_keyword: Option<Vec<Evidence>>,
-    /// What each step came to, in their order.
+    /// The steps in order, with their outcomes.
     #[serde(skip)]
     pub steps: Vec<EvidenceStep>,
 }
 
 impl MemoryEvidence {
-    /// Whether no slot holds anything.
+    /// Returns true if there is no evidence in any slot.
     pub fn is_empty(&self) -> bool {
         self.all().next().is_none()
     }
 
-    /// Everything, slot after slot.
+    /// Returns the evidence of all slots, slot by slot.
     pub fn all(&self) -> impl Iterator<Item = &Evidence> {
         [&self.supabase_vector, &self.supabase_keyword, &self.local_keyword].into_iter().flatten().flatten()
     }

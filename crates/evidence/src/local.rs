@@ -19,7 +19,7 @@ use crate::{
 /// Factor of hits read, because they are sorted again by the number of keywords that they contain.
 const OVERFETCH_FACTOR: usize = 10;
 
-/// The memories within a scope of an engine. Assets are tags there.
+/// The memories of an engine that are visible from a scope. Assets are their tags.
 #[derive(Debug, Clone)]
 pub struct LocalEvidence {
     engine: MemoryEngine,
@@ -27,7 +27,7 @@ pub struct LocalEvidence {
 }
 
 impl LocalEvidence {
-    /// What `engine` holds within `scope`.
+    /// Creates a source of the memories of `engine` that are visible from `scope`.
     pub fn new(engine: MemoryEngine, scope: Scope) -> Self {
         Self { engine, scope }
     }
@@ -66,9 +66,10 @@ impl EvidenceSource for LocalEvidence {
     }
 
     async fn by_keywords(&self, keywords: &[String], request: &EvidenceRequest) -> Result<Vec<Evidence>> {
-        // Only the words themselves: no date that one of them may name, no synonyms.
+        // Keywords are searched literally: dates in them are not resolved, and synonyms are not added.
         let mut options = *self.engine.admin().recall_options();
-        (options.date_weight, options.synonyms) = (0.0, false);
+        options.date_weight = 0.0;
+        options.synonyms = false;
         let query = RecallQuery::new(keywords.join(" "))
             .with_retrievers(Retrievers::KeywordOnly)
             .with_filter(self.filter(request))
@@ -78,22 +79,23 @@ impl EvidenceSource for LocalEvidence {
         if let (true, Some(late)) = (recall.hits.is_empty(), recall.degraded.first()) {
             return Err(Error::new(ErrorKind::Timeout, "evidence", late.reason.clone()));
         }
-        let wanted = self.engine.admin().analyze_texts(keywords.to_vec()).await?;
-        let texts = recall.hits.iter().map(|hit| searched(&hit.record).to_owned()).collect();
-        let held = self.engine.admin().analyze_texts(texts).await?;
-        let records = recall.hits.into_iter().map(|hit| hit.record).zip(held);
-        let counted = records.map(|(record, terms)| (wanted.iter().filter(|w| holds(&terms, w)).count(), record));
-        let mut found: Vec<(usize, Record)> = counted.filter(|(held, _)| *held > 0).collect();
+        let keyword_terms = self.engine.admin().analyze_texts(keywords.to_vec()).await?;
+        let texts = recall.hits.iter().map(|hit| searched_text(&hit.record).to_owned()).collect();
+        let text_terms = self.engine.admin().analyze_texts(texts).await?;
+        let records = recall.hits.into_iter().map(|hit| hit.record).zip(text_terms);
+        let counted = records
+            .map(|(record, terms)| (keyword_terms.iter().filter(|keyword| contains(&terms, keyword)).count(), record));
+        let mut found: Vec<(usize, Record)> = counted.filter(|(matches, _)| *matches > 0).collect();
         // The same order as the SQL function: by the number of keywords, then newest first.
         found.sort_by(|(a, x), (b, y)| b.cmp(a).then(y.occurred_at.cmp(&x.occurred_at)).then(x.id.cmp(&y.id)));
         found.truncate(request.match_count);
-        let score = |held: usize| held as f64 / keywords.len().max(1) as f64;
-        Ok(found.into_iter().map(|(held, record)| evidence(&record, score(held))).collect())
+        let keyword_count = keywords.len().max(1) as f64;
+        Ok(found.into_iter().map(|(matches, record)| evidence(&record, matches as f64 / keyword_count)).collect())
     }
 }
 
-/// What is looked at of a record: its translation, if there is one.
-fn searched(record: &Record) -> &str {
+/// Returns the text of a record that keywords are compared with: its translation, if it has one.
+fn searched_text(record: &Record) -> &str {
     translation(record).unwrap_or(&record.text)
 }
 
@@ -101,8 +103,8 @@ fn translation(record: &Record) -> Option<&str> {
     record.metadata.get("translated_text").and_then(|text| text.as_str())
 }
 
-/// Whether a text holds a keyword: all of its terms, in whatever form.
-fn holds(text: &Terms, keyword: &Terms) -> bool {
+/// Returns true if a text contains all terms of a keyword, in any inflected form.
+fn contains(text: &Terms, keyword: &Terms) -> bool {
     !keyword.is_empty() && keyword.iter().all(|(term, _)| text.count(term) > 0)
 }
 

@@ -1,4 +1,4 @@
-//! How evidence is gathered.
+//! Options of a cascade, with their environment variables.
 
 use std::{env, str::FromStr, time::Duration};
 
@@ -6,43 +6,43 @@ use memory_engine_core::{Error, Result};
 
 const HOUR: u64 = 60 * 60;
 
-/// How evidence is gathered. The defaults are those of evidence that may be cited.
+/// Options of an [`EvidenceCascade`](crate::EvidenceCascade). The defaults are strict enough for evidence that is cited.
 ///
 /// ```
 /// use memory_engine_evidence::{EvidenceMode, EvidenceOptions};
 ///
-/// // MEMORY_BACKEND, MEMORY_MATCH_THRESHOLD, MEMORY_TIME_WINDOW_HOURS and MEMORY_MATCH_COUNT may say otherwise.
+/// // MEMORY_BACKEND, MEMORY_MATCH_THRESHOLD, MEMORY_TIME_WINDOW_HOURS and MEMORY_MATCH_COUNT override the defaults.
 /// let cited = EvidenceOptions::default().from_env()?;
-/// let brought_together = EvidenceOptions::aggregation();
-/// assert!(brought_together.match_threshold < cited.match_threshold && cited.mode == EvidenceMode::Hybrid);
+/// let aggregated = EvidenceOptions::aggregation();
+/// assert!(aggregated.match_threshold < cited.match_threshold && cited.mode == EvidenceMode::Hybrid);
 /// # Ok::<(), memory_engine::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct EvidenceOptions {
-    /// Which sources take part.
+    /// Sources that are searched. Default: [`EvidenceMode::Hybrid`].
     pub mode: EvidenceMode,
-    /// The least similarity of vectors: 0.85.
+    /// Minimum similarity of vectors, 0 to 1. Default: 0.85.
     pub match_threshold: f64,
-    /// The least confidence: 0.6. The document's keyword function takes it, too.
+    /// Minimum confidence of an event, 0 to 1, also for keywords. Default: 0.6.
     pub min_confidence: f64,
-    /// How far back to look: 72 hours.
+    /// Maximum age of an event. Default: 72 hours.
     pub window: Duration,
-    /// How many for each slot at the most: 5.
+    /// Maximum number of pieces of evidence in each slot. Default: 5.
     pub match_count: usize,
-    /// How long each step may take: 3 seconds.
+    /// Time limit of each step. Default: 3 s.
     pub step_time: Duration,
-    /// Whether the local memory is asked even when the database gave something.
+    /// True if the local memory is searched even if the database has found evidence. Default: false.
     pub always_local: bool,
 }
 
-/// Which sources take part.
+/// The sources that are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EvidenceMode {
-    /// The database, as far as it is configured, and the local memory.
+    /// The database, if one is configured, and the local memory.
     #[default]
     Hybrid,
-    /// The same: the local memory remains the last resort.
+    /// As [`Hybrid`](Self::Hybrid): the local memory is searched if the database finds nothing.
     Supabase,
     /// The local memory only.
     Local,
@@ -56,7 +56,9 @@ impl FromStr for EvidenceMode {
             "hybrid" => Ok(Self::Hybrid),
             "supabase" => Ok(Self::Supabase),
             "local" => Ok(Self::Local),
-            other => Err(Error::invalid("MEMORY_BACKEND", format!("'{other}' is none of hybrid, supabase and local"))),
+            other => {
+                Err(Error::invalid("MEMORY_BACKEND", format!("'{other}' is not a mode; use hybrid, supabase or local")))
+            }
         }
     }
 }
@@ -76,34 +78,34 @@ impl Default for EvidenceOptions {
 }
 
 impl EvidenceOptions {
-    /// The looser options for bringing memories together, which nobody cites: similarity 0.40, a week back.
+    /// Returns looser options for collecting related memories that are not cited: similarity 0.40, events of one week.
     pub fn aggregation() -> Self {
         Self { match_threshold: 0.40, window: Duration::from_secs(168 * HOUR), ..Self::default() }
     }
 
-    /// These options with what the environment says of them: `MEMORY_BACKEND`, `MEMORY_MATCH_THRESHOLD`,
+    /// Returns these options, overridden by environment variables: `MEMORY_BACKEND`, `MEMORY_MATCH_THRESHOLD`,
     /// `MEMORY_TIME_WINDOW_HOURS`, `MEMORY_MATCH_COUNT`.
     ///
     /// # Errors
-    /// `InvalidInput` naming the variable that cannot be read.
+    /// `InvalidInput` with the name of the invalid variable.
     pub fn from_env(self) -> Result<Self> {
         self.overridden("MEMORY_MATCH_THRESHOLD", "MEMORY_TIME_WINDOW_HOURS", |name| env::var(name).ok())
     }
 
-    /// The [aggregation](Self::aggregation) options with what the environment says of them: `MEMORY_BACKEND`,
+    /// Returns the [aggregation](Self::aggregation) options, overridden by environment variables: `MEMORY_BACKEND`,
     /// `MEMORY_SIMILARITY_THRESHOLD`, `MEMORY_LOOKBACK_HOURS`, `MEMORY_MATCH_COUNT`.
     ///
     /// # Errors
-    /// `InvalidInput` naming the variable that cannot be read.
+    /// `InvalidInput` with the name of the invalid variable.
     pub fn aggregation_from_env() -> Result<Self> {
         let variable = |name: &str| env::var(name).ok();
         Self::aggregation().overridden("MEMORY_SIMILARITY_THRESHOLD", "MEMORY_LOOKBACK_HOURS", variable)
     }
 
     fn overridden(mut self, threshold: &str, hours: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        fn read<T: FromStr>(name: &str, text: &str, fits: impl Fn(&T) -> bool, wanted: &str) -> Result<T> {
-            let value = text.trim().parse().ok().filter(fits);
-            value.ok_or_else(|| Error::invalid("evidence", format!("{name} is '{text}'; it has to be {wanted}")))
+        fn read<T: FromStr>(name: &str, text: &str, is_valid: impl Fn(&T) -> bool, expected: &str) -> Result<T> {
+            let value = text.trim().parse().ok().filter(is_valid);
+            value.ok_or_else(|| Error::invalid("evidence", format!("{name} is '{text}'; it must be {expected}")))
         }
         if let Some(text) = variable("MEMORY_BACKEND") {
             self.mode = text.parse()?;
@@ -112,13 +114,13 @@ impl EvidenceOptions {
             self.match_threshold = read(threshold, &text, |n| (0.0..=1.0).contains(n), "a number from 0 to 1")?;
         }
         if let Some(text) = variable(hours) {
-            let wanted = "a whole number of hours from 1 on";
+            let expected = "a whole number of hours, at least 1";
             self.window =
-                Duration::from_secs(HOUR * read::<u64>(hours, &text, |n| (1..1_000_000).contains(n), wanted)?);
+                Duration::from_secs(HOUR * read::<u64>(hours, &text, |n| (1..1_000_000).contains(n), expected)?);
         }
         if let Some(text) = variable("MEMORY_MATCH_COUNT") {
-            let wanted = "a whole number from 1 to 1000";
-            self.match_count = read("MEMORY_MATCH_COUNT", &text, |n| (1..=1000).contains(n), wanted)?;
+            let expected = "a whole number from 1 to 1000";
+            self.match_count = read("MEMORY_MATCH_COUNT", &text, |n| (1..=1000).contains(n), expected)?;
         }
         Ok(self)
     }

@@ -1,4 +1,4 @@
-//! What evidence is asked for.
+//! The query of a cascade, and the request that each source gets.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use rustc_hash::FxHashSet;
 
 use crate::options::EvidenceOptions;
 
-/// How many keywords are looked for.
-const MOST_KEYWORDS: usize = 5;
+/// Maximum number of keywords of a query. Further keywords are ignored.
+const MAX_KEYWORDS: usize = 5;
 
-/// What to gather evidence about.
+/// The event that evidence is gathered for: its vector, its keywords and its assets.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[must_use]
 pub struct EvidenceQuery {
@@ -19,32 +19,32 @@ pub struct EvidenceQuery {
 }
 
 impl EvidenceQuery {
-    /// About nothing yet: without a vector and keywords nothing is found.
+    /// Creates an empty query. Without a vector and keywords, nothing is found.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The vector of the event, of the dimension that the database has.
+    /// Sets the vector of the event. It needs as many dimensions as the database has.
     pub fn with_embedding(mut self, embedding: Vec<f32>) -> Self {
         self.embedding = Some(embedding);
         self
     }
 
-    /// The keywords of the event: trimmed, in lower case, each once, the first five.
+    /// Sets the keywords of the event. They are trimmed, folded to lower case and deduplicated; the first five are used.
     pub fn with_keywords<T: AsRef<str>>(mut self, keywords: impl IntoIterator<Item = T>) -> Self {
         let mut seen = FxHashSet::default();
         let keywords = keywords.into_iter().map(|k| k.as_ref().trim().to_lowercase()).filter(|k| !k.is_empty());
-        self.keywords = keywords.filter(|k| seen.insert(k.clone())).take(MOST_KEYWORDS).collect();
+        self.keywords = keywords.filter(|k| seen.insert(k.clone())).take(MAX_KEYWORDS).collect();
         self
     }
 
-    /// Only events about one of these assets; about any, when there are none.
+    /// Restricts the search to events about one of these assets. Without assets, events about any asset are found.
     pub fn about_assets<T: Into<String>>(mut self, assets: impl IntoIterator<Item = T>) -> Self {
         self.assets = assets.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The keywords as they are looked for.
+    /// Returns the keywords as they are searched for.
     pub fn keywords(&self) -> &[String] {
         &self.keywords
     }
@@ -60,18 +60,18 @@ impl EvidenceQuery {
     }
 }
 
-/// What every source is told beside the vector or the keywords.
+/// The conditions that every source gets in addition to the vector or the keywords.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EvidenceRequest {
-    /// The least similarity of vectors.
+    /// Minimum similarity of vectors, 0 to 1.
     pub match_threshold: f64,
-    /// The least confidence.
+    /// Minimum confidence, 0 to 1.
     pub min_confidence: f64,
-    /// How far back to look.
+    /// Maximum age of an event.
     pub window: Duration,
-    /// How many at the most.
+    /// Maximum number of pieces of evidence.
     pub match_count: usize,
-    /// Only these assets, unless there are none.
+    /// Only events about one of these assets are returned; about any, if empty.
     pub assets: Vec<String>,
 }

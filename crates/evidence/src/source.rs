@@ -1,4 +1,4 @@
-//! The contract of a source of evidence.
+//! The contract of a source of evidence: a database or the local memory.
 
 use std::fmt::Debug;
 
@@ -7,19 +7,19 @@ use memory_engine_core::Result;
 
 use crate::{evidence::Evidence, query::EvidenceRequest};
 
-/// Somewhere to look for evidence.
+/// A source of evidence.
 #[async_trait]
 pub trait EvidenceSource: Debug + Send + Sync + 'static {
-    /// Evidence whose vector is as near as asked, nearest first.
+    /// Returns evidence whose vector has at least the requested similarity, most similar first.
     ///
     /// # Errors
-    /// Whatever keeps the source from answering.
+    /// The error of the source, such as `Unavailable`.
     async fn by_vector(&self, embedding: &[f32], request: &EvidenceRequest) -> Result<Vec<Evidence>>;
 
-    /// Evidence that holds any of the keywords, those with most of them first.
+    /// Returns evidence that contains any of the keywords, by the number of keywords, highest first.
     ///
     /// # Errors
-    /// Whatever keeps the source from answering.
+    /// The error of the source, such as `Unavailable`.
     async fn by_keywords(&self, keywords: &[String], request: &EvidenceRequest) -> Result<Vec<Evidence>>;
 }
 

@@ -1,10 +1,10 @@
-//! The log of a cascade: one entry for each step.
+//! The steps of a cascade and their outcomes.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// One of the slots.
+/// A slot of [`MemoryEvidence`](crate::MemoryEvidence).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceSlot {
@@ -27,27 +27,27 @@ impl EvidenceSlot {
     }
 }
 
-/// What a step came to.
+/// A step of a cascade.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EvidenceStep {
-    /// The slot it was for.
+    /// The slot that it fills.
     pub slot: EvidenceSlot,
-    /// What came of it.
+    /// The outcome.
     pub outcome: StepOutcome,
-    /// How long it took.
+    /// The duration.
     pub took: Duration,
 }
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
-    /// It found so many.
+    /// The number of pieces of evidence found.
     Hits(usize),
-    /// It found nothing.
+    /// Nothing was found.
     Empty,
-    /// There was no need or no way to ask.
+    /// The source was not searched, for this reason.
     Skipped(&'static str),
-    /// It failed or was not ready in time.
+    /// The source failed or exceeded its time limit.
     Failed(String),
 }

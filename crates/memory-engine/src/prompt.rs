@@ -4,7 +4,7 @@ use std::{future::IntoFuture, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use memory_engine_context::{
-    ContextPlan, EstimatedTokens, Item, Layer, LayerReport, MemoryBlock, Overflow, Rendered, TokenCounter,
+    ContextPlan, EstimatedTokens, Item, Layer, LayerReport, MemoryBlock, Overflow, RenderedBlock, TokenCounter,
 };
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
 use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
@@ -183,7 +183,7 @@ fn render_within(
     memories: Vec<&Record>,
     max_tokens: usize,
     counter: &dyn TokenCounter,
-) -> Rendered {
+) -> RenderedBlock {
     loop {
         let rendered = block.render(memories.iter().copied());
         let tokens = counter.count(&rendered.text);

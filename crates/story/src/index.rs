@@ -1,4 +1,4 @@
-//! Keeping what was told.
+//! Indexes the messages of a story.
 
 use std::time::Duration;
 
@@ -12,102 +12,107 @@ use crate::{
     mode::MemoryMode,
 };
 
-/// How long is asked, beyond the limit, for the reason why something is not done.
+/// Time limit for reading the reasons of failed jobs, in addition to the caller's limit.
 const FAILURES_TIMEOUT: Duration = Duration::from_millis(50);
-/// How many failures are looked through for those of one message.
+/// Maximum number of failed jobs read to find those of one message.
 const MAX_FAILURES: usize = 100;
 
-/// How long to wait for what is made of a message: its vector, its part of the graph, summaries.
+/// The time to wait for the background jobs of a message: its vector, its entities and relations, summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// Until it is durable and found by its words. An engine with a [background](memory_engine::Builder::background)
-    /// does the rest.
+    /// Waits until the message is durable and can be found by its words. An engine with a
+    /// [background](memory_engine::Builder::background) does the jobs later.
     No,
-    /// Until all of it is done, but no longer. What is not done then goes on in the background.
+    /// Waits until all jobs are done, but at most this long. Unfinished jobs continue in the background.
     Until(Duration),
 }
 
-/// What became of a message.
+/// The result of indexing a message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use]
 #[non_exhaustive]
-pub struct Indexed {
-    /// Its record; none when the mode is off, when messages of its kind are not kept, or when it could not be written.
+pub struct IndexedMessage {
+    /// The record of the message. `None` if the mode is off, if messages of its kind are not kept, or if writing failed.
     pub record: Option<RecordId>,
-    /// Whether all that is made of it, and of what else waited on its branch, is there.
+    /// True if all jobs of the message, and all others that were queued for its branch, are done.
     pub complete: bool,
-    /// What did not work or was not ready in time, and why. What is queued is tried again.
+    /// Stages that failed or were not ready in time, with the reason. Queued jobs are retried.
     pub degraded: Vec<Degraded>,
 }
 
 impl StoryMemory {
-    /// Keeps a message once it is persisted: not at all, when the mode is off or
-    /// [the options](crate::StoryOptions::kinds) leave out its kind.
+    /// Indexes a message that the application has persisted. Does nothing if the mode is off or if
+    /// [the options](crate::StoryOptions::kinds) exclude its kind.
     ///
-    /// The same message again, by its id, takes the old one's place with what was made from it; one that was rewound
-    /// stays so.
+    /// A message with the id of an earlier one replaces it and everything derived from it. A message that was rewound stays
+    /// deleted.
     ///
     /// # Cancel safety
     /// Dropping the future leaves the message unwritten, or written and queued.
-    pub async fn index(&self, scope: &Scope, message: StoryMessage, wait: Wait) -> Indexed {
-        let mut done = Indexed::default();
-        if !self.mode.is_on() || !self.options.keeps(&message.kind) {
-            return done;
+    pub async fn index(&self, scope: &Scope, message: StoryMessage, wait: Wait) -> IndexedMessage {
+        let mut indexed = IndexedMessage::default();
+        if !self.mode.is_on() || !self.options.includes_kind(&message.kind) {
+            return indexed;
         }
         let started = Instant::now();
         let written = match wait {
             Wait::No => self.write(scope, message).await,
             Wait::Until(time) => {
-                let late = |_| Err(late("the message is not written", time));
-                timeout(time, self.write(scope, message)).await.unwrap_or_else(late)
+                let written = timeout(time, self.write(scope, message)).await;
+                written.unwrap_or_else(|_| Err(timeout_error("the message is not written", time)))
             }
         };
         match (written, wait) {
-            (Ok(id), Wait::No) => done.record = Some(id),
+            (Ok(id), Wait::No) => indexed.record = Some(id),
             (Ok(id), Wait::Until(time)) => {
-                done.record = Some(id);
-                done.degraded = self.drain_branch(scope, id, time, started).await;
-                done.complete = done.degraded.is_empty();
+                indexed.record = Some(id);
+                indexed.degraded = self.drain_branch(scope, id, time, started).await;
+                indexed.complete = indexed.degraded.is_empty();
             }
-            (Err(error), _) => done.degraded.push(degraded_stage("write", &error)),
+            (Err(error), _) => indexed.degraded.push(degraded_stage("write", &error)),
         }
-        done
+        indexed
     }
 
     async fn write(&self, scope: &Scope, message: StoryMessage) -> Result<RecordId> {
         require_branch(scope)?;
-        let left_out: &[Job] = if self.mode == MemoryMode::Graph { &[] } else { &[Job::Graph] };
-        self.engine.admin().remember_without(scope, message.into_turn(), left_out).await
+        let excluded_jobs: &[Job] = if self.mode == MemoryMode::Graph { &[] } else { &[Job::Graph] };
+        self.engine.admin().remember_without(scope, message.into_turn(), excluded_jobs).await
     }
 
-    /// Has everything done that waits on this branch, and says what of this message is not done when the time is over.
+    /// Drains the queue of this branch. Returns the stages of this message that failed or were not ready in time.
     ///
-    /// The work is a task of its own: given up in the middle, what it has claimed would wait for half a minute.
+    /// A separate task does the work. If it were cancelled, the jobs that it has leased would be blocked until the lease ends.
     async fn drain_branch(&self, scope: &Scope, id: RecordId, time: Duration, started: Instant) -> Vec<Degraded> {
-        let (engine, address) = (self.engine.clone(), scope.clone());
-        let work = tokio::spawn(async move { engine.drain(&address, |_: Progress| ()).await });
-        let worked = match timeout(time.saturating_sub(started.elapsed()), work).await {
-            Ok(Ok(worked)) => worked.map(drop),
-            Ok(Err(stopped)) => {
-                Err(Error::new(ErrorKind::Internal, "index", "the task that indexes stopped").with_source(stopped))
+        let engine = self.engine.clone();
+        let branch = scope.clone();
+        let work = tokio::spawn(async move { engine.drain(&branch, |_: Progress| ()).await });
+        let drained = match timeout(time.saturating_sub(started.elapsed()), work).await {
+            Ok(Ok(drained)) => drained.map(drop),
+            Ok(Err(error)) => {
+                Err(Error::new(ErrorKind::Internal, "index", "the task that indexes stopped").with_source(error))
             }
-            Err(_) => Err(late("not all is indexed", time)),
+            Err(_) => Err(timeout_error("not everything is indexed", time)),
         };
         let failures = timeout(FAILURES_TIMEOUT, self.engine.admin().failures(scope, MAX_FAILURES)).await;
         let failures = failures.ok().and_then(Result::ok).unwrap_or_default();
-        let failed = |failure: &Failure| Degraded { stage: failure.job.as_str(), reason: failure.reason.clone() };
-        let mut lacks: Vec<Degraded> = failures.iter().filter(|one| one.id == id).map(failed).collect();
+        let of_message = failures.iter().filter(|failure| failure.id == id);
+        let mut degraded: Vec<Degraded> = of_message.map(degraded_job).collect();
         if self.mode == MemoryMode::Graph && self.engine.graph().extractor().is_none() {
-            let message = "nothing reads messages for entities: the engine was built without `Builder::graph`";
-            lacks.push(degraded_stage("graph", &Error::new(ErrorKind::Unsupported, "index", message)));
+            let message = "no entities are extracted: the engine was built without `Builder::graph`";
+            degraded.push(degraded_stage("graph", &Error::new(ErrorKind::Unsupported, "index", message)));
         }
-        if let Err(error) = worked {
-            lacks.push(degraded_stage("indexing", &error));
+        if let Err(error) = drained {
+            degraded.push(degraded_stage("indexing", &error));
         }
-        lacks
+        degraded
     }
 }
 
-fn late(what: &str, time: Duration) -> Error {
+fn degraded_job(failure: &Failure) -> Degraded {
+    Degraded { stage: failure.job.as_str(), reason: failure.reason.clone() }
+}
+
+fn timeout_error(what: &str, time: Duration) -> Error {
     Error::new(ErrorKind::Timeout, "index", format!("{what} after {} ms", time.as_millis()))
 }

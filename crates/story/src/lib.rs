@@ -7,8 +7,8 @@ mod mode;
 mod options;
 mod retrieve;
 
-pub use index::{Indexed, Wait};
+pub use index::{IndexedMessage, Wait};
 pub use memory::{StoryContext, StoryMemory};
 pub use message::{StoryMessage, StoryTurn};
 pub use mode::MemoryMode;
-pub use options::{StoryOptions, story_digest};
+pub use options::{StoryOptions, story_enrichment};

@@ -1,4 +1,4 @@
-//! The memory of a story.
+//! The long-term memory of stories, and the context that it returns.
 
 use std::sync::Arc;
 
@@ -9,18 +9,19 @@ use memory_engine_core::{Error, Record, Result, Scope};
 
 use crate::options::StoryOptions;
 
-/// The long-term memory of stories: what to put into the prompt of the next message, and the messages themselves.
+/// The long-term memory of stories: [indexes](Self::index) messages, and returns [context](Self::context) for the prompt of
+/// the next message.
 ///
-/// Neither call fails, and neither takes longer than it may: what goes wrong is named in the answer, and the story is
-/// told without it. A mode of [`MemoryMode::Off`] touches no store.
+/// Neither call fails or exceeds its time limit: the result lists the stages that failed, and the story continues without
+/// them. In the mode [`MemoryMode::Off`] no store is used.
 ///
-/// A story is told on a branch of a session, and sees that branch, and of its parents what it
-/// [inherits](memory_engine::history::Fork) and no more; so each scope names user, session and branch.
-/// [Forks](MemoryEngine::fork), [rewinds](MemoryEngine::rewind) and what else there is are the engine's.
+/// A story happens on a branch of a session. It sees that branch and the messages that the branch
+/// [inherits](memory_engine::history::Fork) from its parents. Each scope thus names user, session and branch.
+/// [Forks](MemoryEngine::fork) and [rewinds](MemoryEngine::rewind) are calls of the engine.
 ///
-/// [`MemoryMode::Graph`] needs an engine with [`Builder::graph`](memory_engine::Builder::graph), summaries one with a
-/// digest such as [`story_digest`](crate::story_digest). With [`MemoryMode::Vector`] no message is read for entities,
-/// and no graph is asked, whatever the engine has.
+/// [`MemoryMode::Graph`] needs an engine with [`Builder::graph`](memory_engine::Builder::graph). Summaries need an engine
+/// with enrichment such as [`story_enrichment`](crate::story_enrichment). In the mode [`MemoryMode::Vector`] no entities are
+/// extracted and the graph is not searched, even if the engine has one.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct StoryMemory {
@@ -34,20 +35,20 @@ pub struct StoryMemory {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct StoryContext {
-    /// The sections, under a line that has the model take them as facts; empty when there is nothing to tell.
+    /// The sections, under an instruction to treat them as facts. Empty if nothing was found.
     pub text: String,
     /// The number of tokens in `text`.
     pub tokens: usize,
-    /// The records that the snippets in it show, in its order.
+    /// The records of the snippets, in the order of the text.
     pub snippets: Vec<Record>,
-    /// What was found of entities and relations, the nearest first: the sections show as much of it as has room.
+    /// The entities and relations found, nearest first. The sections show as many as fit.
     pub facts: GraphFacts,
     /// Stages that failed, with the reason.
     pub degraded: Vec<Degraded>,
 }
 
 impl StoryMemory {
-    /// A memory in this engine that estimates token counts.
+    /// Creates a memory in this engine. It estimates token counts.
     pub fn new(engine: MemoryEngine, mode: MemoryMode, options: StoryOptions) -> Self {
         Self { engine, mode, options, counter: Arc::new(EstimatedTokens) }
     }
@@ -80,7 +81,7 @@ pub(crate) fn require_branch(scope: &Scope) -> Result<()> {
 
 /// Names a stage that failed, and logs it, since the caller may ignore the result.
 pub(crate) fn degraded_stage(stage: &'static str, error: &Error) -> Degraded {
-    // Without the message, which may repeat what a service was sent.
-    tracing::warn!(stage, kind = ?error.kind(), "the memory of a story lacks a part");
+    // The message is not logged: it may quote data that was sent to a service.
+    tracing::warn!(stage, kind = ?error.kind(), "a stage of the story memory failed");
     Degraded { stage, reason: error.to_string() }
 }

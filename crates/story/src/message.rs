@@ -1,67 +1,74 @@
-//! What happens in a story.
+//! The messages of a story, and its state before the next message.
 
 use memory_engine::Turn;
 use memory_engine_core::{Role, Timestamp};
 use memory_engine_summarizer::sentences;
 
-/// A message of a story, as its application has persisted it.
+/// A message of a story that its application has persisted.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 #[non_exhaustive]
 pub struct StoryMessage {
-    /// Its id where it comes from: the same id again is the same message, with its new text.
+    /// The id in the application. A message with the id of an earlier one replaces it.
     pub id: String,
-    /// Its number on its branch, by which it is cited, inherited and rewound.
+    /// The number on its branch. Citations, forks and rewinds refer to it.
     pub sequence: i64,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// What sort of message it is: `timeline`, `intervention`, or the application's own name, such as `system_report`.
+    /// The kind: `timeline`, `intervention`, or a kind of the application, such as `system_report`.
     pub kind: String,
-    /// Who brought it about.
+    /// The author: the model for the timeline, the user for an intervention.
     pub role: Role,
-    /// When, if not now.
+    /// The time. Default: now.
     pub at: Option<Timestamp>,
-    /// How sure it is, 0 to 1.
+    /// Confidence, 0 to 1. Default: 1.
     pub confidence: f64,
 }
 
 impl StoryMessage {
-    /// The kind of what was told.
+    /// The kind of messages that tell the story.
     pub const TIMELINE: &'static str = "timeline";
-    /// The kind of what somebody had happen.
+    /// The kind of messages by which a user changes the story.
     pub const INTERVENTION: &'static str = "intervention";
 
-    /// What was told: a message of the timeline.
+    /// Creates a message of the timeline, which tells a part of the story.
     pub fn timeline(id: impl Into<String>, sequence: i64, text: impl Into<String>) -> Self {
-        let (id, text, kind) = (id.into(), text.into(), Self::TIMELINE.to_owned());
-        Self { id, sequence, text, kind, role: Role::ASSISTANT, at: None, confidence: 1.0 }
+        Self {
+            id: id.into(),
+            sequence,
+            text: text.into(),
+            kind: Self::TIMELINE.to_owned(),
+            role: Role::ASSISTANT,
+            at: None,
+            confidence: 1.0,
+        }
     }
 
-    /// What somebody had happen, once it is consumed.
+    /// Creates an intervention of the user that has become part of the story.
     pub fn intervention(id: impl Into<String>, sequence: i64, text: impl Into<String>) -> Self {
         let kind = Self::INTERVENTION.to_owned();
         Self { kind, role: Role::USER, ..Self::timeline(id, sequence, text) }
     }
 
-    /// Another sort of message.
+    /// Sets the kind.
     pub fn with_kind(mut self, kind: impl Into<String>) -> Self {
         self.kind = kind.into();
         self
     }
 
-    /// When it happened, if not now.
+    /// Sets the time.
     pub fn at(mut self, time: Timestamp) -> Self {
         self.at = Some(time);
         self
     }
 
-    /// How sure it is: 0 to 1.
+    /// Sets the confidence, 0 to 1.
     pub fn with_confidence(mut self, confidence: f64) -> Self {
         self.confidence = confidence;
         self
     }
 
-    /// The turn that it is remembered as; its kind is a label.
+    /// Returns the turn that is remembered. Its tag is the kind.
     pub(super) fn into_turn(self) -> Turn {
         let turn = Turn::user(self.text).with_role(self.role).with_message_id(self.id).with_sequence(self.sequence);
         let turn = turn.with_tags([self.kind]).with_confidence(self.confidence);
@@ -72,45 +79,45 @@ impl StoryMessage {
     }
 }
 
-/// Where a story stands before its next message.
+/// The state of a story before its next message.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[must_use]
 #[non_exhaustive]
 pub struct StoryTurn {
-    /// The messages that the prompt holds anyway, the oldest first.
+    /// The messages that are already in the prompt, oldest first.
     pub recent: Vec<StoryMessage>,
-    /// What is to happen: the interventions that wait.
+    /// The texts of pending interventions: the events that come next.
     pub pending: Vec<String>,
 }
 
 impl StoryTurn {
-    /// After these messages, the oldest first.
+    /// Creates the state after these messages, oldest first.
     pub fn after(recent: impl IntoIterator<Item = StoryMessage>) -> Self {
         Self { recent: recent.into_iter().collect(), pending: Vec::new() }
     }
 
-    /// With this about to happen.
+    /// Adds pending interventions.
     pub fn with_pending<T: Into<String>>(mut self, pending: impl IntoIterator<Item = T>) -> Self {
         self.pending.extend(pending.into_iter().map(Into::into));
         self
     }
 
-    /// What is asked, the most pressing first: each sentence of what is to happen, and then of the last message, from
-    /// its end. A sentence by itself is about something; a page is about everything.
+    /// Returns at most `limit` search queries, most important first: the sentences of the pending interventions, then those of
+    /// the last message from its end. Single sentences are used because a page has no single topic.
     pub(super) fn questions(&self, limit: usize) -> Vec<&str> {
         let pending = self.pending.iter().flat_map(|text| sentences(text).into_iter().map(|range| &text[range]));
         let last = self.recent.last().map_or("", |message| message.text.as_str());
         let last = sentences(last).into_iter().rev().map(|range| &last[range]);
-        let mut asked: Vec<&str> = Vec::new();
+        let mut questions: Vec<&str> = Vec::new();
         for sentence in pending.chain(last).filter(|sentence| sentence.chars().any(char::is_alphanumeric)) {
-            if asked.len() < limit && !asked.contains(&sentence) {
-                asked.push(sentence);
+            if questions.len() < limit && !questions.contains(&sentence) {
+                questions.push(sentence);
             }
         }
-        asked
+        questions
     }
 
-    /// Everything that is said, the most pressing first: for the names in it.
+    /// Returns all texts, most important first, for the names in them.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.pending.iter().map(String::as_str).chain(self.recent.iter().rev().map(|message| message.text.as_str()))
     }
@@ -121,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_to_happen_is_asked_about_before_what_has_just_happened() {
+    fn pending_interventions_are_searched_before_the_last_message() {
         let recent = ["一。", "The gate fell. 龙骑士逃走了！… The gate fell."];
         let recent = recent.map(|text| StoryMessage::timeline("m", 1, text));
         let turn = StoryTurn::after(recent).with_pending(["女王醒来。她要找Mira。", ""]);

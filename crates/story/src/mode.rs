@@ -1,11 +1,11 @@
-//! How much of a memory is on.
+//! The mode of a story memory: off, vector or graph.
 
 use std::{env, ffi::OsString, fmt, str::FromStr};
 
 use memory_engine::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// How much of a memory is on: what the variable `MEMORY_MODE` says.
+/// The mode of a story memory, usually set by the environment variable `MEMORY_MODE`.
 ///
 /// ```
 /// use memory_engine_story::MemoryMode;
@@ -17,30 +17,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryMode {
-    /// Nothing is read and nothing is written.
+    /// The memory is off: nothing is read or written.
     #[default]
     Off,
-    /// Memories are kept, and found by their words and their vectors.
+    /// Memories are found by words and vectors.
     Vector,
-    /// That, and by the entities and relations that they name.
+    /// Memories are found by words, vectors, and the entities and relations in them.
     Graph,
 }
 
 impl MemoryMode {
-    /// The variable that says it.
+    /// The name of the environment variable.
     pub const VARIABLE: &'static str = "MEMORY_MODE";
-    /// All of them, each with less than the next.
+    /// All modes; each includes the previous one.
     pub const ALL: [Self; 3] = [Self::Off, Self::Vector, Self::Graph];
 
-    /// What the environment of this process says; [`MemoryMode::Off`] when it says nothing.
+    /// Reads the mode from the environment variable. An unset variable means [`MemoryMode::Off`].
     ///
     /// # Errors
-    /// `InvalidInput` when it says something else than one of the three.
+    /// `InvalidInput` for any other value than the names of the three modes.
     pub fn from_env() -> Result<Self> {
-        Self::said(env::var_os(Self::VARIABLE))
+        Self::from_variable(env::var_os(Self::VARIABLE))
     }
 
-    fn said(value: Option<OsString>) -> Result<Self> {
+    fn from_variable(value: Option<OsString>) -> Result<Self> {
         value.map_or(Ok(Self::Off), |value| value.to_string_lossy().parse())
     }
 
@@ -53,7 +53,7 @@ impl MemoryMode {
         }
     }
 
-    /// Whether anything is read or written at all.
+    /// Returns true unless the mode is [`MemoryMode::Off`].
     pub const fn is_on(self) -> bool {
         !matches!(self, Self::Off)
     }
@@ -68,15 +68,16 @@ impl fmt::Display for MemoryMode {
 impl FromStr for MemoryMode {
     type Err = Error;
 
-    /// Reads a name in any case, with blanks around it or not; an empty text is [`MemoryMode::Off`], as a variable that is
-    /// not set.
+    /// Parses a name. Case and white space around it are ignored. An empty text means [`MemoryMode::Off`].
     fn from_str(text: &str) -> Result<Self> {
         let name = text.trim().to_ascii_lowercase();
         if name.is_empty() {
             return Ok(Self::Off);
         }
-        let wrong = || Error::invalid("mode", "there is no such memory mode; MEMORY_MODE is off, vector or graph");
-        Self::ALL.into_iter().find(|mode| mode.as_str() == name).ok_or_else(wrong)
+        let unknown = || {
+            Error::invalid("mode", format!("'{name}' is not a memory mode; set MEMORY_MODE to off, vector or graph"))
+        };
+        Self::ALL.into_iter().find(|mode| mode.as_str() == name).ok_or_else(unknown)
     }
 }
 
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r2_a_mode_is_read_as_people_write_it_and_off_when_they_write_nothing() {
+    fn r2_a_mode_is_parsed_in_any_case_and_unset_means_off() {
         for (text, mode) in [
             ("off", MemoryMode::Off),
             ("", MemoryMode::Off),
@@ -94,9 +95,9 @@ mod tests {
         ] {
             assert_eq!(text.parse::<MemoryMode>().unwrap(), mode);
         }
-        assert_eq!(MemoryMode::said(None).unwrap(), MemoryMode::Off);
-        assert_eq!(MemoryMode::said(Some("vector".into())).unwrap(), MemoryMode::Vector);
-        assert!(MemoryMode::said(Some("yes".into())).is_err(), "what is not understood is not silently off");
+        assert_eq!(MemoryMode::from_variable(None).unwrap(), MemoryMode::Off);
+        assert_eq!(MemoryMode::from_variable(Some("vector".into())).unwrap(), MemoryMode::Vector);
+        assert!(MemoryMode::from_variable(Some("yes".into())).is_err(), "an unknown mode is an error, not off");
         let e = "on".parse::<MemoryMode>().unwrap_err();
         assert!(e.to_string().contains("off, vector or graph"), "{e}");
         assert_eq!(memory_engine::serde_json::to_string(&MemoryMode::Graph).unwrap(), "\"graph\"");

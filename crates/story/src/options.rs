@@ -1,4 +1,4 @@
-//! How much of a story is kept and told.
+//! Options of a story memory.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -6,43 +6,43 @@ use memory_engine::EnrichmentOptions;
 use memory_engine_context::StorySections;
 use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, SummaryTrigger};
 
-/// How much of a story is kept and told.
+/// Options of a [`StoryMemory`](crate::StoryMemory).
 ///
 /// ```
 /// use memory_engine::{MemoryEngine, Scope};
-/// use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
+/// use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_enrichment};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// let engine = MemoryEngine::builder().in_memory().enrichment(story_digest(10)).build().await?;
+/// let engine = MemoryEngine::builder().in_memory().enrichment(story_enrichment(10)).build().await?;
 /// let options = StoryOptions::default().with_kinds(["system_report"]).with_min_confidence(0.5).with_hops(1);
 /// let memory = StoryMemory::new(engine, MemoryMode::Vector, options);
 /// let branch = Scope::user("lin")?.with_session("story")?.with_branch("main")?;
 ///
 /// let rumour = StoryMessage::timeline("m1", 1, "They say the ship sank.").with_kind("system_report");
 /// assert!(memory.index(&branch, rumour.with_confidence(0.3), Wait::No).await.record.is_some());
-/// let aside = StoryMessage::intervention("m2", 2, "Nobody may know.");
-/// assert!(memory.index(&branch, aside, Wait::No).await.record.is_none()); // a kind that is not kept
+/// let aside = StoryMessage::intervention("m2", 2, "Tell no one.");
+/// assert!(memory.index(&branch, aside, Wait::No).await.record.is_none()); // not one of the kinds
 /// let turn = StoryTurn::default().with_pending(["Did the ship sink?"]);
-/// assert_eq!(memory.context(&branch, &turn).await.text, ""); // not sure enough to be told
+/// assert_eq!(memory.context(&branch, &turn).await.text, ""); // below the minimum confidence
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StoryOptions {
-    /// How many snippets, entities and relations, and how long all of it.
+    /// Limits of the sections in the prompt. Default: [`StorySections::default`], 1200 tokens.
     pub sections: StorySections,
-    /// Which kinds of messages are kept; all, when there is no list.
+    /// Kinds of messages that are indexed. Default: `None`, all kinds.
     pub kinds: Option<BTreeSet<String>>,
-    /// How many sentences are asked with, and so how often it is searched for one message.
+    /// Maximum number of search queries per message, each a sentence. Default: 4.
     pub questions: usize,
-    /// How many relations far the graph is looked at from what is named: 1 or 2, and no farther than 3.
+    /// Maximum number of relations between a named entity and a found one, 1 to 3. Default: 2.
     pub hops: u32,
-    /// What is less sure than that is not told.
+    /// Minimum confidence of a snippet or relation, 0 to 1. Default: 0.
     pub min_confidence: f64,
-    /// In which time half of what age can cost a snippet is lost.
+    /// Half-life of the recency weight of a snippet. Default: 30 days.
     pub half_life: Duration,
-    /// How much a snippet counts that is as old as can be, beside one of now; 1 leaves age out.
-    pub oldest: f64,
+    /// Lower limit of the recency weight, 0 to 1. With 1, age does not matter. Default: 0.8.
+    pub min_recency_weight: f64,
 }
 
 impl Default for StoryOptions {
@@ -54,63 +54,64 @@ impl Default for StoryOptions {
             hops: 2,
             min_confidence: 0.0,
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
-            oldest: 0.8,
+            min_recency_weight: 0.8,
         }
     }
 }
 
 impl StoryOptions {
-    /// With these sections.
+    /// Sets the limits of the sections in the prompt.
     #[must_use]
     pub fn with_sections(mut self, sections: StorySections) -> Self {
         self.sections = sections;
         self
     }
 
-    /// Keeps messages of these kinds, and passes over the others.
+    /// Restricts the memory to messages of these kinds.
     #[must_use]
     pub fn with_kinds<T: Into<String>>(mut self, kinds: impl IntoIterator<Item = T>) -> Self {
         self.kinds = Some(kinds.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Asks with so many sentences.
+    /// Sets the maximum number of search queries per message.
     #[must_use]
     pub fn with_questions(mut self, questions: usize) -> Self {
         self.questions = questions;
         self
     }
 
-    /// Looks so many relations far.
+    /// Sets the maximum number of relations between a named entity and a found one.
     #[must_use]
     pub fn with_hops(mut self, hops: u32) -> Self {
         self.hops = hops;
         self
     }
 
-    /// Tells nothing that is less sure.
+    /// Sets the minimum confidence.
     #[must_use]
     pub fn with_min_confidence(mut self, confidence: f64) -> Self {
         self.min_confidence = confidence;
         self
     }
 
-    /// Prefers the new: what is older by `half_life` loses half of what age can cost, and the oldest counts `oldest`.
+    /// Sets the half-life and the lower limit of the recency weight.
     #[must_use]
-    pub fn with_freshness(mut self, half_life: Duration, oldest: f64) -> Self {
-        (self.half_life, self.oldest) = (half_life, oldest);
+    pub fn with_recency(mut self, half_life: Duration, min_recency_weight: f64) -> Self {
+        self.half_life = half_life;
+        self.min_recency_weight = min_recency_weight;
         self
     }
 
-    /// Whether messages of this kind are kept.
-    pub(crate) fn keeps(&self, kind: &str) -> bool {
+    /// Returns true if messages of this kind are indexed.
+    pub(crate) fn includes_kind(&self, kind: &str) -> bool {
         self.kinds.as_ref().is_none_or(|kinds| kinds.contains(kind))
     }
 }
 
 /// Returns the background jobs that a story memory needs: long messages in chunks, and a summary every `messages`
 /// messages, both without a model.
-pub fn story_digest(messages: usize) -> EnrichmentOptions {
+pub fn story_enrichment(messages: usize) -> EnrichmentOptions {
     EnrichmentOptions::default()
         .with_chunks(Chunker::default())
         .with_summaries(Arc::new(ExtractiveSummarizer::default()))

@@ -1,4 +1,4 @@
-//! Finding what belongs into the next prompt.
+//! Retrieves memories for the prompt of the next message, and selects the snippets.
 
 use std::collections::BTreeSet;
 
@@ -18,17 +18,16 @@ use crate::{
     mode::MemoryMode,
 };
 
-/// From which score of the graph arm on a record is told that does not fit a question by itself: it says how two that
-/// are named now stand to each other.
+/// A record with at least this score of the graph retriever is shown even if it is not relevant to a query: it states the
+/// relation between two entities that are named now.
 const MIN_RELATION_SCORE: f64 = 0.8;
 
 impl StoryMemory {
-    /// What to put into the prompt before the next message is generated: nothing, when the mode is off.
+    /// Returns the memories for the prompt of the next message. They are empty if the mode is off.
     ///
-    /// It asks with what is to happen (the pending interventions) and the last sentences of what has just happened.
-    /// What is in the prompt already, as one of the recent messages, is not told again. In each of its two parts, what
-    /// is found and what the graph says, it takes no longer than a
-    /// [recall may](memory_engine::RecallOptions::deadline).
+    /// The queries are the pending interventions and the last sentences of the latest message. Recent messages, which are
+    /// already in the prompt, are excluded. The searches and the graph lookup run at the same time, each within the
+    /// [deadline of a recall](memory_engine::RecallOptions::deadline).
     pub async fn context(&self, scope: &Scope, turn: &StoryTurn) -> StoryContext {
         if !self.mode.is_on() {
             return StoryContext::default();
@@ -44,20 +43,20 @@ impl StoryMemory {
             tokio::join!(self.in_time(self.recalls(scope, turn)), self.in_time(self.facts(scope, turn)));
         let mut context = StoryContext::default();
         let recalls = found.unwrap_or_else(|error| vec![Err(error)]);
-        let mut answers = Vec::new();
+        let mut successful = Vec::new();
         for recall in recalls {
             let degraded = match recall {
                 Ok(mut recall) => {
                     let degraded = std::mem::take(&mut recall.degraded);
-                    answers.push(recall);
+                    successful.push(recall);
                     degraded
                 }
                 Err(error) => vec![degraded_stage("snippets", &error)],
             };
-            // What is out of order is so for each question.
-            for one in degraded {
-                if !context.degraded.contains(&one) {
-                    context.degraded.push(one);
+            // A stage that fails usually fails for every query; it is listed once.
+            for stage in degraded {
+                if !context.degraded.contains(&stage) {
+                    context.degraded.push(stage);
                 }
             }
         }
@@ -65,7 +64,7 @@ impl StoryMemory {
             Ok(facts) => context.facts = facts,
             Err(error) => context.degraded.push(degraded_stage("graph", &error)),
         }
-        let snippets = select_snippets(answers, turn, self.options.sections.snippets);
+        let snippets = select_snippets(successful, turn, self.options.sections.snippets);
         let entities: Vec<StoryEntity> = context.facts.entities.iter().map(entity).collect();
         let relations: Vec<StoryRelation> = context.facts.relations.iter().map(relation).collect();
         match self.options.sections.build(&snippets, &entities, &relations, &self.counter) {
@@ -73,7 +72,8 @@ impl StoryMemory {
                 let shown = built.layer("snippets").map(|layer| layer.included.clone()).unwrap_or_default();
                 let record = |id: &RecordId| snippets.iter().find(|record| record.id == *id).cloned();
                 context.snippets = shown.iter().filter_map(record).collect();
-                (context.text, context.tokens) = (built.text, built.tokens);
+                context.text = built.text;
+                context.tokens = built.tokens;
             }
             Err(error) => context.degraded.push(degraded_stage("sections", &error)),
         }
@@ -86,26 +86,27 @@ impl StoryMemory {
         timeout(time, part).await.map_err(late)
     }
 
-    /// What is found for each question.
+    /// Searches with each query.
     async fn recalls(&self, scope: &Scope, turn: &StoryTurn) -> Vec<Result<Recall>> {
         let graph =
             if self.mode == MemoryMode::Graph { self.engine.admin().recall_options().graph_weight } else { 0.0 };
         let mut options =
             self.engine.admin().recall_options().with_graph_weight(graph).with_graph_hops(self.options.hops);
-        options = options.with_half_life(self.options.half_life).with_min_recency_weight(self.options.oldest);
-        // In a story the model's voice is the story's.
+        options =
+            options.with_half_life(self.options.half_life).with_min_recency_weight(self.options.min_recency_weight);
+        // The model tells the story, so its messages count as much as the user's.
         options.assistant_weight = 1.0;
         let filter = self.exclusion_filter(turn);
         let limit = self.options.sections.snippets.saturating_mul(2).max(1);
-        let asked = turn.questions(self.options.questions).into_iter().map(|question| {
+        let recalls = turn.questions(self.options.questions).into_iter().map(|question| {
             let query = RecallQuery::new(question).with_limit(limit).with_options(options).with_context(turn.texts());
             let query = filter.iter().cloned().fold(query, RecallQuery::with_filter);
             self.engine.recall(scope, query)
         });
-        join_all(asked).await
+        join_all(recalls).await
     }
 
-    /// What the graph says about who and what is named.
+    /// Returns the facts of the graph about the named entities.
     async fn facts(&self, scope: &Scope, turn: &StoryTurn) -> Result<GraphFacts> {
         let sections = &self.options.sections;
         if self.mode != MemoryMode::Graph || turn.texts().all(str::is_empty) {
@@ -119,36 +120,41 @@ impl StoryMemory {
         self.engine.graph().facts(scope, &query).await
     }
 
-    /// What is sure enough and not in the prompt already.
+    /// Returns the filter for records with the minimum confidence that are not in the prompt yet.
     fn exclusion_filter(&self, turn: &StoryTurn) -> Option<Filter> {
         let latest = turn.recent.iter().rev().take(Filter::MAX_LEAVES / 2);
-        let told: Vec<FilterValue> = latest.map(|message| FilterValue::from(message.id.as_str())).collect();
-        let exclusion_filter = (!told.is_empty()).then(|| Filter::Not(Box::new(Filter::In(Field::MessageId, told))));
-        let least = self.options.min_confidence;
-        let sure = (least > 0.0).then(|| Filter::compare(Field::Confidence, Op::Ge, least));
-        [exclusion_filter, sure].into_iter().flatten().reduce(Filter::and)
+        let recent_ids: Vec<FilterValue> = latest.map(|message| FilterValue::from(message.id.as_str())).collect();
+        let not_recent =
+            (!recent_ids.is_empty()).then(|| Filter::Not(Box::new(Filter::In(Field::MessageId, recent_ids))));
+        let min_confidence = self.options.min_confidence;
+        let confident = (min_confidence > 0.0).then(|| Filter::compare(Field::Confidence, Op::Ge, min_confidence));
+        [not_recent, confident].into_iter().flatten().reduce(Filter::and)
     }
 }
 
-/// The best of each answer in turn, nothing twice: no message in two parts, no summary beside a message that it covers,
-/// and none of what is in the prompt.
-fn select_snippets(answers: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<Record> {
+/// Selects the best hits of the recalls in turn. It skips further parts of a selected message, summaries of selected
+/// messages, and memories derived only from messages in the prompt.
+fn select_snippets(recalls: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<Record> {
     let mut lists: Vec<_> =
-        answers.into_iter().map(|recall| recall.hits.into_iter().filter(is_worth_showing)).collect();
-    let (mut chosen, mut seen) = (Vec::<Record>::new(), BTreeSet::new());
+        recalls.into_iter().map(|recall| recall.hits.into_iter().filter(is_worth_showing)).collect();
+    let mut selected: Vec<Record> = Vec::new();
+    let mut seen_messages = BTreeSet::new();
     loop {
         let round: Vec<Record> = lists.iter_mut().filter_map(Iterator::next).map(|hit| hit.record).collect();
         if round.is_empty() {
-            return chosen;
+            return selected;
         }
         for record in round.into_iter().filter(|record| !repeats_recent(record, turn)) {
-            let name = record.source.message_id.clone().unwrap_or_else(|| record.id.to_string());
-            if !seen.insert(name) || chosen.iter().any(|one| record.derived_from.contains(&one.id)) {
+            let message = record.source.message_id.clone().unwrap_or_else(|| record.id.to_string());
+            let is_new = seen_messages.insert(message);
+            let covers_selected = selected.iter().any(|other| record.derived_from.contains(&other.id));
+            if !is_new || covers_selected {
                 continue;
             }
-            match chosen.iter().position(|one| one.derived_from.contains(&record.id)) {
-                Some(summary) => chosen[summary] = record,
-                None if chosen.len() < limit => chosen.push(record),
+            match selected.iter().position(|other| other.derived_from.contains(&record.id)) {
+                // The message replaces its summary.
+                Some(summary) => selected[summary] = record,
+                None if selected.len() < limit => selected.push(record),
                 None => {}
             }
         }
@@ -156,30 +162,31 @@ fn select_snippets(answers: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<
 }
 
 fn is_worth_showing(hit: &RecallHit) -> bool {
-    let ties = hit
+    let states_relation = hit
         .found_by
         .iter()
         .any(|found| found.retriever == Retriever::Graph && found.score.value() >= MIN_RELATION_SCORE);
-    hit.repeats.is_none() && (hit.relevant || ties)
+    hit.repeats.is_none() && (hit.relevant || states_relation)
 }
 
-/// Whether it was made from nothing but recent messages.
+/// Returns true if a record is derived only from recent messages.
 fn repeats_recent(record: &Record, turn: &StoryTurn) -> bool {
-    let recent = |id: &RecordId| turn.recent.iter().any(|one| RecordId::named(&record.scope, &one.id) == *id);
-    !record.derived_from.is_empty() && record.derived_from.iter().all(recent)
+    let is_recent =
+        |id: &RecordId| turn.recent.iter().any(|message| RecordId::named(&record.scope, &message.id) == *id);
+    !record.derived_from.is_empty() && record.derived_from.iter().all(is_recent)
 }
 
 fn entity(found: &KeyEntity) -> StoryEntity {
     let about = if found.aliases.is_empty() { String::new() } else { format!("also {}", found.aliases.join(", ")) };
-    StoryEntity::new(&found.name, found.kind.as_str()).with_about(about).with_evidence(cited(&found.citation))
+    StoryEntity::new(&found.name, found.kind.as_str()).with_about(about).with_evidence(cite(&found.citation))
 }
 
 fn relation(found: &KeyRelation) -> StoryRelation {
-    StoryRelation::new(&found.source, &found.relation, &found.target, cited(&found.citation))
+    StoryRelation::new(&found.source, &found.relation, &found.target, cite(&found.citation))
 }
 
-/// As a snippet is cited.
-fn cited(citation: &Citation) -> String {
+/// Returns a citation in the form of the snippets.
+fn cite(citation: &Citation) -> String {
     let message = citation.message_id.clone().unwrap_or_else(|| citation.record.to_string());
     citation.sequence.map_or(message.clone(), |sequence| format!("{message} / seq {sequence}"))
 }

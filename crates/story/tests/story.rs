@@ -21,7 +21,7 @@ use memory_engine::{
     history::{Fork, Rewind},
     store::Stores,
 };
-use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
+use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_enrichment};
 use untouched::BrokenStore;
 
 const SOON: Wait = Wait::Until(Duration::from_secs(20));
@@ -256,7 +256,7 @@ async fn r1_without_waiting_a_message_is_found_by_its_words_at_once_and_the_rest
 #[tokio::test]
 async fn r5_kinds_are_kept_as_configured_and_every_few_messages_are_summarized() {
     for backend in Backend::all() {
-        let engine = backend.builder().enrichment(story_digest(3)).background(false).build().await.unwrap();
+        let engine = backend.builder().enrichment(story_enrichment(3)).background(false).build().await.unwrap();
         let options = StoryOptions::default().with_kinds(["system_report", StoryMessage::INTERVENTION]);
         let memory = StoryMemory::new(engine, MemoryMode::Vector, options);
         let mut messages = told();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use memory_engine::{recall::QueryForm, testing::ManualClock};
-use memory_engine_chat_memory::Retrieved;
+use memory_engine_chat_memory::ChatMemories;
 
 use crate::chat::{Chat, FrontEnd, named};
 
@@ -26,20 +26,20 @@ pub(crate) async fn run(front: &FrontEnd, clock: &ManualClock) -> Result<()> {
     settings.weak_at_once = true;
     front.memory.set(settings.clone())?;
     let (found, _) = one(front, "day-2-b", &["我昨晚失眠了，三点才睡着", WEAK]).await?;
-    let b = shown("B", &found, QueryForm::Context, "温牛奶") && found.asked[0].query.contains("失眠");
+    let b = shown("B", &found, QueryForm::Context, "温牛奶") && found.searches[0].query.contains("失眠");
 
     println!("── day 3 · case C: a weak question that a model rewrites");
     clock.advance(DAY);
     (settings.weak_at_once, settings.rewrite) = (false, true);
     front.memory.set(settings)?;
     let (found, _) = one(front, "day-3-c", &["又是盯着天花板数羊的一夜", WEAK]).await?;
-    let c = shown("C", &found, QueryForm::Rewritten, "失眠") && found.asked.len() == 3;
+    let c = shown("C", &found, QueryForm::Rewritten, "失眠") && found.searches.len() == 3;
     ensure!(a && b && c, "not every case holds");
     Ok(())
 }
 
 /// A chat of its own, and what its last message led to.
-async fn one(front: &FrontEnd, name: &str, lines: &[&str]) -> Result<(Retrieved, String)> {
+async fn one(front: &FrontEnd, name: &str, lines: &[&str]) -> Result<(ChatMemories, String)> {
     let (mut chat, mut last) = (Chat::new(front, name, None), Default::default());
     for line in lines {
         last = chat.say(line).await?;
@@ -49,7 +49,7 @@ async fn one(front: &FrontEnd, name: &str, lines: &[&str]) -> Result<(Retrieved,
 }
 
 /// Whether this form of the query found a memory with these words; a line says so.
-fn shown(case: &str, found: &Retrieved, form: QueryForm, words: &str) -> bool {
+fn shown(case: &str, found: &ChatMemories, form: QueryForm, words: &str) -> bool {
     let holds = found.form() == Some(form) && found.memories.iter().any(|memory| memory.memory.contains(words));
     println!("case {case} {}: {words}, by {}\n", if holds { "holds" } else { "does NOT hold" }, named(form));
     holds

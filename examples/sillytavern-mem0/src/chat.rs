@@ -14,7 +14,7 @@ use memory_engine::{
     llm::{ChatModel, ChatRequest, Message},
     recall::QueryForm,
 };
-use memory_engine_chat_memory::{Mem0Chat, Retrieved};
+use memory_engine_chat_memory::{ChatMemories, Mem0Chat};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -47,7 +47,7 @@ impl<'f> Chat<'f> {
     }
 
     /// One round: retrieval, generation, save. Each step is shown.
-    pub(crate) async fn say(&mut self, text: &str) -> Result<(Retrieved, String)> {
+    pub(crate) async fn say(&mut self, text: &str) -> Result<(ChatMemories, String)> {
         self.written().await?;
         println!("> {text}");
         // A page that has got out of order changes nothing, and is told of.
@@ -56,9 +56,9 @@ impl<'f> Chat<'f> {
         }
         self.messages.push(Message::user(text));
         let retrieved = self.front.memory.before_generation(&self.messages).await;
-        for asked in &retrieved.asked {
-            let query = asked.query.replace('\n', " ⏎ ");
-            println!("  {} · {} found · {query}", named(asked.form), asked.found);
+        for search in &retrieved.searches {
+            let query = search.query.replace('\n', " ⏎ ");
+            println!("  {} · {} found · {query}", named(search.form), search.found);
         }
         retrieved.text.lines().for_each(|line| println!("  {line}"));
 

@@ -13,7 +13,7 @@ use memory_engine::{
     history::{Fork, Rewind},
 };
 use memory_engine_server::{Access, Debugging, Guard, Server};
-use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_digest};
+use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_enrichment};
 use prompt::PromptBuilder;
 use tokio::net::TcpListener;
 
@@ -109,7 +109,7 @@ impl Branch {
 async fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let mode = MemoryMode::from_env()?;
-    let builder = MemoryEngine::builder().graph(Arc::new(RuleExtractor::default())).enrichment(story_digest(5));
+    let builder = MemoryEngine::builder().graph(Arc::new(RuleExtractor::default())).enrichment(story_enrichment(5));
     let builder = match arguments.db {
         Some(database) => builder.database(database),
         None => builder.in_memory(),

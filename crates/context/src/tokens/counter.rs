@@ -2,15 +2,15 @@
 
 use std::{fmt::Debug, sync::Arc};
 
-/// Counts what a text costs of a budget.
+/// Counts the tokens of a text.
 ///
-/// The same text always counts the same, and an empty one nothing. A text need not count as much as its parts together:
-/// whoever promises a budget counts the whole.
+/// The same text always has the same count, and an empty text has none. The count of a text may differ from the sum over its
+/// parts, so a budget has to be checked against the whole text.
 pub trait TokenCounter: Debug + Send + Sync + 'static {
-    /// What is counted, for reports: `o200k`, `characters` …
+    /// Returns the name in reports, such as `o200k` or `characters`.
     fn name(&self) -> &str;
 
-    /// How many there are in the text.
+    /// Returns the number of tokens of the text.
     fn count(&self, text: &str) -> usize;
 }
 
