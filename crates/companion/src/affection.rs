@@ -1,4 +1,4 @@
-//! How affection grows and fades: arithmetic over days.
+//! The rules by which affection grows with messages and fades over days without one.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::stage::{MAX_AFFECTION, Stages};
 
-/// How much affection what happens is worth.
+/// Points of affection for messages, streaks and idle days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct AffectionRules {
-    /// What each message of the user brings.
+    /// Points for each message of the user. Default: 1.
     pub message: i32,
-    /// After so many days in a row, and again after as many more …
+    /// Number of consecutive days that complete a streak. Default: 7. With 0, there are no streaks.
     pub streak_days: u32,
-    /// … there is so much on top.
+    /// Points for each completed streak. Default: 50.
     pub streak: i32,
-    /// So many whole days without a message cost nothing.
+    /// Number of whole days without a message that cost nothing. Default: 30.
     pub idle_days: u32,
-    /// What each further one costs, down to the floor of the chapter at the most.
+    /// Points lost for each further idle day, but not below the floor of the current chapter. Default: 100.
     pub idle_loss: i32,
 }
 
@@ -30,48 +30,48 @@ impl Default for AffectionRules {
     }
 }
 
-/// A relationship as far as affection goes. Days are those of the user's calendar.
+/// The affection between companion and user. Days are those of the user's calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bond {
-    /// From 0 to [`MAX_AFFECTION`].
+    /// Points, from 0 to [`MAX_AFFECTION`].
     pub affection: i32,
-    /// On how many days in a row the user has written, up to the last one.
+    /// Number of consecutive days with a message, up to the last active day.
     pub consecutive_days: u32,
     /// The last day on which the user wrote.
     pub last_active: Option<Date>,
-    /// The last day that was looked at for idleness.
+    /// The last idle day that was charged.
     pub settled: Option<Date>,
 }
 
 /// A change of affection. Its delta is never 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// How much more or less it is.
+pub struct AffectionChange {
+    /// The difference in points.
     pub delta: i32,
-    /// What it was.
+    /// The points before.
     pub before: i32,
-    /// What it is.
+    /// The points after.
     pub after: i32,
-    /// Why.
-    pub reason: Reason,
-    /// On which day.
+    /// The reason.
+    pub reason: AffectionReason,
+    /// The day of the change.
     pub day: Date,
 }
 
-/// Why affection changed.
+/// The reason of a change of affection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum AffectionReason {
     /// A message of the user.
     Message,
-    /// That many days in a row.
+    /// A streak of this many consecutive days.
     Streak(u32),
-    /// The that-many-th whole day without a message.
+    /// A whole day without a message; its number since the last active day.
     Idle(u32),
     /// A key moment, by its name.
     Moment(String),
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for AffectionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Message => f.write_str("message"),
@@ -83,62 +83,64 @@ impl fmt::Display for Reason {
 }
 
 impl Bond {
-    /// Counts a message of the user, written on `today`: first what the days before have cost, then the message, then a
-    /// streak that it completes. A day that lies before the last one (a clock or a zone was changed) counts as that
-    /// one.
-    pub fn message(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<Change> {
+    /// Counts a message of the user, written on `today`: it charges idle days, adds the points for the message, and those of
+    /// a streak that it completes. If `today` is before the last active day, since a clock or zone was changed, the last
+    /// active day counts.
+    pub fn message(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<AffectionChange> {
         let mut changes = self.charge_idle_days(today, rules, stages);
         let days = self.last_active.map(|last| days_between(last, today));
         let new_day = days.is_none_or(|days| days > 0);
-        changes.extend(self.change(rules.message, Reason::Message, today));
+        changes.extend(self.change(rules.message, AffectionReason::Message, today));
         if new_day {
             self.consecutive_days = if days == Some(1) { self.consecutive_days.saturating_add(1) } else { 1 };
-            (self.last_active, self.settled) = (Some(today), None);
+            self.last_active = Some(today);
+            self.settled = None;
             if rules.streak_days > 0 && self.consecutive_days.is_multiple_of(rules.streak_days) {
-                changes.extend(self.change(rules.streak, Reason::Streak(self.consecutive_days), today));
+                changes.extend(self.change(rules.streak, AffectionReason::Streak(self.consecutive_days), today));
             }
         }
         changes
     }
 
-    /// Takes off what whole days without a message have cost until yesterday, a change for each. Each day is charged
-    /// once, however often this is called, and never below the floor of the chapter that the relationship is in.
-    pub fn charge_idle_days(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<Change> {
+    /// Charges the whole days without a message until yesterday, one change for each. Each day is charged once, however often
+    /// this is called, and affection does not fall below the floor of the current chapter.
+    pub fn charge_idle_days(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<AffectionChange> {
         let mut changes = Vec::new();
         let Some(last) = self.last_active else { return changes };
-        let done = self.settled.map_or(0, |settled| days_between(last, settled)).max(i64::from(rules.idle_days));
-        let until = days_between(last, today) - 1;
-        if until <= done {
+        let charged_days =
+            self.settled.map_or(0, |settled| days_between(last, settled)).max(i64::from(rules.idle_days));
+        let idle_days = days_between(last, today) - 1;
+        if idle_days <= charged_days {
             return changes;
         }
         let floor = stages.floor(self.affection);
-        for day in done + 1..=until {
+        for day in charged_days + 1..=idle_days {
             let loss = rules.idle_loss.clamp(0, self.affection - floor);
             let Ok(date) = last.checked_add(day.days()) else { break };
-            match self.change(-loss, Reason::Idle(u32::try_from(day).unwrap_or(u32::MAX)), date) {
+            match self.change(-loss, AffectionReason::Idle(u32::try_from(day).unwrap_or(u32::MAX)), date) {
                 Some(change) => changes.push(change),
-                None => break, // on the floor: no further day costs anything
+                None => break, // at the floor, further days cost nothing
             }
         }
         self.settled = today.yesterday().ok();
         changes
     }
 
-    /// Counts a key moment, which may cost something, too.
-    pub fn moment(&mut self, delta: i32, name: &str, today: Date) -> Option<Change> {
-        self.change(delta, Reason::Moment(name.to_owned()), today)
+    /// Counts a key moment. Its points may be negative.
+    pub fn moment(&mut self, delta: i32, name: &str, today: Date) -> Option<AffectionChange> {
+        self.change(delta, AffectionReason::Moment(name.to_owned()), today)
     }
 
-    /// Changes affection within its bounds; `None` where that changes nothing.
-    fn change(&mut self, delta: i32, reason: Reason, day: Date) -> Option<Change> {
+    /// Changes affection within its bounds. Returns `None` if that changes nothing.
+    fn change(&mut self, delta: i32, reason: AffectionReason, day: Date) -> Option<AffectionChange> {
         let before = self.affection;
         self.affection = before.saturating_add(delta).clamp(0, MAX_AFFECTION);
         let delta = self.affection - before;
-        (delta != 0).then_some(Change { delta, before, after: self.affection, reason, day })
+        (delta != 0).then_some(AffectionChange { delta, before, after: self.affection, reason, day })
     }
 }
 
-/// Whole days from one date to another, by the calendar: hours that a clock skips or repeats do not matter.
+/// Returns the number of calendar days from one date to another. Hours skipped or repeated by a clock change do not count.
 fn days_between(from: Date, to: Date) -> i64 {
     from.until(to).map_or(0, |span| i64::from(span.get_days()))
 }

@@ -16,7 +16,7 @@ use crate::{
 /// The input of a context.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Material<'r> {
+pub struct ContextInput<'r> {
     /// The current state of the relationship.
     pub state: CompanionState,
     /// The profile of the user: a record of the kind `profile`.
@@ -27,16 +27,15 @@ pub struct Material<'r> {
     pub recent: Vec<Record>,
     /// Related earlier messages, best first.
     pub related: Vec<Record>,
-    /// The key moment that may come.
+    /// The key moment that the message may trigger.
     pub possible: Option<&'r MomentRule>,
 }
 
 impl Pack {
-    /// The six layers, and the section of a key moment that may come behind them.
+    /// Returns the plan of the six layers and the section of a possible key moment.
     ///
-    /// What stays the same for many messages comes first: persona, stage, profile
-    /// and key memories.
-    pub fn plan(&self, material: &Material<'_>, zone: &TimeZone) -> ContextPlan {
+    /// Layers that stay the same over many messages come first: persona, stage, profile and key memories.
+    pub fn plan(&self, material: &ContextInput<'_>, zone: &TimeZone) -> ContextPlan {
         let budgets = self.budgets;
         let language = self.language;
         let words = words(language);
@@ -50,7 +49,8 @@ impl Pack {
             layer("profile", budgets.profile, 40, words.profile).with_overflow(Overflow::TruncateAtSentence);
         if let Some(record) = &material.profile {
             let affection = record.metadata.get("affection").and_then(serde_json::Value::as_i64);
-            // As it was when the profile was made, so that it stays the same until the next; not that of another stage.
+            // The affection at the time of the profile, so that the text stays the same until the next profile. After a change
+            // of the stage, the current affection is shown.
             let affection = affection.and_then(|n| i32::try_from(n).ok()).filter(|n| self.stages.at(*n).0 == chapter);
             let affection = affection.unwrap_or(material.state.bond.affection);
             let text = profile_text(&Profile::of(record), language, affection, (chapter, stage));
@@ -63,10 +63,10 @@ impl Pack {
         let recent = layer("recent", budgets.recent, 20, words.recent).with_items(
             material.recent.iter().map(|record| Item::of(record, conversation_line(record, &self.name, language))),
         );
-        let mut found: Vec<(usize, &Record)> = material.related.iter().enumerate().collect();
-        found.sort_by_key(|(_, record)| record.position());
+        let mut ranked: Vec<(usize, &Record)> = material.related.iter().enumerate().collect();
+        ranked.sort_by_key(|(_, record)| record.position());
         let related = layer("related", budgets.related, 10, words.related).with_overflow(Overflow::DropLowestScore);
-        let related = related.with_items(found.into_iter().map(|(rank, record)| {
+        let related = related.with_items(ranked.into_iter().map(|(rank, record)| {
             let day = day(language, record.occurred_at.in_zone(zone).date());
             let line = conversation_line(record, &self.name, language);
             Item::of(record, format!("[{day}] {line}")).with_score(-(rank as f64))
@@ -83,20 +83,20 @@ impl Pack {
             .with_layer(possible)
     }
 
-    /// A key moment with its name and its day above its messages.
+    /// Returns a key moment: a line with its name and day, then its messages.
     fn key_memory(&self, record: &Record, zone: &TimeZone) -> String {
-        let marks = reserved_headings(self.language);
+        let reserved = reserved_headings(self.language);
         let name = record.metadata.get("moment_name").and_then(serde_json::Value::as_str);
         let name = name.or(record.topic.as_deref()).unwrap_or_default();
-        let name = memory_engine_context::quoted(&folded(name), &marks).replace(['[', ']'], "");
+        let name = memory_engine_context::quoted(&folded(name), &reserved).replace(['[', ']'], "");
         let day = day(self.language, record.occurred_at.in_zone(zone).date());
         let words = words(self.language);
-        let begins = [format!("{}{}", words.user, words.colon), format!("{}{}", self.name, words.colon)];
+        let speakers = [format!("{}{}", words.user, words.colon), format!("{}{}", self.name, words.colon)];
         let mut text = format!("[{name} - {day}]");
         for line in record.text.lines().filter(|line| !line.trim().is_empty()) {
-            let spoken = begins.iter().any(|begin| line.starts_with(begin.as_str()));
-            text.push_str(if spoken { "\n" } else { "\n  " });
-            text.push_str(&memory_engine_context::quoted(line, &marks));
+            let starts_message = speakers.iter().any(|speaker| line.starts_with(speaker.as_str()));
+            text.push_str(if starts_message { "\n" } else { "\n  " });
+            text.push_str(&memory_engine_context::quoted(line, &reserved));
         }
         text
     }

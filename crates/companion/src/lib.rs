@@ -14,14 +14,14 @@ mod stage;
 mod state;
 mod words;
 
-pub use affection::{AffectionRules, Bond, Change, Reason};
+pub use affection::{AffectionChange, AffectionReason, AffectionRules, Bond};
 pub use budgets::Budgets;
 #[cfg(feature = "engine")]
 pub use engine::{Companion, TurnPiece, TurnReply, TurnStream, UserMessage};
-pub use layers::Material;
+pub use layers::ContextInput;
 pub use memory_engine_core::Language;
 pub use memory_engine_summarizer::{ChatProfiles, Observed, Profile, ProfileSummarizer, RuleProfiles};
-pub use moment::{MomentRule, Outcome, Verdict};
+pub use moment::{MomentOutcome, MomentRule, MomentVerdict};
 pub use pack::Pack;
 pub use profile::{profile_record, profile_text};
 pub use record::{AFFECTION_LOG, COMPANION_STATE, affection_record, moment_record, state_record};

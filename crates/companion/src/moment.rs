@@ -1,4 +1,4 @@
-//! Moments that are kept for ever: when they may come, and whether one came.
+//! Key moments, which are kept forever: their rules, and the verdict of a model whether one happened.
 
 use std::collections::BTreeSet;
 
@@ -12,54 +12,54 @@ use crate::{
     words::{heading, words},
 };
 
-/// When a key moment may come, and what it changes.
+/// The rule of a key moment: its conditions and outcomes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MomentRule {
-    /// Its id: `first_meet`.
+    /// The id, such as `first_meet`.
     pub id: String,
-    /// Its number, which the prompt names it by.
+    /// The number by which the prompt refers to it.
     pub number: u32,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// From which affection on it may come.
+    /// Minimum affection. Default: 0.
     #[serde(default)]
     pub from: i32,
-    /// Up to which affection it may come.
-    #[serde(default = "most")]
+    /// Maximum affection. Default: [`MAX_AFFECTION`].
+    #[serde(default = "max_affection")]
     pub until: i32,
-    /// What the message has to hold, one of these; nothing in particular, when there are none.
+    /// Words of which the message must contain one. Default: none, any message will do.
     #[serde(default)]
     pub words: Vec<String>,
-    /// When it comes, for the model to judge.
+    /// The condition that the model judges.
     pub condition: String,
-    /// What the model is told to do then.
+    /// Instructions for the model if the condition is met.
     pub guidance: String,
-    /// How it may come out; the first one is meant where a model says no more than that it came.
-    pub outcomes: Vec<Outcome>,
-    /// How many rounds of the conversation are kept, the last one included.
-    #[serde(default = "one")]
+    /// The possible outcomes. If the model only says that the moment happened, the first one counts.
+    pub outcomes: Vec<MomentOutcome>,
+    /// Number of rounds of the conversation that are kept, including the last one. Default: 1.
+    #[serde(default = "one_round")]
     pub rounds: usize,
 }
 
-/// How a key moment came out.
+/// An outcome of a key moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Outcome {
-    /// What it is called.
+pub struct MomentOutcome {
+    /// The name.
     pub name: String,
-    /// What affection it brings, or costs.
+    /// Points of affection; may be negative.
     pub affection: i32,
-    /// What is noted of the moment: `completed`, unless told otherwise, or `failed`.
+    /// The status of the moment in the state, `completed` or `failed`. Default: `completed`.
     #[serde(default = "completed")]
     pub status: String,
 }
 
-fn most() -> i32 {
+fn max_affection() -> i32 {
     MAX_AFFECTION
 }
 
-fn one() -> usize {
+fn one_round() -> usize {
     1
 }
 
@@ -67,24 +67,24 @@ fn completed() -> String {
     "completed".into()
 }
 
-/// What a model says about a key moment that may have come.
+/// The verdict of a model whether a possible key moment happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict<'r> {
-    /// It came, and so.
-    Came(&'r Outcome),
-    /// It did not come.
-    DidNot,
-    /// There is no verdict, or one that cannot be read: it did not come, and may the next time.
+pub enum MomentVerdict<'r> {
+    /// It happened, with this outcome.
+    Happened(&'r MomentOutcome),
+    /// It did not happen.
+    DidNotHappen,
+    /// There is no readable verdict. The moment did not happen, and may happen later.
     Unclear,
 }
 
-/// Words for no, and for yes.
-const NO: [&str; 11] = ["none", "no", "false", "未触发", "没有触发", "没触发", "不触发", "没有", "无", "否", "不是"];
-const YES: [&str; 5] = ["yes", "true", "触发", "是", "came"];
+const NO_WORDS: [&str; 11] =
+    ["none", "no", "false", "未触发", "没有触发", "没触发", "不触发", "没有", "无", "否", "不是"];
+const YES_WORDS: [&str; 5] = ["yes", "true", "触发", "是", "came"];
 
-/// A verdict as it is asked for, and as models vary it.
+/// A verdict in JSON, with the variations that models write.
 #[derive(Deserialize)]
-struct Written {
+struct VerdictJson {
     #[serde(default, alias = "id")]
     moment: Value,
     #[serde(default, alias = "result")]
@@ -94,16 +94,22 @@ struct Written {
 }
 
 impl MomentRule {
-    /// The first rule that a message may bring about: within its affection, not there yet, and with one of its words.
-    pub fn candidate<'r>(rules: &'r [Self], affection: i32, there: &BTreeSet<String>, text: &str) -> Option<&'r Self> {
+    /// Returns the first rule that a message may trigger: affection is within its range, the message contains one of its
+    /// words, and the moment has not happened yet.
+    pub fn candidate<'r>(
+        rules: &'r [Self],
+        affection: i32,
+        happened: &BTreeSet<String>,
+        text: &str,
+    ) -> Option<&'r Self> {
         let folded = fold(text);
         rules.iter().find(|rule| {
-            let within = (rule.from..=rule.until).contains(&affection) && !there.contains(&rule.id);
-            within && (rule.words.is_empty() || Phrases::new(&rule.words).find_folded(&folded).is_some())
+            let is_possible = (rule.from..=rule.until).contains(&affection) && !happened.contains(&rule.id);
+            is_possible && (rule.words.is_empty() || Phrases::new(&rule.words).find_folded(&folded).is_some())
         })
     }
 
-    /// The section of the prompt, which ends with the form of the verdict.
+    /// Returns the section of the prompt about this moment. It ends with the format of the verdict.
     pub fn section(&self, language: Language) -> String {
         let words = words(language);
         let colon = words.colon;
@@ -120,7 +126,8 @@ impl MomentRule {
         );
         let names = self.outcomes.iter().map(|outcome| (outcome.name.as_str(), outcome.name.as_str()));
         for (name, meaning) in names.chain([("none", words.otherwise)]) {
-            let (moment, outcome) = (serde_json::json!(self.id), serde_json::json!(name));
+            let moment = serde_json::json!(self.id);
+            let outcome = serde_json::json!(name);
             let verdict = format!("{{\"moment\":{moment},\"outcome\":{outcome}}}");
             let meaning = if meaning == name { String::new() } else { format!(" ({meaning})") };
             text.push_str(&format!("\n<verdict>{verdict}</verdict>{meaning}"));
@@ -128,52 +135,54 @@ impl MomentRule {
         text
     }
 
-    /// Reads what a model wrote between the tags, as [`ReplyFilter`](crate::ReplyFilter) found it.
-    pub fn verdict(&self, written: Option<&str>) -> Verdict<'_> {
-        let Some(written) = written else { return Verdict::Unclear };
-        match structured::parse::<Written>(written) {
-            Ok(json) => self.judged(&json),
-            Err(_) => self.in_words(written),
+    /// Parses the text between the tags of the verdict, as [`ReplyFilter`](crate::ReplyFilter) returns it.
+    pub fn verdict(&self, written: Option<&str>) -> MomentVerdict<'_> {
+        let Some(written) = written else { return MomentVerdict::Unclear };
+        match structured::parse::<VerdictJson>(written) {
+            Ok(json) => self.verdict_of_json(&json),
+            Err(_) => self.verdict_of_words(written),
         }
     }
 
-    fn judged(&self, json: &Written) -> Verdict<'_> {
-        let moment = plain(&json.moment);
-        let ours = [fold(&self.id), fold(&self.name), self.number.to_string(), format!("#{}", self.number)];
-        if !moment.is_empty() && !ours.contains(&moment) {
-            return Verdict::DidNot; // it speaks of another one
+    fn verdict_of_json(&self, json: &VerdictJson) -> MomentVerdict<'_> {
+        let moment = folded_value(&json.moment);
+        let own_names = [fold(&self.id), fold(&self.name), self.number.to_string(), format!("#{}", self.number)];
+        if !moment.is_empty() && !own_names.contains(&moment) {
+            return MomentVerdict::DidNotHappen; // the verdict is about another moment
         }
-        match (plain(&json.outcome), plain(&json.triggered)) {
-            (outcome, triggered) if outcome.is_empty() && triggered.is_empty() => Verdict::Unclear,
-            (outcome, triggered) if outcome.is_empty() => self.in_words(&triggered),
-            (_, triggered) if NO.contains(&triggered.as_str()) => Verdict::DidNot,
-            (outcome, _) => self.in_words(&outcome),
+        match (folded_value(&json.outcome), folded_value(&json.triggered)) {
+            (outcome, triggered) if outcome.is_empty() && triggered.is_empty() => MomentVerdict::Unclear,
+            (outcome, triggered) if outcome.is_empty() => self.verdict_of_words(&triggered),
+            (_, triggered) if NO_WORDS.contains(&triggered.as_str()) => MomentVerdict::DidNotHappen,
+            (outcome, _) => self.verdict_of_words(&outcome),
         }
     }
 
-    /// Reads a verdict that is words: an outcome's name, yes or no.
-    fn in_words(&self, text: &str) -> Verdict<'_> {
+    /// Reads a verdict in words: the name of an outcome, yes or no.
+    fn verdict_of_words(&self, text: &str) -> MomentVerdict<'_> {
         let text = fold(text.trim_matches(|c: char| !c.is_alphanumeric()));
-        let said = text.rsplit(['：', ':', '=']).next().unwrap_or_default().trim().to_owned();
-        let exactly = |outcome: &&Outcome| [&text, &said].contains(&&fold(&outcome.name));
-        if let Some(outcome) = self.outcomes.iter().find(exactly) {
-            return Verdict::Came(outcome);
+        let after_label = text.rsplit(['：', ':', '=']).next().unwrap_or_default().trim().to_owned();
+        let is_exact = |outcome: &&MomentOutcome| [&text, &after_label].contains(&&fold(&outcome.name));
+        if let Some(outcome) = self.outcomes.iter().find(is_exact) {
+            return MomentVerdict::Happened(outcome);
         }
-        let holds = |words: &[&str]| Phrases::new(words.iter().copied()).find_folded(&said).is_some();
-        if holds(&NO) {
-            return Verdict::DidNot;
+        let contains_any = |words: &[&str]| Phrases::new(words.iter().copied()).find_folded(&after_label).is_some();
+        if contains_any(&NO_WORDS) {
+            return MomentVerdict::DidNotHappen;
         }
-        let mut named = self.outcomes.iter().filter(|outcome| holds(&[outcome.name.as_str()]));
+        let mut named = self.outcomes.iter().filter(|outcome| contains_any(&[outcome.name.as_str()]));
         match (named.next(), named.next()) {
-            (Some(outcome), None) => Verdict::Came(outcome),
-            (None, _) if holds(&YES) => self.outcomes.first().map_or(Verdict::Unclear, Verdict::Came),
-            (Some(_) | None, _) => Verdict::Unclear,
+            (Some(outcome), None) => MomentVerdict::Happened(outcome),
+            (None, _) if contains_any(&YES_WORDS) => {
+                self.outcomes.first().map_or(MomentVerdict::Unclear, MomentVerdict::Happened)
+            }
+            (Some(_) | None, _) => MomentVerdict::Unclear,
         }
     }
 }
 
-/// A JSON value as folded words.
-fn plain(value: &Value) -> String {
+/// Returns a JSON value as folded text.
+fn folded_value(value: &Value) -> String {
     match value {
         Value::String(text) => fold(text),
         Value::Bool(yes) => yes.to_string(),

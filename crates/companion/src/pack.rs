@@ -12,33 +12,33 @@ use crate::{
     stage::{MAX_AFFECTION, Stage, Stages},
 };
 
-/// Everything that is particular to one companion: its name, its persona, its stages, its key moments, and the numbers.
+/// The definition of one companion: name, persona, stages, key moments and numbers.
 ///
-/// A pack is a folder with a `pack.toml`. A text is written in that file, or in a Markdown file that it names.
+/// A pack is a folder with a `pack.toml`. Texts are in that file or in Markdown files that it names.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Pack {
-    /// What the companion is called.
+    /// The name of the companion.
     pub name: String,
     /// The language of headings and labels.
     pub language: Language,
-    /// Who it is: what the model is always told.
+    /// The persona, which is part of every prompt.
     pub persona: String,
-    /// How it is, stage by stage.
+    /// The stages of the relationship.
     pub stages: Stages,
-    /// The moments that are kept for ever.
+    /// The rules of key moments, which are kept forever.
     pub moments: Vec<MomentRule>,
-    /// What profiles have besides the usual lines.
+    /// Further details that profiles collect.
     pub profile_details: Vec<String>,
-    /// How affection grows and fades.
+    /// The rules of affection.
     pub affection: AffectionRules,
-    /// The budgets of the context.
+    /// Token budgets of the context.
     pub budgets: Budgets,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct PackFile {
     name: String,
     #[serde(default = "chinese")]
     language: Language,
@@ -64,7 +64,7 @@ struct StageEntry {
     text: String,
 }
 
-fn wrong(message: String) -> Error {
+fn invalid(message: String) -> Error {
     Error::invalid("companion pack", message)
 }
 
@@ -76,7 +76,7 @@ impl Pack {
     /// Returns the Chinese example pack: Aicy, who came from far away to learn what people are like.
     ///
     /// # Errors
-    /// None; a test reads it.
+    /// Not expected; a test reads it.
     pub fn example() -> Result<Self> {
         Self::example_in(Language::Chinese)
     }
@@ -92,7 +92,7 @@ impl Pack {
     /// ```
     ///
     /// # Errors
-    /// None; a test reads both.
+    /// Not expected; a test reads both.
     pub fn example_in(language: Language) -> Result<Self> {
         let chinese = [
             ("persona.md", include_str!("../pack/persona.md")),
@@ -107,8 +107,8 @@ impl Pack {
         let toml = language.pick(include_str!("../pack/pack.toml"), include_str!("../pack-en/pack.toml"));
         let files = language.pick(chinese.as_slice(), english.as_slice());
         Self::from_toml(toml, |name| {
-            let file = files.iter().find(|(known, _)| *known == name);
-            let text = file.ok_or_else(|| wrong(format!("the example has no file {name}")))?.1;
+            let file = files.iter().find(|(file_name, _)| *file_name == name);
+            let text = file.ok_or_else(|| invalid(format!("the example has no file {name}")))?.1;
             Ok(text.to_owned())
         })
     }
@@ -116,7 +116,7 @@ impl Pack {
     /// Reads the pack in a folder.
     ///
     /// # Errors
-    /// `NotFound` when there is no `pack.toml` or a file that it names; `Unavailable` when one cannot be read; as
+    /// `NotFound` if `pack.toml` or a file that it names is missing; `Unavailable` if one cannot be read; the errors of
     /// [`from_toml`](Self::from_toml).
     pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();
@@ -131,31 +131,31 @@ impl Pack {
         Self::from_toml(&read("pack.toml")?, read)
     }
 
-    /// Reads a pack. A persona or a stage's text that ends with `.md` and has one line is the name of a file: `read`
-    /// gives what is in it. Names that lead out of the folder are refused.
+    /// Parses a pack. If the text of the persona or of a stage is a single line that ends with `.md`, it is the name of a file,
+    /// whose content `read` returns. Names that lead out of the folder are rejected.
     ///
     /// # Errors
-    /// `InvalidInput`, with line and column, for invalid TOML and unknown fields; `InvalidInput` for stages that are
-    /// out of order, key moments that cannot come, and ids that are used twice; the errors of `read`.
+    /// `InvalidInput` with line and column for invalid TOML and unknown fields; `InvalidInput` for stages out of order, key
+    /// moments that cannot happen, and duplicate ids; the errors of `read`.
     pub fn from_toml(text: &str, read: impl Fn(&str) -> Result<String>) -> Result<Self> {
-        let file: File = toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
+        let file: PackFile = toml::from_str(text).map_err(|e| invalid(e.to_string().trim_end().to_owned()))?;
         let text_of = |text: String| {
             if !text.ends_with(".md") || text.contains('\n') {
                 return Ok(text);
             }
-            let plain = |part: &str| !part.is_empty() && part != ".." && !part.contains(['\\', ':']);
-            if !text.split('/').all(plain) {
-                return Err(wrong(format!("'{text}' leads out of the pack; name a file in it")));
+            let is_inside = |part: &str| !part.is_empty() && part != ".." && !part.contains(['\\', ':']);
+            if !text.split('/').all(is_inside) {
+                return Err(invalid(format!("'{text}' is outside of the pack; use a file name inside its folder")));
             }
             read(&text)
         };
         let name = file.name.trim().to_owned();
         if name.is_empty() || name.chars().any(char::is_control) {
-            return Err(wrong("the companion has no name; write name = \"…\"".into()));
+            return Err(invalid("the companion has no name; add name = \"…\"".into()));
         }
         let persona = text_of(file.persona)?;
         if persona.trim().is_empty() {
-            return Err(wrong("the persona is empty; say who the companion is".into()));
+            return Err(invalid("the persona is empty; describe the companion".into()));
         }
         let stage = |entry: StageEntry| {
             let StageEntry { name, from, keywords, text } = entry;
@@ -180,26 +180,28 @@ impl Pack {
         let mut ids = BTreeSet::new();
         for rule in &self.moments {
             let id = &rule.id;
-            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            if id.is_empty() || id.len() > 64 || !id.chars().all(plain) {
-                return Err(wrong(format!(
+            let is_id_char = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            if id.is_empty() || id.len() > 64 || !id.chars().all(is_id_char) {
+                return Err(invalid(format!(
                     "'{id}' is not a valid id of a key moment; use 1 to 64 letters, digits, '_' and '-'"
                 )));
             }
             if !ids.insert(id) {
-                return Err(wrong(format!("two key moments have the id '{id}'; each needs its own")));
+                return Err(invalid(format!("two key moments have the id '{id}'; each needs its own")));
             }
             if rule.from > rule.until || rule.until < 0 || rule.from > MAX_AFFECTION {
-                return Err(wrong(format!(
-                    "'{id}' could never come: it needs affection from {} to {}",
+                return Err(invalid(format!(
+                    "'{id}' can never happen: it needs affection from {} to {}",
                     rule.from, rule.until
                 )));
             }
             if rule.outcomes.is_empty() || rule.outcomes.iter().any(|outcome| outcome.name.trim().is_empty()) {
-                return Err(wrong(format!("'{id}' has no outcome, or one without a name; write [[moments.outcomes]]")));
+                return Err(invalid(format!(
+                    "'{id}' has no outcome, or one without a name; write [[moments.outcomes]]"
+                )));
             }
             if rule.words.iter().any(|word| memory_engine_core::phrases::fold(word).is_empty()) {
-                return Err(wrong(format!("a word of '{id}' is empty; it would fit every message")));
+                return Err(invalid(format!("a word of '{id}' is empty; it would fit every message")));
             }
         }
         Ok(())

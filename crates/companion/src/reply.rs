@@ -1,35 +1,36 @@
-//! A reply as the user sees it: without thoughts, and without the verdict behind it.
+//! Filters a model's reply: removes thoughts and the verdict, piece by piece.
 
-/// Takes a reply in pieces and gives out what the user may see, as early as that is clear.
+/// Takes a reply in pieces and returns the text that the user may see, as early as possible.
 ///
-/// What is between `<verdict>` and `</verdict>` is kept back, in any case of letters, in half and full width, with
-/// blanks or attributes in the tag, and when the closing tag is missing. So is a thought in `<think>` that the reply
-/// begins with, and the white space around the whole. The same reply gives the same, however it is cut into pieces.
+/// It removes the text between `<verdict>` and `</verdict>`: in any case, in half and full width, with blanks or attributes in
+/// the tag, and without a closing tag. It also removes a leading thought in `<think>` and white space around the reply. The
+/// result does not depend on how the reply is cut into pieces.
 ///
 /// ```
 /// use memory_engine_companion::ReplyFilter;
 ///
 /// let mut filter = ReplyFilter::default();
-/// let seen: String = ["没关系的～\n<ver", "dict>{\"outcome\": \"原谅\"}</verdict>"].iter().map(|p| filter.push(p)).collect();
-/// let told = filter.finish();
-/// assert_eq!(seen + &told.rest, "没关系的～");
-/// assert_eq!(told.verdict.as_deref(), Some("{\"outcome\": \"原谅\"}"));
+/// let pieces = ["没关系的～\n<ver", "dict>{\"outcome\": \"原谅\"}</verdict>"];
+/// let visible: String = pieces.iter().map(|piece| filter.push(piece)).collect();
+/// let end = filter.finish();
+/// assert_eq!(visible + &end.rest, "没关系的～");
+/// assert_eq!(end.verdict.as_deref(), Some("{\"outcome\": \"原谅\"}"));
 /// ```
 #[derive(Debug, Default)]
 pub struct ReplyFilter {
-    /// What has come and is not given out.
-    held: String,
-    /// Whether anything was given out: before that, white space is left out and a thought may begin.
-    begun: bool,
+    /// Text that was received but not returned yet.
+    buffer: String,
+    /// True once text was returned. Before that, white space is skipped and a thought may begin.
+    has_started: bool,
     verdict: Option<String>,
 }
 
-/// What is left when a reply has ended.
+/// The rest of a reply after its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FilterEnd {
-    /// What the user may still see.
+    /// Further text that the user may see.
     pub rest: String,
-    /// What was between the tags of the first verdict.
+    /// The text between the tags of the first verdict.
     pub verdict: Option<String>,
 }
 
@@ -37,54 +38,54 @@ const THOUGHT: &str = "<think>";
 const THOUGHT_END: &str = "</think>";
 
 impl ReplyFilter {
-    /// The whole of a reply at once: what the user may see, and the verdict.
+    /// Filters a whole reply. Returns the text that the user may see, and the verdict.
     pub fn read(reply: &str) -> (String, Option<String>) {
         let mut filter = Self::default();
-        let mut seen = filter.push(reply);
-        let told = filter.finish();
-        seen.push_str(&told.rest);
-        (seen, told.verdict)
+        let mut visible = filter.push(reply);
+        let end = filter.finish();
+        visible.push_str(&end.rest);
+        (visible, end.verdict)
     }
 
-    /// Takes the next piece, and gives what can be shown.
+    /// Takes the next piece. Returns the text that can be shown.
     pub fn push(&mut self, piece: &str) -> String {
-        self.held.push_str(piece);
+        self.buffer.push_str(piece);
         let mut shown = String::new();
         loop {
-            if !self.begun {
-                let text = self.held.trim_start();
+            if !self.has_started {
+                let text = self.buffer.trim_start();
                 if text.len() < THOUGHT.len() && THOUGHT.starts_with(text) {
                     return shown;
                 }
                 if let Some(thought) = text.strip_prefix(THOUGHT) {
-                    let Some((_, said)) = thought.split_once(THOUGHT_END) else { return shown };
-                    self.held = said.trim_start().to_owned();
+                    let Some((_, reply)) = thought.split_once(THOUGHT_END) else { return shown };
+                    self.buffer = reply.trim_start().to_owned();
                     continue;
                 }
-                self.held = text.to_owned();
+                self.buffer = text.to_owned();
             }
-            match opening(&self.held) {
-                Tag::Whole { start, end } => {
-                    let Some((inside, after)) = closing(&self.held, end) else {
-                        // Nothing behind the tag can be shown before it is closed.
-                        shown.push_str(&self.give(start));
+            match opening_tag(&self.buffer) {
+                Tag::Complete { start, end } => {
+                    let Some((inside, after)) = closing_tag(&self.buffer, end) else {
+                        // Text after the tag cannot be shown before the tag is closed.
+                        shown.push_str(&self.take(start));
                         return shown;
                     };
-                    let inside = self.held[end..inside].trim().to_owned();
-                    let rest = self.held.split_off(after);
-                    shown.push_str(&self.give(start));
+                    let inside = self.buffer[end..inside].trim().to_owned();
+                    let rest = self.buffer.split_off(after);
+                    shown.push_str(&self.take(start));
                     self.verdict.get_or_insert(inside);
-                    // What is held now is white space and the verdict.
-                    let blank = self.held.len() - self.held.trim_start().len();
-                    self.held.truncate(blank);
-                    self.held.push_str(&rest);
+                    // The buffer now contains white space and the verdict. The white space stays.
+                    let blank = self.buffer.len() - self.buffer.trim_start().len();
+                    self.buffer.truncate(blank);
+                    self.buffer.push_str(&rest);
                 }
-                Tag::Begun { start } => {
-                    shown.push_str(&self.give(start));
+                Tag::Incomplete { start } => {
+                    shown.push_str(&self.take(start));
                     return shown;
                 }
-                Tag::Nowhere => {
-                    shown.push_str(&self.give(self.held.len()));
+                Tag::None => {
+                    shown.push_str(&self.take(self.buffer.len()));
                     return shown;
                 }
             }
@@ -93,14 +94,14 @@ impl ReplyFilter {
 
     /// Ends the reply.
     pub fn finish(mut self) -> FilterEnd {
-        let text = if self.begun { self.held.trim_end() } else { self.held.trim() };
-        if !self.begun && text.starts_with(THOUGHT) {
+        let text = if self.has_started { self.buffer.trim_end() } else { self.buffer.trim() };
+        if !self.has_started && text.starts_with(THOUGHT) {
             return FilterEnd { rest: String::new(), verdict: self.verdict };
         }
-        let Tag::Whole { start, end } = opening(text) else {
+        let Tag::Complete { start, end } = opening_tag(text) else {
             return FilterEnd { rest: text.to_owned(), verdict: self.verdict };
         };
-        // Never closed: what is on its line, or the JSON, is the verdict.
+        // Without a closing tag, the JSON object or the line is the verdict.
         let inside = &text[end..];
         let until = match inside.trim_start().starts_with('{') {
             true => inside.find('}').map(|at| at + 1),
@@ -109,65 +110,66 @@ impl ReplyFilter {
         let until = until.unwrap_or(inside.len());
         self.verdict.get_or_insert(inside[..until].trim().to_owned());
         let rest = format!("{}{}", &text[..start], inside[until..].trim_end());
-        let rest = if self.begun { rest.trim_end() } else { rest.trim() };
+        let rest = if self.has_started { rest.trim_end() } else { rest.trim() };
         FilterEnd { rest: rest.to_owned(), verdict: self.verdict }
     }
 
-    /// Gives out what is held up to a place, but for the white space before it: that is held until something follows.
-    fn give(&mut self, until: usize) -> String {
-        let given = self.held[..until].trim_end().to_owned();
-        self.held.drain(..given.len());
-        self.begun |= !given.is_empty();
-        given
+    /// Takes the first `end` bytes from the buffer, except for white space at their end, which stays until text follows.
+    fn take(&mut self, end: usize) -> String {
+        let text = self.buffer[..end].trim_end().to_owned();
+        self.buffer.drain(..text.len());
+        self.has_started |= !text.is_empty();
+        text
     }
 }
 
 enum Tag {
-    /// The opening tag is there.
-    Whole {
+    /// The text contains an opening tag.
+    Complete {
         start: usize,
         end: usize,
     },
-    /// The text ends within what may become one.
-    Begun {
+    /// The text ends within a possible tag.
+    Incomplete {
         start: usize,
     },
-    Nowhere,
+    None,
 }
 
-/// How long a tag may be with its blanks and attributes before it is none.
-const LONGEST: usize = 120;
+/// Maximum length of a tag with blanks and attributes, in bytes.
+const TAG_MAX_BYTES: usize = 120;
 
-fn opening(text: &str) -> Tag {
+fn opening_tag(text: &str) -> Tag {
     for (start, _) in text.match_indices(['<', '＜']) {
-        match tag(&text[start..], "verdict") {
-            Some(Some(length)) => return Tag::Whole { start, end: start + length },
-            Some(None) => return Tag::Begun { start },
+        match tag_length(&text[start..], "verdict") {
+            Some(Some(length)) => return Tag::Complete { start, end: start + length },
+            Some(None) => return Tag::Incomplete { start },
             None => {}
         }
     }
-    Tag::Nowhere
+    Tag::None
 }
 
-/// Where the inside ends and where the closing tag does, looked for from `from` on.
-fn closing(text: &str, from: usize) -> Option<(usize, usize)> {
+/// Returns the start and the end of the first closing tag after `from`.
+fn closing_tag(text: &str, from: usize) -> Option<(usize, usize)> {
     let inside = &text[from..];
     inside.match_indices(['<', '＜']).find_map(|(start, _)| {
-        let length = tag(&inside[start..], "/verdict").flatten()?;
+        let length = tag_length(&inside[start..], "/verdict").flatten()?;
         Some((from + start, from + start + length))
     })
 }
 
-/// The length of the tag of this name that a text begins with; `Some(None)` where the text ends within what may be one.
-fn tag(text: &str, name: &str) -> Option<Option<usize>> {
+/// Returns the length of the tag with this name at the beginning of a text. `Some(None)` means that the text ends within a
+/// possible tag.
+fn tag_length(text: &str, name: &str) -> Option<Option<usize>> {
     let mut letters = text.char_indices().skip(1).map(|(at, c)| (at, if c == '／' { '/' } else { c })).peekable();
-    let mut named = name.chars().peekable();
-    while let Some(&wanted) = named.peek() {
+    let mut expected_letters = name.chars().peekable();
+    while let Some(&expected) = expected_letters.peek() {
         match letters.next() {
             None => return Some(None),
-            Some((_, ' ')) if wanted == '/' || name.len() == named.clone().count() => {}
-            Some((_, c)) if c.to_ascii_lowercase() == wanted => {
-                named.next();
+            Some((_, ' ')) if expected == '/' || name.len() == expected_letters.clone().count() => {}
+            Some((_, c)) if c.to_ascii_lowercase() == expected => {
+                expected_letters.next();
             }
             Some(_) => return None,
         }
@@ -181,7 +183,7 @@ fn tag(text: &str, name: &str) -> Option<Option<usize>> {
         match c {
             '>' | '＞' => return Some(Some(at + c.len_utf8())),
             '\n' => return None,
-            _ if at > LONGEST => return None,
+            _ if at > TAG_MAX_BYTES => return None,
             _ => {}
         }
     }

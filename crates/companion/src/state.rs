@@ -1,4 +1,4 @@
-//! What a companion knows of itself and one user, beside what was said.
+//! The state of the relationship between a companion and a user, and its form in a record's metadata.
 
 use std::collections::BTreeMap;
 
@@ -11,31 +11,29 @@ use crate::{
     stage::{MAX_AFFECTION, Stages},
 };
 
-/// The relationship of a companion and a user, kept in one record.
+/// The state of the relationship between a companion and a user, stored in one record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct CompanionState {
-    /// How it stands.
+    /// Affection and active days.
     pub bond: Bond,
-    /// How many messages there were, those of both.
+    /// Number of messages, of user and companion together.
     pub total_messages: u64,
-    /// The key moments that came, each with what is noted of it. One that is here never comes again, even when the
-    /// messages that tell of it are deleted.
+    /// The key moments that happened, by id, with their status. They do not happen again, even if their messages are deleted.
     pub moments: BTreeMap<String, String>,
-    /// The records of those moments, in the order of time. One that is deleted is named here still.
+    /// The records of those moments, in order of time, including deleted ones.
     pub key_moments: Vec<RecordId>,
     /// The record of the latest profile.
     pub profile: Option<RecordId>,
-    /// How many messages there were when the profile was made.
+    /// Number of messages at the time of the latest profile.
     pub profile_at: u64,
-    /// When the user last wrote.
+    /// The time of the user's last message.
     pub last_active_at: Option<Timestamp>,
 }
 
-/// The state as it stands in the metadata, under the names of the columns of the table `user_profiles` where it has
-/// some.
+/// The form of the state in metadata. Names are those of the columns of the SQL view `user_profiles` where it has them.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredState {
     affection: i32,
     #[serde(default)]
     consecutive_days: u32,
@@ -58,28 +56,28 @@ struct Stored {
 }
 
 impl CompanionState {
-    /// Reads a record that [`state_record`](crate::state_record) made.
+    /// Reads the state from a record of [`state_record`](crate::state_record).
     ///
     /// # Errors
-    /// `Corrupt` when it was not.
+    /// `Corrupt` for any other record.
     pub fn of(record: &Record) -> Result<Self> {
-        let broken = |e| {
-            let message = format!("record {} does not hold the state of a companion", record.id);
+        let corrupt = |e| {
+            let message = format!("record {} does not contain the state of a companion", record.id);
             Error::new(ErrorKind::Corrupt, "companion", message).with_source(e)
         };
-        let stored: Stored = serde_json::from_value(Value::Object(record.metadata.clone())).map_err(broken)?;
+        let stored: StoredState = serde_json::from_value(Value::Object(record.metadata.clone())).map_err(corrupt)?;
         let bond = Bond {
             affection: stored.affection.clamp(0, MAX_AFFECTION),
             consecutive_days: stored.consecutive_days,
             last_active: stored.last_active_day,
             settled: stored.settled_day,
         };
-        let Stored { total_messages, moments, key_moments, profile, profile_at, last_active_at, .. } = stored;
+        let StoredState { total_messages, moments, key_moments, profile, profile_at, last_active_at, .. } = stored;
         Ok(Self { bond, total_messages, moments, key_moments, profile, profile_at, last_active_at })
     }
 
     pub(crate) fn to_metadata(&self, stages: &Stages) -> Map<String, Value> {
-        let stored = Stored {
+        let stored = StoredState {
             affection: self.bond.affection,
             consecutive_days: self.bond.consecutive_days,
             total_messages: self.total_messages,
@@ -97,7 +95,7 @@ impl CompanionState {
         };
         metadata.retain(|_, value| !value.is_null());
         metadata.insert("current_chapter".into(), json!(stages.at(self.bond.affection).0));
-        // For those who read the table: a date that sorts, and a number.
+        // SQL queries sort by this number.
         if let Some(at) = self.last_active_at {
             metadata.insert("last_active_micros".into(), json!(at.as_micros()));
         }

@@ -3,7 +3,8 @@
 use jiff::civil::Date;
 use memory_engine_core::Language;
 
-pub(crate) struct Words {
+/// Headings and labels in one language.
+pub(crate) struct PromptWords {
     pub(crate) user: &'static str,
     pub(crate) colon: &'static str,
     pub(crate) profile: &'static str,
@@ -17,7 +18,7 @@ pub(crate) struct Words {
     pub(crate) otherwise: &'static str,
 }
 
-const CHINESE: Words = Words {
+const CHINESE: PromptWords = PromptWords {
     user: "用户",
     colon: "：",
     profile: "用户画像",
@@ -31,21 +32,21 @@ const CHINESE: Words = Words {
     otherwise: "没有触发",
 };
 
-const ENGLISH: Words = Words {
+const ENGLISH: PromptWords = PromptWords {
     user: "User",
     colon: ": ",
     profile: "About the user",
     key_memories: "Key memories",
     recent: "Recent conversation",
     related: "Related history",
-    possible: "A key moment may come",
-    possible_now: "It may now be",
-    condition: "It comes when",
-    verdict: "Behind the reply, on a line of its own that the user does not see, write your verdict, one of these:",
-    otherwise: "it did not come",
+    possible: "A key moment may happen",
+    possible_now: "Possible now",
+    condition: "Condition",
+    verdict: "After the reply, on a separate line that the user does not see, write your verdict, one of these:",
+    otherwise: "it did not happen",
 };
 
-pub(crate) const fn words(language: Language) -> &'static Words {
+pub(crate) const fn words(language: Language) -> &'static PromptWords {
     if matches!(language, Language::Chinese) { &CHINESE } else { &ENGLISH }
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn day(language: Language, date: Date) -> String {
     language.pick(format!("{}月{}日", date.month(), date.day()), date.strftime("%B %-d").to_string())
 }
 
-/// Returns a chapter with the name of its stage, in brackets.
+/// Returns the number of a chapter and the name of its stage, in brackets.
 pub(crate) fn chapter(language: Language, chapter: u32, stage: &str) -> String {
     let chinese = format!("（第{}章：{stage}）", chinese_number(chapter));
     language.pick(chinese, format!(" (chapter {chapter}: {stage})"))

@@ -6,7 +6,7 @@ use jiff::{
     civil::{Date, date},
     tz::TimeZone,
 };
-use memory_engine_companion::{AffectionRules, Bond, Change, MAX_AFFECTION, Pack, Reason, Stages};
+use memory_engine_companion::{AffectionChange, AffectionReason, AffectionRules, Bond, MAX_AFFECTION, Pack, Stages};
 use memory_engine_core::Timestamp;
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn stages() -> Stages {
     Pack::example().unwrap().stages
 }
 
-fn message(bond: &mut Bond, day: Date) -> Vec<Change> {
+fn message(bond: &mut Bond, day: Date) -> Vec<AffectionChange> {
     bond.message(day, &AffectionRules::default(), &stages())
 }
 
@@ -28,7 +28,9 @@ fn a10_each_message_counts_and_each_seventh_day_in_a_row() {
     let mut streaks = Vec::new();
     for day in 1..=15 {
         for _ in 0..3 {
-            streaks.extend(message(&mut bond, date(2026, 3, day)).into_iter().filter(|c| c.reason != Reason::Message));
+            streaks.extend(
+                message(&mut bond, date(2026, 3, day)).into_iter().filter(|c| c.reason != AffectionReason::Message),
+            );
         }
     }
     assert_eq!(bond.affection, 15 * 3 + 2 * 50);
@@ -162,7 +164,7 @@ proptest! {
                 prop_assert_eq!((change.before, change.after - change.before), (at, change.delta));
                 prop_assert!(change.delta != 0);
                 at = change.after;
-                if matches!(change.reason, Reason::Idle(_)) {
+                if matches!(change.reason, AffectionReason::Idle(_)) {
                     prop_assert!(change.delta < 0 && change.delta >= -rules.idle_loss && change.after >= floor);
                     prop_assert!(change.day < today);
                 }
@@ -171,7 +173,7 @@ proptest! {
             if let Event::Message = event {
                 let mut again = bond;
                 let repeated = again.message(today, &rules, &stages);
-                prop_assert!(repeated.iter().all(|change| change.reason == Reason::Message), "one streak a day");
+                prop_assert!(repeated.iter().all(|change| change.reason == AffectionReason::Message), "one streak a day");
             }
         }
     }
@@ -186,7 +188,7 @@ proptest! {
         for gap in gaps {
             today = today.checked_add(gap.days()).unwrap();
             days.insert(today);
-            streaks += message(&mut bond, today).iter().filter(|c| matches!(c.reason, Reason::Streak(_))).count();
+            streaks += message(&mut bond, today).iter().filter(|c| matches!(c.reason, AffectionReason::Streak(_))).count();
         }
         let mut row = 0;
         let mut day = today;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_companion::{Language, MomentRule, Pack, ReplyFilter, Verdict};
+use memory_engine_companion::{Language, MomentRule, MomentVerdict, Pack, ReplyFilter};
 use proptest::prelude::*;
 
 fn rule(id: &str) -> MomentRule {
@@ -42,9 +42,9 @@ fn a9_the_section_begins_as_the_document_has_it() {
 fn a9_a_verdict_is_read_as_it_was_asked_for_and_as_models_vary_it() {
     let rule = rule("first_mistake");
     let read = |text: &str| match rule.verdict(Some(text)) {
-        Verdict::Came(outcome) => outcome.name.clone(),
-        Verdict::DidNot => "none".into(),
-        Verdict::Unclear => "unclear".into(),
+        MomentVerdict::Happened(outcome) => outcome.name.clone(),
+        MomentVerdict::DidNotHappen => "none".into(),
+        MomentVerdict::Unclear => "unclear".into(),
     };
     for (text, expected) in [
         (r#"{"moment":"first_mistake","outcome":"原谅"}"#, "原谅"),
@@ -70,7 +70,7 @@ fn a9_a_verdict_is_read_as_it_was_asked_for_and_as_models_vary_it() {
     ] {
         assert_eq!(read(text), expected, "{text}");
     }
-    assert_eq!(rule.verdict(None), Verdict::Unclear);
+    assert_eq!(rule.verdict(None), MomentVerdict::Unclear);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a9_the_user_does_not_see_the_verdict_nor_a_thought() {
     for (reply, seen, verdict) in [
         ("好呀～\n<verdict>{\"outcome\":\"x\"}</verdict>", "好呀～", Some("{\"outcome\":\"x\"}")),
         ("好呀～", "好呀～", None),
-        ("好呀～ <VERDICT id='1'> yes </Verdict >\n", "好呀～", Some("yes")),
+        ("好呀～ <VERDICT id='1'> yes </MomentVerdict >\n", "好呀～", Some("yes")),
         ("好呀～＜verdict＞是＜／verdict＞", "好呀～", Some("是")),
         ("a\n<verdict>no</verdict>\nb", "a\n\nb", Some("no")),
         ("a <verdict>{\"outcome\":\"x\"}\n再见", "a \n再见", Some("{\"outcome\":\"x\"}")),

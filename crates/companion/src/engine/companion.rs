@@ -12,16 +12,15 @@ use crate::{moment::MomentRule, pack::Pack, state::CompanionState};
 
 /// A companion: a pack, a model and a memory. Cloning it is cheap.
 ///
-/// Everything it keeps is in the engine's memory, as records at the address that each call names; it has no store of
-/// its own and keeps nothing between two calls, so that any number of processes can serve one user.
+/// All its data are records of the engine in the scope of each call. It keeps nothing between calls, so that any number of
+/// processes can serve one user.
 ///
-/// - The conversation: kind `turn`. Key moments: kind `key_moment`, made from their messages and gone with them.
-///   Profiles: kind `profile`, the latest one active.
-/// - The state and the log of affection: the ledgers `ledger/companion` and `ledger/affection`, which no recall finds.
-///   That messages are deleted changes neither.
+/// - The conversation has the kind `turn`. Key moments have the kind `key_moment`, are derived from their messages and deleted
+///   with them. Profiles have the kind `profile`; the latest one is active.
+/// - The state and the log of affection are the ledgers `ledger/companion` and `ledger/affection`, which no recall finds.
+///   Deleting messages does not change them.
 ///
-/// What belongs together is written in one transaction. Of two turns of one user that end at once, one is written again
-/// on top of the other.
+/// Each step is written in one transaction. If two turns of one user end at the same time, one of them is retried.
 #[derive(Clone)]
 #[must_use]
 pub struct Companion {
@@ -41,8 +40,8 @@ impl fmt::Debug for Companion {
 }
 
 impl Companion {
-    /// A companion with profiles by rules and an estimate of tokens. Days and dates are in UTC+8, whatever the zone of the
-    /// engine is: the document of this companion asks for it. [`with_zone`](Self::with_zone) changes that.
+    /// Creates a companion with profiles by rules and estimated token counts. Days and dates are in UTC+8, whatever the zone
+    /// of the engine is; [`with_zone`](Self::with_zone) sets another zone.
     pub fn new(engine: MemoryEngine, model: impl ChatModel, pack: Pack) -> Self {
         Self {
             engine,
@@ -61,13 +60,14 @@ impl Companion {
         self
     }
 
-    /// Counts the tokens of contexts with this.
+    /// Sets the token counter. Default: [`EstimatedTokens`].
     pub fn with_counter(mut self, counter: impl TokenCounter) -> Self {
         self.counter = Arc::new(counter);
         self
     }
 
-    /// Has profiles written by this, such as [`ChatProfiles`](memory_engine_summarizer::ChatProfiles).
+    /// Sets the summarizer of profiles, such as [`ChatProfiles`](memory_engine_summarizer::ChatProfiles). Default:
+    /// [`RuleProfiles`].
     pub fn with_profiles(mut self, profiles: impl ProfileSummarizer) -> Self {
         self.profiles = Arc::new(profiles);
         self
@@ -80,13 +80,13 @@ impl Companion {
         self
     }
 
-    /// Who the companion is.
+    /// Returns the pack.
     pub fn pack(&self) -> &Pack {
         &self.pack
     }
 
     pub(super) fn possible_moment(&self, state: &CompanionState, message: &str) -> Option<&MomentRule> {
-        let there = state.moments.keys().cloned().collect();
-        MomentRule::candidate(&self.pack.moments, state.bond.affection, &there, message)
+        let happened = state.moments.keys().cloned().collect();
+        MomentRule::candidate(&self.pack.moments, state.bond.affection, &happened, message)
     }
 }

@@ -4,7 +4,7 @@ use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, R
 
 use super::companion::Companion;
 use crate::{
-    affection::{Change, Reason},
+    affection::{AffectionChange, AffectionReason},
     record::{affection_record, state_record},
     state::CompanionState,
 };
@@ -34,7 +34,7 @@ impl Companion {
                 let state = CompanionState::of(&record)?;
                 return Ok(Some((record, state)));
             }
-            // The first one is free, unless it was deleted.
+            // If the last id of the batch was never used, there are no later ones.
             if !self.is_deleted(scope, ids[STATE_ID_BATCH - 1]).await? {
                 return Ok(None);
             }
@@ -45,7 +45,7 @@ impl Companion {
     /// Returns the state and its record, which is created if there is none.
     pub(super) async fn open_state(&self, scope: &Scope) -> Result<(Record, CompanionState)> {
         if scope.user_name().is_none() {
-            return Err(Error::invalid("companion", "the address names no user; a companion belongs to one"));
+            return Err(Error::invalid("companion", "the scope has no user; a companion needs one"));
         }
         for _ in 0..MAX_ATTEMPTS {
             if let Some(found) = self.read_state(scope).await? {
@@ -57,14 +57,14 @@ impl Companion {
                 let record = state_record(id, scope, &state, &self.pack.stages, self.engine.clock());
                 match self.commit(scope, vec![Write::new(record, PutMode::Create)]).await {
                     Ok(written) if written.iter().any(|w| matches!(w.outcome, Outcome::Blocked(_))) => {}
-                    // Made, by us or by another: it is read as it is now.
+                    // Created, here or by another turn; the next attempt reads it.
                     Ok(_) => break,
                     Err(e) if e.kind() == ErrorKind::Conflict => break,
                     Err(e) => return Err(e),
                 }
             }
         }
-        Err(Error::new(ErrorKind::Conflict, "companion", "the state was deleted again and again; try once more"))
+        Err(Error::new(ErrorKind::Conflict, "companion", "the state was deleted repeatedly during the call; try again"))
     }
 
     /// Returns true if a record with this id was deleted.
@@ -90,18 +90,23 @@ impl Companion {
     }
 
     /// Returns the log entries of these changes. The cause is part of the id, so that no change is logged twice.
-    pub(super) fn log_writes(&self, state: &Record, changes: &[Change], cause: &str) -> impl Iterator<Item = Write> {
-        let line = |change: &Change| {
+    pub(super) fn log_writes(
+        &self,
+        state: &Record,
+        changes: &[AffectionChange],
+        cause: &str,
+    ) -> impl Iterator<Item = Write> {
+        let entry = |change: &AffectionChange| {
             let cause = match &change.reason {
-                Reason::Message => format!("message/{cause}"),
-                Reason::Moment(_) => format!("moment/{cause}"),
-                Reason::Streak(_) => format!("streak/{}", change.day),
-                Reason::Idle(_) => format!("idle/{}", change.day),
+                AffectionReason::Message => format!("message/{cause}"),
+                AffectionReason::Moment(_) => format!("moment/{cause}"),
+                AffectionReason::Streak(_) => format!("streak/{}", change.day),
+                AffectionReason::Idle(_) => format!("idle/{}", change.day),
             };
             let record = affection_record(state.id, &state.scope, change, &cause, self.engine.clock());
             Write::upsert(record)
         };
-        changes.iter().map(line).collect::<Vec<_>>().into_iter()
+        changes.iter().map(entry).collect::<Vec<_>>().into_iter()
     }
 
     /// Charges the days without a message until yesterday, and returns the changes of affection. The next message does
@@ -109,7 +114,7 @@ impl Companion {
     ///
     /// # Errors
     /// The errors of the store; `Conflict` if concurrent writes never end.
-    pub async fn charge_idle_days(&self, scope: &Scope) -> Result<Vec<Change>> {
+    pub async fn charge_idle_days(&self, scope: &Scope) -> Result<Vec<AffectionChange>> {
         for _ in 0..MAX_ATTEMPTS {
             let Some((record, mut state)) = self.read_state(scope).await? else { return Ok(Vec::new()) };
             let today = self.engine.clock().now().in_zone(&self.zone).date();

@@ -5,7 +5,7 @@ use memory_engine_context::{Action, BuiltContext, IncomingMessage};
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
 
 use super::companion::Companion;
-use crate::{layers::Material, moment::MomentRule, state::CompanionState};
+use crate::{layers::ContextInput, moment::MomentRule, state::CompanionState};
 
 /// Maximum number of recent messages. When it is reached, the window is cut to [`WINDOW_MIN`]. In between it only
 /// grows, so that the context keeps its beginning, which model services cache.
@@ -18,10 +18,10 @@ const MAX_MOMENTS: usize = 10;
 const MAX_RELATED: usize = 12;
 
 impl Companion {
-    /// The context that a message would be answered with, and what each layer took. Stores nothing.
+    /// Returns the context for answering a message, with a report for each layer. Stores nothing.
     ///
     /// # Errors
-    /// As [`turn`](Self::turn), but for the model's.
+    /// As [`turn`](Self::turn), except for errors of the model.
     pub async fn context(&self, scope: &Scope, message: &str) -> Result<BuiltContext> {
         let state = self.state(scope).await?;
         let possible = self.possible_moment(&state, message);
@@ -29,38 +29,39 @@ impl Companion {
         Ok(built)
     }
 
-    /// Builds the context of a message. `but` is the message itself, where it is stored already. Gives with it the
-    /// recent conversation and what did not work.
+    /// Builds the context of a message. `stored_message` is its record if it is stored already; the context excludes it.
+    /// Returns the context, the recent conversation and the stages that failed.
     pub(super) async fn build(
         &self,
         scope: &Scope,
         state: &CompanionState,
         message: &str,
-        but: Option<&Record>,
+        stored_message: Option<&Record>,
         possible: Option<&MomentRule>,
     ) -> Result<(BuiltContext, Vec<Record>, Vec<Degraded>)> {
-        let recent = self.recent(scope, but).await?;
+        let recent = self.recent(scope, stored_message).await?;
         let mut degraded = Vec::new();
-        let related = self.related(scope, state, message, but, &recent, &mut degraded).await;
+        let related = self.related(scope, state, message, stored_message, &recent, &mut degraded).await;
         let first = state.key_moments.len().saturating_sub(MAX_MOMENTS * 2);
         let ids: Vec<RecordId> = state.key_moments[first..].iter().copied().chain(state.profile).collect();
         let mut found: Vec<Record> = self.engine.get_all(scope, &ids).await?.into_iter().flatten().collect();
         found.retain(|record| record.state == State::Active);
         let (profiles, mut moments): (Vec<Record>, Vec<Record>) =
-            found.into_iter().partition(|r| r.kind == Kind::PROFILE);
+            found.into_iter().partition(|record| record.kind == Kind::PROFILE);
         moments.drain(..moments.len().saturating_sub(MAX_MOMENTS));
         let profile = profiles.into_iter().next();
-        let material = Material { state: state.clone(), profile, moments, recent: recent.clone(), related, possible };
+        let material =
+            ContextInput { state: state.clone(), profile, moments, recent: recent.clone(), related, possible };
         let built = self.pack.plan(&material, &self.zone).build(&self.counter)?;
         Ok((built, recent, degraded))
     }
 
-    /// The last 30 to 50 messages, in the order of time.
-    async fn recent(&self, scope: &Scope, but: Option<&Record>) -> Result<Vec<Record>> {
-        let most = usize::try_from(WINDOW_MAX).unwrap_or(usize::MAX);
-        let mut recent = self.newest(scope, most + 1).await?;
-        recent.retain(|record| but.is_none_or(|but| but.id != record.id));
-        recent.truncate(most);
+    /// Returns the last 30 to 50 messages, in order of time.
+    async fn recent(&self, scope: &Scope, stored_message: Option<&Record>) -> Result<Vec<Record>> {
+        let limit = usize::try_from(WINDOW_MAX).unwrap_or(usize::MAX);
+        let mut recent = self.newest(scope, limit + 1).await?;
+        recent.retain(|record| stored_message.is_none_or(|stored_message| stored_message.id != record.id));
+        recent.truncate(limit);
         recent.reverse();
         let step = WINDOW_MAX - WINDOW_MIN;
         let last = recent.last().and_then(|record| record.source.sequence);
@@ -69,13 +70,15 @@ impl Companion {
         Ok(recent)
     }
 
-    /// The latest messages at this very address, the newest first.
+    /// Returns the latest messages of exactly this scope, newest first.
     pub(super) async fn newest(&self, scope: &Scope, limit: usize) -> Result<Vec<Record>> {
-        let here = [(Field::Agent, scope.agent()), (Field::Session, scope.session()), (Field::Branch, scope.branch())];
-        let unset = here.into_iter().filter(|(_, name)| name.is_none());
+        let levels =
+            [(Field::Agent, scope.agent()), (Field::Session, scope.session()), (Field::Branch, scope.branch())];
+        let unset = levels.into_iter().filter(|(_, name)| name.is_none());
         let unset = unset.map(|(field, _)| Filter::Not(Box::new(Filter::Exists(field))));
-        let said = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let query = ScanQuery::newest(limit).with_filter(unset.fold(said, Filter::and));
+        let active_turns =
+            Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
+        let query = ScanQuery::newest(limit).with_filter(unset.fold(active_turns, Filter::and));
         Ok(self.engine.scan(scope, &query).await?.records)
     }
 
@@ -85,7 +88,7 @@ impl Companion {
         scope: &Scope,
         state: &CompanionState,
         message: &str,
-        but: Option<&Record>,
+        stored_message: Option<&Record>,
         recent: &[Record],
         degraded: &mut Vec<Degraded>,
     ) -> Vec<Record> {
@@ -105,10 +108,11 @@ impl Companion {
             .asked_at(self.engine.clock().now(), self.zone.clone());
         match self.engine.recall(scope, query).await {
             Ok(recall) => {
-                let known = |record: &Record| {
-                    recent.iter().any(|r| r.id == record.id) || but.is_some_and(|but| but.id == record.id)
+                let is_in_context = |record: &Record| {
+                    recent.iter().any(|r| r.id == record.id)
+                        || stored_message.is_some_and(|stored_message| stored_message.id == record.id)
                 };
-                let found = recall.relevant().map(|hit| hit.record.clone()).filter(|record| !known(record));
+                let found = recall.relevant().map(|hit| hit.record.clone()).filter(|record| !is_in_context(record));
                 let found = found.take(MAX_RELATED).collect();
                 degraded.extend(recall.degraded);
                 found

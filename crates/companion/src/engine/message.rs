@@ -5,7 +5,7 @@ use memory_engine_context::BuiltContext;
 use memory_engine_core::{RecordId, Timestamp};
 use memory_engine_llm::Usage;
 
-use crate::{affection::Change, state::CompanionState};
+use crate::{affection::AffectionChange, state::CompanionState};
 
 /// A message of the user. A plain `&str` or `String` is a new message.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub struct UserMessage {
 }
 
 impl UserMessage {
-    /// A new message.
+    /// Creates a new message.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), message_id: None }
     }
@@ -48,17 +48,17 @@ pub struct TurnReply {
     pub text: String,
     /// The record of the user's message.
     pub message: RecordId,
-    /// The record of the reply; `None` when the message was deleted meanwhile, and nothing was kept.
+    /// The record of the reply. `None` if the message was deleted in the meantime; then nothing was stored.
     pub reply: Option<RecordId>,
-    /// When the reply was written.
+    /// The time of the reply.
     pub at: Timestamp,
     /// The state after the turn.
     pub state: CompanionState,
     /// The changes of affection, in order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<AffectionChange>,
     /// The key moment that happened, if any.
     pub key_moment: Option<String>,
-    /// The context that the model got; `None` if the message was answered before.
+    /// The context that was sent to the model. `None` if the message was answered before.
     pub context: Option<BuiltContext>,
     /// True if the message was answered before. Then this is that answer, and nothing was counted.
     pub repeated: bool,

@@ -1,4 +1,4 @@
-//! A turn whose reply comes in pieces.
+//! A turn whose reply is streamed.
 
 use futures::{StreamExt, TryStreamExt, stream::BoxStream};
 use memory_engine_core::{Error, ErrorKind, Result, Scope};
@@ -11,55 +11,61 @@ use super::{
 };
 use crate::reply::ReplyFilter;
 
-/// A reply as it comes: pieces of its text, and at the end what came of the turn.
+/// A streamed reply: pieces of its text, then the result of the turn.
 pub type TurnStream = BoxStream<'static, Result<TurnPiece>>;
 
 /// A part of a turn.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum TurnPiece {
-    /// What the user may see next. Never a part of a thought or of the verdict.
+    /// The next text for the user, without thoughts and verdict.
     Text(String),
-    /// The turn is over and stored. Its text is that of all pieces together.
+    /// The turn is complete and stored. Its text is the concatenation of all pieces.
     Done(Box<TurnReply>),
 }
 
 /// The state of a stream.
 enum StreamState {
-    Reading(Box<Reading>),
-    Ended(Box<Reading>),
+    Reading(Box<ReplyReader>),
+    Ended(Box<ReplyReader>),
     Answered(Box<TurnReply>),
     Done(Box<TurnReply>),
     Finished,
 }
 
-struct Reading {
+struct ReplyReader {
     companion: Companion,
     prepared: PreparedTurn,
     chat: ChatStream,
     filter: ReplyFilter,
-    heard: ModelReply,
+    reply: ModelReply,
     finish: Option<FinishReason>,
 }
 
 impl Companion {
-    /// Answers a message as [`turn`](Self::turn) does, and gives the reply while it comes.
+    /// Answers a message as [`turn`](Self::turn) does, and streams the reply.
     ///
     /// # Errors
-    /// As [`turn`](Self::turn), at once or as the last item of the stream: a reply that breaks off is not stored, and
-    /// the message can be sent again under its id.
+    /// As [`turn`](Self::turn), immediately or as the last item of the stream. An incomplete reply is not stored, and the
+    /// message can be sent again with its id.
     ///
     /// # Cancel safety
-    /// Dropping the stream before [`TurnPiece::Done`] gives the reply up; the message stays stored.
-    pub async fn stream(&self, scope: &Scope, said: impl Into<UserMessage>) -> Result<TurnStream> {
-        let started = self.start(scope, said.into()).await?;
+    /// If the stream is dropped before [`TurnPiece::Done`], the reply is lost; the message stays stored.
+    pub async fn stream(&self, scope: &Scope, message: impl Into<UserMessage>) -> Result<TurnStream> {
+        let started = self.start(scope, message.into()).await?;
         let state = if started.answered.is_some() {
             StreamState::Answered(Box::new(earlier_reply(started)))
         } else {
             let prepared = self.prepare(started).await?;
             let chat = self.model.stream(&prepared.request).await?;
-            let (companion, filter, heard) = (self.clone(), ReplyFilter::default(), ModelReply::default());
-            StreamState::Reading(Box::new(Reading { companion, prepared, chat, filter, heard, finish: None }))
+            StreamState::Reading(Box::new(ReplyReader {
+                companion: self.clone(),
+                prepared,
+                chat,
+                filter: ReplyFilter::default(),
+                reply: ModelReply::default(),
+                finish: None,
+            }))
         };
         Ok(futures::stream::try_unfold(state, step).boxed())
     }
@@ -70,24 +76,24 @@ async fn step(state: StreamState) -> Result<Option<(TurnPiece, StreamState)>> {
         StreamState::Reading(mut reading) => {
             while let Some(delta) = reading.chat.try_next().await? {
                 reading.finish = delta.finish.or(reading.finish);
-                reading.heard.usage = delta.usage.or(reading.heard.usage);
+                reading.reply.usage = delta.usage.or(reading.reply.usage);
                 let shown = reading.filter.push(&delta.text);
                 if !shown.is_empty() {
-                    reading.heard.text.push_str(&shown);
+                    reading.reply.text.push_str(&shown);
                     return Ok(Some((TurnPiece::Text(shown), StreamState::Reading(reading))));
                 }
             }
             if reading.finish.is_none() {
-                let message = "the reply broke off before its end; the message is stored, and can be sent again";
+                let message = "the reply is incomplete: the model's stream ended early; the message is stored and can be sent again";
                 return Err(Error::new(ErrorKind::Unavailable, "companion", message));
             }
-            let told = std::mem::take(&mut reading.filter).finish();
-            reading.heard.verdict = told.verdict;
-            reading.heard.text.push_str(&told.rest);
-            if told.rest.is_empty() {
+            let end = std::mem::take(&mut reading.filter).finish();
+            reading.reply.verdict = end.verdict;
+            reading.reply.text.push_str(&end.rest);
+            if end.rest.is_empty() {
                 return done(*reading).await;
             }
-            Ok(Some((TurnPiece::Text(told.rest), StreamState::Ended(reading))))
+            Ok(Some((TurnPiece::Text(end.rest), StreamState::Ended(reading))))
         }
         StreamState::Ended(reading) => done(*reading).await,
         StreamState::Answered(reply) => {
@@ -100,7 +106,7 @@ async fn step(state: StreamState) -> Result<Option<(TurnPiece, StreamState)>> {
     }
 }
 
-async fn done(reading: Reading) -> Result<Option<(TurnPiece, StreamState)>> {
-    let reply = reading.companion.conclude(reading.prepared, reading.heard).await?;
+async fn done(reading: ReplyReader) -> Result<Option<(TurnPiece, StreamState)>> {
+    let reply = reading.companion.conclude(reading.prepared, reading.reply).await?;
     Ok(Some((TurnPiece::Done(Box::new(reply)), StreamState::Finished)))
 }

@@ -12,8 +12,8 @@ use super::{
     message::{TurnReply, UserMessage},
 };
 use crate::{
-    affection::{Change, Reason},
-    moment::{MomentRule, Verdict},
+    affection::{AffectionChange, AffectionReason},
+    moment::{MomentRule, MomentVerdict},
     record::moment_record,
     reply::ReplyFilter,
     state::CompanionState,
@@ -25,12 +25,12 @@ pub(super) struct StartedTurn {
     pub(super) scope: Scope,
     pub(super) message: Record,
     state: CompanionState,
-    changes: Vec<Change>,
-    /// What it was answered with before.
+    changes: Vec<AffectionChange>,
+    /// The earlier reply, if the message was answered before.
     pub(super) answered: Option<Record>,
 }
 
-/// A turn that the model is to answer.
+/// A turn whose request is ready for the model.
 #[derive(Debug)]
 pub(super) struct PreparedTurn {
     started: StartedTurn,
@@ -41,7 +41,7 @@ pub(super) struct PreparedTurn {
     degraded: Vec<Degraded>,
 }
 
-/// What the model said.
+/// The reply of the model.
 #[derive(Debug, Default)]
 pub(super) struct ModelReply {
     pub(super) text: String,
@@ -50,24 +50,24 @@ pub(super) struct ModelReply {
 }
 
 impl Companion {
-    /// Answers a message of the user at this address, in eight steps: the message is stored and counted; profile and
-    /// state are read; the context is built; the model is asked; the reply is stored; a key moment that came is
-    /// recorded with its affection; after every 20 messages the profile is made anew; the reply is given back.
+    /// Answers a message of the user in this scope, in eight steps: store and count the message; read profile and state; build
+    /// the context; call the model; store the reply; record a key moment that happened, with its affection; refresh the profile
+    /// after every 20 messages; return the reply.
     ///
-    /// The first step, and the fifth with the sixth, are one transaction each. A message with an id that was answered
-    /// before gets that answer again, and one that was stored and not answered is answered and not counted again.
+    /// The first step is one transaction, and the fifth and sixth together are one. A message with the id of an answered one
+    /// gets the same reply. A message that was stored but not answered is answered without being counted again.
     ///
     /// # Errors
-    /// `InvalidInput` for an empty message, an address without a user, or a persona that is larger than the context may
-    /// be; `Conflict` for the id of another message or of one that was forgotten, and when others write without end;
-    /// the model's own, after which the user's message stays stored; the store's. What fails in looking for related
-    /// history or in making a profile is named in [`TurnReply::degraded`].
+    /// `InvalidInput` for an empty message, a scope without a user, or a persona that exceeds the limit of the context;
+    /// `Conflict` for the id of another message or of a forgotten one, and if concurrent writes never end; the errors of the
+    /// model, after which the message stays stored; the errors of the store. Failures of the search for related history or of
+    /// the profile are listed in [`TurnReply::degraded`].
     ///
     /// # Cancel safety
-    /// Dropping the future leaves the message stored and unanswered, or everything done but for the answer; never half
-    /// of a step.
-    pub async fn turn(&self, scope: &Scope, said: impl Into<UserMessage>) -> Result<TurnReply> {
-        let started = self.start(scope, said.into()).await?;
+    /// If the future is dropped, the message is stored and unanswered, or the whole turn is stored. A step is never stored in
+    /// part.
+    pub async fn turn(&self, scope: &Scope, message: impl Into<UserMessage>) -> Result<TurnReply> {
+        let started = self.start(scope, message.into()).await?;
         if started.answered.is_some() {
             return Ok(earlier_reply(started));
         }
@@ -77,36 +77,41 @@ impl Companion {
         self.conclude(prepared, ModelReply { text, verdict, usage: reply.usage }).await
     }
 
-    /// Stores and counts the message, unless it is there already.
-    pub(super) async fn start(&self, scope: &Scope, said: UserMessage) -> Result<StartedTurn> {
+    /// Stores and counts the message, unless it is stored already.
+    pub(super) async fn start(&self, scope: &Scope, user_message: UserMessage) -> Result<StartedTurn> {
         let new = RecordId::new();
-        let id = said.message_id.as_deref().map_or(new, |name| RecordId::named(scope, name));
+        let id = user_message.message_id.as_deref().map_or(new, |name| RecordId::named(scope, name));
         for _ in 0..MAX_ATTEMPTS {
             let (read, mut state) = self.open_state(scope).await?;
-            if said.message_id.is_some() {
+            if user_message.message_id.is_some() {
                 let mut found = self.engine.get_all(scope, &[id, reply_id(scope, id)]).await?;
                 let (answered, message) = (found.pop().flatten(), found.pop().flatten());
                 if let Some(message) = message {
-                    if message.text != said.text {
-                        return Err(conflict("there is another message with this id; give each its own"));
+                    if message.text != user_message.text {
+                        return Err(conflict("another message has this id; give each message its own id"));
                     }
                     return Ok(StartedTurn { scope: scope.clone(), message, state, changes: Vec::new(), answered });
                 }
                 if self.is_deleted(scope, id).await? {
-                    return Err(conflict("the message with this id was forgotten and stays away"));
+                    return Err(conflict("the message with this id was forgotten; use another id"));
                 }
             }
-            let mut message = Record::new(scope.clone(), Kind::TURN, said.text.as_str(), self.engine.clock());
+            let mut message = Record::new(scope.clone(), Kind::TURN, user_message.text.as_str(), self.engine.clock());
             let today = message.occurred_at.in_zone(&self.zone).date();
             let changes = state.bond.message(today, &self.pack.affection, &self.pack.stages);
             state.total_messages += 1;
             state.last_active_at = Some(message.occurred_at);
-            (message.id, message.role, message.trust) = (id, Some(Role::USER), Trust::User);
-            message.source.message_id.clone_from(&said.message_id);
+            message.id = id;
+            message.role = Some(Role::USER);
+            message.trust = Trust::User;
+            message.source.message_id.clone_from(&user_message.message_id);
             message.source.sequence = i64::try_from(state.total_messages).ok();
-            // What days of silence have cost is no doing of this message.
-            let delta: i32 =
-                changes.iter().filter(|c| !matches!(c.reason, Reason::Idle(_))).map(|change| change.delta).sum();
+            // Points lost by idle days are not caused by this message.
+            let delta: i32 = changes
+                .iter()
+                .filter(|c| !matches!(c.reason, AffectionReason::Idle(_)))
+                .map(|change| change.delta)
+                .sum();
             message.metadata.insert("affection_delta".into(), json!(delta));
             let mut writes = vec![Write::new(message.clone(), PutMode::Create), self.state_write(&read, &state)];
             writes.extend(self.log_writes(&read, &changes, &id.to_string()));
@@ -133,32 +138,32 @@ impl Companion {
         Ok(PreparedTurn { started, request, possible, context, recent, degraded })
     }
 
-    /// Stores the reply, with the key moment that came, and makes the profile anew where it is time.
-    pub(super) async fn conclude(&self, prepared: PreparedTurn, heard: ModelReply) -> Result<TurnReply> {
-        if heard.text.is_empty() {
-            let message = "the model's reply says nothing; the message is stored, and can be sent again";
+    /// Stores the reply and the key moment that happened, and refreshes the profile if it is due.
+    pub(super) async fn conclude(&self, prepared: PreparedTurn, model_reply: ModelReply) -> Result<TurnReply> {
+        if model_reply.text.is_empty() {
+            let message = "the reply of the model is empty; the message is stored and can be sent again";
             return Err(Error::new(ErrorKind::Unavailable, "companion", message));
         }
         let PreparedTurn { started, possible, context, recent, mut degraded, .. } = prepared;
-        let mut kept = self.store_reply(&started, &heard, possible.as_ref(), &recent).await?;
-        if kept.reply.is_none() {
-            let reason = "the message was deleted meanwhile; the reply is not kept".to_owned();
+        let mut reply = self.store_reply(&started, &model_reply, possible.as_ref(), &recent).await?;
+        if reply.reply.is_none() {
+            let reason = "the message was deleted in the meantime; the reply is not stored".to_owned();
             degraded.push(Degraded { stage: "reply", reason });
         } else {
-            match self.refresh_if_due(&started.scope, &kept.state).await {
-                Ok(state) => kept.state = state.unwrap_or(kept.state),
+            match self.refresh_if_due(&started.scope, &reply.state).await {
+                Ok(state) => reply.state = state.unwrap_or(reply.state),
                 Err(e) => degraded.push(Degraded { stage: "profile", reason: e.to_string() }),
             }
         }
-        kept.context = Some(context);
-        kept.degraded = degraded;
-        Ok(kept)
+        reply.context = Some(context);
+        reply.degraded = degraded;
+        Ok(reply)
     }
 
     async fn store_reply(
         &self,
         started: &StartedTurn,
-        heard: &ModelReply,
+        model_reply: &ModelReply,
         possible: Option<&MomentRule>,
         recent: &[Record],
     ) -> Result<TurnReply> {
@@ -169,7 +174,7 @@ impl Companion {
             let mut found = self.engine.get_all(scope, &[started.message.id, id]).await?;
             let (answered, message) = (found.pop().flatten(), found.pop().flatten());
             if answered.is_some() {
-                // The same message was sent twice at once, and the other one came first.
+                // The same message was sent twice at the same time, and the other turn was faster.
                 return Ok(earlier_reply(StartedTurn {
                     scope: scope.clone(),
                     message: started.message.clone(),
@@ -178,10 +183,10 @@ impl Companion {
                     answered,
                 }));
             }
-            let mut reply = Record::new(scope.clone(), Kind::TURN, heard.text.as_str(), self.engine.clock());
+            let mut reply = Record::new(scope.clone(), Kind::TURN, model_reply.text.as_str(), self.engine.clock());
             let at = reply.occurred_at;
-            let mut given = TurnReply {
-                text: heard.text.clone(),
+            let mut turn_reply = TurnReply {
+                text: model_reply.text.clone(),
                 message: started.message.id,
                 reply: None,
                 at,
@@ -191,21 +196,23 @@ impl Companion {
                 context: None,
                 repeated: false,
                 degraded: Vec::new(),
-                usage: heard.usage,
+                usage: model_reply.usage,
             };
-            let Some(mut message) = message else { return Ok(given) };
+            let Some(mut message) = message else { return Ok(turn_reply) };
             state.total_messages += 1;
-            (reply.id, reply.role, reply.trust) = (id, Some(Role::ASSISTANT), Trust::Assistant);
+            reply.id = id;
+            reply.role = Some(Role::ASSISTANT);
+            reply.trust = Trust::Assistant;
             reply.speaker = Some(self.pack.name.clone());
             reply.source.sequence = i64::try_from(state.total_messages).ok();
             let mut writes = Vec::new();
-            let came = possible.filter(|rule| !state.moments.contains_key(&rule.id)).and_then(|rule| {
-                match rule.verdict(heard.verdict.as_deref()) {
-                    Verdict::Came(outcome) => Some((rule, outcome)),
-                    Verdict::DidNot | Verdict::Unclear => None,
+            let happened = possible.filter(|rule| !state.moments.contains_key(&rule.id)).and_then(|rule| {
+                match rule.verdict(model_reply.verdict.as_deref()) {
+                    MomentVerdict::Happened(outcome) => Some((rule, outcome)),
+                    MomentVerdict::DidNotHappen | MomentVerdict::Unclear => None,
                 }
             });
-            if let Some((rule, outcome)) = came {
+            if let Some((rule, outcome)) = happened {
                 let (chapter, _) = self.pack.stages.at(state.bond.affection);
                 let today = at.in_zone(&self.zone).date();
                 let change = state.bond.moment(outcome.affection, &rule.name, today);
@@ -228,17 +235,18 @@ impl Companion {
                 }
                 writes.push(Write::new(message, PutMode::Update { revision }));
                 state.moments.insert(rule.id.clone(), outcome.status.clone());
-                given.key_moment = Some(rule.id.clone());
-                let changes: Vec<Change> = change.into_iter().collect();
+                turn_reply.key_moment = Some(rule.id.clone());
+                let changes: Vec<AffectionChange> = change.into_iter().collect();
                 writes.extend(self.log_writes(&read, &changes, &format!("{}/{id}", rule.id)));
-                given.changes.extend(changes);
+                turn_reply.changes.extend(changes);
             } else {
                 writes.push(Write::new(reply, PutMode::Create));
             }
             writes.push(self.state_write(&read, &state));
-            (given.reply, given.state) = (Some(id), state);
+            turn_reply.reply = Some(id);
+            turn_reply.state = state;
             match self.commit(scope, writes).await {
-                Ok(_) => return Ok(given),
+                Ok(_) => return Ok(turn_reply),
                 Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
                     tokio::task::yield_now().await;
                 }
@@ -249,7 +257,7 @@ impl Companion {
     }
 }
 
-/// The answer that was given before.
+/// Returns the reply that the message got before.
 pub(super) fn earlier_reply(started: StartedTurn) -> TurnReply {
     let StartedTurn { message, state, changes, answered, .. } = started;
     let at = answered.as_ref().map_or(message.occurred_at, |record| record.occurred_at);
