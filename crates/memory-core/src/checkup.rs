@@ -1,4 +1,4 @@
-//! What a look at a whole database shows.
+//! The health report of a database.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{store::Job, time::Timestamp};
 
-/// What a look at a whole database shows to whoever keeps it: all tenants together, and nothing of what they said.
+/// The health report of a whole database: all tenants together, without any stored text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct HealthReport {
@@ -28,9 +28,9 @@ pub struct HealthReport {
     pub second_space: Option<String>,
     /// How many of what is stored, by the names of things.
     pub counts: BTreeMap<String, u64>,
-    /// What waits for each job.
+    /// The queue of each job.
     pub waiting: BTreeMap<Job, QueueHealth>,
-    /// What is wrong, each with what would put it right.
+    /// Problems, each with what would fix it.
     pub problems: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl HealthReport {
         Self { backend: backend.into(), schema, known_schema, ..Self::default() }
     }
 
-    /// Notes a problem when there is one of these things at the least.
+    /// Adds a problem if `count` is at least 1.
     pub fn blame(&mut self, count: u64, what: &str) {
         if count > 0 {
             self.problems.push(format!("{count} {what}"));
@@ -48,25 +48,25 @@ impl HealthReport {
     }
 }
 
-/// What waits for a job.
+/// The queue of one job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct QueueHealth {
-    /// How many records.
+    /// Number of records in the queue.
     pub records: u64,
     /// Since when the first of them has been waiting.
     pub oldest: Option<Timestamp>,
-    /// How many the job was given up for: these wait no longer.
+    /// Number of records for which the job was given up. They are not in the queue any more.
     pub given_up: u64,
 }
 
 impl QueueHealth {
-    /// So many, the first of them since then.
+    /// Creates a queue of this many records, the oldest of which was queued at this time.
     pub fn new(records: u64, oldest: Option<Timestamp>) -> Self {
         Self { records, oldest, given_up: 0 }
     }
 
-    /// And so many that the job was given up for.
+    /// Sets the number of records for which the job was given up.
     #[must_use]
     pub fn with_given_up(mut self, given_up: u64) -> Self {
         self.given_up = given_up;

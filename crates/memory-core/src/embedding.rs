@@ -89,7 +89,7 @@ impl Embedding {
         &self.0
     }
 
-    /// The same direction with length one.
+    /// Returns the vector with the same direction and length one.
     #[must_use]
     pub fn normalized(mut self) -> Self {
         let norm = self.0.iter().map(|v| f64::from(*v) * f64::from(*v)).sum::<f64>().sqrt();

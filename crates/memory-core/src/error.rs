@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ErrorKind {
     /// The caller gave something that can never work; the message says what would be right.
     InvalidInput,
-    /// What was asked for by name is not there (or not in this scope, which looks the same).
+    /// The named item does not exist, or not in this scope, which looks the same.
     NotFound,
     /// It is there already, or it has changed since the caller read it.
     Conflict,
@@ -107,17 +107,17 @@ impl Error {
         self.operation
     }
 
-    /// What was wrong and what would be right.
+    /// Returns the message: what was wrong and what would be right.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// How long a service asked us to wait, if it said.
+    /// Returns the time after which a service asks for a retry, if it names one.
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// Whether the same call may succeed later without any change: what retry code asks.
+    /// Returns true if the same call may succeed later without any change, so that a retry makes sense.
     pub fn is_transient(&self) -> bool {
         matches!(self.kind, ErrorKind::RateLimited | ErrorKind::Timeout | ErrorKind::Unavailable)
     }

@@ -1,4 +1,4 @@
-//! What a record is called.
+//! The id of a record.
 
 use std::{fmt, str::FromStr};
 

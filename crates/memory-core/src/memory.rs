@@ -27,7 +27,7 @@ use tables::Tables;
 
 /// A [`RecordStore`] in memory: what it holds is gone with it.
 ///
-/// It keeps no index beside the records, so every new record waits in the backlog to be indexed.
+/// It keeps no index, so every new record is queued for indexing.
 #[derive(Debug)]
 pub struct MemoryRecordStore {
     tables: Mutex<Tables>,

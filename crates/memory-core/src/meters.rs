@@ -59,7 +59,7 @@ mod on {
     pub struct MetricDescription {
         /// The name.
         pub name: &'static str,
-        /// Whether it counts or measures.
+        /// Counter or histogram.
         pub kind: MetricKind,
         /// The labels. Each has a fixed set of values.
         pub labels: &'static [&'static str],

@@ -121,8 +121,8 @@ pub fn depth(scope: &Scope) -> &'static str {
 
 /// Returns a pseudonym of a scope: 16 hexadecimal digits, the same for the same scope within one process.
 ///
-/// The hash has a random key that the process makes at its start and never shows. Without the key nobody can find out
-/// the scope by hashing names; neither can pseudonyms of two processes be compared.
+/// The hash has a random key that the process creates at its start and never shows. Without the key, a scope cannot
+/// be found by hashing names, and pseudonyms of two processes cannot be compared.
 pub fn pseudonym(scope: &Scope) -> impl fmt::Display + use<> {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     Hexadecimal(KEY.hash_one(scope))
@@ -174,7 +174,7 @@ impl fmt::Display for Hexadecimal {
 struct Ending<'s> {
     span: &'s Span,
     operation: Operation,
-    /// `None` if nobody wants to know the duration.
+    /// `None` if the duration is not measured.
     started: Option<Instant>,
     is_finished: bool,
 }

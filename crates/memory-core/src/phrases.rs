@@ -39,12 +39,12 @@ impl Phrases {
         self.find_folded(&fold(text))
     }
 
-    /// The same in a text that has been through [`fold`] already, for those who look for several lists in it.
+    /// As [`find`](Self::find), for a text that [`fold`] was applied to, so that several lists can be searched in it.
     pub fn find_folded(&self, folded: &str) -> Option<&str> {
         self.list.iter().find(|(_, phrase)| holds(folded, phrase)).map(|(given, _)| given.as_str())
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no phrases.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -67,8 +67,8 @@ fn holds(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(start, found)| stands_alone(text, start, start + found.len()))
 }
 
-/// Whether the part of a normalised text from byte `start` to byte `end` is not the inside of a longer word. Bytes that
-/// are no boundary of a character never are.
+/// Returns true if the part of a normalised text from byte `start` to byte `end` is not inside a longer word. Returns
+/// false for offsets that are not boundaries of characters.
 pub fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let (Some(before), Some(part), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..)) else {
         return false;

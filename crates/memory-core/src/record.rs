@@ -23,17 +23,17 @@ pub struct Record {
     pub id: RecordId,
     /// Its address: whom it belongs to.
     pub scope: Scope,
-    /// What sort of thing it is.
+    /// The kind.
     pub kind: Kind,
-    /// Who spoke, as a chat API names them: `user`, `assistant` …
+    /// The role of the speaker, as in chat APIs: `user`, `assistant` …
     pub role: Option<Role>,
-    /// Who spoke, by name.
+    /// The name of the speaker.
     pub speaker: Option<String>,
-    /// What was said.
+    /// The text.
     pub text: String,
     /// The scene it was said in, such as `daily` or `plot`.
     pub scene: Option<String>,
-    /// What it is about.
+    /// The topic.
     pub topic: Option<String>,
     /// The people, places and things it names.
     pub entities: Vec<String>,
@@ -41,29 +41,29 @@ pub struct Record {
     pub emotion: Option<String>,
     /// Free labels; asset codes live here.
     pub tags: Vec<String>,
-    /// How sure we are that it is true: 0 to 1.
+    /// Confidence that the text is true, 0 to 1.
     pub confidence: f64,
-    /// How much it matters: 0 to 1.
+    /// Importance, 0 to 1.
     pub importance: f64,
-    /// Where it came from.
+    /// The place in the source that the record is from.
     pub source: Source,
     /// The records it was made from.
     pub derived_from: Vec<RecordId>,
-    /// Who wrote it.
+    /// The trust class of the author.
     pub trust: Trust,
-    /// When it happened.
+    /// The time of the event.
     pub occurred_at: Timestamp,
-    /// When the engine first heard of it.
+    /// The time at which the engine first stored the record.
     pub recorded_at: Timestamp,
     /// From when on it holds, if that is known.
     pub valid_from: Option<Timestamp>,
     /// Until when it held, if it no longer does.
     pub valid_until: Option<Timestamp>,
-    /// Whether it takes part in recall.
+    /// The state; only active records take part in recall.
     pub state: State,
-    /// Whatever else the caller wants kept.
+    /// Further fields of the caller.
     pub metadata: Map<String, Value>,
-    /// How often it has been written; the store counts, and 0 means never.
+    /// Number of times it was written. The store counts; 0 means never.
     pub revision: u64,
 }
 
@@ -80,7 +80,7 @@ impl Record {
         Self::with_id(RecordId::new(), scope, kind, text.into(), clock.now())
     }
 
-    /// The same under an id and of a moment that are known: a store that reads one, or somebody who takes them over.
+    /// Creates a record with a known id and time, for stores that read records and for imports.
     pub fn with_id(id: RecordId, scope: Scope, kind: Kind, text: String, at: Timestamp) -> Self {
         Self {
             id,
@@ -119,20 +119,20 @@ impl Record {
         (self.occurred_at, self.source.sequence.unwrap_or(0), self.id)
     }
 
-    /// Whether it is in the keyword and vector indexes, and so takes part in recall: it is active, and no entry of a
-    /// [ledger](Kind::is_ledger).
+    /// Returns true if the record is in the keyword and vector indexes, and so takes part in recall: it is active and
+    /// not an entry of a [ledger](Kind::is_ledger).
     pub fn is_indexed(&self) -> bool {
         self.state == State::Active && !self.kind.is_ledger()
     }
 
-    /// Who speaks, when that is more than the role says: `Lin`, but not `user` or `Assistant`.
+    /// Returns the name of the speaker if it says more than the role: `Lin`, but not `user` or `Assistant`.
     pub fn named_speaker(&self) -> Option<&str> {
         let speaker = self.speaker.as_deref()?;
         let role = self.role.as_ref().map_or("", Role::as_str);
         (!speaker.eq_ignore_ascii_case(role)).then_some(speaker)
     }
 
-    /// Whether `other` says the same in every field that a caller sets: all but `recorded_at` and `revision`.
+    /// Returns true if `other` is equal in every field that a caller sets: all except `recorded_at` and `revision`.
     pub fn same_content(&self, other: &Self) -> bool {
         let mut twin = other.clone();
         (twin.recorded_at, twin.revision) = (self.recorded_at, self.revision);
@@ -219,7 +219,7 @@ fn json_has_nul(value: &Value) -> bool {
     }
 }
 
-/// Where a record came from.
+/// The place of a record in its source.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Source {
     /// The message's id where it came from.
@@ -260,29 +260,29 @@ macro_rules! label {
 }
 
 label! {
-    /// What sort of thing a record is; callers add names of their own.
+    /// The kind of a record. Callers can add their own names.
     Kind {
         /// Something said in a conversation.
         TURN = "turn";
-        /// A part of a long turn, beside the turn itself.
+        /// A part of a long turn, stored in addition to the turn.
         CHUNK = "chunk";
         /// A summary of several turns.
         SUMMARY = "summary";
         /// A fact, a preference or a state of affairs.
         FACT = "fact";
-        /// What is known of a person, in one text.
+        /// A description of a person, in one text.
         PROFILE = "profile";
         /// A moment to be kept word for word.
         KEY_MOMENT = "key_moment";
         /// Something that happened in the world.
         EVENT = "event";
-        /// A note that somebody made.
+        /// A note written by a person.
         NOTE = "note";
     }
 }
 
 impl Kind {
-    /// What the kinds of a ledger begin with.
+    /// The prefix of the kinds of ledgers.
     const LEDGER: &'static str = "ledger/";
 
     /// An application's own books: kept, exported and deleted like any record, written in one transaction with others, and
@@ -291,14 +291,14 @@ impl Kind {
         Self::new(format!("{}{book}", Self::LEDGER))
     }
 
-    /// Whether records of this kind are entries of a ledger.
+    /// Returns true if records of this kind are entries of a ledger.
     pub fn is_ledger(&self) -> bool {
         self.as_str().starts_with(Self::LEDGER)
     }
 }
 
 label! {
-    /// Who speaks, as chat APIs name them; callers add names of their own.
+    /// The role of a speaker, as in chat APIs. Callers can add their own names.
     Role {
         /// The person.
         USER = "user";
@@ -352,7 +352,7 @@ macro_rules! closed {
 }
 
 closed! {
-    /// Who wrote a record.
+    /// The trust class of the author of a record.
     Trust, "trust" {
         /// The person.
         User = "user",
@@ -368,8 +368,8 @@ closed! {
 }
 
 closed! {
-    /// Whether a record takes part in recall. Only active records are in the keyword and vector indexes, and of these none
-    /// that belong to a [ledger](Kind::is_ledger).
+    /// The state of a record. Only active records are in the keyword and vector indexes and take part in recall,
+    /// except for entries of a [ledger](Kind::is_ledger).
     State, "state" {
         /// It does.
         Active = "active",

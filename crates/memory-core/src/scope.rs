@@ -1,4 +1,4 @@
-//! Whom a memory belongs to.
+//! The scope of memories: tenant, user, agent, session and branch.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Whom a memory belongs to, and how far a caller can see.
+/// The owner of a memory, and the range of memories that a caller can see.
 ///
 /// A scope is authority, never a filter: every call of a store or of the engine takes one first, and no answer holds
 /// anything outside it. A *record's* scope is its address. A *reading* scope covers every address that agrees with it
@@ -127,7 +127,7 @@ impl Scope {
         [("user", self.user_name()), ("agent", self.agent()), ("session", self.session()), ("branch", self.branch())]
     }
 
-    /// Whether a reader with this scope may see a record at `address`.
+    /// Returns true if a reader with this scope may see a record at `address`.
     pub fn covers(&self, address: &Scope) -> bool {
         let within = |mine: &Option<String>, theirs: &Option<String>| mine.is_none() || mine == theirs;
         self.tenant == address.tenant

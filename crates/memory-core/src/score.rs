@@ -1,4 +1,4 @@
-//! How well something fits.
+//! Relevance scores.
 
 use std::{cmp::Ordering, fmt};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::RecordId;
 
-/// How well a record fits a question: finite, and higher is better, everywhere.
+/// The relevance of a record to a query. Always finite; higher is better.
 ///
 /// Scores of different stores, models or stages are not comparable; ranks are.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -49,9 +49,9 @@ impl fmt::Display for Score {
 /// A record that was found, with its score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
-    /// Which record.
+    /// The id of the record.
     pub id: RecordId,
-    /// How well it fits, on the scale of whoever found it.
+    /// The score, on the scale of the retriever.
     pub score: Score,
 }
 

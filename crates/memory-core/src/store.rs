@@ -61,9 +61,10 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// The records with these ids, in their order; `None` where there is none within `scope`.
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
 
-    /// Deletes the records with these ids and what was made from them, in one transaction, from every index that the
-    /// backend keeps beside them, and leaves a tombstone for each. Says what that has removed: of indexes that are kept
-    /// elsewhere, nothing. Where `scope` covers several users who have a record of one id, it goes for all of them.
+    /// Deletes the records with these ids and the records derived from them, in one transaction, from every index of
+    /// this backend, and leaves a tombstone for each. Returns the numbers of removed items, without those of indexes
+    /// outside of this backend. If `scope` covers several users with a record of the same id, all of them are
+    /// deleted.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted>;
 
     /// A page of records by their [`position`](Record::position).
@@ -75,8 +76,8 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page>;
 
-    /// The records that were made from these, directly or through others, whatever their state, by id; of those that live
-    /// within `scope`.
+    /// Returns the ids of records derived from these, directly or through others, in any state, within `scope`.
+    /// Sorted by id.
     async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
 
     /// For each id, the active records of the same kind right before and after it at the very same address, by position.
@@ -121,7 +122,7 @@ pub struct Tombstone {
     /// The hash of its text.
     #[serde(with = "hash_as_text")]
     pub content_hash: ContentHash,
-    /// When it was deleted.
+    /// The time of the deletion.
     pub deleted_at: Timestamp,
     /// True if a record that it was derived from was deleted or changed; false if it was deleted itself.
     #[serde(default)]
@@ -272,7 +273,7 @@ crate::enum_names! {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
-    /// When the record there occurred.
+    /// The time of the record at this position.
     pub occurred_at: Timestamp,
     /// Its sequence number.
     pub sequence: i64,
@@ -326,7 +327,7 @@ pub struct Adjacent {
 /// A record next to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbor {
-    /// Which record.
+    /// The id of the record.
     pub id: RecordId,
     /// True if its role or its speaker differs: one of the two then answers the other.
     pub another_voice: bool,

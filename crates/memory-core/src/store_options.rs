@@ -10,7 +10,8 @@ use crate::{
     time::{Clock, SystemClock},
 };
 
-/// What to do about a store whose indexes were made with another analyzer or embedding space. Default: [`Refuse`](Self::Refuse).
+/// The action for a store whose indexes were made with another analyzer or embedding space. Default:
+/// [`Refuse`](Self::Refuse).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -49,7 +50,7 @@ pub struct StoreOptions {
     pub analyzer: String,
     /// The clock of deletions and leases. Default: the machine's clock.
     pub clock: Arc<dyn Clock>,
-    /// What to do about a store that was made with another space or analyzer. Default: [`Mismatch::Refuse`].
+    /// The action for a store that was made with another space or analyzer. Default: [`Mismatch::Refuse`].
     pub mismatch: Mismatch,
     /// The space of the embedder that is being replaced. A store of that space is treated as by [`Mismatch::Refill`].
     /// Default: none.

@@ -15,17 +15,17 @@ impl Terms {
         self.0.iter().map(|(term, count)| (term.as_str(), *count))
     }
 
-    /// How often a term occurs.
+    /// Returns the number of occurrences of a term.
     pub fn count(&self, term: &str) -> u32 {
         self.0.get(term).copied().unwrap_or(0)
     }
 
-    /// How many terms the text has, repetitions counted: its length for ranking.
+    /// Returns the number of terms with repetitions: the length of the text for ranking.
     pub fn length(&self) -> u32 {
         self.0.values().sum()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no terms.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -14,7 +14,7 @@ use crate::sync::Mutex;
 
 /// A point in time: microseconds since 1970-01-01T00:00:00 UTC.
 ///
-/// Written and read as RFC 3339 (`2026-03-02T20:15:00Z`). Zones for display are a parameter of whoever displays.
+/// Text form is RFC 3339 (`2026-03-02T20:15:00Z`). Time zones for display are parameters of the code that displays.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
@@ -41,7 +41,7 @@ impl Timestamp {
         Self(self.0.saturating_sub(i64::try_from(d.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// How much later this point is than another one; nothing, when it is not.
+    /// Returns the time from `earlier` to this point, or zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or_default())
     }
@@ -165,7 +165,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Where the engine takes the time from.
+/// The source of the current time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> Timestamp;

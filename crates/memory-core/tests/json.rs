@@ -1,4 +1,4 @@
-//! What callers write and send: typed filters, times, and the JSON of queries and pages.
+//! JSON of typed filters, times, queries and pages, as callers write and send it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

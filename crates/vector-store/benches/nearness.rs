@@ -1,4 +1,4 @@
-//! How long it takes to find the nearest of so many vectors: the kernels at work, behind their signs and without.
+//! Measures a search for the nearest vectors: the kernels, with and without the comparison of signs.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark: criterion's macros make functions without docs")]
 
 use std::{hint::black_box, time::Duration};

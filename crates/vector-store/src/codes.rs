@@ -15,10 +15,11 @@ use crate::kernel::{self, rows::Rows};
 
 /// The largest code.
 const TOP: f32 = 127.0;
-/// What adding up some thousand products in single precision can be off by, for each unit of the two lengths.
+/// Maximum rounding error of a sum of some thousand products in single precision, relative to the product of the two
+/// lengths.
 const ROUNDING: f32 = 1e-5;
 
-/// How many standard deviations a sum of many small errors is allowed for.
+/// Error bound of a sum of many small errors, in standard deviations.
 const SIGMAS: f32 = 7.0;
 
 /// Fewer rows than this are not parted among processors.
@@ -31,14 +32,14 @@ pub(crate) struct Codes {
     about: Vec<About>,
 }
 
-/// What the codes of a row say, and leave out.
+/// Scale and error bounds of the codes of a row.
 #[derive(Debug, Clone, Copy)]
 struct About {
-    /// What one step stands for.
+    /// The value of one step of a code.
     scale: f32,
-    /// How long the vector is that the codes stand for.
+    /// The length of the decoded vector.
     length: f32,
-    /// How long the vector is that they leave out.
+    /// The length of the difference between the vector and the decoded one.
     missing: f32,
 }
 
@@ -80,14 +81,14 @@ impl Codes {
         Ok(rows)
     }
 
-    /// Makes room for so many rows more.
+    /// Reserves memory for this many more rows.
     pub(crate) fn reserve(&mut self, rows: usize, width: usize) {
         self.codes.reserve(rows * width);
         self.about.reserve(rows);
     }
 
-    /// Which numbers of each row are greater than these, in words of 64; the last one of a row may be a part. Of many rows each
-    /// processor looks at a part.
+    /// Compares the numbers of each row with `than`. Returns one bit per number, in words of 64; the last word of a
+    /// row may be partial. Many rows are split among the processors.
     pub(crate) fn greater(&self, than: &[f32]) -> Vec<u64> {
         let scales: Vec<f32> = self.about.iter().map(|about| about.scale).collect();
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -144,7 +145,8 @@ impl Codes {
         values.extend(self.codes[row * width..(row + 1) * width].iter().map(|code| f32::from(*code) * scale));
     }
 
-    /// What the inner product of the query as it is with a row is, more closely than [`estimates`](Self::estimates) have it.
+    /// Returns an estimate of the inner product of the exact query with a row, with a tighter bound than
+    /// [`estimates`](Self::estimates).
     ///
     /// It is taken to be off by no more than [`SIGMAS`] standard deviations of what rounding leaves out: one of some 10¹¹ is.
     pub(crate) fn closer(&self, query: &[f32], length: f32, row: u32) -> Estimate {

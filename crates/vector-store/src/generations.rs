@@ -23,9 +23,9 @@ enum_names! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Generations {
-    /// How many records ought to have a vector.
+    /// Number of records that need a vector.
     pub records: u64,
-    /// The one that searches go by.
+    /// The generation used by searches.
     pub serving: Generation,
     /// The other one.
     pub second: Option<Generation>,
@@ -37,7 +37,7 @@ impl Generations {
         Self { records, serving, second: None }
     }
 
-    /// And another one beside it.
+    /// Sets the second generation.
     #[must_use]
     pub fn with_second(mut self, second: Option<Generation>) -> Self {
         self.second = second;
@@ -51,9 +51,9 @@ impl Generations {
 pub struct Generation {
     /// The space of its vectors.
     pub space: String,
-    /// How many it holds.
+    /// Number of vectors in it.
     pub vectors: u64,
-    /// How many records wait for theirs.
+    /// Number of records queued for a vector.
     pub waiting: u64,
     /// For how many it was given up.
     pub given_up: u64,

@@ -53,7 +53,7 @@ dispatched! {
     greater(than: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>)
 }
 dispatched! {
-    /// Appends, for each of the first so many rows, the number of signs that differ from the query's, those in `heavy`
+    /// Appends, for each of the first `rows` rows, the number of signs that differ from the query's, those in `heavy`
     /// counted three times. Word w of row r is `signs[(r / LANES · words + w) · LANES + r % LANES]`.
     differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>)
 }

@@ -10,10 +10,10 @@ use crate::{
     },
 };
 
-/// How many rows are passed over at once.
+/// Number of rows that are compared with the limit at once.
 const BLOCK: usize = 16;
 
-/// Of how many rows, evenly spread, the mean is taken at the most.
+/// Maximum number of rows, evenly spread, of which the mean is computed.
 const SAMPLED: usize = 4096;
 
 /// The signs of the numbers of each row, less the mean of the rows that there were when it was taken. Without that the
@@ -21,7 +21,7 @@ const SAMPLED: usize = 4096;
 #[derive(Debug, Clone)]
 pub(crate) struct Signs {
     mean: Vec<f32>,
-    /// How many rows the mean is of.
+    /// Number of rows at the time when the mean was computed.
     taken_of: usize,
     /// 64 signs a word; [`LANES`] rows side by side, word by word.
     words: Vec<u64>,
@@ -29,7 +29,7 @@ pub(crate) struct Signs {
 }
 
 impl Signs {
-    /// The signs of so many rows of codes of this width.
+    /// Computes the signs of the first `rows` rows of codes of this width.
     pub(crate) fn of(codes: &Codes, rows: usize, width: usize) -> Self {
         let (mut sums, mut values) = (vec![0.0_f64; width], Vec::with_capacity(width));
         let looked_at = (0..rows).step_by(rows.div_ceil(SAMPLED).max(1));
@@ -50,7 +50,7 @@ impl Signs {
         signs
     }
 
-    /// Whether there are so many more rows by now that the mean is to be taken anew.
+    /// Returns true if the number of rows has more than doubled since the mean was computed.
     pub(crate) fn is_outgrown(&self) -> bool {
         self.rows > 2 * self.taken_of
     }

@@ -28,8 +28,8 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
     /// Removes the vectors of these records, and counts them; those that are not there, or not within `scope`, do not matter.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
 
-    /// The records nearest to the query within `scope`: best first, equal ones by id, as many as there are up to
-    /// `limit`, whatever the filter leaves. Cosine scores lie between −1 and 1.
+    /// Returns the records within `scope` nearest to the query: best first, equal scores by id, up to `limit` of
+    /// those that pass the filter. Cosine scores are between −1 and 1.
     ///
     /// # Errors
     /// `DimensionMismatch` for a query of another space; `InvalidInput` for a filter that fails [`Filter::validate`].
@@ -57,7 +57,7 @@ pub struct VectorEntry {
     pub embedding: Embedding,
 }
 
-/// What to look for.
+/// A search for the nearest vectors.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct VectorQuery {
@@ -65,7 +65,7 @@ pub struct VectorQuery {
     pub embedding: Embedding,
     /// Only these.
     pub filter: Option<Filter>,
-    /// How many at the most.
+    /// Maximum number of hits.
     pub limit: usize,
 }
 
@@ -114,25 +114,25 @@ forward!(Arc, Box);
 
 /// A vector store that can hold vectors of a second space beside those that it is searched by.
 ///
-/// Only a backend that keeps vectors, records and queue in one database can be one. While there is a second generation, whatever
-/// is queued for an `Embedding` is queued for a `Reembedding` too, and a record that goes is taken out of both. Each handle works
-/// in its own [`space`](VectorStore::space): it writes into the generation of that space, and searches only while that one
-/// serves.
+/// Only a backend with vectors, records and queue in one database can implement it. While there is a second
+/// generation, a record that is queued for `Embedding` is queued for `Reembedding` too, and a deleted record is
+/// removed from both generations. Each handle works in its own [`space`](VectorStore::space): it writes into the
+/// generation of that space, and searches only if that generation is serving.
 ///
 /// # Cancel safety
 /// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
 #[async_trait]
 pub trait GenerationStore: Debug + Send + Sync + 'static {
-    /// The same database, seen in another space. It need not have vectors of that space.
+    /// Returns a handle to the same database in another space, which may have no vectors yet.
     fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore>;
 
-    /// What the generation of this space is to the database.
+    /// Returns the role of the generation of this space in the database.
     ///
     /// # Errors
     /// `SchemaMismatch` when there is none.
     async fn role(&self) -> Result<GenerationRole>;
 
-    /// Which generations there are, and how full each is.
+    /// Returns the generations and their fill levels.
     async fn generations(&self) -> Result<Generations>;
 
     /// Begins a second generation of this space, or goes on with one: queues every record that has no vector in it, those that

@@ -46,7 +46,7 @@ const MAX_LOOKUPS: usize = 20;
 #[derive(Debug, Clone)]
 pub(crate) struct Vectors {
     width: usize,
-    /// Whether all have length one, so that directions are all there is.
+    /// True if all vectors have length one, so that only directions are compared.
     unit: bool,
     lean: bool,
     values: Option<Vec<f32>>,

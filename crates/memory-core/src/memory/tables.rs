@@ -1,4 +1,4 @@
-//! What the in-memory store holds.
+//! The tables of the in-memory store.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ use crate::{
     time::Timestamp,
 };
 
-/// Where a record is found: by namespace and id.
+/// Identifies a record by namespace and id.
 pub(super) type Key = (Scope, RecordId);
 
 /// A record's place in the order of things.
@@ -36,10 +36,10 @@ pub(super) struct Tables {
     records: BTreeMap<Key, Record>,
     /// The active records of each address and kind in their order.
     order: BTreeMap<(Scope, Kind), BTreeSet<Position>>,
-    /// What was made from each record, directly.
+    /// The records directly derived from each record.
     made_from: BTreeSet<(Key, RecordId)>,
     tombstones: BTreeMap<Key, Tombstone>,
-    /// What was deleted, and whether it was only withdrawn.
+    /// Hashes of deleted contents; true if the record was only deleted in a cascade.
     buried: BTreeMap<(Scope, ContentHash), bool>,
     queue: BTreeMap<(Job, u64), Item>,
     tickets: BTreeMap<(Job, Key), u64>,
@@ -116,7 +116,7 @@ impl Tables {
         self.records.get(key)
     }
 
-    /// What was made from a record, directly or through others.
+    /// Returns the records derived from a record, directly or through others.
     pub(super) fn derived(&self, key: &Key) -> BTreeSet<Key> {
         let (mut found, mut open) = (BTreeSet::new(), vec![key.clone()]);
         while let Some(source) = open.pop() {
@@ -359,7 +359,7 @@ impl Tables {
         }
     }
 
-    /// What could not be done, the longest waiting first.
+    /// Returns the failed jobs, longest waiting first.
     pub(super) fn failures(&self) -> impl Iterator<Item = Failure> {
         let mut items: Vec<_> = self.queue.iter().map(|((job, ticket), item)| (*ticket, *job, item)).collect();
         items.sort_by_key(|(ticket, job, _)| (*ticket, *job));

@@ -122,7 +122,7 @@ impl Pending {
         Done { id, scope, job: self.job, revision, ticket: Some(self.ticket) }
     }
 
-    /// Returns the note that the job has failed once more, and when it is tried again; `None` for never.
+    /// Returns the failure of the job after this error. `retry_at` is the time of the next attempt, `None` for never.
     pub fn failed(&self, error: &Error, retry_at: Option<Timestamp>) -> Failure {
         let record = &self.record;
         let failure = Failure::new(record.id, record.scope.clone(), self.job, record.revision, error.to_string());
@@ -141,8 +141,8 @@ pub struct Done {
     pub job: Job,
     /// The revision of the record for which the job was done.
     pub revision: u64,
-    /// The place in the queue that is removed; if the record has another one by now, that one stays. `None` removes
-    /// whatever place the record has.
+    /// The queue entry that is removed. If the record was queued again since, the new entry stays. `None` removes any
+    /// entry of the record.
     pub ticket: Option<Ticket>,
 }
 

@@ -19,21 +19,21 @@ use super::job::Job;
 pub struct Write {
     /// The record; its `revision` is ignored.
     pub record: Record,
-    /// What to do about one that is there.
+    /// The action if a record with the same id is stored.
     pub mode: PutMode,
     /// Its analyzed terms, for a backend that indexes them in the same transaction.
     pub terms: Option<Terms>,
     /// Its vector, where the caller has one already, for a backend that keeps vectors in the same transaction.
     pub embedding: Option<Embedding>,
-    /// What is to be done for it in the background beside [indexing](Job::INDEXING).
+    /// Background jobs in addition to [indexing](Job::INDEXING).
     pub jobs: Vec<Job>,
-    /// What it was made from, as it was read. When one of them has been written again since, or is not active any more, the
-    /// whole batch fails with `Conflict`: nothing is ever made from what has just gone.
+    /// The records that it was derived from, as they were read. If one of them was written again since or is not
+    /// active any more, the whole batch fails with `Conflict`, so that nothing is derived from a deleted record.
     pub based_on: Vec<Basis>,
 }
 
 impl Write {
-    /// Writes the record whatever was there, without terms, to be indexed only.
+    /// Writes the record whether or not it exists, without terms, with indexing as the only job.
     pub fn upsert(record: Record) -> Self {
         Self::new(record, PutMode::Upsert)
     }
@@ -57,10 +57,10 @@ impl Write {
     }
 }
 
-/// A record as it was read by whoever makes another one from it.
+/// A record as it was read before another one was derived from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Basis {
-    /// Which record; it lives in the memory of the same user.
+    /// The id of the record. It belongs to the same user.
     pub id: RecordId,
     /// Its revision.
     pub revision: u64,
@@ -85,7 +85,7 @@ impl Basis {
     }
 }
 
-/// What a write does if a record of the same id is stored. In JSON `"upsert"` or `{"update": {"revision": 3}}`.
+/// The action of a write if a record with the same id is stored. In JSON `"upsert"` or `{"update": {"revision": 3}}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -126,7 +126,7 @@ impl Written {
     }
 }
 
-/// What a write did to a record. In JSON `"created"` or `{"blocked": "content"}`.
+/// The effect of a write on a record. In JSON `"created"` or `{"blocked": "content"}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -141,14 +141,14 @@ pub enum Outcome {
     Blocked(BlockReason),
 }
 
-/// Why a record is not stored again.
+/// The reason why a record is not stored again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BlockReason {
     /// A record of this id was deleted.
     Id,
-    /// A record with the same content was deleted, and this one was not said anew.
+    /// A record with the same content was deleted, and this one is not a new statement.
     Content,
 }
 
@@ -195,7 +195,7 @@ crate::enum_names! {
     }
 }
 
-/// What a backend has to do for a write. Made by [`Decision::of`], so that all backends decide alike.
+/// The action of a backend for one write. [`Decision::of`] makes it, so that all backends decide alike.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// Nothing: the stored record stays, at this revision.
@@ -206,9 +206,9 @@ pub enum Decision {
     Replace {
         /// The record, with its new revision.
         record: Box<Record>,
-        /// Whether its entries in the indexes have to be made anew.
+        /// True if its index entries must be rebuilt.
         reindex: bool,
-        /// Whether it says something else than before, so that what was made from it has to go.
+        /// True if its content has changed, so that records derived from it must be deleted.
         withdraw: bool,
     },
 }

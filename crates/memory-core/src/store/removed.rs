@@ -1,4 +1,4 @@
-//! What a deletion has removed.
+//! The counts of a deletion.
 
 use std::{collections::BTreeMap, ops::AddAssign};
 
@@ -6,42 +6,42 @@ use serde::Serialize;
 
 use crate::id::RecordId;
 
-/// What became of a deletion: which records are gone, and what went with them.
+/// The result of a deletion: the deleted records, and the numbers of items removed with them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deleted {
     /// The ids that were there, in the order in which they were asked for, and after them those of what had been made from
     /// them, by id.
     pub ids: Vec<RecordId>,
-    /// What was removed, and where.
+    /// The numbers of removed items.
     pub removed: Removed,
 }
 
-/// How much was removed where. Each number is counted by the statement that removes.
+/// Numbers of removed items, counted by the statements that remove them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Removed {
-    /// How many records of each kind.
+    /// Number of records of each kind.
     pub records: BTreeMap<String, u64>,
-    /// How many of these records nobody named: they had been made from others that went.
+    /// Number of these records that were deleted in a cascade, because they were derived from deleted ones.
     pub withdrawn: u64,
     /// The terms of how many records.
     pub keywords: u64,
-    /// How many vectors.
+    /// Number of vectors.
     pub vectors: u64,
-    /// How many mentions of entities in the graph.
+    /// Number of mentions of entities in the graph.
     pub mentions: u64,
-    /// How many other names of entities in the graph.
+    /// Number of aliases of entities in the graph.
     pub aliases: u64,
-    /// How many statements in the graph about how two entities are related.
+    /// Number of relations in the graph.
     pub relations: u64,
-    /// How many places in the queue.
+    /// Number of queue entries.
     pub queued: u64,
-    /// How many tombstones were left that had not been there.
+    /// Number of new tombstones.
     pub tombstones: u64,
 }
 
 impl Removed {
-    /// How many records, of whatever kind.
+    /// Returns the number of records of all kinds.
     pub fn total(&self) -> u64 {
         self.records.values().sum()
     }

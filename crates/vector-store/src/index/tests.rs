@@ -47,7 +47,8 @@ proptest! {
 }
 
 proptest! {
-    /// Written in parts and read again, in whatever order keys come back: the same is found, by codes as by numbers.
+    /// An index that is saved in parts and loaded finds the same as before, in any order of keys, by codes and by
+    /// full vectors.
     #[test]
     fn what_was_written_in_parts_and_read_is_the_same(
         steps in proptest::collection::vec((0_u8..30, 0_u8..3, -1.0_f32..1.0), 1..80), part in 1_usize..20,

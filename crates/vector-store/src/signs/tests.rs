@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
-    /// Whatever is added and removed, the signs are those of the rows that are left.
+    /// After any additions and removals, the signs are those of the remaining rows.
     #[test]
     fn rows_that_come_and_go_leave_the_signs_of_the_others(
         width in 1..140_usize,
