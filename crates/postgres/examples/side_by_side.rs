@@ -131,7 +131,7 @@ async fn load(store: &PostgresStore, scope: &Scope, count: usize, dice: &mut Dic
     }
 }
 
-/// What somebody would write by hand: both arms and their fusion in one statement, over the same indexes.
+/// A search as one would write it by hand: both retrievers and their fusion in one statement, over the same indexes.
 const BY_HAND: &str = "
     WITH near AS (
         SELECT id, row_number() OVER (ORDER BY distance) AS rank FROM (
@@ -269,7 +269,7 @@ async fn main() {
         }
     }
     for count in [2000, 5000, 10_000, 20_000] {
-        // A session of so many vectors of the many.
+        // A session of this many vectors.
         let sql = "SELECT v.id FROM (SELECT id, embedding FROM vectors WHERE ns = $1 LIMIT $3) v ORDER BY v.embedding <=> $2 LIMIT 50";
         let ns = fetch_ns(&mut look, &scopes[0].0).await;
         let mut times = Vec::new();

@@ -1,4 +1,4 @@
-//! A look at a whole database, for whoever keeps it.
+//! The health check of a database.
 //!
 //! What is here serves all tenants, as migrations do: it is no part of any contract.
 
@@ -17,7 +17,7 @@ use crate::{
     vectors::vector_index::{self, VectorIndex},
 };
 
-/// What must not be, and what puts it right.
+/// Inconsistencies that must not exist, each with the way to fix it.
 const FAULTS: [(&str, &str); 5] = [
     (
         concat!(

@@ -12,15 +12,15 @@ use crate::{
     store::PostgresStore,
 };
 
-/// What events are looked for.
+/// A search for events.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EventQuery {
-    /// How many at the most.
+    /// Maximum number of events.
     pub match_count: usize,
     /// The least confidence.
     pub min_confidence: f64,
-    /// How far back to look, in whole hours, rounded up.
+    /// Maximum age of an event, in whole hours, rounded up.
     pub window: Duration,
     /// Only these assets (tags of the records), unless there are none.
     pub assets: Vec<String>,
@@ -32,7 +32,7 @@ pub struct EventQuery {
 pub struct MemoryEvent {
     /// The record.
     pub record_id: Uuid,
-    /// When it was.
+    /// The time of the event.
     pub occurred_at: Timestamp,
     /// Its text.
     pub content_text: String,

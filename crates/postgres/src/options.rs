@@ -29,8 +29,8 @@ const MAX_PARTITIONS: u32 = 1024;
 pub struct PostgresOptions {
     /// Maximum number of connections, at least 1. A [replica](Self::with_replica) has as many. Default: 10.
     pub max_connections: u32,
-    /// How long a call waits for a connection; beyond it the call fails with `Unavailable`. At most 24 days. Default:
-    /// 10 seconds.
+    /// Maximum time that a call waits for a connection; after that it fails with `Unavailable`. At most 24 days.
+    /// Default: 10 seconds.
     pub acquire_timeout: Duration,
     /// Time limit of one statement; beyond it the call fails with `Timeout`. 0 for none, at most 24 days. Migrations and
     /// building an index have no limit. Default: 30 seconds.

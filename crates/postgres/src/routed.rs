@@ -19,10 +19,10 @@ use crate::{records::scopes, store::PostgresStore};
 
 /// Several databases as one: each user lives on one of them, which their namespace says.
 ///
-/// A database that is down takes its own users with it (`Unavailable`) and nobody else. The backlog of the others goes on.
-/// A change of embedder is made database by database: this has no generations of vectors of its own.
-/// The order of the databases is part of what is stored: append new ones, and move the users that fall to them (about one
-/// in as many as there are databases) by copying their records.
+/// If a database is down, only its own users are affected (`Unavailable`); the queues of the others continue. The
+/// embedder is changed one database at a time, so this store has no generations of its own. The order of the
+/// databases is part of the stored data: append new ones, and copy the records of the users that are assigned to them
+/// (about one in n, for n databases).
 ///
 /// Every call needs a scope that sets a user: no transaction, and no ranking, spans two servers. Without one it fails with
 /// `Unsupported`, with three exceptions: counting; a batch of writes whose users all live on one database; and entries for
@@ -69,7 +69,8 @@ impl RoutedStore {
         all.filter(|(_, own)| !own.is_empty()).collect()
     }
 
-    /// The one that draws the highest lot: one more database takes users over, and moves nobody between the others.
+    /// Returns the database with the highest hash for this user (rendezvous hashing): a new database takes users
+    /// over, and no user moves between the others.
     fn place(&self, scope: &Scope) -> usize {
         let ns = scopes::namespace(scope);
         let lot = |place: usize| {

@@ -145,8 +145,8 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// Sees to the index for near vectors after so many were written. What was written stays, whatever becomes of that: until
-    /// there is an index every vector is looked at, and the next writes try again.
+    /// Creates the vector index if it is due after this many written vectors. The written data stays in any case:
+    /// until there is an index every vector is compared, and later writes try again.
     pub(crate) async fn see_to_index(&self, written: usize) {
         if !self.index.is_due(written as u64) {
             return;
@@ -184,8 +184,8 @@ impl PostgresStore {
         }
     }
 
-    /// Whether [`fuzzy`](Self::fuzzy) works on this database: `pg_trgm` is there, and its locale knows letters beyond
-    /// ASCII.
+    /// Returns true if [`fuzzy`](Self::fuzzy) works on this database: `pg_trgm` is installed, and its locale supports
+    /// letters beyond ASCII.
     pub fn is_fuzzy(&self) -> bool {
         self.fuzzy
     }
@@ -228,7 +228,7 @@ impl fmt::Debug for PostgresStore {
     }
 }
 
-/// Whether there is nothing to be done: as a rule there is not, and no lock is taken.
+/// Returns true if there is nothing to do, which is the usual case. Takes no lock.
 async fn is_settled(
     connections: &Connections,
     origin: &IndexMetadata,
@@ -245,7 +245,7 @@ async fn is_settled(
     Ok(settled)
 }
 
-/// Whether trigrams can be had of Chinese: under some locales `pg_trgm` throws all but ASCII away.
+/// Returns true if trigrams work for Chinese: under some locales `pg_trgm` drops everything but ASCII.
 async fn knows_letters(connections: &Connections) -> Result<bool, PostgresError> {
     let mut connection = connections.acquire().await?;
     let installed = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm')";

@@ -62,7 +62,7 @@ impl SynonymStore for PostgresStore {
 }
 
 async fn list(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<SynonymGroup>, PostgresError> {
-    // A row that somebody wrote by hand may lack what the engine always sets.
+    // A row that was inserted by hand may lack columns that the engine always sets.
     let sql = "SELECT s.term, array_remove(s.synonyms, NULL) AS members, coalesce(s.category, 'general') AS category
                FROM synonym_map s
                WHERE s.ns = $1";

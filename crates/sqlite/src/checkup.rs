@@ -1,4 +1,4 @@
-//! A look at a whole file, for whoever keeps it.
+//! The health check of a database file.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::{
     vectors::generations,
 };
 
-/// What must not be, and what puts it right.
+/// Inconsistencies that must not exist, each with the way to fix it.
 const FAULTS: [(&str, &str); 4] = [
     (
         concat!(
@@ -49,19 +49,19 @@ const FAULTS: [(&str, &str); 4] = [
     ),
 ];
 
-/// What waits for a job, since when, and for what it was given up.
+/// Selects for each job the number of queued records, the time of the oldest, and the number that were given up.
 const WAITING: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
         min(b.queued_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
         count(*) FILTER (WHERE b.leased_until = ?2) AS given_up
     FROM backlog b WHERE b.job = ?1";
 
-/// The same in an earlier schema, which knows of each record when it was written, and no more.
+/// The same for an earlier schema, which only has the write time of each record.
 const WAITING_BEFORE: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
         min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
         count(*) FILTER (WHERE b.leased_until = ?2) AS given_up
     FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
 
-/// How many faults of the file itself are told one by one.
+/// Maximum number of faults of the file that are listed one by one.
 const TOLD: usize = 5;
 
 /// Looks at a whole file, and changes nothing. Call it from a place that may block: it reads everything once.
@@ -110,7 +110,7 @@ fn examine(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteE
     let mut statement = connection.prepare("PRAGMA quick_check(100)")?;
     let faults = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
     let faults: Vec<_> = faults.into_iter().filter(|fault| fault != "ok").collect();
-    // What SQLite finds wrong names tables and pages; nobody's words are in it.
+    // The messages of SQLite name tables and pages, and contain no text of records.
     checkup.problems.extend(
         faults.iter().take(TOLD).map(|fault| format!("the file is damaged: {fault}; restore it from a backup")),
     );

@@ -33,7 +33,7 @@ impl Comparison {
     }
 
     fn holds(&self, metadata: &str) -> Result<bool, serde_json::Error> {
-        // A key has only letters, digits, '_', '-' and '.': it is written as it is, unless somebody escaped it.
+        // A key contains only letters, digits, '_', '-' and '.', so it is stored verbatim unless it was escaped.
         if !metadata.contains(&self.key) && !metadata.contains('\\') {
             return Ok(false);
         }

@@ -11,7 +11,7 @@ const MAX_READERS: usize = 256;
 /// The largest size that a `PRAGMA` of SQLite takes, in bytes.
 const MAX_BYTES: u64 = 1 << 46;
 
-/// When a commit waits for the disk.
+/// The durability of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Synchronous {
@@ -48,7 +48,7 @@ impl Synchronous {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// How long a write waits for another process that is writing, up to 24 days. Default: 5 seconds.
+    /// Maximum time that a write waits for another process that is writing, up to 24 days. Default: 5 seconds.
     pub busy_timeout: Duration,
     /// Number of searches and reads that run at the same time, 1 to 256. Each has a thread and a page cache of its own.
     /// Default: the number of cores, at least 2 and at most 4.
@@ -58,10 +58,10 @@ pub struct SqliteOptions {
     pub cache_bytes: usize,
     /// Number of calls that may wait in each queue before the next caller has to wait, at least 1. Default: 256.
     pub queue_length: usize,
-    /// When a commit waits for the disk. Default: [`Synchronous::Full`].
+    /// The durability of a commit. Default: [`Synchronous::Full`].
     pub synchronous: Synchronous,
-    /// How much of the file each connection maps into memory, in bytes; 0 for none. The system shares mapped pages with its
-    /// own file cache. An I/O error in a mapped page ends the process. Default: 0.
+    /// Size of the part of the file that each connection maps into memory, in bytes; 0 for none. The operating system
+    /// shares mapped pages with its file cache. An I/O error in a mapped page ends the process. Default: 0.
     pub mmap_bytes: u64,
     /// Size to which the write-ahead log is cut when it starts again from the beginning, in bytes. Default: none, it keeps the
     /// size that it once had until the store is closed.

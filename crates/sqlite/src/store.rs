@@ -242,7 +242,7 @@ impl SqliteStore {
                 transaction.finish()?;
                 Ok(found)
             };
-            // Whoever asked may have gone away.
+            // The caller may have gone away.
             let _ = reply.send(run().map_err(|failure: SqliteError| failure.into_error(operation)));
         });
         self.queues(operation)?.read.send(job).await;
@@ -269,7 +269,7 @@ impl SqliteStore {
                         None => Ok(value),
                         Some(commit) => Err(commit.error(operation)),
                     });
-                    // Whoever asked may have gone away.
+                    // The caller may have gone away.
                     let _ = reply.send(outcome);
                 }),
             }
@@ -313,8 +313,8 @@ fn open_writer(
     let mut connection =
         connection::open_writer(path, options.busy_timeout, connection::page_size(store.space.dimensions))?;
     connection::configure(&connection, options, 2).map_err(|failure| failure.into_error("open"))?;
-    // As a rule there is nothing to write, and whoever only wants to read need not wait for another writer.
-    // One state of the file is looked at: another process may be making it at this moment.
+    // Usually there is nothing to write, so a reader need not wait for another writer. All checks read one snapshot,
+    // since another process may be creating the file at this moment.
     let settled = |connection: &mut Connection| {
         let transaction = connection.transaction()?;
         Ok(schema::recognise(&transaction, path)? == schema::SCHEMA && index_metadata::fits(&transaction, origin)?)

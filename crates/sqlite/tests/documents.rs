@@ -1,4 +1,4 @@
-//! What other programs look for by name.
+//! The names that other programs use in SQL.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod given;

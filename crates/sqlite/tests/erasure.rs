@@ -1,4 +1,4 @@
-//! What was deleted or replaced leaves no bytes, neither in the database nor in its log.
+//! Deleted or replaced text leaves no bytes in the database or in its log.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod given;
@@ -12,7 +12,7 @@ use memory_engine_sqlite::SqliteStore;
 use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore, WordPair};
 use rustc_hash::FxHashSet;
 
-/// Whether the bytes are in the database or in its log.
+/// Returns true if the bytes are in the database or in its log.
 fn holds(path: &Path, needle: &[u8]) -> bool {
     ["", "-wal"].iter().any(|end| {
         let file = fs::read(format!("{}{end}", path.display())).unwrap_or_default();
@@ -116,7 +116,7 @@ async fn a_replaced_text_leaves_no_bytes() {
     panic!("the old text is still there");
 }
 
-/// Somebody who reads an old state keeps it in the log; when they are done it is cleared without further ado.
+/// A reader of an old state keeps it in the log. After the reader has finished, it is cleared automatically.
 #[tokio::test]
 async fn what_a_slow_reader_keeps_goes_when_they_are_done() {
     let directory = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ async fn synonyms_that_were_removed_leave_no_bytes() {
     assert!(words.iter().all(|word| !holds(&path, word.as_bytes())));
 }
 
-/// What a record says: names, other names and relations that occur nowhere else.
+/// An extraction with names, aliases and relations that occur in no other record.
 fn statement(number: u64) -> (Extraction, [String; 3]) {
     let [name, alias, relation] = [1, 2, 3].map(|n| format!("graph{}", secret(number * 10 + n + 90_000)));
     let mention = Mention::new(&name, EntityKind::Person).with_alias(&alias);

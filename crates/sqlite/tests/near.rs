@@ -1,4 +1,4 @@
-//! Finding vectors through addresses and stretches of time, beside a plain look at every record.
+//! Searches through scopes and time windows equal a scan of every record.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -46,7 +46,7 @@ async fn each_sees_what_the_other_has_written_and_deleted() {
     for reader in [&one, &other] {
         assert_eq!((found(reader, &lin(), "words").await, near(reader, &lin(), vector(0)).await), (2, 2));
     }
-    // The rows of what was deleted are used again, for somebody else.
+    // The rows of deleted records are reused for another user.
     let mo = Scope::user("mo").unwrap();
     for number in 10..13 {
         let record = turn(&mo, "other words");

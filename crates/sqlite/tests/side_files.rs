@@ -1,4 +1,4 @@
-//! What is kept in memory of a large database lies beside it as well, and is never more than a cache.
+//! Index caches of a large database: they are only caches, and never change a result.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod given;
@@ -57,7 +57,7 @@ fn side_files(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What a store finds that has read its file and one that has not: the same.
+/// Checks that a store that has loaded its cache finds the same as one that has not.
 async fn assert_the_same(path: &Path, with: &SqliteStore) {
     let copy = tempfile::tempdir().unwrap();
     let bare = copy.path().join("bare.db");
@@ -124,11 +124,11 @@ async fn what_was_deleted_is_in_no_file_and_comes_back_from_none() {
     let gone = &records[5000];
     assert_eq!(RecordStore::delete(&store, &gone.scope, &[gone.id]).await.unwrap().ids, [gone.id]);
     assert_eq!(side_files(&path), Vec::<PathBuf>::new());
-    // Whoever has read everything leaves new ones behind, without it.
+    // A process that has read everything writes new caches when it closes.
     store.close().await;
     assert_eq!(side_files(&path), kept.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>());
     assert_the_same(&path, &open(&path).await).await;
-    // Not even when somebody brings the old ones back.
+    // Old cache files that are put back are not used.
     for (path, bytes) in &kept {
         fs::write(path, bytes).unwrap();
     }
@@ -137,7 +137,7 @@ async fn what_was_deleted_is_in_no_file_and_comes_back_from_none() {
     assert!(!nearest(&store, 5000).await.iter().any(|hit| hit.id == gone.id));
     assert_the_same(&path, &store).await;
     assert_eq!(near(&store, &lin(), vector(1)).await, 0);
-    // What was read anew is kept anew.
+    // The rebuilt index is written to a cache.
     store.close().await;
     for (path, old) in kept {
         assert!(fs::read(&path).unwrap() != old, "{path:?}");
@@ -169,7 +169,7 @@ async fn a_database_that_was_put_back_and_went_on_does_not_go_by_what_is_beside_
     assert_eq!(found(&store, &all(), "w50001").await, 1);
 }
 
-/// What a machine that stops now leaves behind.
+/// Copies the files as a crash at this moment would leave them.
 fn left_behind(path: &Path) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let name = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -211,7 +211,7 @@ async fn an_import_adds_to_the_files_as_it_goes_on_and_may_end_at_any_point() {
         fresh.set_len(fresh.metadata().unwrap().len() * (kept - length) / added).unwrap();
         let store = open(&copy).await;
         assert_the_same(&copy, &store).await;
-        // Whoever goes on, goes on from there.
+        // Later writes continue from the cache.
         fill(&store, COUNT + 12_000, COUNT + 13_000).await;
         store.close().await;
         let store = open(&copy).await;
@@ -296,7 +296,7 @@ async fn two_who_write_at_once_leave_files_that_have_what_both_wrote() {
     assert_eq!(VectorStore::search(&store, &all(), &query).await.unwrap().len(), 10);
 }
 
-/// What would write the record of this number once more, as it is.
+/// Returns a write that stores the record of this number again, unchanged.
 fn one_of(path: &Path, number: u64) -> Write {
     let mut write = one(number);
     let id: [u8; 16] = rusqlite::Connection::open(path)

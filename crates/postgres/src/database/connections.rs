@@ -1,9 +1,9 @@
 //! The connections to one server, the one that was just used first.
 //!
-//! The pool beneath asks the server about every connection that comes back, and hands out the one that has rested the longest:
-//! the next statement of a task finds its connection on the way, and goes to another one, where nothing is prepared and the
-//! server's process has everything still to load. So whoever has heard a whole answer leaves its connection here, for the
-//! next one to take at once. Only a connection that may not be in order, or is old, goes back to the pool.
+//! The pool below checks every connection that comes back, and hands out the one that has been idle for the longest
+//! time. The next statement of a task would thus get another connection, on which nothing is prepared and whose
+//! server process has cold caches. So a connection whose answer was read completely stays here, and the next
+//! statement takes it at once. Only a connection that may be broken or is old goes back to the pool.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -30,20 +30,21 @@ use crate::{
     options::PostgresOptions,
 };
 
-/// How long a connection may rest before it is asked whether it is still there.
+/// A connection that was idle for longer is checked before use.
 const TRUSTED: Duration = Duration::from_secs(2);
 
-/// How long one may rest before it is rather closed than asked: what is in between may have forgotten it, and then nobody answers.
+/// A connection that was idle for longer is closed without a check: a firewall may have forgotten it, and then no
+/// answer would come.
 const FORGOTTEN: Duration = Duration::from_secs(300);
 
-/// How long one stays away from the pool, which closes those that have grown old.
+/// Maximum time that a connection stays outside of the pool, which closes old connections.
 const AWAY: Duration = Duration::from_secs(300);
 
 /// The connections to one server.
 #[derive(Debug)]
 pub(crate) struct Connections {
     pool: PgPool,
-    /// One for each connection that there may be: whoever has one finds a connection, here or in the pool.
+    /// One permit for each connection. A holder of a permit always finds a connection, here or in the pool.
     permits: Semaphore,
     patience: Duration,
     /// Those that rest here, the one used last at the end; `None` once all are closed. Empty for a pool of the caller.
@@ -119,7 +120,7 @@ impl Connections {
         Ok(Lease { connection, away_since: Instant::now(), home: self, permit })
     }
 
-    /// The connection that was used last. One that nobody has needed for a while goes back to the pool.
+    /// Returns the connection that was used last. Connections that were idle for a while go back to the pool.
     fn wake(&self) -> Option<Resting> {
         let (woken, _unneeded) = {
             let mut resting = self.resting();
@@ -136,7 +137,7 @@ impl Connections {
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Throws away the connections that a server has left behind, as one does that was started again.
+    /// Closes connections that the server has lost, as after its restart.
     pub(crate) async fn discard_lost(&self) -> Result<(), PostgresError> {
         let resting = self.resting().as_mut().map(std::mem::take).unwrap_or_default();
         for Resting { mut connection, since, away_since } in resting {

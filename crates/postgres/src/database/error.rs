@@ -20,13 +20,13 @@ impl PostgresError {
         Self::Engine(rows::corrupt(what))
     }
 
-    /// Whether the transaction lost against another one and can simply be run again.
+    /// Returns true if the transaction conflicted with another one and can be repeated.
     pub(crate) fn is_collision(&self) -> bool {
         // 40001: serialization failure, 40P01: deadlock.
         matches!(self.code().as_deref(), Some("40001" | "40P01"))
     }
 
-    /// Whether the connection is gone, rather than the statement wrong.
+    /// Returns true if the connection is lost, as opposed to an error of the statement.
     pub(crate) fn is_loss(&self) -> bool {
         match self {
             Self::Engine(_) => false,
@@ -65,8 +65,8 @@ impl PostgresError {
     }
 }
 
-/// What the server or the driver said, for whoever looks into it. The details that a server adds are left out: they quote
-/// rows, and with them what people have said. So is all that a configuration holds.
+/// Returns the message of the server or the driver. It leaves out the details of the server, which quote rows, and
+/// everything from a configuration.
 #[allow(clippy::wildcard_enum_match_arm, reason = "the driver's list of errors is an open one")]
 fn cause(error: &sqlx::Error) -> Option<String> {
     match error {
@@ -84,7 +84,7 @@ fn cause(error: &sqlx::Error) -> Option<String> {
     }
 }
 
-/// What an error means.
+/// Maps an error to a kind and a message.
 #[allow(clippy::wildcard_enum_match_arm, reason = "the driver's list of errors is an open one")]
 pub(crate) fn meaning(error: &sqlx::Error) -> (ErrorKind, &'static str) {
     match error {
@@ -105,7 +105,8 @@ pub(crate) fn meaning(error: &sqlx::Error) -> (ErrorKind, &'static str) {
     }
 }
 
-/// What an SQLSTATE means: by its five characters where they say more than the first two.
+/// Maps an SQLSTATE to a kind and a message: by its five characters if they are listed, otherwise by its class, the
+/// first two.
 fn meaning_of_code(code: &str) -> (ErrorKind, &'static str) {
     match code {
         "57014" => return (ErrorKind::Timeout, "the database took longer than the statement time-out allows"),

@@ -46,13 +46,13 @@ const MIGRATIONS: [Migration; 11] = [
     migration!("0011_lease_owners"),
 ];
 
-/// What stands in a migration where a table is spread over partitions, if that is asked for.
+/// Marks the places in a migration where a table is partitioned, if that is configured.
 const MARK: &str = "/* by namespace */";
 
-/// The oldest pgvector that goes on looking when a filter has left too few.
+/// The oldest pgvector with iterative index scans, which continue if a filter leaves too few rows.
 const PGVECTOR: (u32, u32) = (0, 8);
 
-/// What is done to a database, and what is still to be done.
+/// The applied and the pending migrations of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MigrationStatus {
@@ -80,7 +80,8 @@ pub async fn migrate_up(url: &str, options: &PostgresOptions) -> Result<u32> {
     run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
 }
 
-/// Takes a database back to an earlier schema, with what the later ones held; 0 empties it. Nobody may have it open.
+/// Migrates a database back to an earlier schema, and deletes the data of the later ones; 0 removes everything. The
+/// database must not be in use.
 ///
 /// # Errors
 /// As [`migrate_up`], and `InvalidInput` for a schema that is later than the database's.
@@ -113,7 +114,7 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
     run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
 }
 
-/// What is done to a database, and what is still to be done. Changes nothing.
+/// Returns the applied and the pending migrations of a database. Changes nothing.
 ///
 /// # Errors
 /// As [`migrate_up`].
@@ -152,7 +153,7 @@ pub(crate) async fn locked(server: &Server, options: &PostgresOptions) -> Result
         .execute(&mut connection)
         .await?;
     if let Some(schema) = &options.schema {
-        // Whoever may not make schemas may still use one that is there.
+        // A user without the right to create schemas may still use an existing one.
         let there = sqlx::query_scalar::<_, bool>("SELECT to_regnamespace($1) IS NOT NULL").bind(schema);
         if !there.fetch_one(&mut connection).await? {
             // The name is plain: `Server::of` refuses any other.
@@ -257,8 +258,8 @@ async fn check_pgvector(connection: &mut PgConnection) -> Result<(), PostgresErr
 /// # Errors
 /// `SchemaMismatch` when it is newer than this version.
 pub(crate) async fn version(connection: &mut PgConnection) -> Result<u32, PostgresError> {
-    // Where tables are to be made, and not wherever the search path finds some: a schema of one's own, which may not be there
-    // yet, stands before `public`, with tables of other memories in there.
+    // Looks only where the tables would be created, not along the whole search path: a schema of its own, which may
+    // not exist yet, comes before `public`, which may contain tables of another memory.
     let there = r#"SELECT to_regclass(format('%I.memory_schema', CASE
             WHEN p.first IN ('"$user"', '') THEN current_schema() ELSE trim(BOTH ' "' FROM p.first)
         END)) IS NOT NULL

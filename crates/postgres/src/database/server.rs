@@ -1,4 +1,4 @@
-//! Which server, and how to reach it, without a word about the password.
+//! The address of the server. The password is never shown.
 
 use std::{fmt, str::FromStr};
 
@@ -10,13 +10,13 @@ use sqlx::{
 
 use crate::{database::secret::Secret, options::PostgresOptions};
 
-/// How pgvector walks through its graph: on, until the filter has left enough. It need not keep the order, since what it
-/// proposes is scored once more. Set with the connection, so that no search has to say it.
+/// Iterative scans of pgvector's HNSW graph, until enough rows pass the filter. Relaxed order is enough, since the
+/// candidates are scored again. Set for the connection, so that searches need not set it.
 const GRAPH: [(&str, &str); 3] =
     [("hnsw.iterative_scan", "relaxed_order"), ("hnsw.ef_search", "100"), ("hnsw.max_scan_tuples", "40000")];
 
-/// What it costs to read a page that is not the next one. The server's own guess is made for disks that turn: by it a
-/// handful of rows is not looked up one by one, but found in a table that is read whole.
+/// The cost of reading a random page. The default of Postgres is for rotating disks: with it, the planner reads a
+/// whole table to find a handful of rows.
 const PAGES: (&str, &str) = ("random_page_cost", "1.1");
 
 /// A server's address, and what every connection to it begins with.

@@ -7,7 +7,7 @@ use crate::database::{
     error::PostgresError,
 };
 
-/// How often a transaction that lost against another one is begun anew.
+/// Maximum number of attempts for a transaction that conflicts with others.
 const COLLISIONS: u32 = 5;
 
 /// Counts how often a transaction was tried.
@@ -26,8 +26,8 @@ impl Tries {
         primary.acquire().await
     }
 
-    /// Whether it should be tried again: at once, but only once, where the connection turned out to be lost before anything
-    /// had begun, and after waiting a little longer each time where it lost against another one.
+    /// Returns true if the transaction should be repeated: at once, but only once, if the connection was lost before
+    /// anything had started; with growing delays if it conflicted with another one.
     pub(crate) async fn again(&mut self, failure: &PostgresError, begun: bool) -> bool {
         if !begun {
             return failure.is_loss() && !waited(failure) && !std::mem::replace(&mut self.lost, true);
@@ -61,7 +61,7 @@ impl<'c> Readers<'c> {
         Self::of(primary, None)
     }
 
-    /// A connection to whoever is asked now.
+    /// Returns a connection to the current server.
     pub(crate) async fn acquire(&self) -> Result<Lease<'c>, PostgresError> {
         if self.tries > 0 {
             self.server().discard_lost().await?;
@@ -73,8 +73,8 @@ impl<'c> Readers<'c> {
         self.replica.unwrap_or(self.primary)
     }
 
-    /// Whether there is anyone left to ask after such a failure: the primary after a replica, and once more the primary
-    /// when it had closed a connection that was idle.
+    /// Returns true if another attempt makes sense after this failure: on the primary after a replica, or again on
+    /// the primary if an idle connection was closed.
     pub(crate) fn again(&mut self, failure: &PostgresError) -> bool {
         if self.replica.take().is_some() {
             return failure.is_loss();
@@ -84,7 +84,7 @@ impl<'c> Readers<'c> {
     }
 }
 
-/// Whether nobody is there, so that asking once more would only be to wait once more.
+/// Returns true if the server is unreachable, so that another attempt would only wait again.
 fn waited(failure: &PostgresError) -> bool {
     matches!(failure, PostgresError::Postgres(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
 }
@@ -113,7 +113,7 @@ macro_rules! reading {
     }};
 }
 
-/// Runs `$body` in a transaction that is undone when it fails, and begun anew when it lost against another one.
+/// Runs `$body` in a transaction, which is rolled back if it fails, and repeated if it conflicts with another one.
 macro_rules! writing {
     ($store:expr, $operation:expr, |$connection:ident| $body:expr) => {{
         let mut tries = $crate::database::transaction::Tries::default();

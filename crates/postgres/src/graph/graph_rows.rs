@@ -47,7 +47,7 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[GraphEntry]
     Ok(())
 }
 
-/// What one record says, with its keys.
+/// The statements of one record, with its keys.
 struct Said {
     id: Uuid,
     address: Uuid,

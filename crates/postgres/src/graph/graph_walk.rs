@@ -16,7 +16,7 @@ use crate::{
     records::scopes::{self, Reach, record_id},
 };
 
-/// What lies around the entities that the query begins with, for each user within reach.
+/// Returns the neighbourhood of the entities of the query, for each visible user.
 pub(crate) async fn expand(
     connection: &mut PgConnection,
     scope: &Scope,
@@ -40,7 +40,7 @@ async fn owners(connection: &mut PgConnection, scope: &Scope) -> Result<Vec<Scop
     users.iter().map(|user| Ok(graph::owner(scope, user)?)).collect()
 }
 
-/// What a reader sees.
+/// The part of the graph that a reader may see.
 struct Seen<'q> {
     reach: Reach,
     query: &'q GraphQuery,

@@ -82,8 +82,8 @@ fn propose(reach: &Reach, scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'
     statement.push(" AND d.lexemes @@ ").bind(lexemes).push("::tsquery");
 }
 
-/// How many documents there are, what the index was made by, whether it was looked for in the right reach, and all records that
-/// hold a term: lexemes proposed them, and the stored counts decide.
+/// The number of documents, the analyzer of the index, the check of the assumed tenant, and all records with a query
+/// term. Lexemes propose records; the stored counts decide.
 #[derive(Debug, Default)]
 struct Found {
     documents: u64,

@@ -1,9 +1,9 @@
-//! What a term is called in the index.
+//! The lexemes of terms in the index.
 //!
-//! A lexeme is the term and, right behind it, the mark of its owner: four characters for the tenant and eight for the
-//! namespace, computed from their names. A search for one user names whole lexemes, so that it walks the postings of that
-//! user and of nobody else, however many share the table; one for a whole tenant names their beginnings. Two owners may
-//! share a mark: lexemes only propose, and the row's own namespace and terms decide.
+//! A lexeme is the term followed by the mark of its owner: four characters for the tenant and eight for the
+//! namespace, computed from their names. A search for one user looks up whole lexemes, so that it only reads the
+//! postings of that user, however many users share the table. A search for a whole tenant looks up prefixes. Two
+//! owners may have the same mark: lexemes only propose, and the row's own namespace and terms decide.
 
 use memory_engine_core::{Scope, Terms};
 
@@ -14,14 +14,14 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 /// The longest term that stands in a lexeme as it is, in bytes: Postgres allows 2046 together with the mark.
 const LONGEST: usize = 2000;
 
-/// How many bytes of lexemes a record may have: Postgres allows a megabyte.
+/// Maximum number of bytes of a record's lexemes. The limit of Postgres is one megabyte.
 const MOST: usize = 900_000;
 
-/// What stands in the place of a record's lexemes when they are too many, and what every search looks for besides. No term
-/// is like it, since none holds a blank.
+/// The lexeme of a record with too many lexemes. Every search includes it. It equals no term, since no term contains
+/// a blank.
 const ANYTHING: &str = " ";
 
-/// Whose lexemes they are.
+/// The owner of lexemes.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner {
     mark: String,
@@ -29,7 +29,7 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Whoever the scope reaches.
+    /// Returns the owner for a reading scope.
     pub(crate) fn of(scope: &Scope) -> Self {
         let mut mark = letters(&scopes::tenant(scope).as_bytes()[..3]);
         if scope.user_name().is_some() {

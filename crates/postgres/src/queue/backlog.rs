@@ -49,7 +49,7 @@ pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid
     Ok(taken.rows_affected())
 }
 
-/// Queues every record within reach that is to be indexed, or those of these ids, user by user, in the order of their ids.
+/// Queues every visible record that is to be indexed, or those with these ids, user by user, in order of their ids.
 pub(crate) async fn requeue(
     connection: &mut PgConnection,
     reach: &Reach,
@@ -182,7 +182,7 @@ pub(crate) async fn complete(connection: &mut PgConnection, done: &[Done]) -> Re
     for one in done {
         of.entry(scopes::namespace(&one.scope)).or_default().push(one);
     }
-    // Nobody writes one of these records again between the look at its revision and the end of its wait.
+    // The lock prevents a new revision between reading the revision and deleting the queue entry.
     namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
     let mut revisions: FxHashMap<(Uuid, RecordId), u64> = FxHashMap::default();
     for (ns, done) in of {
@@ -223,7 +223,7 @@ pub(crate) async fn requeue_one(connection: &mut PgConnection, ns: Uuid, ticket:
     Ok(())
 }
 
-/// Notes what could not be done, and hides it until it is to be tried again.
+/// Stores failures of jobs, and hides the jobs until their next attempt.
 pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) -> Result<(), PostgresError> {
     let mut of: BTreeMap<Uuid, Vec<&Failure>> = BTreeMap::new();
     for failure in failures {
@@ -251,7 +251,7 @@ pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) ->
     Ok(())
 }
 
-/// What within reach could not be done the last time, the longest waiting first.
+/// Returns the failed jobs of visible records, longest waiting first.
 pub(crate) async fn failures(
     connection: &mut PgConnection,
     reach: &Reach,
@@ -277,7 +277,8 @@ pub(crate) async fn failures(
     statement.rows(connection).await?.iter().map(read).collect()
 }
 
-/// How many records within reach wait for each job, since when the first, and for how many it was given up.
+/// Returns for each job the number of visible records in the queue, the time of the oldest, and the number of records
+/// for which the job was given up.
 pub(crate) async fn count(
     connection: &mut PgConnection,
     reach: &Reach,

@@ -12,11 +12,11 @@ use uuid::Uuid;
 
 use crate::database::{error::PostgresError, server::Server};
 
-/// How long opening or checking the session may take.
+/// Time limit for opening or checking the session.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a session that has answered is trusted.
+/// A session is not checked again within this time after an answer.
 const TRUSTED: Duration = Duration::from_secs(1);
-/// How long claims go on without an owner after the session could not be opened.
+/// Time between attempts to open a session. Until one succeeds, jobs are claimed without an owner.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A store as an owner of leases.

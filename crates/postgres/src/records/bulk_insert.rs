@@ -1,4 +1,4 @@
-//! What a batch adds to the tables, in one statement: each further one would be another way to the server, while the writers
+//! Inserts a whole batch in one statement: every further statement would be another round trip, while other writers
 //! of the same users wait.
 //!
 //! The parts of a statement do not see each other's rows, and need not: the server checks what refers to what when the
@@ -29,7 +29,7 @@ pub(crate) struct Addition<'a> {
     documents: Vec<Document>,
     vectors: Vec<(&'a Record, &'a Embedding)>,
     tickets: Vec<(Uuid, Ticket)>,
-    /// How many of the documents and vectors are at which address.
+    /// Numbers of documents and vectors of each scope.
     addresses: BTreeMap<&'a Scope, (i64, i64)>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Addition<'a> {
         self.addresses.entry(&record.scope).or_default().1 += 1;
     }
 
-    /// What is still to be done for a record.
+    /// Adds a queue entry for a record.
     pub(crate) fn ticket(&mut self, record: &Record, ticket: Ticket) {
         self.tickets.push((scopes::namespace(&record.scope), ticket));
     }

@@ -1,4 +1,4 @@
-//! Which record was made from which.
+//! The derivations of records: which record was made from which.
 
 use std::collections::BTreeSet;
 

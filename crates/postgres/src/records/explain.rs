@@ -1,4 +1,4 @@
-//! How the server goes about it.
+//! Query plans of the server, for tests and diagnosis.
 
 use memory_engine_core::{Result, ScanQuery, Scope, text};
 use memory_engine_keyword_store::KeywordQuery;
@@ -16,11 +16,11 @@ use crate::{
 pub enum Lookup<'q> {
     /// A page of records.
     Scan(&'q ScanQuery),
-    /// What shares terms with a question.
+    /// Records that share terms with a query.
     Keywords(&'q KeywordQuery),
-    /// What lies near a vector.
+    /// Records whose vectors are near a vector.
     Vectors(&'q VectorQuery),
-    /// What is spelled much like a text.
+    /// Records whose text is similar to a text, by trigrams.
     Fuzzy(&'q str),
 }
 

@@ -1,4 +1,4 @@
-//! Whose turn it is to write.
+//! Namespaces, and the locks of their writers.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(crate) async fn lock<'s>(
     .bind(new.iter().map(|(_, scope)| scope.user_name().unwrap_or_default().to_owned()).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
-    // Somebody else may have made them at the same time: whoever comes second waits here.
+    // Another writer may create them at the same time; the second one waits here.
     lock_known(connection, &all).await.map(drop)
 }
 

@@ -23,7 +23,7 @@ use crate::{
 
 type Key = (Uuid, RecordId);
 
-/// What the database holds for the records of a batch, with the writes that were decided so far.
+/// The stored records of a batch, with the writes decided so far.
 #[derive(Debug, Default)]
 struct BatchState {
     versions: EmbeddingVersions,

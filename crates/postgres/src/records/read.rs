@@ -49,7 +49,7 @@ macro_rules! beside {
     };
 }
 
-/// For each id, the active records of its kind beside it at the very same address.
+/// Returns for each id the adjacent active records of its kind in exactly the same scope.
 pub(crate) async fn adjacent(
     connection: &mut PgConnection,
     scope: &Scope,

@@ -17,7 +17,7 @@ use crate::{
     records::scopes::{self, Reach, record_id, uuid, uuids},
 };
 
-/// What is selected of a record, up to the conditions.
+/// The selected columns of a record, up to the conditions.
 macro_rules! selected {
     ($from:literal) => {
         selected!($from, "")
@@ -102,7 +102,7 @@ pub(crate) async fn named(
     rows.iter().map(|row| Ok(read(row)?.record)).collect()
 }
 
-/// Which records of these ids are within reach, by namespace.
+/// Returns the visible records with these ids, by namespace.
 pub(crate) async fn keys(
     connection: &mut PgConnection,
     reach: &Reach,
@@ -118,7 +118,7 @@ pub(crate) async fn keys(
     Ok(keys)
 }
 
-/// What an index has to know of a record before it takes something in for it.
+/// The current version of a record, checked before an index entry for it is stored.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) id: RecordId,
@@ -128,7 +128,7 @@ pub(crate) struct Current {
 }
 
 impl Current {
-    /// Whether it is still the record that somebody has read and indexed.
+    /// Returns true if this is still the version that was read and indexed.
     pub(crate) fn is(&self, record: &Record) -> bool {
         self.indexed && self.revision == record.revision && self.address == scopes::address(&record.scope)
     }
@@ -238,7 +238,7 @@ impl<'r> Written<'r> {
     }
 }
 
-/// How the rows in a parameter are read again, as a table `x`.
+/// Reads the rows in a parameter as a table `x`.
 macro_rules! rows {
     ($parameter:literal) => {
         concat!(
@@ -296,7 +296,7 @@ pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[
     Ok(())
 }
 
-/// How many bytes of rows go into one statement.
+/// Maximum size of the rows in one statement, in bytes.
 const CHUNK: usize = 8 << 20;
 
 /// The records as the statements read them.

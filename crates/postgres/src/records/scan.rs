@@ -31,7 +31,7 @@ pub(crate) async fn scan(
     Ok(rows::page(records?, query.limit, total))
 }
 
-/// How many rows there are, whatever the page.
+/// Returns the total number of rows, independent of the page.
 async fn count(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) -> Result<u64, PostgresError> {
     // Filters look at the address, too.
     let mut statement = Statement::new(

@@ -80,7 +80,7 @@ pub(crate) async fn settle(connection: &mut PgConnection, scopes: &[&Scope]) -> 
     Ok(())
 }
 
-/// What a reading scope reaches.
+/// The namespaces that a reading scope covers.
 #[derive(Debug, Clone)]
 pub(crate) struct Reach {
     whose: Whose,
@@ -97,15 +97,16 @@ enum Whose {
     Everyone(String),
 }
 
-/// What a process knows of the tenants in the database.
+/// The tenants that this process has seen in the database.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tenants {
     several: Arc<AtomicBool>,
 }
 
 impl Tenants {
-    /// What `scope` reaches, for a statement that asks [`Reach::is_right`]: of a whole tenant it is everything, as long as no
-    /// other tenant was met. To compare the owner of each row with all of a tenant takes longer than to find the rows.
+    /// Returns the reach of `scope`, for a statement that checks [`Reach::is_right`]. If only one tenant is known, a
+    /// scope of the whole tenant covers everything: comparing the owner of each row with all namespaces of a tenant
+    /// takes longer than finding the rows.
     pub(crate) fn reach(&self, scope: &Scope) -> Reach {
         let exact = Reach::of(scope);
         match exact.whose {
@@ -123,7 +124,7 @@ impl Tenants {
 }
 
 impl Reach {
-    /// What `scope` reaches.
+    /// Returns the reach of `scope`.
     pub(crate) fn of(scope: &Scope) -> Self {
         let whose = match scope.user_name() {
             Some(_) => Whose::User(namespace(scope)),
@@ -132,7 +133,7 @@ impl Reach {
         Self { whose, below: rows::dimensions_below_user(scope) }
     }
 
-    /// Whether it is all users of a tenant.
+    /// Returns true if it covers all users of a tenant.
     pub(crate) fn is_tenant_wide(&self) -> bool {
         matches!(self.whose, Whose::Tenant(_) | Whose::Everyone(_))
     }
@@ -215,7 +216,7 @@ impl Reach {
         }
     }
 
-    /// The condition that `row` belongs to whoever is within reach.
+    /// Appends the condition that `row` belongs to a covered namespace.
     pub(crate) fn owns(&self, row: &'static str, statement: &mut Statement) {
         match &self.whose {
             Whose::Everyone(_) => statement.push("true"),

@@ -17,7 +17,7 @@ use crate::{
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
-/// What `origins` calls the index of a table.
+/// Returns the name of the index of a table in `origins`.
 fn part(table: VectorTable) -> &'static str {
     match table {
         VectorTable::First => "vector index",
@@ -25,7 +25,7 @@ fn part(table: VectorTable) -> &'static str {
     }
 }
 
-/// What the database calls it.
+/// Returns the name of the index of a table in the database.
 pub(crate) fn name(table: VectorTable) -> &'static str {
     match table {
         VectorTable::First => "vectors_by_nearness",
@@ -33,30 +33,30 @@ pub(crate) fn name(table: VectorTable) -> &'static str {
     }
 }
 
-/// How vectors of the store's space are indexed and compared.
+/// Index and distance of the vectors of the store's space.
 #[derive(Debug, Clone)]
 pub(crate) struct VectorIndex {
     space: EmbeddingSpace,
     kind: Kind,
     half: bool,
     pub(crate) exact_up_to: u64,
-    /// Whether the second table served at the last search.
+    /// True if the second table served the last search.
     second: Arc<AtomicBool>,
     tenants: Tenants,
-    /// How many vectors this process has written since it asked for the index; [`u64::MAX`] once it knows that it is there.
+    /// Number of vectors written by this process since the last check for the index; [`u64::MAX`] once the index is
+    /// known to exist.
     written: Arc<AtomicU64>,
-    /// How often the scopes that were found to be large may still be searched without being counted.
+    /// Number of further searches without counting, for each scope that was found to be large.
     large: Arc<Mutex<FxHashMap<(Uuid, Uuid), u32>>>,
 }
 
 /// After how many searches a large scope is counted again.
 const RECOUNTED: u32 = 100;
 
-/// From how many vectors on that are each looked at an index waits until it is needed: it makes a write four times as long. Below,
-/// somebody wants it for few.
+/// Minimum number of vectors for an index. With an index, a write takes four times as long.
 const WORTH_WAITING: u64 = 1000;
 
-/// Up to how many vectors it waits at the most: writes wait while it is made, some seconds for so many.
+/// Maximum number of vectors without an index. Writes wait while it is built, some seconds for this many.
 const LONGEST_WAITING: u64 = 20_000;
 
 /// Number of vectors that this process writes before it checks again whether the table has enough for an index.
@@ -65,7 +65,7 @@ const CHECK_INTERVAL: u64 = 500;
 /// Maximum number of large scopes that are remembered.
 const MAX_LARGE_SCOPES: usize = 10_000;
 
-/// What pgvector can index: 2000 numbers of 32 bits, or 4000 of 16.
+/// The column types that pgvector can index: up to 2000 dimensions of 32 bits, or up to 4000 of 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Single,
@@ -109,7 +109,7 @@ impl VectorIndex {
         self.second.store(table == VectorTable::Second, Ordering::Relaxed);
     }
 
-    /// Whether a scope is known to hold more vectors than may each be looked at.
+    /// Returns true if a scope is known to contain too many vectors for an exact search.
     pub(crate) fn is_large(&self, scope: &Scope) -> bool {
         let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (scopes::namespace(scope), scopes::address(scope));
@@ -130,7 +130,7 @@ impl VectorIndex {
         large.insert((scopes::namespace(scope), scopes::address(scope)), RECOUNTED);
     }
 
-    /// What is known of the tenants whose vectors they are.
+    /// Returns the tenants whose vectors are in the tables.
     pub(crate) fn tenants(&self) -> &Tenants {
         &self.tenants
     }
@@ -140,7 +140,7 @@ impl VectorIndex {
         &self.space
     }
 
-    /// Whether there is one.
+    /// Returns true if the index exists.
     pub(crate) fn is_there(&self) -> bool {
         self.kind != Kind::None
     }
@@ -149,7 +149,7 @@ impl VectorIndex {
         self.space.metric == Metric::Cosine
     }
 
-    /// Whether distances are cosines of the vectors themselves: then it is known how far they may be off.
+    /// Returns true if distances are cosines of the exact vectors, so that their error is known.
     pub(crate) fn is_sure(&self, indexed: bool) -> bool {
         self.is_cosine() && !(indexed && self.kind == Kind::Half)
     }
@@ -159,7 +159,7 @@ impl VectorIndex {
         statement.push(if self.is_cosine() { "(v.embedding <=> " } else { "(v.embedding <#> " }).bind(to).push(")");
     }
 
-    /// The same distance, as the index has it.
+    /// Appends the same distance, in the form of the index.
     pub(crate) fn indexed_distance(&self, to: Vector, statement: &mut Statement) {
         let (begin, number) = match self.kind {
             Kind::Half => ("(v.embedding::halfvec(", "::halfvec("),
@@ -180,7 +180,7 @@ impl VectorIndex {
         format!("((embedding::{kind}({})) {class}_{metric}_ops)", self.space.dimensions)
     }
 
-    /// Whether a table has the very index, or none while it needs none.
+    /// Returns true if a table has exactly this index, or none while it needs none.
     pub(crate) async fn is_settled(
         &self,
         connection: &mut PgConnection,
@@ -192,8 +192,8 @@ impl VectorIndex {
         }
     }
 
-    /// Whether there are more vectors than are each looked at. To fill a graph of many at once takes a fifth of the time that it
-    /// takes to put one after the other into it.
+    /// Returns true if there are too many vectors for an exact search. Building an HNSW graph at once takes a fifth
+    /// of the time of inserting the vectors one by one.
     async fn is_needed(&self, connection: &mut PgConnection, table: VectorTable) -> Result<bool, PostgresError> {
         if self.exact_up_to < WORTH_WAITING {
             return Ok(true);
@@ -202,7 +202,7 @@ impl VectorIndex {
         Ok(vectors > self.exact_up_to.min(LONGEST_WAITING))
     }
 
-    /// Whether it is time to ask for the index, after so many more vectors were written.
+    /// Returns true if it is time to check for the index, after this many more written vectors.
     pub(crate) fn is_due(&self, written: u64) -> bool {
         let add = |known: u64| {
             (known != u64::MAX).then(|| if known + written < CHECK_INTERVAL { known + written } else { 0 })
@@ -247,7 +247,7 @@ impl VectorIndex {
         Ok(())
     }
 
-    /// What `origins` says that the index of a table is.
+    /// Returns the index of a table, as recorded in `origins`.
     pub(crate) async fn noted(
         connection: &mut PgConnection,
         table: VectorTable,
@@ -255,7 +255,7 @@ impl VectorIndex {
         index_metadata::maker(connection, part(table)).await
     }
 
-    /// The same way of indexing, for vectors of another space.
+    /// Returns the same index settings for vectors of another space.
     pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
         let half = self.half;
         Self {

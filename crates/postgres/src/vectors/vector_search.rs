@@ -1,11 +1,11 @@
 //! Searching the vectors.
 //!
-//! Postgres proposes, and the inner product that every backend shares decides: what comes back is scored once more from
-//! the vectors themselves, so that scores and order are the same everywhere.
+//! Postgres proposes candidates, and they are scored again with the inner product that every backend shares, so that
+//! scores and order are the same everywhere.
 //!
-//! As a rule one statement does all: it counts what is within reach, and finds something if the way that was guessed is the
-//! right one for so many. Otherwise a second one goes that way. A scope that was found to be large is not counted again for a
-//! while: counting a tenant takes as long as the index does.
+//! Usually one statement is enough: it counts the visible vectors, and returns hits if the initial plan is right for
+//! that number. Otherwise a second statement follows the right plan. A scope that was found to be large is not
+//! counted again for a while, since counting a tenant takes as long as the index search.
 
 use memory_engine_core::{Embedding, Filter, Hit, RecordId, Scope};
 use memory_engine_sql::filter;
@@ -25,13 +25,14 @@ use crate::{
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::index_metadata::IndexMetadata;
 
-/// Up to how many hits the index is asked for: it looks at no more than a thousand at a time.
+/// Maximum number of hits that the index is asked for. It visits at most a thousand rows at a time.
 const MOST_FROM_INDEX: usize = 500;
 
-/// How many more than asked for may be scored once more: the server's rounding may have put two close ones the other way.
+/// Number of additional candidates that are scored again, since the rounding of the server may have swapped close
+/// ones.
 const SPARE: usize = 8;
 
-/// By how much two cosines may differ at the most for that: the server adds in single precision.
+/// Maximum difference of the cosines of such candidates. The server adds in single precision.
 const DOUBT: &str = "1e-4";
 
 /// The frame of a window over everything that was found.
@@ -70,29 +71,29 @@ enum Way {
     Index,
 }
 
-/// What a search is about.
+/// The input of a search.
 #[derive(Debug)]
 struct Search<'s> {
     origin: &'s IndexMetadata,
     index: &'s VectorIndex,
     reach: &'s Reach,
-    /// The same, for a statement that asks whether it is right.
+    /// The assumed reach, for a statement that checks it.
     guessed: Reach,
     query: &'s VectorQuery,
-    /// Whether it was counted lately that there are more than may each be looked at.
+    /// True if a recent count found too many vectors for an exact search.
     is_large: bool,
 }
 
-/// What is known of what is within reach.
+/// Counts of the visible records.
 #[derive(Debug)]
 struct Known {
-    /// How many vectors are in the table that serves; `None` when they were not counted, since they are many.
+    /// Number of vectors in the serving table; `None` if they were not counted because there are many.
     there: Option<u64>,
     table: VectorTable,
     made_by: Option<String>,
-    /// Whether it was counted in the right reach.
+    /// True if the assumed reach was right.
     is_right: bool,
-    /// How many records pass the filter, up to one more than the ones that each may be looked at.
+    /// Number of records that pass the filter, counted up to one more than the limit of an exact search.
     passing: Option<u64>,
 }
 
@@ -171,7 +172,7 @@ impl Search<'_> {
         }
     }
 
-    /// The right way, of so many.
+    /// Returns the right plan for these counts.
     fn way(&self, known: &Known) -> Way {
         let few = self.index.exact_up_to;
         match known.passing {
@@ -185,7 +186,7 @@ impl Search<'_> {
         self.index.is_there() && self.query.limit <= MOST_FROM_INDEX
     }
 
-    /// How many may each be looked at, as the server counts.
+    /// Returns the maximum number of rows for an exact search, as a parameter of the server.
     fn few(&self) -> usize {
         usize::try_from(self.index.exact_up_to).unwrap_or(usize::MAX).min(i64::MAX as usize - 1)
     }
@@ -258,7 +259,7 @@ impl Search<'_> {
         }
     }
 
-    /// Writes a statement that goes this way, whatever there is.
+    /// Writes the statement of this plan.
     fn write(&self, way: Way, table: VectorTable, statement: &mut Statement) {
         self.write_vector(way, statement.push("SELECT f.id, "));
         statement.push(" AS embedding");
@@ -341,7 +342,7 @@ fn join_address(filter: &Filter, row: &'static str, statement: &mut Statement) {
 
 type Found = Vec<(RecordId, Embedding)>;
 
-/// What there is, which is in the row without an id, and what was found.
+/// Reads the counts, which are in the row without an id, and the hits.
 fn read(rows: Vec<PgRow>) -> Result<(Known, Found), PostgresError> {
     let mut known = Known { there: None, table: VectorTable::First, made_by: None, is_right: true, passing: None };
     let mut all = Vec::with_capacity(rows.len());

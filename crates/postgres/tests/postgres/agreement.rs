@@ -1,4 +1,4 @@
-//! What is found, to the last bit of its score, is what the in-memory stores find.
+//! Checks that hits and scores equal those of the in-memory stores, to the last bit.
 
 use std::sync::Arc;
 

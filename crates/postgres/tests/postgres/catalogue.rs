@@ -204,7 +204,7 @@ const FOR_ALL: [&str; 2] = [
     "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1",
 ];
 
-/// Whether a statement reaches nothing but the namespaces that a bound value names.
+/// Returns true if a statement reads only the namespaces of a bound value.
 fn is_bound(sql: &str) -> bool {
     let named = [
         ".ns = $",

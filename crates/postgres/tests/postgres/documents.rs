@@ -1,4 +1,4 @@
-//! What other programs look for by name.
+//! The names that other programs use in SQL.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use crate::given::{DIMENSIONS, Database, lin, turn, write};
 
-/// An event that happened so many hours ago.
+/// An event of this many hours ago.
 fn event(number: i64, text: &str, hours: u64, confidence: f64, assets: &[&str]) -> Record {
     let mut record = Record::new(lin(), Kind::EVENT, text, &SystemClock);
     record.occurred_at = SystemClock.now().before(Duration::from_secs(3600 * hours));

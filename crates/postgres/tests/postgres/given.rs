@@ -1,4 +1,4 @@
-//! What the tests of this crate begin with.
+//! Fixtures of the tests of this crate.
 
 use std::{
     env,
@@ -29,7 +29,7 @@ pub(crate) fn url() -> Option<String> {
     env::var("DATABASE_URL").ok().filter(|url| !url.is_empty())
 }
 
-/// Whether a missing server is a failure.
+/// Returns true if a missing server is a failure.
 pub(crate) fn is_required() -> bool {
     env::var("CONFORMANCE_REQUIRE").is_ok_and(|names| names.split(',').any(|name| name.trim() == "postgres"))
 }

@@ -31,7 +31,8 @@ fn trial(name: &str, available: bool, run: impl FnOnce(&given::Database) + Send 
         run(&given::Database::new()?);
         Ok(())
     });
-    // On a server that somebody named there may be no programs to start another one with; a missing server is another thing.
+    // The machine of a server that was named explicitly may lack the programs to start another one. A missing server
+    // is a different case.
     let missing = given::url().is_none() && given::is_required();
     trial.with_ignored_flag(!available && !missing)
 }

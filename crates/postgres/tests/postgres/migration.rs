@@ -56,7 +56,7 @@ pub(crate) async fn k14_up_data_down_up(database: &Database) {
     assert_eq!(e.kind(), ErrorKind::InvalidInput);
 }
 
-/// What serves is kept, whichever table it lies in.
+/// The serving vectors are kept, whichever table they are in.
 pub(crate) async fn going_back_before_generations_keeps_the_vectors_that_serve(database: &Database) {
     for partitions in [0, 2] {
         let store = database.connect(database.options().with_partitions(partitions)).await;
@@ -160,7 +160,7 @@ pub(crate) async fn another_analyzer_or_embedder_is_refused_or_rebuilt(database:
     for job in Job::INDEXING {
         assert_eq!(new.claim(job, 9, std::time::Duration::ZERO).await.unwrap().len(), 1, "{job:?}");
     }
-    // Whoever still has it open says so instead of mixing the two.
+    // A process that still has the old schema open returns an error instead of mixing the two.
     let e = store.put(&lin(), vec![write(&turn(&lin(), "more words"))]).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     assert_eq!(store.stats(&lin()).await.unwrap().records, 1);

@@ -1,4 +1,4 @@
-//! What lies near, whichever way it is looked for, and vectors that come along with their records.
+//! Vector searches by every plan, and vectors that are stored together with their records.
 
 use memory_engine_core::{Field, Filter, Job, Op, PutMode, Record, RecordStore, Scope, Timestamp, Write};
 use memory_engine_postgres::{Mismatch, PostgresStore, StoreOptions};
@@ -62,7 +62,7 @@ pub(crate) async fn every_way_to_the_nearest_finds_what_a_plain_look_finds(datab
                 let found: Vec<_> = found.into_iter().map(|hit| (hit.id, hit.score)).collect();
                 let expected = plain.search(&vector(1_000_000), Among::Everything, limit);
                 let same = found.iter().filter(|hit| expected.contains(hit)).count();
-                // The index may miss one; whoever looks at each does not.
+                // The index may miss one; an exact search may not.
                 let missed = expected.len() - same;
                 assert_eq!(found.len(), expected.len(), "{exact_up_to}, {scope}, {filter:?}");
                 assert!(

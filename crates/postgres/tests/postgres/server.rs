@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Whether such servers can be had.
+/// Returns true if such servers can be started.
 pub(crate) fn is_to_be_had() -> bool {
     env::var_os("WITH_POSTGRES_BIN").is_some()
 }
@@ -22,7 +22,7 @@ pub(crate) struct Server {
     process: Option<Child>,
 }
 
-/// A program of the server's, run as who may run it.
+/// Returns the command of a server program, run as a user that may run it.
 fn program(name: &str, folder: &Path) -> Command {
     let prefix = env::var("WITH_POSTGRES_AS").unwrap_or_default();
     let path = Path::new(&env::var("WITH_POSTGRES_BIN").unwrap()).join(name);
@@ -120,7 +120,7 @@ impl Server {
         }
     }
 
-    /// What it has logged.
+    /// Returns the server's log.
     pub(crate) fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.log_file()).unwrap_or_default()).into_owned()
     }

@@ -37,7 +37,7 @@ pub(crate) async fn each_sees_what_the_other_has_written_and_deleted(database: &
     }
 }
 
-/// Of the only tenant nobody asks whose a row is, until there is another one.
+/// With only one tenant, no owner is compared, until there is another tenant.
 pub(crate) async fn a_whole_tenant_is_told_from_one_that_comes_later(database: &Database) {
     let (first, second) = (database.open().await, database.open().await);
     let (ours, theirs) = (Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap(), Scope::tenant_wide("theirs").unwrap());
@@ -84,7 +84,8 @@ pub(crate) async fn who_asks_one_thing_after_the_other_needs_one_connection(_: &
     }
     let connections: i64 = sqlx::query_scalar(sql).fetch_one(&mut look).await.unwrap();
     assert_eq!(connections, 1);
-    // Many at once share as many as there may be, and whoever gives up waiting leaves none unusable.
+    // Many concurrent tasks share the maximum number of connections, and a task that is cancelled while it waits
+    // leaves none unusable.
     let lin = lin();
     for _ in 0..5 {
         let all = futures::future::join_all((0..40).map(|_| found(&store, &lin, "words")));
@@ -104,8 +105,8 @@ pub(crate) async fn writers_of_several_users_and_of_one_user_all_get_through(dat
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     let write_all = async |store: &PostgresStore, number: usize| {
         for round in 0..10 {
-            // Two users in one batch, in one order here and in the other there: whoever locks in the order of the batch
-            // waits for ever.
+            // Two users in one batch, in a different order in each task: locking in the order of the batch would be a
+            // deadlock.
             let users = [format!("user {}", (number + round) % 3), format!("user {}", (number + round + 1) % 3)];
             let writes = users.iter().map(|user| write(&turn(&Scope::user(user.as_str()).unwrap(), "words")));
             store.put(&tenant, writes.collect()).await.unwrap();
@@ -139,7 +140,7 @@ pub(crate) async fn what_a_killed_worker_had_claimed_is_taken_over(database: &Da
 pub(crate) async fn a_statement_that_takes_too_long_times_out(database: &Database) {
     let store = database.connect(database.options().with_statement_timeout(Duration::from_millis(200))).await;
     store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
-    // Somebody holds the lock that a writer of this user has to wait for.
+    // Holds the lock that a writer of this user waits for.
     let mut holder = database.look().await;
     sqlx::raw_sql("BEGIN; SELECT 1 FROM namespaces FOR UPDATE").execute(&mut holder).await.unwrap();
     let e = store.put(&lin(), vec![write(&turn(&lin(), "a secret"))]).await.unwrap_err();
@@ -149,7 +150,8 @@ pub(crate) async fn a_statement_that_takes_too_long_times_out(database: &Databas
     store.put(&lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
 }
 
-/// Somebody takes the rows that writers lock in the wrong order. The server ends whoever first finds out, which is the store.
+/// Another transaction locks the rows in the wrong order. The server aborts the one that first detects the deadlock,
+/// which is the store's.
 pub(crate) async fn a_write_that_lost_to_a_deadlock_is_run_again(database: &Database) {
     let store = database.open().await;
     let users = [Scope::user("one").unwrap(), Scope::user("two").unwrap()];
@@ -211,7 +213,7 @@ fn server_options() -> PostgresOptions {
     PostgresOptions::default().with_acquire_timeout(Duration::from_secs(3))
 }
 
-/// An import goes on, batch by batch, and somebody pulls the plug.
+/// The server is killed during an import.
 pub(crate) async fn a_server_that_is_killed_loses_nothing_that_was_acknowledged(_: &Database) {
     let mut server = Server::new("-c synchronous_commit=on -c fsync=off");
     let store = PostgresStore::connect_with(&server.url(), usual(), server_options()).await.unwrap();

@@ -28,7 +28,7 @@ pub(crate) fn trim(connection: &Connection) -> Result<(), SqliteError> {
     Ok(())
 }
 
-/// How far an index lags behind the database.
+/// The distance between an index and the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lag {
     /// The index is up to date.

@@ -1,4 +1,4 @@
-//! Which state of the database a cache belongs to.
+//! The epoch of a cache: the state of the database that it belongs to.
 //!
 //! The epoch is a random number in the database that caches carry. It ends when something is deleted, so that no file with
 //! deleted content is ever read again. The fingerprint detects a database that was restored to an earlier state.

@@ -190,7 +190,7 @@ impl IndexCacheFile {
         Ok(Some(CacheBuilder { cache: self, path, file: Some(file), stamp, header }))
     }
 
-    /// Gives a cache file the permissions of the database: nobody may read the one who may not read the other.
+    /// Gives a cache file the permissions of the database, so that no further users can read it.
     fn copy_permissions(&self, path: &Path) -> io::Result<()> {
         fs::set_permissions(path, fs::metadata(&self.database)?.permissions())
     }

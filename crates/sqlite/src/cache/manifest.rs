@@ -13,7 +13,7 @@ pub(crate) struct Manifest {
     pub(crate) fingerprint: u128,
 }
 
-/// Where a segment is, and what it holds.
+/// The place of a segment in its file, and the changes in it.
 #[derive(Debug)]
 pub(crate) struct ManifestEntry {
     /// Index of the file.
@@ -85,7 +85,7 @@ impl Manifest {
         self.appended().map(|entry| entry.header.records).sum()
     }
 
-    /// Where the next segment of a file begins.
+    /// Returns the offset of the next segment of a file.
     pub(crate) fn end(&self, file: usize) -> u64 {
         self.entries.iter().filter(|entry| entry.file == file).map(ManifestEntry::end).max().unwrap_or(0)
     }

@@ -1,6 +1,6 @@
 //! All thresholds of the index caches. `docs/design/index-cache.md` lists them with the measurements behind them.
 
-/// When index caches are written, and in which portions.
+/// Thresholds for writing index caches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CachePolicy {
     /// Indexes with at most this many records have no cache: reading their rows is as fast. Default: 20,000 records.

@@ -27,8 +27,8 @@ use crate::{
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
-/// Up to this part of the index, rows that pass a filter are looked up; of more, every vector is checked, one after
-/// the other.
+/// If at most one in this many rows passes a filter, the rows are looked up; otherwise every vector is checked in
+/// order.
 const LISTED_PART: usize = 16;
 
 /// All vectors of an embedding version, read at the first search and kept up to date with the writes of all processes.

@@ -38,7 +38,7 @@ pub(crate) struct CacheWriter {
     tenant_sizes: TenantSizes,
 }
 
-/// Why caches are flushed.
+/// The reason for a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Occasion {
     /// Enough has been written.
@@ -57,7 +57,7 @@ struct FlushCandidate {
     records: Option<u64>,
 }
 
-/// What a flush does to one cache.
+/// The action of a flush for one cache.
 #[derive(Debug)]
 enum FlushPlan {
     /// The cache is recent enough, or is not needed. Holds the last change it contains, if it exists.

@@ -12,10 +12,10 @@ use crate::{
     options::SqliteOptions,
 };
 
-/// How long a connection waits for another one that is writing, unless told otherwise.
+/// Default time that a connection waits for another one that is writing.
 pub(crate) const USUAL_WAIT: Duration = Duration::from_secs(5);
 
-/// How long clearing away what was deleted waits for those who still read.
+/// Time that a checkpoint waits for readers.
 const CHECKPOINT_WAIT: Duration = Duration::from_millis(250);
 
 /// Refuses a path at which there can be no database, before SQLite says less about it.
@@ -47,13 +47,13 @@ pub(crate) fn check_path(path: &Path) -> Result<()> {
 /// The usual size of the pages of a new file.
 pub(crate) const PAGE: usize = 8192;
 
-/// The size of the pages of a new file: the usual 8 KiB, or 4 where vectors of so many numbers leave less room empty then. One
-/// of 384 fills a fifth of 8 KiB, and not quite half of 4. One of 1024 is a little longer than half of 8, so that there would be
-/// one on each page; of 4 it fills one behind the leaf.
+/// Returns the page size of a new file: 8 KiB, or 4 KiB if vectors of this width then waste less space. A vector of
+/// 384 dimensions fills a fifth of 8 KiB, and almost half of 4 KiB. A vector of 1024 is slightly longer than half of
+/// 8 KiB, so that each page would hold one; with 4 KiB it fills one overflow page.
 pub(crate) fn page_size(dimensions: usize) -> usize {
     let room = |size: &usize| {
-        // How SQLite parts a row of a table between its leaf and further pages: section 1.6 of its file format. Beside the
-        // numbers a row has its id and where it belongs.
+        // SQLite splits a row between its leaf and overflow pages as in section 1.6 of its file format. In addition
+        // to the numbers, a row contains its id and its table.
         let (row, page) = (4 * dimensions + 30, *size);
         let (most, least) = (page - 35, (page - 12) * 32 / 255 - 23);
         let on_leaf = if row <= most {
@@ -157,7 +157,7 @@ fn enter_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Resul
     loop {
         match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && waited < busy_timeout => {
-                // This thread belongs to the store, so that nobody else waits with it.
+                // This thread belongs to the store, so blocking it delays no other task.
                 std::thread::park_timeout(PAUSE);
                 waited += PAUSE;
             }
@@ -166,8 +166,8 @@ fn enter_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Resul
     }
 }
 
-/// Moves everything from the write-ahead log into the database and empties the log, so that nothing that was deleted
-/// is left in it; whether that was possible: it is not while somebody reads what was before.
+/// Moves the write-ahead log into the database and truncates it, so that no deleted data is left in it. Returns false
+/// if that was impossible because a reader still uses an earlier state.
 pub(crate) fn clear_log(connection: &Connection, busy_timeout: Duration) -> bool {
     let checkpoint = || {
         connection.busy_timeout(CHECKPOINT_WAIT.min(busy_timeout))?;

@@ -16,10 +16,10 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::{database::connection, options::SqliteOptions};
 
-/// What a thread does with its connection; it sends its answer itself.
+/// A job of a reader thread. It sends its own reply.
 pub(crate) type Reading = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// What is to be read, for those who want it read. When it is dropped the threads end, after what is queued.
+/// The queue of the reader threads. When it is dropped, the threads finish the queued jobs and end.
 #[derive(Debug)]
 pub(crate) struct Readings {
     shared: Arc<Shared>,
@@ -35,13 +35,13 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Reading>,
-    /// What wakes the threads that wait, the one that began to wait last at the end.
+    /// Wakes the waiting threads; the one that began to wait last is at the end.
     idle: Vec<Arc<Condvar>>,
     closed: bool,
 }
 
 impl Readings {
-    /// An open queue with room for so many jobs.
+    /// Creates an open queue for this many jobs.
     pub(crate) fn new(length: usize) -> Self {
         Self { shared: Arc::new(Shared { queue: Mutex::default(), room: Semaphore::new(length) }) }
     }
@@ -134,7 +134,7 @@ pub(crate) fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> Resul
     })
 }
 
-/// Reports to whoever opens the store; that they have gone away since does not matter.
+/// Reports the result to the caller that opens the store. The caller may have gone away.
 pub(crate) fn tell(ready: mpsc::Sender<Result<()>>, how: Result<()>) {
     let _ = ready.try_send(how);
 }

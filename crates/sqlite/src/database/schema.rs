@@ -115,7 +115,7 @@ pub(crate) fn run_migration(
     observe_blocking(&span, Operation::Unmeasured, SqliteError::kind, || Ok(transaction.execute_batch(sql)?))
 }
 
-/// Runs `body` while nobody else writes, and undoes it when it fails.
+/// Runs `body` in a write transaction, which is rolled back if it fails.
 pub(crate) fn in_transaction(
     connection: &mut Connection,
     body: impl FnOnce(&Transaction<'_>) -> Result<(), SqliteError>,

@@ -12,26 +12,26 @@ use tokio::sync::mpsc;
 
 use crate::{cache::epoch, cache::writer::CacheWriter, database::connection, database::error::meaning};
 
-/// How many writes that wait are committed together: each is all or none by itself, and they share the flush to disk.
+/// Maximum number of writes that are committed together. Each is atomic by itself; they share one flush to disk.
 const GROUP: usize = 64;
 
-/// How often clearing the log is tried again while nobody writes.
+/// Maximum number of attempts to truncate the log while there are no writes.
 const CLEARINGS: usize = 40;
 
-/// What is to be written, or told its caller when there is no transaction to write it in.
+/// A write job. Without a transaction, it reports the error to its caller.
 pub(crate) type Writing = Box<dyn FnOnce(Result<&Connection, CommitError>) -> Answer + Send>;
 
-/// What became of one write within the transaction, and how to tell its caller once that is on the disk.
+/// The result of one write within the transaction, and the reply to its caller, which is sent after the commit.
 pub(crate) struct Answer {
-    /// Whether it failed, and has to be undone.
+    /// True if it failed and must be rolled back.
     pub(crate) failed: bool,
-    /// What it leaves in the log that should not stay there.
+    /// The deleted data that it leaves in the log.
     pub(crate) residue: Residue,
     /// Tells the caller; takes the error when the commit failed.
     pub(crate) tell: Box<dyn FnOnce(Option<CommitError>) + Send>,
 }
 
-/// Whether a write leaves something in the log that was meant to go.
+/// The deleted data that a write leaves in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Residue {
     /// It only added.
@@ -42,7 +42,7 @@ pub(crate) enum Residue {
     Deleted,
 }
 
-/// Why there is no transaction, or why it could not be committed.
+/// The reason why a transaction could not be started or committed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommitError {
     kind: ErrorKind,

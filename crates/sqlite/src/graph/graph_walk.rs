@@ -15,7 +15,7 @@ use crate::{
     records::scopes::Reach,
 };
 
-/// What lies around the entities that the query begins with, for each user within reach.
+/// Returns the neighbourhood of the entities of the query, for each visible user.
 pub(crate) fn expand(connection: &Connection, scope: &Scope, query: &GraphQuery) -> Result<Subgraph, SqliteError> {
     let mut parts = Vec::new();
     for owner in owners(connection, scope)? {
@@ -37,7 +37,7 @@ fn owners(connection: &Connection, scope: &Scope) -> Result<Vec<Scope>, SqliteEr
     users.map(|user| Ok(graph::owner(scope, &user?)?)).collect()
 }
 
-/// What a reader sees.
+/// The part of the graph that a reader may see.
 struct Seen<'q> {
     connection: &'q Connection,
     reach: &'q Reach,
@@ -67,7 +67,7 @@ impl Seen<'_> {
         statement.push(" CROSS JOIN records r ON r.record = g.record CROSS JOIN scopes s ON s.scope = g.scope WHERE ");
         self.reach.scopes(statement);
         if owner.user_name().is_none() {
-            // Nobody's records, and not those of every user.
+            // An unknown scope matches no records, rather than those of every user.
             statement.push(" AND s.namespace = (SELECT namespace FROM namespaces WHERE user = '' AND tenant = ");
             statement.bind(self.reach.tenant).push(")");
         }

@@ -11,7 +11,7 @@ use crate::{
     records::scopes::{self, Place, Reach},
 };
 
-/// Keeps the terms of a record that has none. That it has changed is to be noted.
+/// Stores the terms of a record that has none. The caller logs the change.
 pub(crate) fn insert(
     connection: &Connection,
     row: i64,
@@ -29,7 +29,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Removes the terms of a record; whether it had any. That it has changed is to be noted then.
+/// Removes the terms of a record. Returns true if it had any; then the caller logs the change.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteError> {
     Ok(connection.prepare_cached("DELETE FROM keyword_documents WHERE record = ?1")?.execute([row])? > 0)
 }

@@ -41,7 +41,7 @@ pub(crate) fn unqueue(connection: &Connection, row: i64) -> rusqlite::Result<u64
     Ok(connection.prepare_cached("DELETE FROM backlog WHERE record = ?1")?.execute([row])? as u64)
 }
 
-/// Queues every record within reach that is to be indexed, or those of these ids, in the order of their namespaces and ids.
+/// Queues every visible record that is to be indexed, or those with these ids, in order of their namespaces and ids.
 pub(crate) fn requeue(
     connection: &Connection,
     reach: Option<&Reach>,

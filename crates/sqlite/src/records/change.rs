@@ -28,7 +28,7 @@ pub(crate) struct Changes<'c> {
     /// The table for vectors that come with records; `None` if they are made in the background.
     table: Option<VectorTable>,
     now: Timestamp,
-    /// What the changes have removed.
+    /// Numbers of items removed by the changes.
     pub(crate) removed: Removed,
     /// True if a write replaced content, so that caches with the old content must be deleted.
     pub(crate) overwrote: bool,
@@ -78,7 +78,7 @@ impl<'c> Changes<'c> {
             remove_derived(connection, old.row)?;
             self.index(old.row, place, record, entries)?;
         } else {
-            // Filters and the timeline go by other fields than the indexed text.
+            // Filters and the timeline use fields other than the indexed text.
             change_log::note(connection, old.row)?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Which record was made from which.
+//! The derivations of records: which record was made from which.
 
 use memory_engine_core::{Record, RecordId, Scope};
 use rusqlite::{Connection, params};

@@ -64,7 +64,7 @@ pub(crate) fn put(
     Ok((written, applied.overwrote))
 }
 
-/// What the file holds for one user.
+/// The stored data of one user.
 struct Namespace<'c> {
     connection: &'c Connection,
     namespace: i64,

@@ -57,7 +57,7 @@ macro_rules! beside {
     };
 }
 
-/// For each id, the active records of its kind beside it at the very same address.
+/// Returns for each id the adjacent active records of its kind in exactly the same scope.
 pub(crate) fn adjacent(
     connection: &Connection,
     addresses: &AddressCache,

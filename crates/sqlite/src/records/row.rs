@@ -18,9 +18,9 @@ use crate::{
 pub(crate) struct Stored {
     /// The row.
     pub(crate) row: i64,
-    /// Where it lives.
+    /// The namespace and scope ids.
     pub(crate) place: Place,
-    /// What it says.
+    /// The record.
     pub(crate) record: Record,
 }
 
@@ -67,7 +67,7 @@ enum Column {
 /// The number of columns before [`columns!`] in a row of [`selected!`].
 const ADDRESS_COLUMNS: usize = 8;
 
-/// What is selected of a record with its address, up to the joins that it needs.
+/// The selected columns of a record with its scope, up to the joins.
 macro_rules! selected {
     ($before:literal) => {
         selected!($before, "")
@@ -158,7 +158,7 @@ pub(crate) fn named(connection: &Connection, namespace: i64, id: RecordId) -> Re
     rows.next()?.map(read).transpose()
 }
 
-/// What an index has to know of a record before it takes something in for it.
+/// The current version of a record, checked before an index entry for it is stored.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) row: i64,
@@ -168,7 +168,7 @@ pub(crate) struct Current {
 }
 
 impl Current {
-    /// Whether it is still the record that somebody has read and indexed.
+    /// Returns true if this is still the version that was read and indexed.
     pub(crate) fn is(&self, record: &Record, place: Place) -> bool {
         self.indexed && self.scope == place.scope && self.revision == record.revision
     }

@@ -33,7 +33,7 @@ pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) ->
     Ok(rows::page(records, query.limit, total))
 }
 
-/// How many rows there are, whatever the page.
+/// Returns the total number of rows, independent of the page.
 fn count(connection: &Connection, reach: &Reach, query: &ScanQuery) -> Result<u64, SqliteError> {
     let mut statement = Statement::new("SELECT count(*)");
     matching(connection, reach, query, &mut statement)?;
@@ -49,7 +49,7 @@ fn order(order: Order) -> &'static str {
     }
 }
 
-/// What decides between records of one position: only different users can have those.
+/// Returns the tie-breaker for records with equal positions, which only different users can have.
 fn tie(reach: &Reach, order: Order) -> &'static str {
     match (reach.namespace, order) {
         (Some(_), _) => "",
@@ -67,7 +67,7 @@ fn matching(
 ) -> Result<(), SqliteError> {
     let one_scope = if reach.is_narrow() { only_scope(connection, reach)? } else { None };
     let index = match (reach.is_narrow(), one_scope) {
-        // In the order of the index of that one address, or of that user: no sorting, whatever there is.
+        // The index of a single scope or user has the requested order, so that no sorting is needed.
         (_, Some(_)) | (true, None) => "records_by_scope",
         (false, None) => "records_by_namespace",
     };

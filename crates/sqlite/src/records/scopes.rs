@@ -14,7 +14,7 @@ pub(crate) struct Place {
     pub(crate) scope: i64,
 }
 
-/// What a reading scope reaches: part of a tenant that the file knows.
+/// The part of a tenant that a reading scope covers.
 #[derive(Debug)]
 pub(crate) struct Reach {
     pub(crate) tenant: i64,
@@ -99,7 +99,7 @@ pub(crate) fn namespace(connection: &Connection, scope: &Scope) -> rusqlite::Res
 }
 
 impl Reach {
-    /// What `scope` reaches in this file; `None`, when nothing was ever written there.
+    /// Returns the reach of `scope` in this file, or `None` if nothing was ever written there.
     pub(crate) fn of(connection: &Connection, scope: &Scope) -> Result<Option<Self>, SqliteError> {
         let tenant = connection
             .prepare_cached("SELECT tenant FROM tenants WHERE name = ?1")?
@@ -116,7 +116,7 @@ impl Reach {
         Ok(Some(Self::new(tenant, namespace, scope)))
     }
 
-    /// What a scope reaches whose tenant and user, if it sets one, have these numbers.
+    /// Creates the reach of a scope from the numbers of its tenant and user.
     pub(crate) fn new(tenant: i64, namespace: Option<i64>, scope: &Scope) -> Self {
         Self { tenant, namespace, below: rows::dimensions_below_user(scope) }
     }
@@ -126,7 +126,7 @@ impl Reach {
         &self.below
     }
 
-    /// Whether it reaches no more than one conversation of one user.
+    /// Returns true if it covers at most one conversation of one user.
     pub(crate) fn is_narrow(&self) -> bool {
         self.namespace.is_some() && self.below.iter().any(|(name, _)| *name != "agent")
     }
@@ -157,7 +157,7 @@ impl Reach {
         }
     }
 
-    /// The same condition where the row `s` was found by something else: it looks at that row only.
+    /// Appends the same condition for a row `s` that was found in another way. It only reads that row.
     pub(crate) fn covers(&self, statement: &mut Statement) {
         if self.namespace.is_some() {
             return self.scopes(statement);

@@ -88,7 +88,7 @@ async fn with_one_record(path: &Path) -> SqliteStore {
     store
 }
 
-/// A recall that gives up at its deadline drops its searches: the next one finds the indexes loaded.
+/// A recall that reaches its deadline drops its searches. The next one still finds the indexes loaded.
 #[tokio::test]
 async fn a_search_that_was_dropped_loads_the_index_nevertheless() {
     let directory = tempfile::tempdir().unwrap();

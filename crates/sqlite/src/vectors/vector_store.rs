@@ -25,7 +25,7 @@ pub(crate) fn upsert(connection: &Connection, table: VectorTable, entries: &[Vec
     change_log::trim(connection)
 }
 
-/// Keeps the vector of a record, in place of an earlier one. That it has changed is to be noted.
+/// Stores the vector of a record, replacing an earlier one. The caller logs the change.
 pub(crate) fn insert(
     connection: &Connection,
     table: VectorTable,
@@ -40,7 +40,8 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Removes the vectors of a record, of every generation; whether it had one. That it has changed is to be noted then.
+/// Removes the vectors of a record from every generation. Returns true if it had one; then the caller logs the
+/// change.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteError> {
     let mut removed = 0;
     for table in VectorTable::ALL {
@@ -65,7 +66,7 @@ pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -
     Ok(gone)
 }
 
-/// Removes all vectors of a generation, and has everyone who keeps them read them anew.
+/// Removes all vectors of a generation, and invalidates loaded indexes.
 pub(crate) fn clear(connection: &Connection, table: VectorTable) -> Result<(), SqliteError> {
     connection.execute(&format!("DELETE FROM {}", table.name()), [])?;
     change_log::note_all(connection)
@@ -76,7 +77,7 @@ pub(crate) struct StoredVector {
     pub(crate) row: i64,
     pub(crate) id: RecordId,
     pub(crate) scope: i64,
-    /// When its record occurred.
+    /// The time of its record.
     pub(crate) occurred_at: i64,
     pub(crate) embedding: Embedding,
 }

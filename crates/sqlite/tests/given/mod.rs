@@ -1,4 +1,4 @@
-//! What the tests of this crate begin with.
+//! Fixtures of the tests of this crate.
 #![allow(dead_code, reason = "every test file takes what it needs")]
 
 use std::{path::Path, sync::Arc};
@@ -67,7 +67,7 @@ pub(crate) async fn near(store: &SqliteStore, scope: &Scope, embedding: Embeddin
     VectorStore::search(store, scope, &VectorQuery::new(embedding, 1000)).await.unwrap().len()
 }
 
-/// What the golden files hold.
+/// The records of the golden files.
 pub(crate) fn golden() -> Vec<Record> {
     let at = |micros| ManualClock::new(Timestamp::from_micros(micros));
     let record = |scope: Scope, text: &str, number: u8| {

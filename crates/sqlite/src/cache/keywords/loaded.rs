@@ -18,7 +18,7 @@ use crate::{
     keywords::keyword_store::{self, StoredTerms},
 };
 
-/// Whose postings an index holds.
+/// The owner of the postings in an index.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Owner {
     /// A user, by the number of the namespace.
