@@ -1,5 +1,5 @@
-//! What the chat gateway costs, and whether it loses anything: many chats at once against a fast service, directly and through
-//! the gateway, and then with the gateway killed in the middle.
+//! Measures the cost of the chat gateway, and checks that it loses nothing: many chats at once against a fast
+//! service, directly and through the gateway, and then with the gateway killed in the middle.
 //!
 //! ```text
 //! cargo run --release -p memory-engine-server --example load -- [CHATS=200] [ROUNDS=10] [PAUSE_MS=1000]
@@ -80,7 +80,7 @@ impl Process {
         Self(child, url.trim().to_owned())
     }
 
-    /// How much memory it has now, in MB.
+    /// Returns the current resident memory, in MB.
     fn resident(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -107,12 +107,12 @@ async fn gateway(file: &str, service: &str) {
     std::future::pending().await
 }
 
-/// What came of some rounds.
+/// The result of some rounds.
 #[derive(Debug, Default)]
 struct Tally {
     first_byte: Vec<Duration>,
     end: Vec<Duration>,
-    /// What was answered to its end, as session and text.
+    /// Completed replies, as session and text.
     answered: BTreeSet<(String, String)>,
     failed: usize,
 }
@@ -206,7 +206,7 @@ fn report(name: &str, tally: &mut Tally) -> [f64; 4] {
     found
 }
 
-/// How many of the answers are not in the file.
+/// Returns the number of replies that are not in the file.
 async fn missing(file: &Path, answered: &BTreeSet<(String, String)>) -> usize {
     let engine = MemoryEngine::builder().sqlite(file).background(false).build().await.unwrap();
     let mut stored = BTreeSet::new();

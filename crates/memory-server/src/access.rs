@@ -1,4 +1,4 @@
-//! Who asks, and how far that reaches.
+//! The identity of a caller, and the memories that it may access.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -10,7 +10,7 @@ use memory_engine::{Error, ErrorKind, Result, Scope};
 
 use crate::fault::Fault;
 
-/// Who asks, and how far that reaches: a tenant, and within it all users or some.
+/// The access of a caller: a tenant, and all or some of its users.
 ///
 /// Every scope that a request leads to comes from here. What a body, a filter, an id or a cursor says is looked up within
 /// that scope and never widens it.
@@ -25,7 +25,7 @@ struct Reach {
     users: Option<BTreeSet<String>>,
 }
 
-/// Whose memory a request names, in the dimensions of a [`Scope`]; what is not named is `None`.
+/// The owner of the memories that a request names, in the dimensions of a [`Scope`]. Unnamed dimensions are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Owner {
     /// The user (mem0: `user_id`).
@@ -44,7 +44,7 @@ impl Owner {
         Self { user: Some(user.into()), ..Self::default() }
     }
 
-    /// Whether it names nobody.
+    /// Returns true if no dimension is named.
     pub fn is_nobody(&self) -> bool {
         *self == Self::default()
     }
@@ -79,12 +79,12 @@ impl Access {
         &self.0.name
     }
 
-    /// Whether it reaches all users of its tenant.
+    /// Returns true if it covers all users of its tenant.
     pub fn is_for_all_users(&self) -> bool {
         self.0.users.is_none()
     }
 
-    /// What a request for this owner may read and write. Who is bound to one user need not name them.
+    /// Returns the scope of a request for this owner. A caller that is bound to one user need not name them.
     ///
     /// # Errors
     /// `Unauthorized` for a user that is out of reach, and when there are several users to choose from and none is named;

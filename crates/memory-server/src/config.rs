@@ -1,4 +1,5 @@
-//! What a server is to be like: a TOML file, variables and flags, one over the other.
+//! The configuration of a server: defaults, overridden by a TOML file, environment variables and flags, in this
+//! order.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -12,30 +13,31 @@ use crate::{
     zone::{local_zone, zone},
 };
 
-/// Everything that can be set about a server. What a file, a variable or a flag does not set is as here by default; what
-/// they set and nobody knows is an error.
+/// The configuration of a server. Every setting is optional; an unknown one is an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Config {
-    /// The database, as `memory --db` has it: a file, a Postgres address, or the word `postgres`.
+    /// The database, as `memory --db`: a SQLite file, a Postgres address, or the word `postgres` for the address in
+    /// `DATABASE_URL`. Default: `memory.db`.
     pub db: String,
-    /// How much of a SQLite file is kept in memory, in bytes; 10 MiB. The system keeps it, too: more pays with large files.
+    /// Size of the page cache of a SQLite file, in bytes. The operating system caches the file as well, so more helps
+    /// with large files only. Default: 10 MiB.
     pub page_cache_bytes: usize,
-    /// The embedder, as `memory --embedder` has it.
+    /// The embedder, as `memory --embedder`. Default: `auto`.
     pub embedder: String,
-    /// The folder of local models.
+    /// The folder of local models. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models_dir: Option<String>,
-    /// The reranker, as `memory --reranker` has it.
+    /// The reranker, as `memory --reranker`. Default: `auto`.
     pub reranker: String,
-    /// What is made of turns, as `memory --digest` has it.
+    /// Enrichment of turns, as `memory --digest`: `none`, `rules` or a model. Default: `rules`.
     pub digest: String,
-    /// After how many messages the profile of a user is made anew; 0 for none.
+    /// Number of messages after which the profile of a user is refreshed; 0 for never. Default: 0.
     pub profile_every: u32,
-    /// What reads turns for entities and relations, as `memory --graph` has it.
+    /// Extraction of entities and relations, as `memory --graph`. Default: `none`.
     pub graph: String,
-    /// Whose memory a chat or a tool is about that names nobody and whose key does not say.
+    /// The user of a chat or tool call that names none and whose key is not bound to one. Default: `default`.
     pub user: String,
     /// The time zone of the users, as `Asia/Shanghai` or `+08:00`: of days in queries and facts, and of dates in prompts.
     /// Default: the zone of the machine, or UTC if that is unknown.
@@ -44,83 +46,85 @@ pub struct Config {
     /// The language of summaries, profiles and injected memories: `zh` or `en`. Default: the language of the text at hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
-    /// Where it listens.
+    /// The address to listen on. Default: `127.0.0.1:8765`.
     pub listen: SocketAddr,
-    /// The names under which it may be asked, beside those of the loopback: what clients send as `Host`. Without keys, and for
-    /// the tools of MCP in any case, others are refused: a web page could have its own name lead here.
+    /// Allowed values of the `Host` header, in addition to the names of the loopback. Without keys, and always for MCP, other
+    /// hosts are refused, which prevents DNS rebinding by web pages. Default: none.
     pub allowed_hosts: Vec<String>,
-    /// Whether everybody may come in, who reaches the port from another machine, too.
+    /// True if a server without keys may be reached from other machines. Default: false.
     pub open: bool,
-    /// Who may come in.
+    /// The keys of callers. Default: none; then no key is required.
     pub keys: Vec<KeyConfig>,
-    /// How much of everything.
+    /// Limits of requests. Default: those of [`LimitsConfig`].
     pub limits: LimitsConfig,
-    /// Web pages of these origins may call: none, unless set.
+    /// Origins whose web pages may call the server. Default: none.
     pub cors_origins: Vec<String>,
-    /// What is logged, and how.
+    /// Filter and format of the log. Default: text at level `info`.
     pub log: LogConfig,
-    /// The chat gateway. Without an upstream there is none.
+    /// The chat gateway. It is served if it has an upstream. Default: no upstream.
     pub gateway: GatewayConfig,
-    /// The tools of the Model Context Protocol.
+    /// The tools of the Model Context Protocol. Default: enabled.
     pub mcp: McpConfig,
-    /// mem0's routes.
+    /// The routes of mem0's API. Default: enabled.
     pub mem0: Mem0Config,
-    /// The debug API.
+    /// The debug API. Default: enabled.
     pub debug: PartConfig,
-    /// The Prometheus metrics under `/metrics`.
+    /// The Prometheus metrics under `/metrics`. Default: enabled.
     pub metrics: PartConfig,
 }
 
-/// A key, by its hash, and how far it reaches.
+/// A key, given by its hash, with the memories that it may access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyConfig {
-    /// What the log calls it.
+    /// The name of the key in the log. Required.
     pub name: String,
-    /// The hash that `memory keys new` prints.
+    /// The hash, as printed by `memory keys new`. Required.
     pub hash: String,
-    /// The tenant.
+    /// The tenant. Default: `default`.
     #[serde(default = "default_tenant")]
     pub tenant: String,
-    /// Only these users of the tenant; all, when there are none.
+    /// The users of the tenant that it may access. Default: none, which means all users.
     #[serde(default)]
     pub users: Vec<String>,
 }
 
-/// How much of everything.
+/// Limits of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LimitsConfig {
-    /// The largest request, in bytes; 32 MiB, which leaves room for pictures.
+    /// Maximum size of a request, in bytes. Default: 32 MiB, enough for images.
     pub max_body_bytes: usize,
-    /// How long the body of a request may take to come, in seconds; 0 for as long as it likes. Who takes longer gets 408.
+    /// Time limit for receiving the body of a request, in seconds; 0 for none. A slower request gets 408. Default:
+    /// 30.
     pub body_seconds: u64,
-    /// The largest plain answer of an upstream; of a stream, the largest event that is held until it is whole, and how much
-    /// of its text is stored. In bytes; 64 MiB.
+    /// Maximum size of a response of an upstream that is not streamed; for streams, of one event and of the stored text. In
+    /// bytes. Default: 64 MiB.
     pub max_reply_bytes: usize,
-    /// How many requests are served at a time; the next ones are sent away with 503.
+    /// Maximum number of concurrent requests; further ones get 503. Default: 1024.
     pub max_concurrent: usize,
-    /// How many of them may be one key's, so that others find a place; the next ones are sent away with 429. 0 for all.
+    /// Maximum number of concurrent requests of one key, so that others are served too; further ones get 429. 0 for
+    /// no limit. Default: 512.
     pub max_concurrent_per_key: usize,
-    /// How many requests a key may send in a minute; 0 for as many as it likes.
+    /// Maximum number of requests of one key per minute; 0 for no limit. Default: 0.
     pub requests_per_minute: u32,
-    /// How long a stop waits for requests that are being served, in seconds.
+    /// Time that a shutdown waits for running requests, in seconds. Default: 25.
     pub shutdown_seconds: u64,
 }
 
-/// What is logged, and how.
+/// Filter and format of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LogConfig {
-    /// A filter such as `info` or `info,memory_engine=debug`.
+    /// A filter such as `info` or `info,memory_engine=debug`. Default: `info`.
     pub filter: String,
-    /// For people or for machines.
+    /// Text or JSON. Default: text.
     pub format: LogFormat,
 }
 
-/// For whom a log is.
+/// The format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
@@ -131,11 +135,11 @@ pub enum LogFormat {
     Json,
 }
 
-/// Whether a part is served.
+/// A part of the server that can be switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PartConfig {
-    /// Whether it is.
+    /// True if it is served. Default: true.
     pub enabled: bool,
 }
 
@@ -144,9 +148,10 @@ pub struct PartConfig {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Mem0Config {
-    /// Whether they are served.
+    /// True if they are served. Default: true.
     pub enabled: bool,
-    /// Whether searches find what was said, too, and not only what was made of it; a search can say so by itself.
+    /// True if searches also return turns, not only facts and other derived memories. A search can override it.
+    /// Default: false.
     pub include_turns: bool,
 }
 
@@ -155,9 +160,9 @@ pub struct Mem0Config {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct McpConfig {
-    /// Whether they are served.
+    /// True if they are served. Default: true.
     pub enabled: bool,
-    /// Web pages of these origins may call, beside those of the loopback.
+    /// Origins whose web pages may call the tools, in addition to those of the loopback. Default: none.
     pub allowed_origins: Vec<String>,
 }
 
@@ -166,17 +171,17 @@ pub struct McpConfig {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayConfig {
-    /// The services behind it; the first is asked for every model that no other one claims.
+    /// The upstream services. The first one gets every model that no other one lists. Default: none.
     pub upstreams: Vec<UpstreamConfig>,
-    /// How long a chat waits for its memories, in milliseconds.
+    /// Time that a chat waits for its memories, in milliseconds. Default: 1500.
     pub deadline_ms: u64,
     /// Maximum number of characters of memories in a prompt. Default: 500 in Chinese, 1500 in English.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<usize>,
-    /// Rules for scenes beyond the built-in ones: a TOML file.
+    /// A TOML file with rules for scenes that replace or extend the built-in ones. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scene_rules: Option<String>,
-    /// Rules for what is put into a prompt, beyond the built-in ones: a TOML file.
+    /// A TOML file with injection rules that replace or extend the built-in ones. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub injection_rules: Option<String>,
 }
@@ -185,14 +190,14 @@ pub struct GatewayConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamConfig {
-    /// What logs and errors call it; `NAME/MODEL` asks it for a model by name.
+    /// The name in logs and errors; `NAME/MODEL` selects it for a model. Required.
     pub name: String,
-    /// Where it is, as `https://api.openai.com/v1`.
+    /// The base URL, such as `https://api.openai.com/v1`. Required.
     pub base_url: String,
-    /// The variable that holds its key. Without one, it gets the key that the client sends.
+    /// The environment variable with its key. Default: none; then it gets the key that the client sends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
-    /// Its models, by name or with `*` at the end.
+    /// Its models, by name or prefix with `*`. Default: none; then it gets models that no other one lists.
     #[serde(default)]
     pub models: Vec<String>,
 }
@@ -284,8 +289,8 @@ impl Config {
         self.zone.as_deref().map_or_else(|| Ok(local_zone()), zone)
     }
 
-    /// Who may come in: who has one of the keys, or the one `token`, which is for the whole default tenant. Without any
-    /// of them everybody may, where nobody but this machine can reach the port.
+    /// Returns the guard: callers need one of the keys, or `token`, which covers the whole default tenant. Without
+    /// keys, everybody has access, provided that only this machine can reach the port.
     ///
     /// # Errors
     /// `InvalidInput` for a key that is none, and for a server without keys that other machines can reach, unless it is

@@ -44,7 +44,7 @@ impl Fault {
         self.status
     }
 
-    /// What went wrong, and what would be right.
+    /// Returns the message: what was wrong and what would be right.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -71,7 +71,7 @@ pub(crate) type ErrorFormat = fn(Fault) -> Response;
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 pub(crate) struct ErrorBody {
-    /// What is wrong, for clients of mem0's open-source server.
+    /// The message, for clients of mem0's open-source server.
     detail: String,
     /// The same message, for clients of mem0's platform.
     error: String,

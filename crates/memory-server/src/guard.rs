@@ -16,7 +16,7 @@ use crate::{
     keys::KeyRing,
 };
 
-/// Who may come in.
+/// Decides who has access.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Guard(Arc<Rule>);
@@ -25,7 +25,7 @@ pub struct Guard(Arc<Rule>);
 enum Rule {
     /// Everybody, with this access.
     Open(Access),
-    /// Who shows a key.
+    /// Callers with one of these keys.
     Keys(KeyRing),
 }
 
@@ -35,13 +35,13 @@ impl Guard {
         Self(Arc::new(Rule::Open(access)))
     }
 
-    /// Who shows one of these keys comes in, as `X-Memory-Key: KEY`, `X-API-Key: KEY`, `Authorization: Bearer KEY` or
-    /// `Authorization: Token KEY`; the first of these that is there counts.
+    /// Requires one of these keys, as `X-Memory-Key: KEY`, `X-API-Key: KEY`, `Authorization: Bearer KEY` or
+    /// `Authorization: Token KEY`. The first of these headers that is present counts.
     pub fn keys(keys: KeyRing) -> Self {
         Self(Arc::new(Rule::Keys(keys)))
     }
 
-    /// Whether it asks nobody for a key.
+    /// Returns true if no key is required.
     pub fn is_open(&self) -> bool {
         matches!(*self.0, Rule::Open(_))
     }

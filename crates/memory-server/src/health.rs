@@ -1,4 +1,4 @@
-//! Whether the server lives, and whether it is ready for work.
+//! Liveness and readiness of the server.
 
 use std::{
     sync::Arc,
@@ -13,9 +13,9 @@ use tokio::{sync::Mutex, time::timeout};
 
 use crate::openapi::{Operation, Routes};
 
-/// How long an answer may take.
+/// Time limit of a check.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long what was found out about the embedder holds: it may be a service that wants money for every question.
+/// Time for which the result of the embedder check is reused, since an embedding service may charge for every call.
 const FRESH: Duration = Duration::from_secs(60);
 /// And about the queue: counting it goes through all that waits, and anybody may ask.
 const COUNTED: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ pub(crate) fn routes(engine: MemoryEngine) -> Routes<()> {
         .route("get", "/ready", get(ready).with_state(probe), check)
 }
 
-/// Whether the server works.
+/// The readiness checks of the server.
 #[derive(Default, Serialize, JsonSchema)]
 struct Health {
     /// `ok` or `unavailable`.
@@ -58,13 +58,13 @@ struct Probe {
 }
 
 impl Probe {
-    /// Whether the database answers: it is asked for a record by an id that nobody has.
+    /// Checks that the database answers, by reading a record with an unused id.
     async fn database(&self) -> Result<()> {
         let nobody = Scope::tenant_wide(Scope::DEFAULT_TENANT)?.with_user("ready")?;
         self.engine.get(&nobody, RecordId::from_bytes([0; 16])).await.map(|_| ())
     }
 
-    /// What the database says: whether the background has given anything up.
+    /// Checks the queue for jobs that were given up.
     async fn queue(&self) -> Result<&'static str> {
         let mut known = self.queue.lock().await;
         let is_fine = match *known {

@@ -15,13 +15,13 @@ use axum::{
 
 use crate::fault::Fault;
 
-/// What lets everybody in.
+/// Allows every host or origin.
 const ANY: &str = "*";
 /// The names of this machine for itself.
 pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Under which names a server may be asked that asks for no key, and by pages of which origins: a page that is open in
-/// somebody's browser could otherwise have its own name lead to this machine, and read what is here.
+/// Allowed `Host` and `Origin` headers of a server without keys. A web page could otherwise point its own host name
+/// to this machine, and read memories through the user's browser (DNS rebinding).
 #[derive(Debug, Clone)]
 pub(crate) struct Hosts {
     names: Arc<[String]>,

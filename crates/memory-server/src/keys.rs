@@ -17,7 +17,7 @@ pub struct ApiKey(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct KeyHash(blake3::Hash);
 
-/// Which keys there are, and how far each reaches. It holds their hashes only.
+/// The valid keys with their access. Stores only their hashes.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct KeyRing(Vec<(KeyHash, Access)>);
@@ -82,12 +82,12 @@ impl KeyRing {
         Ok(self)
     }
 
-    /// Whether it holds none.
+    /// Returns true if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whose key this is. It takes as long for a wrong key as for a right one.
+    /// Returns the access of a key. The comparison takes the same time for wrong keys.
     pub fn find(&self, key: &str) -> Option<Access> {
         let hash = KeyHash::of(key);
         // All are looked at, and comparing hashes takes the same time for all.

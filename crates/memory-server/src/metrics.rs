@@ -1,4 +1,4 @@
-//! What there is to count, for Prometheus.
+//! Metrics in the format of Prometheus.
 
 use std::{
     collections::BTreeMap,
@@ -26,10 +26,10 @@ use crate::{
 /// From how many seconds on a request counts as slower: a gateway's own work takes milliseconds, an answer may take minutes.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 
-/// How often what was measured is put together.
+/// Interval at which measured values are aggregated.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// What is counted in this process, ready to be read by Prometheus.
+/// The metrics of this process, to be read by Prometheus.
 ///
 /// | metric | labels | what |
 /// |---|---|---|
@@ -56,7 +56,7 @@ impl Metrics {
         let metrics = builder.install_recorder().map(Self).map_err(failed)?;
         memory_engine::admin::describe_metrics();
         if let Ok(runtime) = Handle::try_current() {
-            // What nobody reads must not grow without end.
+            // Without aggregation, unread values would grow without limit.
             let handle = metrics.0.clone();
             runtime.spawn(async move {
                 loop {
@@ -68,7 +68,8 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// What is stored and what waits within reach, as Prometheus reads it, and what the process counts: for keys of all users only.
+    /// Returns counts of visible records and queues in the format of Prometheus, and the metrics of the process for
+    /// keys of all users.
     async fn text(&self, engine: &MemoryEngine, access: &Access) -> String {
         let stored = look(engine, access).await.unwrap_or_else(|e| {
             tracing::warn!(part = "metrics", "{e}");
@@ -96,7 +97,7 @@ impl Metrics {
     }
 }
 
-/// What is stored and what waits. Each answer is made for who asks: nothing of it is kept for the next one.
+/// Returns counts of records and queues. They depend on the caller, so nothing is cached.
 async fn look(engine: &MemoryEngine, access: &Access) -> Result<String> {
     let none = || Job::ALL.map(|job| (job.to_string(), 0)).into_iter().collect::<BTreeMap<String, u64>>();
     let (mut records, mut waiting, mut given_up) = (BTreeMap::new(), none(), none());
@@ -122,8 +123,8 @@ async fn look(engine: &MemoryEngine, access: &Access) -> Result<String> {
     Ok(text)
 }
 
-/// Counts the requests to all routes of a router, by the pattern of the route and not by its path: there are few of those,
-/// and they hold nobody's name.
+/// Counts the requests to all routes of a router, by the pattern of the route and not by its path: there are few
+/// patterns, and they contain no names.
 pub(crate) fn count(router: Router) -> Router {
     router.layer(from_fn(counted))
 }

@@ -30,7 +30,7 @@ use crate::{
     part::Part,
 };
 
-/// How long background work may still take after the time for requests is over.
+/// Time limit for background work after the time for requests is over.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -65,7 +65,7 @@ impl Server {
         self
     }
 
-    /// Goes by these names beside those of the loopback. A server that asks for no key refuses what is sent to other names, and
+    /// Adds host names to those of the loopback. A server without keys refuses requests to other names, and requests
     /// by pages of other origins.
     pub fn allowed_hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
         self.hosts = hosts.into_iter().map(Into::into).collect();
@@ -101,7 +101,7 @@ impl Server {
         self
     }
 
-    /// Whether nobody is asked for a key.
+    /// Returns true if no key is required.
     pub fn is_open(&self) -> bool {
         self.guard.is_open()
     }

@@ -1,4 +1,4 @@
-//! Where settings come from, and which one counts.
+//! The sources of settings and their precedence.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::config::Config;
 
 const PREFIX: &str = "MEMORY_";
 
-/// Where settings come from: flags count more than variables, those more than the file, that more than the defaults.
+/// The sources of settings. Flags override variables, those override the file, and that overrides the defaults.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Sources {
@@ -37,9 +37,9 @@ pub struct Loaded {
 pub struct Setting {
     /// Its name, as `limits.max_concurrent`.
     pub name: String,
-    /// Its value, as TOML would have it; `…` for what nobody is to see.
+    /// The value as in TOML; `…` for secrets.
     pub value: String,
-    /// What set it.
+    /// The source of the value.
     pub source: String,
 }
 
@@ -71,8 +71,8 @@ impl Sources {
     /// Reads all of them.
     ///
     /// # Errors
-    /// `InvalidInput` for a file that is not there or no TOML, a setting that nobody knows, and a value that cannot be one;
-    /// it says which, and where it stands.
+    /// `InvalidInput` with name and source, for a missing file, invalid TOML, an unknown setting and an invalid
+    /// value.
     pub fn load(self) -> Result<Loaded> {
         let defaults = Figment::from(Serialized::defaults(Config::default()));
         let known = |name: &str| defaults.find_value(name).is_ok() || OPTIONAL.contains(&name);
@@ -100,7 +100,7 @@ impl Sources {
     }
 }
 
-/// What has no default and so is not found among them.
+/// Settings without a default.
 const OPTIONAL: [&str; 3] = ["models_dir", "gateway.scene_rules", "gateway.injection_rules"];
 
 /// One setting from one place.
@@ -116,7 +116,7 @@ impl Provider for One {
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, FigmentError> {
-        // As TOML has it: numbers, switches, lists; whatever is none of these is a text.
+        // Numbers, booleans and lists as in TOML; anything else is a string.
         let value = match self.value.parse::<Value>() {
             Ok(value) => value,
             Err(never) => match never {},
@@ -166,7 +166,7 @@ fn shown(name: &str, value: &Value) -> String {
     }
 }
 
-/// The address without what nobody is to see.
+/// Returns the address without its password.
 fn without_password(text: &str) -> String {
     text.parse::<memory_engine::Database>().map_or_else(|_| "…".to_owned(), |database| database.to_string())
 }
@@ -184,7 +184,7 @@ fn told(error: FigmentError) -> Error {
     Error::invalid("config", format!("{}{setting}{place}", what(&first.kind)))
 }
 
-/// What is wrong, without what was found: it may be a secret in the wrong place.
+/// Returns the error without the value, which may be a secret in the wrong place.
 fn what(kind: &Kind) -> String {
     if let Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) = kind {
         return format!("it has to be {expected}");

@@ -67,7 +67,7 @@ async fn call(router: &Router, uri: &str, tool: &str, arguments: Value) -> Value
     result
 }
 
-/// What a tool says when it refuses.
+/// Returns the error of a tool.
 async fn refused(router: &Router, uri: &str, tool: &str, arguments: Value) -> String {
     let result = call_at(router, uri, &[], tool, arguments).await;
     assert_eq!(result["isError"], true, "{result}");

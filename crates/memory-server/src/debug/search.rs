@@ -60,7 +60,7 @@ pub(super) struct SearchReport {
     /// The stages that did not take part.
     #[schemars(with = "Vec<Map<String, Value>>")]
     degraded: Vec<Degraded>,
-    /// Why the record in question is a hit or not.
+    /// The reason why the record in question is a hit or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<RecordExplanation>,
 }

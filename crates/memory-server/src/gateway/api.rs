@@ -39,7 +39,7 @@ pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
         .undocumented(&path("{*rest}"), any(unknown))
 }
 
-/// What an upstream answers.
+/// The JSON object of an upstream's response.
 type Object = Map<String, Value>;
 
 #[derive(JsonSchema)]

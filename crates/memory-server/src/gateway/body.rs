@@ -104,17 +104,17 @@ impl ChatBody {
         self.model.as_ref().map(|(name, _)| name.as_str())
     }
 
-    /// Whether the answer is to be a stream.
+    /// Returns true if the response is to be streamed.
     pub(super) fn is_streamed(&self) -> bool {
         self.streamed
     }
 
-    /// Whose it says it is.
+    /// Returns the owner that the request names.
     pub(super) fn owner(&self) -> &Owner {
         &self.owner
     }
 
-    /// What was said, message by message; nothing where the messages cannot be read.
+    /// Returns the messages, or none if they cannot be read.
     pub(super) fn said(&self) -> &[Said] {
         self.messages.as_ref().map_or(&[], |messages| &messages.said)
     }
@@ -188,7 +188,7 @@ impl Messages {
     }
 }
 
-/// Where a value stands in the text that it is a part of.
+/// Returns the position of a value in the text that contains it.
 fn place(text: &str, raw: &RawValue) -> Range<usize> {
     let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
     start..start + raw.get().len()
@@ -216,7 +216,7 @@ fn heard(message: &Message<'_>) -> Said {
     }
 }
 
-/// The text of a content, be it plain or in parts. What is no text, or cannot be read as one, says nothing to us.
+/// Returns the text of a content, which is a string or a list of parts. Parts without text are skipped.
 pub(super) fn content(raw: &str) -> String {
     match raw.as_bytes().first() {
         Some(b'"') => serde_json::from_str(raw).unwrap_or_default(),

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{access::Access, fault::Fault};
 
-/// What the memory does with a request: the header `X-Memory`.
+/// The use of memory for a request, from the header `X-Memory`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MemoryMode {
     /// Recalls and stores.

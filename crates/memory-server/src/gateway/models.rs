@@ -24,7 +24,7 @@ use super::{
 };
 use crate::fault::Fault;
 
-/// How long a service may take to list its models.
+/// Time limit for a service to list its models.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Lists the models of all upstreams. `X-Memory-Upstreams-Missing` names those that did not list theirs.

@@ -23,7 +23,7 @@ pub struct GatewayOptions {
     pub scenes: SceneRules,
     /// Time limit of all memory work before a request is passed on. Default: 1.5 s.
     pub memory_deadline: Duration,
-    /// How long the end of a reply waits until its turn is stored. Default: 1 s.
+    /// Time that the end of a reply waits until its turn is stored. Default: 1 s.
     pub keep_deadline: Duration,
     /// Maximum number of turns that wait to be stored. Further turns are dropped, counted and logged. Default: 1024.
     pub queue: usize,

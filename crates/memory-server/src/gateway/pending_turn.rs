@@ -4,12 +4,12 @@ use super::{reply::ReplyAccumulator, thread, turn::Turn, turn_writer::TurnWriter
 
 /// The turn of a request, until its reply is known and it is stored.
 pub(super) struct PendingTurn {
-    /// `None` once it is stored, and when nothing is to be stored.
+    /// `None` once it is stored, and if nothing is to be stored.
     turn: Option<Turn>,
     writer: TurnWriter,
 }
 
-/// Why a reply is not complete.
+/// The reason why a reply is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interruption {
     ClientGone,

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Maximum number of choices that are tracked.
 const MAX_CHOICES: u64 = 1024;
 
-/// What has arrived of a reply. Of several choices the text of the first is kept.
+/// Collects a streamed reply. Of several choices, the text of the first is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReplyAccumulator {
     text: String,

@@ -84,9 +84,9 @@ impl Gateway {
         Part { name: "gateway", router, sections, errors, background: Some(Box::new(self)) }
     }
 
-    /// Waits until every answer that is under way has been passed on, and all that was said is stored or given up: at shutdown, once
-    /// the server takes no more requests. A stream that goes on for long is waited for as long; whoever cannot, drops the future,
-    /// and what is stored by then is stored.
+    /// Waits until every running response has been passed on, and all turns are stored or given up. Call it at
+    /// shutdown, after the server has stopped taking requests. It waits for long streams too; dropping the future
+    /// ends the wait, and turns stored by then stay stored.
     pub async fn drain(&self) {
         self.0.tasks.close();
         self.0.tasks.wait().await;

@@ -1,4 +1,4 @@
-//! What all requests to the gateway share.
+//! State shared by all requests to the gateway.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::fault::Fault;
 
-/// What all requests to the gateway share.
+/// State shared by all requests to the gateway.
 #[derive(Debug)]
 pub(super) struct GatewayState {
     pub(super) upstreams: Upstreams,

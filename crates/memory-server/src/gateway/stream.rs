@@ -34,7 +34,7 @@ struct StreamRelay<'x> {
     is_stored: bool,
 }
 
-/// What arrived from the upstream.
+/// A chunk or the end of the upstream's response.
 enum Arrival {
     Bytes(Bytes),
     End(Option<Error>),

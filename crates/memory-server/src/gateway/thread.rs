@@ -55,8 +55,8 @@ pub(super) struct Thread {
     asks: bool,
 }
 
-/// What identifies a turn within its session, wherever it is heard again: what was said, and the exchange right before it. So
-/// a client that sends only the end of its history is understood, too.
+/// Identifies a turn within its session when it is sent again: its message and the exchange right before it. It is
+/// found even if a client sends only the end of its history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TurnKey {
     /// Of the turn.
@@ -102,12 +102,13 @@ impl Thread {
         thread
     }
 
-    /// What the person asks with this request; `None` when they do not, or not in words.
+    /// Returns the question of this request; `None` if the last message is not from the user or has no text.
     pub(super) fn question(&self) -> Option<&str> {
         self.exchanges.last().filter(|_| self.asks).map(|open| open.user.as_str()).filter(|text| !text.is_empty())
     }
 
-    /// What the person said last, and what of the reply is there already: a reply may be continued.
+    /// Returns the last message of the user, with the part of the reply that exists already: a client may ask to
+    /// continue a reply.
     pub(super) fn open(&self) -> Exchange {
         self.exchanges.last().cloned().unwrap_or_default()
     }
@@ -117,7 +118,7 @@ impl Thread {
         self.exchanges.len().checked_sub(2).and_then(|i| self.exchanges.get(i))
     }
 
-    /// How many times the person has spoken.
+    /// Returns the number of messages of the user.
     pub(super) fn rounds(&self) -> u64 {
         self.exchanges.iter().filter(|exchange| !exchange.user.is_empty()).count() as u64
     }
@@ -128,7 +129,7 @@ impl Thread {
         texts.filter(|text| !text.is_empty()).collect()
     }
 
-    /// What identifies the open turn; `None` when nothing was said.
+    /// Returns the key of the open turn; `None` if it has no message.
     pub(super) fn key(&self) -> Option<TurnKey> {
         let (open, earlier) = self.exchanges.split_last()?;
         let follows = earlier.last().map(exchange_key);
@@ -178,7 +179,7 @@ fn without_thoughts(text: &str) -> String {
     kept + rest
 }
 
-/// What an exchange is known by to the turns after it.
+/// Returns the hash by which later turns refer to an exchange.
 pub(super) fn exchange_key(exchange: &Exchange) -> String {
     let mut hasher = Hasher::new_derive_key("memory-engine 2026 exchange");
     feed(&mut hasher, &exchange.user);

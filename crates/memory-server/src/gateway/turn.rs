@@ -22,20 +22,20 @@ pub(super) struct Turn {
     pub(super) before: Option<Exchange>,
     pub(super) scene: Option<String>,
     pub(super) model: Option<String>,
-    /// What was put before the model.
+    /// The memories that were injected.
     pub(super) injected: Vec<RecordId>,
-    /// Why the reply is not whole, if it is not.
+    /// The reason why the reply is incomplete; `None` if it is complete.
     pub(super) partial: Option<&'static str>,
-    /// When the person said it.
+    /// The time of the user's message.
     pub(super) asked_at: Timestamp,
-    /// When the reply came to its end, which may be long before it can be stored.
+    /// The time at which the reply ended, which may be long before it can be stored.
     pub(super) answered_at: Option<Timestamp>,
     pub(super) clock: Arc<dyn Clock>,
     /// The id of the request that it came with, for the log.
     pub(super) request: Option<String>,
 }
 
-/// What the store has of a turn and of the one before it.
+/// The stored records of a turn and of the one before it.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     pub(super) user: Option<Record>,
@@ -129,12 +129,12 @@ impl Turn {
     }
 }
 
-/// Whether a record says something else than this.
+/// Returns true if the text of a record differs.
 fn differs(record: &Record, text: &str) -> bool {
     record.content_hash() != memory_engine::store::ContentHash::of(cut(text))
 }
 
-/// What a record can hold of a text.
+/// Cuts a text to the maximum length of a record.
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(Record::MAX_TEXT_BYTES)]
 }

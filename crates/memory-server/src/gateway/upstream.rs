@@ -1,4 +1,4 @@
-//! Where models are, and which of them is meant.
+//! The upstream services, and the routing of models to them.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) struct Service {
     models: Vec<String>,
 }
 
-/// Who is asked, and for which model by its name there.
+/// An upstream with the name that it uses for a model.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) service: Arc<Service>,
@@ -59,7 +59,7 @@ impl Upstream {
 }
 
 impl Service {
-    /// Whether it takes the models that no other one names.
+    /// Returns true if it takes models that no other upstream claims.
     pub(super) fn is_open(&self) -> bool {
         self.models.is_empty()
     }
@@ -97,8 +97,9 @@ impl Upstreams {
         &self.0
     }
 
-    /// Who takes a model: the service that names it, the one whose name stands before a slash in it (which is taken off), the one
-    /// that names the longest beginning of it, or else the first one that names none. `None` when nobody does.
+    /// Returns the upstream for a model: the one that lists it, the one whose name is before a slash in it (which is
+    /// removed), the one with the longest matching prefix, or else the first one without a list. `None` if there is
+    /// none.
     ///
     /// A request that names no model goes to the one that names none, or to the first: it will say what it thinks of it.
     pub(super) fn route(&self, model: Option<&str>) -> Option<Route> {
@@ -122,7 +123,8 @@ impl Upstreams {
         best.or(open).and_then(|service| to(service, Some(name)))
     }
 
-    /// What a model of a service is called here: by its own name when that leads there, or with the service's before it.
+    /// Returns the name of an upstream's model for clients: its own name if that is routed there, otherwise with the
+    /// prefix of the upstream.
     pub(super) fn name_of(&self, service: &Service, model: &str) -> String {
         match self.route(Some(model)) {
             Some(route) if route.service.name == service.name && route.model.as_deref() == Some(model) => {
@@ -134,7 +136,7 @@ impl Upstreams {
 }
 
 impl Service {
-    /// How long the beginning is that it names of this model.
+    /// Returns the length of the longest listed prefix of this model.
     fn begins(&self, model: &str) -> Option<usize> {
         let beginnings = self.models.iter().filter_map(|known| known.strip_suffix('*'));
         beginnings.filter(|beginning| model.starts_with(beginning)).map(str::len).max()

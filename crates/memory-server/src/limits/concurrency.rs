@@ -25,7 +25,7 @@ use crate::{
     fault::{ErrorFormat, Fault},
 };
 
-/// How long a refused client is asked to wait.
+/// The `Retry-After` of a refused request.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Refuses requests while too many are being served: with 429 when those of one key are, with 503 when those of all are.
@@ -38,7 +38,7 @@ pub(super) struct Concurrency {
     keys: Arc<Mutex<BTreeMap<String, Arc<Semaphore>>>>,
 }
 
-/// What a request holds while it is being served: a permit of the server, and one of its key.
+/// The permits of a request in progress: one of the server, and one of its key.
 struct Permits {
     _all: OwnedSemaphorePermit,
     _key: Option<OwnedSemaphorePermit>,

@@ -22,7 +22,7 @@ impl SizeLimit {
         Self { max_bytes }
     }
 
-    /// Stops reading a body at the limit, whatever length the request announced.
+    /// Stops reading a body at the limit, even if the request announced a smaller length.
     pub(super) fn limit_body(self, router: Router) -> Router {
         // axum's extractors have a limit of their own, which must not be the smaller one.
         router.layer(RequestBodyLimitLayer::new(self.max_bytes)).layer(DefaultBodyLimit::disable())

@@ -58,7 +58,7 @@ impl Caller {
         self.access.scope(&owner)
     }
 
-    /// The scope of all that the user has, whatever the conversation: where things are looked up by id.
+    /// Returns the scope of all memories of a user, in every conversation, for lookups by id.
     ///
     /// # Errors
     /// As [`Access::scope`].

@@ -1,4 +1,4 @@
-//! What a conversation begins with.
+//! The context at the beginning of a conversation.
 
 use jiff::tz::TimeZone;
 use memory_engine::{
@@ -7,16 +7,16 @@ use memory_engine::{
     enrichment,
 };
 
-/// How many notes, summaries and messages there are at the most.
+/// Maximum number of notes, summaries and messages.
 const NOTES: usize = 40;
 const SUMMARIES: usize = 10;
 const MESSAGES: usize = 40;
 
-/// What a conversation begins with: who the user is, what is known of them, what was talked about, and the latest messages.
+/// The context at the beginning of a conversation: profile, facts, summaries and latest messages.
 #[derive(Debug, Default)]
 pub(super) struct OpeningContext {
     profile: Vec<Record>,
-    /// What was found out, and what was noted.
+    /// Facts and notes.
     facts: Vec<Record>,
     summaries: Vec<Record>,
     messages: Vec<Record>,
@@ -84,8 +84,8 @@ impl OpeningContext {
         })
     }
 
-    /// The text within so many tokens, the records in it, and how many tokens it has. Nothing, when there is nothing to tell
-    /// or nothing fits.
+    /// Renders at most this many tokens. Returns the text, its records and its number of tokens. The text is empty if
+    /// there are no memories or none fits.
     ///
     /// # Errors
     /// `InvalidInput` when not even the opening words fit.
@@ -146,7 +146,7 @@ fn layer(name: &str, budget: usize, records: &[Record], line: impl Fn(&Record) -
     Layer::new(name, budget).with_heading(format!("[{name}]\n")).with_items(items)
 }
 
-/// When something was, and in which scene.
+/// Returns time and scene of a record.
 fn head(record: &Record, format: &str, zone: &TimeZone) -> String {
     let time = record.occurred_at.in_zone(zone).strftime(format).to_string();
     // A scene's name can come from anywhere, and must not end its brackets.
@@ -154,7 +154,7 @@ fn head(record: &Record, format: &str, zone: &TimeZone) -> String {
     scene.map_or_else(|| time.clone(), |scene| format!("{time} [{scene}]"))
 }
 
-/// What somebody said, so that it cannot pass for a part of ours.
+/// Returns a text that cannot imitate the layout around it.
 fn safe(text: &str) -> String {
     let of = |words: &Words| [words.profile, words.facts, words.summaries, words.messages];
     let marks: Vec<&str> = of(&ENGLISH).into_iter().chain(of(&CHINESE)).chain(["plot", "daily", "meta"]).collect();

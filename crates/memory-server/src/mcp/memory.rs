@@ -9,11 +9,11 @@ use serde::Serialize;
 pub(super) struct Memory {
     /// Its id, for get_memory, update_memory and delete_memory
     id: String,
-    /// What it says
+    /// The text of the memory
     memory: String,
-    /// What sort of thing it is: turn, note, fact, summary, …
+    /// The kind: turn, note, fact, summary, …
     kind: String,
-    /// Who said it: a name, or else user or assistant
+    /// The speaker: a name, or else user or assistant
     #[serde(skip_serializing_if = "Option::is_none")]
     speaker: Option<String>,
     /// The scene it belongs to; plot is role-play and not real
@@ -22,10 +22,10 @@ pub(super) struct Memory {
     /// The conversation it is from
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
-    /// Whose it is
+    /// The user that the memory belongs to
     #[serde(skip_serializing_if = "Option::is_none")]
     user_id: Option<String>,
-    /// When it was said or happened (RFC 3339, UTC)
+    /// The time at which it was said or happened (RFC 3339, UTC)
     created_at: String,
 }
 

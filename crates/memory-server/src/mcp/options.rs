@@ -1,22 +1,23 @@
-//! Who may reach MCP over HTTP.
+//! Options of MCP over HTTP.
 
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 
 use crate::hosts::LOOPBACK;
 
-/// What lets everybody in.
+/// Allows every host or origin.
 const ANY: &str = "*";
 
-/// Who may reach MCP over HTTP, beside showing a key: a web page that is open in somebody's browser must not.
+/// Options of MCP over HTTP, in addition to keys. Web pages that are open in a user's browser must not have access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpOptions {
-    /// The names that this server goes by in the `Host` header, with or without a port; `*` for any. Others get 403.
+    /// The allowed values of the `Host` header, with or without a port; `*` for any. Others get 403. Default: the
+    /// names of the loopback.
     pub allowed_hosts: Vec<String>,
     /// The origins of web pages that may call, as `https://app.example:443`; `:*` stands for any port, and `*` for any
     /// origin. Others get 403; who sends no `Origin`, and so is no browser, gets in.
     pub allowed_origins: Vec<String>,
-    /// How many bytes a request may have; a longer one gets 413.
+    /// Maximum size of a request, in bytes; a longer one gets 413.
     pub max_body_bytes: usize,
 }
 
@@ -33,7 +34,7 @@ impl Default for McpOptions {
 }
 
 impl McpOptions {
-    /// Goes by these names.
+    /// Sets the allowed values of the `Host` header.
     #[must_use]
     pub fn with_allowed_hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
         self.allowed_hosts = hosts.into_iter().map(Into::into).collect();
@@ -47,7 +48,7 @@ impl McpOptions {
         self
     }
 
-    /// Takes requests of so many bytes.
+    /// Sets the maximum size of a request, in bytes.
     #[must_use]
     pub fn with_max_body_bytes(mut self, bytes: usize) -> Self {
         self.max_body_bytes = bytes;

@@ -94,7 +94,7 @@ impl Mcp {
 
     /// Serves one client over standard input and output, line by line, until it goes away.
     ///
-    /// Whatever else writes to standard output breaks the protocol: logs go to standard error.
+    /// Standard output belongs to the protocol, so logs must go to standard error.
     ///
     /// # Errors
     /// `Unavailable` when what comes in is no such client.
@@ -103,7 +103,7 @@ impl Mcp {
         self.serve(access, input, output).await
     }
 
-    /// The same over any two pipes.
+    /// As [`stdio`](Self::stdio), over any two pipes.
     ///
     /// # Errors
     /// As [`stdio`](Self::stdio).

@@ -49,7 +49,7 @@ pub(super) struct AddParams {
 
 impl ParamGroup for AddParams {}
 
-/// What is to be stored.
+/// The input of an add request, ready to be stored.
 #[derive(Debug)]
 pub(super) struct Addition {
     owner: Mem0Owner,
@@ -60,7 +60,7 @@ pub(super) struct Addition {
     at: Option<Timestamp>,
 }
 
-/// What was stored.
+/// The stored memories.
 #[derive(Debug)]
 pub(super) struct Added {
     /// The id of the first stored record, which also identifies the event.
@@ -70,7 +70,7 @@ pub(super) struct Added {
     pub(super) is_pending: bool,
 }
 
-/// What became of one memory.
+/// The result for one memory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct AddResult {
     id: String,

@@ -17,7 +17,7 @@ pub(super) enum Condition {
     User(String),
     /// It belongs to some user.
     AnyUser,
-    /// What a store can decide.
+    /// A condition that the store can evaluate.
     Field(Filter),
     /// A text holds another one.
     Contains(TextField, String, Case),
@@ -29,16 +29,16 @@ pub(super) enum Condition {
     Not(Box<Condition>),
 }
 
-/// What text is looked into.
+/// The text that a condition is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TextField {
-    /// What the memory says.
+    /// The text of the memory.
     Text,
     /// A metadata key, as it is kept.
     Metadata(String),
 }
 
-/// Whether capital and small case are the same.
+/// Case-sensitive or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Case {
     Exact,
@@ -73,7 +73,7 @@ impl Condition {
         Self::All(vec![self, other])
     }
 
-    /// Whether a record fulfils it.
+    /// Returns true if a record fulfils it.
     pub(super) fn matches(&self, record: &Record) -> bool {
         match self {
             Self::User(user) => record.scope.user_name() == Some(user),
@@ -99,7 +99,7 @@ impl Condition {
         }
     }
 
-    /// Whether a filter can say all of it, once it is known whose the records are.
+    /// Returns true if a filter can express all of it, once the owner of the records is known.
     fn is_plain(&self) -> bool {
         match self {
             Self::Contains(..) => false,
@@ -109,8 +109,8 @@ impl Condition {
         }
     }
 
-    /// What is left of it for records of that owner, as a filter that lets all through that fulfil it: what a filter cannot say
-    /// is taken for true, and below a negation for false.
+    /// Returns the part for records of this owner, as a filter that passes every record that fulfils it. Conditions
+    /// that a filter cannot express are replaced by true, and below a negation by false.
     fn left(&self, whose: RecordOwner<'_>, wide: bool) -> Filter {
         match self {
             Self::User(user) => constant(matches!(whose, RecordOwner::User(name) if name == user)),
@@ -151,13 +151,13 @@ impl Condition {
         Ok(areas)
     }
 
-    /// Whether it matters that a record has a user, where a part is of records with and without one.
+    /// Returns true if it depends on whether a record has a user, and a part contains records with and without one.
     fn asks_for_a_user(&self, parts: &[(Scope, Filter)]) -> bool {
         let open = parts.iter().any(|(scope, _)| scope.user_name().is_none());
         open && self.left(RecordOwner::Unnamed, true) != self.left(RecordOwner::None, true)
     }
 
-    /// The users that it names one by one, when it is about nobody else; all of them together, otherwise.
+    /// Returns the users that it names, if it is only about them; otherwise all users together.
     fn of_all_users(&self, scope: &Scope, users: &BTreeSet<&str>) -> Result<Vec<(Scope, Filter)>, Mem0Error> {
         let others = any([self.left(RecordOwner::Unnamed, true), self.left(RecordOwner::None, true)]);
         if others == constant(false) {
@@ -194,7 +194,7 @@ impl Case {
     }
 }
 
-/// The same scope of one of its users, who has been found to be within reach.
+/// Returns the scope of one user within `scope`, who is known to be covered by it.
 fn within(scope: &Scope, user: &str) -> Result<Scope, Mem0Error> {
     Ok(scope.clone().with_user(user)?)
 }

@@ -1,4 +1,4 @@
-//! Of whom there are memories.
+//! The entities that have memories: users, agents and runs.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use memory_engine::{Field, Filter, Record, Timestamp};
 use super::{error::Mem0Error, metadata, owner::Mem0Owner, row, service::Mem0};
 use crate::access::Access;
 
-/// Somebody or something that has memories.
+/// A user, agent or run with memories.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entity {
     /// `user`, `agent`, `run` or `app`.
     pub(super) kind: &'static str,
     pub(super) name: String,
-    /// How many memories; turns by which they are known are not counted.
+    /// Number of memories. Turns that only name the entity are not counted.
     pub(super) memories: usize,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
@@ -44,7 +44,7 @@ impl Mem0 {
         Ok(found.into_values().collect())
     }
 
-    /// Deletes everything of somebody within reach; 404 when there is nothing.
+    /// Deletes all memories of an entity within reach; 404 if there are none.
     pub(super) async fn delete_entity(&self, access: &Access, kind: &str, name: &str) -> Result<(), Mem0Error> {
         let named = Some(name.to_owned());
         let (mut owner, mut filter) = (Mem0Owner::default(), Mem0::all_but_the_book());

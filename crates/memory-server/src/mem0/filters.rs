@@ -105,7 +105,7 @@ impl Dialect {
         Ok(Condition::All(value.as_object().ok_or_else(wrong)?.iter().map(one).collect::<Result<_, _>>()?))
     }
 
-    /// What a value demands: to be equal, or what its operators say.
+    /// Returns the condition of a value: equality, or that of its operators.
     fn conditions(self, subject: &Subject, key: &str, value: &Json) -> Result<Condition, Mem0Error> {
         match value {
             Json::Object(operators) if operators.is_empty() => {
@@ -198,7 +198,7 @@ impl Subject {
             Self::Plain(field) => unordered(filter(field.clone(), FilterValue::Text(text(key, value)?))),
             Self::Categories => unordered(category(&text(key, value)?)),
             Self::Text | Self::Words => {
-                // A part of the text is enough: nobody knows a memory word for word.
+                // Matches a part of the text, since callers do not know memories word for word.
                 let wanted = text(key, value)?;
                 unordered(Condition::Contains(TextField::Text, wanted, Case::Exact))
             }

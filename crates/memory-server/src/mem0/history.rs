@@ -1,4 +1,4 @@
-//! What has become of a memory.
+//! The history of a memory.
 
 use memory_engine::enrichment::fact_keys;
 use memory_engine::{Field, Filter, Kind, PutMode, Record, RecordId, Role, ScanQuery, Scope, State, Timestamp, Trust};
@@ -11,7 +11,7 @@ use crate::access::Access;
 
 /// The book in which deleted memories stand: that they were, and when, and nothing of what they said.
 const BOOK: &str = "mem0-history";
-/// Which memory an entry is about.
+/// The metadata key with the id of the memory that an entry is about.
 const MEMORY: &str = "memory_id";
 
 /// An event in the life of a memory.
@@ -37,9 +37,9 @@ struct Edit {
     until: Timestamp,
 }
 
-/// How many changes are kept with a memory.
+/// Maximum number of changes that are stored with a memory.
 const EDITS: usize = 50;
-/// How much of a record's metadata the former texts take up at the most, in bytes of JSON; what else is there counts, too.
+/// Maximum size of the former texts in a record's metadata, in bytes of JSON. Other metadata counts too.
 const ROOM: usize = Record::MAX_METADATA_BYTES / 2;
 
 impl Event {
@@ -198,7 +198,7 @@ impl Mem0 {
         Ok(gone.records())
     }
 
-    /// What the book says of a deleted memory; else what its tombstone does, if others have deleted it.
+    /// Returns the history of a deleted memory: its log, or else its tombstone if another client has deleted it.
     async fn events_of_the_deleted(&self, scope: &Scope, id: RecordId) -> Result<Vec<Event>, Mem0Error> {
         let about = Field::Metadata(MEMORY.into());
         let filter =
@@ -219,7 +219,7 @@ impl Mem0 {
     }
 }
 
-/// Whether a fact says that something is not so.
+/// Returns true if a fact is a negation.
 pub(super) fn denies(record: &Record) -> bool {
     metadata::text(record, fact_keys::POLARITY) == Some("negative")
 }

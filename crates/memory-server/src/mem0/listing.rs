@@ -14,7 +14,7 @@ use crate::access::Access;
 
 const PAGE: usize = 500;
 
-/// Which of the memories that fulfil a condition are shown.
+/// Restricts the memories that fulfil a condition to those shown by default.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visibility {
     /// Includes expired memories.
@@ -39,8 +39,8 @@ impl Mem0 {
         meant.areas(access, scopes)
     }
 
-    /// The newest memories, at most `limit` after the first `skip`, and how many there are in all; where nobody asks for that,
-    /// how many are known of.
+    /// Returns the newest memories, at most `limit` after the first `skip`, and the total number; if the total is not
+    /// requested, the number known so far.
     pub(super) async fn newest(
         &self,
         areas: &[SearchArea],
@@ -136,7 +136,7 @@ fn whole(count: u64) -> usize {
 }
 
 impl SearchArea {
-    /// Whether a record that its filter has let through is meant.
+    /// Returns true if a record that passes the filter fulfils the whole condition.
     pub(super) fn holds(&self, record: &Record) -> bool {
         self.condition.as_ref().is_none_or(|condition| condition.matches(record))
     }

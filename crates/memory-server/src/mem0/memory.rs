@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{error::Mem0Error, history, metadata, params::ParamGroup, row, service::Mem0, time};
 use crate::access::Access;
 
-/// How often a change is retried when another writer changes the same memory.
+/// Maximum number of attempts of a change when another writer changes the same memory.
 const MAX_RETRIES: usize = 5;
 
 /// The changes in a request.

@@ -76,7 +76,7 @@ pub(super) struct Params {
     faults: Vec<FieldFault>,
 }
 
-/// Which of mem0's APIs a request speaks.
+/// The version of mem0's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// The open-source server: invalid fields are listed, with 422.

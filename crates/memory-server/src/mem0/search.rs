@@ -18,7 +18,7 @@ use super::{
 pub(super) const DEFAULT_THRESHOLD: f64 = 0.1;
 /// Maximum number of memories that a search returns.
 const MAX_LIMIT: usize = 1000;
-/// How many times more candidates are fetched when some may not fulfil the condition.
+/// Factor of candidates fetched if some may not fulfil the condition.
 const OVERFETCH: usize = 5;
 /// Maximum number of candidates.
 const MAX_CANDIDATES: usize = 5000;
@@ -40,7 +40,7 @@ pub(super) struct SearchQuery {
 #[derive(Debug, Clone)]
 pub(super) struct ScoredMemory {
     pub(super) record: Record,
-    /// How well it fits, 0 to 1.
+    /// The relevance, 0 to 1.
     pub(super) score: f64,
     hit: RecallHit,
     keyword: f64,

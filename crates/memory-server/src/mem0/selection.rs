@@ -35,7 +35,7 @@ pub(super) struct SelectionParams {
     end_date: Option<Value>,
 }
 
-/// Which memories are shown.
+/// The memories that are shown.
 #[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct VisibilityParams {

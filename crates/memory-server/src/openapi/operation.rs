@@ -8,7 +8,7 @@ use crate::fault::ErrorBody;
 
 const JSON: &str = "application/json";
 
-/// Where parameters are (`query` or `header`), with an object schema that has a property for each.
+/// The place of parameters (`query` or `header`), and an object schema with a property for each.
 type Parameters = (&'static str, fn() -> Schema);
 
 /// The description of one operation: a method on a path. Schemas are derived from the types that the handler reads and

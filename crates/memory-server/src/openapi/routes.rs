@@ -8,7 +8,7 @@ use axum::{
 
 use super::operation::Operation;
 
-/// What the routes of one protocol contribute to the document.
+/// The part of the document for one protocol.
 #[derive(Debug, Clone)]
 pub(crate) struct Section {
     pub(super) tag: &'static str,

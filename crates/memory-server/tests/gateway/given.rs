@@ -72,7 +72,7 @@ impl Chat {
         self.relay = Relay::new(Endpoint::new(url).unwrap(), RelayOptions::default()).unwrap();
     }
 
-    /// Sends a request to a path, with these headers beside the key.
+    /// Sends a request to a path, with the key and these headers.
     pub(crate) async fn send(&self, path: &str, body: &Value, headers: &[(&'static str, &str)]) -> RelayReply {
         let mut all = HeaderMap::new();
         all.insert("x-memory-key", self.served.key.parse().unwrap());
@@ -130,7 +130,7 @@ impl Chat {
         self.served.engine.remember(&scope, Turn::user(text).with_scene("daily").with_round(1)).await.unwrap();
     }
 
-    /// What was last sent to the service.
+    /// Returns the system prompt that was last sent to the service.
     pub(crate) fn system(&self) -> String {
         self.served.seen.last()["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
     }

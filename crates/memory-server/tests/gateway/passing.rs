@@ -1,4 +1,4 @@
-//! What passes through, and what does not.
+//! Requests and responses that the gateway passes on unchanged, and those that it does not.
 
 use std::time::Duration;
 

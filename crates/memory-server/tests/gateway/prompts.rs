@@ -1,4 +1,4 @@
-//! What is put before the model: the document's tables 5.2 and 5.3.
+//! The memories injected into prompts, by trigger and by frame.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What is remembered of a chat.
+//! The turns stored from chats.
 
 use std::{sync::Arc, time::Duration};
 
@@ -159,7 +159,7 @@ async fn k12_a_store_that_cannot_be_written_is_told_of_and_the_chat_goes_on() {
         MemoryEngine::builder().sqlite(folder.path().join("memory.db")).background(false).build().await.unwrap();
     let options = GatewayOptions::default().with_deadlines(Duration::from_millis(1500), Duration::from_millis(300));
     let chat = Chat::over(engine, options).await;
-    // Somebody else holds the lock of the file, longer than anybody waits.
+    // Another process holds the lock of the file for longer than the write waits.
     let lock = std::process::Command::new("python3")
         .args(["-c", "import sqlite3,sys,time;c=sqlite3.connect(sys.argv[1],isolation_level=None);c.execute('BEGIN IMMEDIATE');print('locked',flush=True);time.sleep(3)"])
         .arg(folder.path().join("memory.db"))

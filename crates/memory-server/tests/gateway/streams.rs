@@ -1,4 +1,4 @@
-//! Streams, whatever becomes of them.
+//! Streams that end, break off or are cancelled.
 
 use std::time::{Duration, Instant};
 

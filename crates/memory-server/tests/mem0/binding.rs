@@ -7,7 +7,8 @@ use super::given::{Api, engine, texts};
 
 const SECRET: &str = "The secret is hunter.";
 
-/// A memory with a secret of Eve's, one of nobody's, and one in another tenant; and what Lin sees of it, who has a note.
+/// A memory with a secret of Eve, one without a user, and one in another tenant; and the part of it that Lin, who has
+/// a note, can see.
 struct Shop {
     lin: Api,
     both: Api,

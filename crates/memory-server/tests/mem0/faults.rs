@@ -1,4 +1,4 @@
-//! What happens when something behind the server fails.
+//! Behaviour when something behind the server fails.
 
 use std::{
     sync::{Arc, atomic::Ordering},

@@ -1,4 +1,4 @@
-//! What the tests begin with.
+//! Fixtures of the tests.
 
 #![allow(dead_code, reason = "each test takes what it needs of it")]
 
@@ -14,14 +14,14 @@ use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mem0, Server};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-/// The routes over one memory, as somebody with a key sees them.
+/// The routes over one memory, for a caller with a key.
 #[derive(Clone)]
 pub(crate) struct Api {
     router: Router,
     key: Option<String>,
 }
 
-/// What was answered.
+/// The response.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

@@ -1,4 +1,4 @@
-//! What is made of what was said, in English and in Chinese.
+//! Facts extracted from messages, in English and in Chinese.
 
 use std::{sync::Arc, time::Duration};
 

@@ -317,7 +317,7 @@ async fn a_search_gives_what_fits_best_first_with_scores_from_0_to_1() {
         assert!(details[part].is_number(), "{part}");
     }
     assert_eq!(details["final_score"], explained["results"][0]["score"]);
-    // Old clients name the owner beside the question.
+    // Old clients name the owner next to the query.
     let old = api.post("/search", json!({"query": "cello", "user_id": "lin"})).await;
     assert_eq!(texts(&old)[0], "My sister plays the cello in an orchestra.");
 }

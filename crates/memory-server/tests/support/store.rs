@@ -18,7 +18,7 @@ use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// What happens to a write.
+/// The failure of a write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Trouble {
     Away,
@@ -29,15 +29,15 @@ pub(crate) enum Trouble {
 #[derive(Debug, Default)]
 pub(crate) struct WatchedStore {
     inner: MemoryRecordStore,
-    /// What happens to writes whose text holds a word.
+    /// The failure of writes whose text contains a word.
     pub(crate) trouble: Mutex<Option<(&'static str, Trouble)>>,
     calls: Mutex<BTreeMap<&'static str, usize>>,
-    /// How many records scans have read.
+    /// Number of records that scans have read.
     pub(crate) scanned: AtomicUsize,
 }
 
 impl WatchedStore {
-    /// How often it was called by this name.
+    /// Returns the number of calls of this name.
     pub(crate) fn calls(&self, name: &str) -> usize {
         self.calls.lock().get(name).copied().unwrap_or(0)
     }

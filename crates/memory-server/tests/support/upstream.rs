@@ -29,7 +29,7 @@ use futures::{StreamExt, stream};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// What the service was asked, and how often somebody hung up on it.
+/// The requests that the service received, and the number of aborted ones.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) requests: Mutex<Vec<(String, HeaderMap, Bytes)>>,

@@ -14,7 +14,7 @@ use crate::gateway::{
 const REASON: &str = "edited in the chat";
 /// Maximum number of turns of a session that are searched.
 const MAX_SCANNED: usize = 1000;
-/// How many of a session's retractions are looked through.
+/// Maximum number of retractions of a session that are read.
 const MAX_RETRACTIONS: usize = 200;
 
 impl TurnWorker {

@@ -13,9 +13,9 @@ pub(super) const NAME: &str = "add_memory";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// What to remember, in a sentence or two that can be understood by itself
+    /// The text to remember, in one or two self-contained sentences
     text: String,
-    /// Who said it word for word, user or assistant; leave it out for a note of your own
+    /// The speaker if the text is a literal quote: user or assistant; leave it out for your own note
     #[serde(default)]
     role: String,
     /// The scene it belongs to, such as daily or plot
@@ -24,7 +24,7 @@ struct Arguments {
     /// The conversation it belongs to; leave it out, or say *, for what holds in all of them
     #[serde(default)]
     session_id: String,
-    /// Whose memory, where the server's address does not say so
+    /// The user, unless the server's address names one
     #[serde(default)]
     user_id: String,
 }

@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "delete_memory";
 struct Arguments {
     /// Its id, as search_memory gives it
     id: String,
-    /// Whose memory, where the server's address does not say so
+    /// The user, unless the server's address names one
     #[serde(default)]
     user_id: String,
 }
@@ -24,7 +24,7 @@ struct Arguments {
 struct Answer {
     /// The id of what was deleted
     id: String,
-    /// How many memories are gone: itself, and what was derived from it
+    /// Number of deleted memories: this one and those derived from it
     deleted: u64,
 }
 

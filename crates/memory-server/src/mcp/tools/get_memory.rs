@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "get_memory";
 struct Arguments {
     /// Its id, as search_memory gives it
     id: String,
-    /// Whose memory, where the server's address does not say so
+    /// The user, unless the server's address names one
     #[serde(default)]
     user_id: String,
 }

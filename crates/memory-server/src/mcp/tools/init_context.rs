@@ -18,13 +18,13 @@ struct Arguments {
     /// Only this conversation; leave it out, or say *, to draw on all conversations of the user
     #[serde(default)]
     session_id: String,
-    /// Whose memory, where the server's address does not say so
+    /// The user, unless the server's address names one
     #[serde(default)]
     user_id: String,
     /// The scene the conversation is in, such as daily, plot or meta: only what may be seen from there is told
     #[serde(default)]
     scene: String,
-    /// How many tokens the context may have
+    /// Maximum number of tokens of the context
     #[serde(default = "usual")]
     #[schemars(range(min = 100, max = 100_000))]
     token_budget: i64,
@@ -40,7 +40,7 @@ struct Answer {
     context: String,
     /// The ids of the memories in it, in its order
     memories: Vec<String>,
-    /// How many tokens it has, rather too many than too few
+    /// Number of tokens of the context, estimated on the high side
     tokens: usize,
 }
 

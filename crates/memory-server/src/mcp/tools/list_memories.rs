@@ -17,17 +17,17 @@ struct Arguments {
     /// Only those of this kind: turn, note, fact, summary, …
     #[serde(default)]
     kind: String,
-    /// How many at the most
+    /// Maximum number of memories
     #[serde(default = "twenty")]
     #[schemars(range(min = 1, max = 100))]
     limit: i64,
-    /// Where to go on: next_cursor of the list before
+    /// The next_cursor of the previous page, to continue there
     #[serde(default)]
     cursor: String,
     /// Only this conversation; * for all of the user's, where the server's address names one
     #[serde(default)]
     session_id: String,
-    /// Whose memory, where the server's address does not say so
+    /// The user, unless the server's address names one
     #[serde(default)]
     user_id: String,
 }
@@ -40,7 +40,7 @@ fn twenty() -> i64 {
 struct Answer {
     /// The memories, newest first
     results: Vec<Memory>,
-    /// Where to go on; left out at the end
+    /// The cursor of the next page; left out on the last page
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -63,7 +63,7 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
         query.after = Some(cursor(asked.cursor.trim())?);
     }
     let mut records: Vec<Record> = Vec::with_capacity(limit);
-    // Ledgers take up places in a page, and are nobody's memories.
+    // Ledger entries are counted in a page, but are not memories.
     loop {
         query.limit = limit - records.len();
         let page = memory.engine.timeline(&scope, &query).await?;

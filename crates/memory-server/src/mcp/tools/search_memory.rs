@@ -17,9 +17,9 @@ const TOP_K: (i64, i64) = (1, 100);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// What to look for, as a question or in a few words, in the user's own language
+    /// The query: a question or a few words, in the user's own language
     query: String,
-    /// How many memories at the most
+    /// Maximum number of memories
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
     top_k: i64,
@@ -35,7 +35,7 @@ struct Arguments {
     /// Only this conversation; * for all of the user's, where the server's address names one
     #[serde(default)]
     session_id: String,
-    /// Whose memory, where the server's address does not say so
+    /// The user, unless the server's address names one
     #[serde(default)]
     user_id: String,
 }
@@ -46,9 +46,9 @@ fn ten() -> i64 {
 
 #[derive(Serialize, JsonSchema)]
 struct Answer {
-    /// What was found, best first
+    /// The memories found, best first
     results: Vec<Hit>,
-    /// What did not take part in the search, and why
+    /// Parts of the search that failed, with the reason
     #[serde(skip_serializing_if = "Vec::is_empty")]
     degraded: Vec<String>,
 }
@@ -57,9 +57,9 @@ struct Answer {
 struct Hit {
     #[serde(flatten)]
     memory: Memory,
-    /// How good it is; it compares with those of the same search only
+    /// The score; comparable only within the same search
     score: f64,
-    /// Whether it fits the question by itself, and is not only the best there is
+    /// True if the memory is relevant to the query, not just the best one available
     relevant: bool,
 }
 

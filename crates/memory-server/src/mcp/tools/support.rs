@@ -1,4 +1,4 @@
-//! What the tools share.
+//! Helpers shared by the tools.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::mcp::schema;
 
-/// What the tools work with.
+/// The engine and the caller of a tool call.
 #[derive(Debug, Clone)]
 pub(in crate::mcp) struct ToolContext {
     pub(in crate::mcp) engine: MemoryEngine,
@@ -65,7 +65,7 @@ pub(super) fn answer(of: &impl Serialize) -> Result<CallToolResult> {
 pub(super) async fn found(tool: &'static str, engine: &MemoryEngine, scope: &Scope, id: &str) -> Result<Record> {
     let wrong = || Error::invalid(tool, "an id is a UUID, as search_memory and list_memories give it");
     let record = engine.get(scope, id.trim().parse().map_err(|_| wrong())?).await?;
-    // Not even whether somebody else has one of this id is told.
+    // The error does not reveal whether another user has a memory with this id.
     let missing = || Error::new(ErrorKind::NotFound, tool, "there is no memory with this id");
     record.filter(Record::is_indexed).ok_or_else(missing)
 }

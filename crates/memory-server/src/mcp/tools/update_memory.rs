@@ -15,9 +15,9 @@ pub(super) const NAME: &str = "update_memory";
 struct Arguments {
     /// Its id, as search_memory gives it
     id: String,
-    /// What it is to say from now on
+    /// The new text
     text: String,
-    /// Whose memory, where the server's address does not say so
+    /// The user, unless the server's address names one
     #[serde(default)]
     user_id: String,
 }

@@ -10,7 +10,7 @@ use super::*;
 
 const USERS: [Option<&str>; 4] = [Some("lin"), Some("mei"), Some("eve"), None];
 
-/// Records of three users and of nobody, which differ in agent, text and a note.
+/// Records of three users and of no user, which differ in agent, text and a note.
 static RECORDS: LazyLock<Vec<Record>> = LazyLock::new(|| {
     let mut records = Vec::new();
     for user in USERS {
@@ -46,7 +46,7 @@ fn condition() -> impl Strategy<Value = Condition> {
     })
 }
 
-/// How often a record is found in these places.
+/// Returns the number of areas in which a record is found.
 fn found(places: &[SearchArea], record: &Record) -> usize {
     let here = |place: &&SearchArea| {
         let exact = place.condition.as_ref().is_none_or(|condition| condition.matches(record));
