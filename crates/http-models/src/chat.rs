@@ -45,7 +45,7 @@ impl HttpChatModel {
     /// `CHAT_MODEL`, if there is one; `None` when no service is named.
     ///
     /// # Errors
-    /// `InvalidInput` for a service that nobody knows or that has no model to begin with; as [`Preset::endpoint`].
+    /// `InvalidInput` for an unknown service or one without a default model; the errors of [`Preset::endpoint`].
     pub fn from_env(client: HttpClient) -> Result<Option<Self>> {
         let Some(service) = Preset::named_by("CHAT_SERVICE")? else { return Ok(None) };
         let mut options = service.chat().unwrap_or_default();
@@ -92,7 +92,7 @@ struct Reading {
     response: reqwest::Response,
     events: SseEvents,
     host: String,
-    /// Whether the finish reason has come.
+    /// True once the finish reason was received.
     finished: bool,
     over: bool,
 }

@@ -21,7 +21,7 @@ use retry::Budget;
 
 use crate::endpoint::Endpoint;
 
-/// What requests are sent with. Cloning gives another handle on the same connections and the same retry budget.
+/// Sends requests. Clones share connections and the retry budget.
 #[derive(Debug, Clone)]
 pub struct HttpClient(Arc<Inner>);
 
@@ -32,7 +32,7 @@ struct Inner {
     budget: Budget,
 }
 
-/// Whether a request may be sent again when nobody knows what became of it.
+/// Decides whether a request may be sent again if its outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
     /// It changes nothing: again whenever that may help.
@@ -42,7 +42,7 @@ pub(crate) enum Repeat {
     WhenRefused,
 }
 
-/// One request, ready to be sent any number of times. It has no `Debug`: its body is somebody's text.
+/// A request that can be sent repeatedly. It has no `Debug`, since its body may contain user text.
 pub(crate) struct Call {
     operation: &'static str,
     method: Method,
@@ -85,7 +85,7 @@ impl Call {
     }
 }
 
-/// How much of an answer is waited for.
+/// The part of a response to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Want {
     Whole,
@@ -203,10 +203,11 @@ impl HttpClient {
     }
 }
 
-/// What every client of this crate has in common. None follows redirects by itself: they would carry keys away.
+/// Builds the HTTP client with the settings shared in this crate. It does not follow redirects, which would leak
+/// keys.
 pub(crate) fn build(options: &HttpOptions) -> Result<reqwest::Client> {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Somebody else may have been faster; then theirs is used.
+        // If another provider is installed already, that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
     let mut builder = reqwest::Client::builder()

@@ -45,7 +45,7 @@ impl HttpEmbedder {
     /// A model that is asked for its number of dimensions, by embedding one word, when the options do not state it.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and whatever the service reports.
+    /// The errors of [`new`](Self::new) and of the service.
     pub async fn connect(client: HttpClient, endpoint: Endpoint, options: EmbeddingOptions) -> Result<Self> {
         if options.dimensions.is_some() {
             return Self::new(client, endpoint, options);
@@ -62,7 +62,7 @@ impl HttpEmbedder {
     /// The model of the service that `EMBEDDING_SERVICE` names ([a preset](Preset)); `None` when no service is named.
     ///
     /// # Errors
-    /// `InvalidInput` for a service that nobody knows or that has no vectors; as [`Preset::endpoint`] and
+    /// `InvalidInput` for an unknown service or one without embeddings; the errors of [`Preset::endpoint`] and
     /// [`connect`](Self::connect).
     pub async fn from_env(client: HttpClient) -> Result<Option<Self>> {
         let Some(service) = Preset::named_by("EMBEDDING_SERVICE")? else { return Ok(None) };
@@ -93,7 +93,7 @@ impl HttpEmbedder {
         while let Some(part) = parts.pop() {
             match self.request(part, purpose).await {
                 Ok(found) => vectors.extend(found),
-                // Depth first: a request that is wrong whatever its size fails after a few halves, not after all.
+                // Depth first: a request that is invalid at any size fails after a few halves, not after all.
                 Err(e) if part.len() > 1 && e.kind() == ErrorKind::InvalidInput => {
                     let (first, second) = part.split_at(part.len() / 2);
                     parts.extend([second, first]);

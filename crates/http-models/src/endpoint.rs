@@ -1,4 +1,4 @@
-//! Where a service is, and how to get in.
+//! The address of a service, with its key.
 
 use memory_engine_core::{Error, Result};
 use reqwest::{
@@ -22,7 +22,7 @@ impl Endpoint {
     /// # Errors
     /// `InvalidInput` when it is not an `http` or `https` address, or holds a user name, password, query or fragment.
     pub fn new(base_url: &str) -> Result<Self> {
-        // The address is not repeated: somebody may have put a key into it.
+        // The error does not repeat the address, which may contain a key.
         let invalid = |message| Error::invalid("endpoint", message);
         let mut base = Url::parse(base_url.trim()).map_err(|_| invalid("the base URL is not a URL"))?;
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {

@@ -14,7 +14,7 @@ use crate::{
 
 const OPERATION: &str = "mem0";
 
-/// Who memories belong to, by mem0's names; at least one is needed.
+/// The owner of memories, in the terms of mem0. At least one field is needed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Mem0Owner {
     /// The person.
@@ -61,7 +61,7 @@ impl Mem0Owner {
     }
 }
 
-/// What to search for.
+/// A search on a mem0 server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Mem0Search {
@@ -103,12 +103,12 @@ impl Mem0Search {
     }
 }
 
-/// What the server did with what it was given.
+/// The server's action for a message.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Mem0Event {
-    /// Which memory.
+    /// The id of the memory.
     pub id: String,
-    /// What it says now.
+    /// The text of the memory now.
     #[serde(default)]
     pub memory: String,
     /// `ADD`, `UPDATE`, `DELETE` or `NONE`.
@@ -119,25 +119,25 @@ pub struct Mem0Event {
 /// A memory on the server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Mem0Memory {
-    /// Which one.
+    /// The id.
     pub id: String,
-    /// What it says.
+    /// The text.
     pub memory: String,
-    /// How well it fits, 0 to 1; only from a search.
+    /// The relevance, 0 to 1; only in search results.
     pub score: Option<f64>,
-    /// What was stored with it.
+    /// The metadata stored with it.
     pub metadata: Option<Map<String, Value>>,
-    /// When it was made, RFC 3339.
+    /// The time of creation, RFC 3339.
     pub created_at: Option<String>,
-    /// When it was changed, RFC 3339.
+    /// The time of the last change, RFC 3339.
     pub updated_at: Option<String>,
-    /// Whose it is.
+    /// The user that it belongs to.
     pub user_id: Option<String>,
-    /// Which agent's.
+    /// The agent that it belongs to.
     pub agent_id: Option<String>,
     /// Of which session.
     pub run_id: Option<String>,
-    /// Who said it, as chat APIs name them.
+    /// The role of the speaker, as in chat APIs.
     pub role: Option<String>,
 }
 
@@ -169,7 +169,7 @@ impl Mem0Client {
     /// keeping. It is asked again only when it has surely not taken them.
     ///
     /// # Errors
-    /// `InvalidInput` when no owner is named; whatever the server reports.
+    /// `InvalidInput` if no owner is named; the error of the server.
     pub async fn add(
         &self,
         owner: &Mem0Owner,
@@ -195,7 +195,7 @@ impl Mem0Client {
     /// The owner's memories that fit a question, best first.
     ///
     /// # Errors
-    /// `InvalidInput` when no owner is named, or a condition names another; whatever the server reports.
+    /// `InvalidInput` if no owner is named or a filter names another one; the error of the server.
     pub async fn search(&self, owner: &Mem0Owner, search: &Mem0Search) -> Result<Vec<Mem0Memory>> {
         let mut filters = owner.fields()?;
         for (name, value) in &search.filters {
@@ -217,7 +217,7 @@ impl Mem0Client {
     /// The memory with this id, if there is one.
     ///
     /// # Errors
-    /// Whatever the server reports.
+    /// The error of the server.
     pub async fn get(&self, id: &str) -> Result<Option<Mem0Memory>> {
         let call = Call::new(OPERATION, Method::GET, &self.endpoint, &["memories", checked(id)?]);
         // The server answers `null` for an id that it does not know; servers like it answer 404.
@@ -227,7 +227,7 @@ impl Mem0Client {
     /// Deletes a memory; `false` when there was none.
     ///
     /// # Errors
-    /// Whatever the server reports.
+    /// The error of the server.
     pub async fn delete(&self, id: &str) -> Result<bool> {
         let call = Call::new(OPERATION, Method::DELETE, &self.endpoint, &["memories", checked(id)?]);
         found(self.client.bytes(&call).await).map(|deleted| deleted.is_some())

@@ -102,7 +102,7 @@ fn name(name: &str) -> Result<&str> {
     if plain { Ok(name) } else { Err(Error::invalid(OPERATION, "a name may hold letters, digits and _ only")) }
 }
 
-/// How a column is compared.
+/// The comparison of a column with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Comparison {
@@ -124,7 +124,7 @@ pub enum Comparison {
     Is,
 }
 
-/// Which rows and columns to read. All conditions have to hold.
+/// The rows and columns to read. All conditions must be true.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Select {
@@ -159,13 +159,13 @@ impl Select {
         self
     }
 
-    /// Reads at most so many rows.
+    /// Sets the maximum number of rows.
     pub fn limit(mut self, rows: u64) -> Self {
         self.limit = Some(rows);
         self
     }
 
-    /// Passes over so many rows.
+    /// Skips this many rows.
     pub fn offset(mut self, rows: u64) -> Self {
         self.offset = Some(rows);
         self

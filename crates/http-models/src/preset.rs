@@ -12,7 +12,7 @@ use crate::{
     secret::Secret,
 };
 
-/// What bge-*-zh-v1.5 was trained to have before a question (the model's card).
+/// The query prefix that bge-*-zh-v1.5 was trained with (model card).
 const BGE_ZH_QUERY: &str = "为这个句子生成表示以用于检索相关文章：";
 
 /// A service that is known by name.
@@ -29,7 +29,7 @@ pub enum Preset {
     Ollama,
     /// OpenRouter: chat.
     OpenRouter,
-    /// vLLM on this machine: whatever it serves.
+    /// vLLM on this machine, with the model that it serves.
     Vllm,
 }
 
@@ -50,7 +50,7 @@ impl Preset {
         }
     }
 
-    /// Where the service is, unless the environment says otherwise.
+    /// Returns the default address of the service.
     pub const fn base_url(self) -> &'static str {
         match self {
             Self::SiliconFlow => "https://api.siliconflow.cn/v1",
@@ -97,7 +97,7 @@ impl Preset {
         value.map(|name| name.trim().parse().map_err(wrong)).transpose()
     }
 
-    /// Whether the service lets nobody in without a key.
+    /// Returns true if the service requires a key.
     pub const fn needs_key(self) -> bool {
         !matches!(self, Self::Ollama | Self::Vllm)
     }

@@ -1,4 +1,4 @@
-//! Requests of somebody else's, passed on as they are.
+//! Passes requests of clients on to a service unchanged.
 
 mod headers;
 mod options;
@@ -23,13 +23,13 @@ use crate::{
 
 const OPERATION: &str = "relay";
 
-/// Passes requests on to a service and its answers back, byte by byte: what the service says, of whatever status, is an
-/// answer and not an error. Cloning gives another handle on the same connections.
+/// Passes requests on to a service and its responses back, byte by byte. A response of any status is a response and
+/// not an error. Clones share connections.
 ///
-/// The headers of the [`Endpoint`] take the place of the request's. What belongs to one connection only (RFC 9110,
-/// 7.6.1), the host, the length and the encodings that are accepted are made anew and passed in neither direction, nor
-/// are cookies. A request that got no answer because of its connection is sent once more, and never after the first
-/// byte of an answer.
+/// The headers of the [`Endpoint`] replace those of the request. Headers of a single connection (RFC 9110, 7.6.1),
+/// host, length and accepted encodings are set again; they and cookies are not passed on in either direction. A
+/// request without a response because of its connection is sent once more, but never after the first byte of a
+/// response.
 #[derive(Debug, Clone)]
 pub struct Relay {
     http: reqwest::Client,
@@ -102,7 +102,7 @@ impl Relay {
         Ok(Self { http: build(&options.http())?, endpoint, options })
     }
 
-    /// Whether the endpoint has a key of its own.
+    /// Returns true if the endpoint has its own key.
     pub fn has_key(&self) -> bool {
         self.endpoint.headers().contains_key(http::header::AUTHORIZATION)
     }

@@ -10,7 +10,7 @@ const OPERATION: &str = "event stream";
 #[derive(Debug)]
 pub struct SseEvents {
     bytes: Vec<u8>,
-    /// How far into `bytes` the lines are read.
+    /// The end of the parsed lines in `bytes`.
     read: usize,
     data: Option<String>,
     most: usize,
@@ -52,7 +52,7 @@ impl SseEvents {
                 _ => end + 1,
             };
             let line = std::str::from_utf8(&self.bytes[self.read..end]);
-            // Whoever goes on in spite of it goes on behind it.
+            // A caller that continues after the error continues after this line.
             self.read = after;
             let line = line.map_err(|_| Error::new(ErrorKind::Corrupt, OPERATION, "the stream is not UTF-8"))?;
             if line.is_empty() {

@@ -1,4 +1,4 @@
-//! What the client does when services misbehave, seen through the embedder.
+//! The behaviour of the client with misbehaving services, tested through the embedder.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -27,7 +27,7 @@ fn sha(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a hub has under a path: bytes, and whether it gives a sum with them.
+/// Returns the bytes under a path of the hub, and true if it sends a checksum.
 fn content(path: &str) -> Option<(&'static [u8], bool)> {
     match path.strip_prefix("/lab/tiny/resolve/main/")? {
         "config.json" => Some((b"{}", false)),

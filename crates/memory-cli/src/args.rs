@@ -13,7 +13,7 @@ use crate::{
     work::Work,
 };
 
-/// Where the memory is.
+/// The database and the models that a command uses.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
     /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address in
@@ -22,8 +22,9 @@ pub(crate) struct StoreArgs {
     pub(crate) db: DatabaseArg,
     #[command(flatten)]
     pub(crate) embedder: EmbedderArgs,
-    /// What judges the best candidates once more: auto (the local model, where it embeds), none, local, or a service
-    /// (siliconflow, jina, cohere, voyage, tei, vllm) with :MODEL if need be; its key is in JINA_API_KEY and the like
+    /// Reranker of the best candidates: auto (the local model, if it is the embedder), none, local, or a service
+    /// (siliconflow, jina, cohere, voyage, tei, vllm), optionally with :MODEL; its key is read from JINA_API_KEY and
+    /// the like
     #[arg(long, env = "MEMORY_RERANKER", default_value = "auto", value_name = "NAME")]
     pub(crate) reranker: RerankerChoice,
 }
@@ -56,12 +57,12 @@ impl StoreArgs {
         self.create_with(Work::default()).await
     }
 
-    /// The same, with what is to be made of turns.
+    /// As [`create`](Self::create), with enrichment of turns.
     pub(crate) async fn create_with(&self, work: Work) -> Result<MemoryEngine> {
         self.build(work, false).await
     }
 
-    /// The same, for a process that stays: the background does what waits.
+    /// As [`create`](Self::create), for a long-running process: background jobs run.
     pub(crate) async fn serve(&self, work: Work) -> Result<MemoryEngine> {
         self.build(work, true).await
     }
@@ -85,20 +86,21 @@ impl StoreArgs {
         self.open_with(Work::default()).await
     }
 
-    /// The same, with what is to be made of turns.
+    /// As [`open`](Self::open), with enrichment of turns.
     pub(crate) async fn open_with(&self, work: Work) -> Result<MemoryEngine> {
         database::must_exist(&self.database()?).await?;
         self.create_with(work).await
     }
 
-    /// Opens a memory that is there for what needs no index: whatever its indexes were made by, and without a model.
+    /// Opens an existing memory for commands that need no index: with any analyzer and embedding space, and without a
+    /// model.
     pub(crate) async fn open_as_it_is(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
         database::must_exist(&database).await?;
         as_it_is(&database).await
     }
 
-    /// The same; where nothing is there, it is made as always.
+    /// As [`open_as_it_is`](Self::open_as_it_is); a missing memory is created.
     pub(crate) async fn create_as_it_is(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
         match database::must_exist(&database).await {
@@ -107,8 +109,8 @@ impl StoreArgs {
         }
     }
 
-    /// Opens a memory that is there and whose indexes may have been made otherwise: terms are made anew, and vectors of this
-    /// embedder beside the old ones.
+    /// Opens an existing memory whose indexes may have been made with another analyzer or embedder: terms are
+    /// rebuilt, and vectors of this embedder are added next to the old ones.
     pub(crate) async fn open_to_refill(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
         database::must_exist(&database).await?;
@@ -123,7 +125,7 @@ pub(crate) async fn as_it_is(database: &Database) -> Result<MemoryEngine> {
     builder.build().await.with_context(|| database.to_string())
 }
 
-/// Whose memory it is.
+/// The scope of a command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ScopeArgs {
     /// The tenant

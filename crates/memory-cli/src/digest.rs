@@ -9,12 +9,12 @@ use crate::{method::Method, remote};
 /// The enrichment of turns.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DigestArgs {
-    /// What makes topics, facts and summaries of turns: none, rules, or the chat model of a service (siliconflow, openai,
-    /// deepseek, ollama, openrouter, vllm) with :MODEL if need be; its key is in the environment or in .env, as
-    /// OPENAI_API_KEY. Where the model fails, the rules do it
+    /// Extraction of topics, facts and summaries from turns: none, rules, or the chat model of a service
+    /// (siliconflow, openai, deepseek, ollama, openrouter, vllm), optionally with :MODEL; its key is read from the
+    /// environment or .env, as OPENAI_API_KEY. If the model fails, the rules are used
     #[arg(long = "digest", env = "MEMORY_DIGEST", default_value = "none", value_name = "NAME")]
     pub(crate) digest: Method,
-    /// Keep a profile of each user beside that, made anew after so many messages
+    /// Also keep a profile of each user, refreshed after this many messages
     #[arg(long, env = "MEMORY_PROFILE_EVERY", value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) profile_every: Option<u32>,
 }

@@ -16,20 +16,20 @@ use crate::remote::{self, Remote};
 
 /// The folder of the local model that is taken when there is one.
 const E5: &str = "e5-small-q4";
-/// The same model as a hub has it: taken when the smaller one is not there.
+/// The same model as published on the hub; used if the smaller one is missing.
 const E5_FROM_HUB: &str = "multilingual-e5-small";
 /// The file that is downloaded last: a folder with it is complete.
 const WEIGHTS: &str = "model.safetensors";
 
-/// Which embedder to use.
+/// The choice of the embedder.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EmbedderArgs {
-    /// What makes the vectors: auto, hash, local:e5-small, local:PATH of a model, or a service (siliconflow, openai, ollama,
-    /// openrouter, vllm) with :MODEL or :MODEL@DIMENSIONS if need be; its key is in the environment or in .env, as
-    /// OPENAI_API_KEY, its address may be in OPENAI_BASE_URL
+    /// Embedder: auto, hash, local:e5-small, local:PATH of a model, or a service (siliconflow, openai, ollama,
+    /// openrouter, vllm), optionally with :MODEL or :MODEL@DIMENSIONS; its key is read from the environment or .env,
+    /// as OPENAI_API_KEY, and its address may be set in OPENAI_BASE_URL
     #[arg(long, env = "MEMORY_EMBEDDER", default_value = "auto", value_name = "NAME")]
     pub(crate) embedder: EmbedderChoice,
-    /// Where local models are, each in a folder of its own
+    /// Folder of local models, each in its own subfolder
     #[arg(long, env = "MEMORY_MODELS_DIR", value_name = "DIR")]
     pub(crate) models_dir: Option<PathBuf>,
 }

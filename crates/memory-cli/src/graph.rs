@@ -8,18 +8,19 @@ use memory_engine::graph::{ChatExtractor, GraphExtractor, RuleExtractor};
 
 use crate::{method::Method, remote};
 
-/// Who and what turns name, and how these are related.
+/// Extraction of entities and relations.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GraphArgs {
-    /// What reads turns for entities and relations, so that recalls go by them, too: none, rules, or the chat model of a service
-    /// (siliconflow, openai, deepseek, ollama, openrouter, vllm) with :MODEL if need be; its key is in the environment or in
-    /// .env, as OPENAI_API_KEY. What a model cannot read waits, and is found by its words meanwhile
+    /// Extraction of entities and relations from turns, which recalls then use: none, rules, or the chat model of a
+    /// service (siliconflow, openai, deepseek, ollama, openrouter, vllm), optionally with :MODEL; its key is read
+    /// from the environment or .env, as OPENAI_API_KEY. Turns that a model cannot read stay queued, and are found by
+    /// their words meanwhile
     #[arg(long = "graph", env = "MEMORY_GRAPH", default_value = "none", value_name = "NAME")]
     pub(crate) graph: Method,
 }
 
 impl GraphArgs {
-    /// What reads what is written. A service is not asked for anything yet.
+    /// Returns the extractor. No service is called yet.
     ///
     /// # Errors
     /// When a key or the model's name is missing.
@@ -31,7 +32,8 @@ impl GraphArgs {
         })
     }
 
-    /// What has a recall go by the graph where nothing is read: no service, and no key of it, is needed for that.
+    /// Returns an extractor that makes recalls use the graph when nothing is extracted. It needs no service and no
+    /// key.
     pub(crate) fn reader(&self) -> Option<Arc<dyn GraphExtractor>> {
         match self.graph {
             Method::None => None,

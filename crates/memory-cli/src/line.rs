@@ -14,10 +14,10 @@ pub(crate) enum Line {
     Tombstone(Tombstone),
 }
 
-/// What a line does not say itself.
+/// Values for fields that a line does not set.
 #[derive(Debug)]
 pub(crate) struct Defaults<'a> {
-    /// Whose it is.
+    /// The scope.
     pub(crate) scope: &'a Scope,
     /// The zone of times that name none.
     pub(crate) zone: &'a TimeZone,
@@ -29,9 +29,9 @@ pub(crate) struct Defaults<'a> {
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) line: Line,
-    /// Whether the file gave it an id.
+    /// True if the file sets an id.
     pub(crate) has_id: bool,
-    /// Whether it was in a store before: its line says when it was recorded.
+    /// True if it was exported from a store: its line has the time of recording.
     pub(crate) is_exported: bool,
 }
 

@@ -5,7 +5,7 @@ use memory_engine_server::{LogConfig, LogFormat};
 use tracing::Subscriber;
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt};
 
-/// What is being written. Dropped, it sends what it still holds.
+/// The log of the command. Dropping it flushes the traces.
 #[derive(Debug)]
 pub(crate) struct Log {
     #[cfg(feature = "otel")]
@@ -13,8 +13,9 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Writes on standard error from now on; and sends traces to the collector (OTLP over gRPC) that the variable
-    /// `OTEL_EXPORTER_OTLP_ENDPOINT` names, if it names one. They hold what the log holds: no query and nobody's words.
+    /// Starts logging to standard error. Sends traces to the collector (OTLP over gRPC) in the variable
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`, if it is set. They contain what the log contains: no queries and no stored
+    /// text.
     ///
     /// # Errors
     /// When the filter cannot be read, or the collector's address.
@@ -25,7 +26,7 @@ impl Log {
         {
             let traces = traces::to_collector()?;
             let layer = traces.as_ref().map(traces::layer);
-            // Somebody who listens already hears the same.
+            // If a subscriber is set already, it gets the same events.
             let _ = all.with(layer).try_init();
             Ok(Self { traces })
         }
@@ -70,7 +71,7 @@ mod traces {
     const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
     const NAME: &str = "memory-engine";
 
-    /// What sends traces, where a collector is named. Nothing is connected yet.
+    /// Returns the exporter of traces if a collector is set. Connects later.
     pub(super) fn to_collector() -> Result<Option<SdkTracerProvider>> {
         if std::env::var_os(COLLECTOR).is_none_or(|address| address.is_empty()) {
             return Ok(None);

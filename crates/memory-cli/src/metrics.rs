@@ -1,4 +1,4 @@
-//! How good a retrieval was, given what should have been found.
+//! Retrieval metrics, given the expected records.
 //!
 //! A question's gold is a list of groups: each group is one piece of evidence, found when any of its members is.
 
@@ -6,20 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-/// How many ranks are looked at for the reciprocal rank.
+/// Number of ranks that are considered for the reciprocal rank.
 pub(crate) const DEPTH: usize = 100;
 const NDCG_RANKS: usize = 10;
 
 /// The metrics of one question, or their mean over several; each between 0 and 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Metrics {
-    /// How many questions.
+    /// Number of questions.
     pub(crate) questions: usize,
     /// The part of the gold among the first k.
     pub(crate) recall: BTreeMap<usize, f64>,
-    /// Whether any gold is among the first k.
+    /// Share of questions with any expected record among the first k.
     pub(crate) hit: BTreeMap<usize, f64>,
-    /// Whether all gold is among the first k.
+    /// Share of questions with all expected records among the first k.
     pub(crate) all: BTreeMap<usize, f64>,
     /// Discounted cumulative gain of the first ten with binary gains, as a part of the best possible (Järvelin &
     /// Kekäläinen, 2002); only the first member of a group gains.

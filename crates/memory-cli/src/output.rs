@@ -1,4 +1,4 @@
-//! What people see: tables, progress, one-line texts.
+//! Output for people: tables, progress, one-line texts.
 
 use std::{
     io::{IsTerminal, Write as _},
@@ -26,7 +26,7 @@ pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
     table
 }
 
-/// A progress bar on the terminal, and nothing where nobody looks.
+/// Returns a progress bar on a terminal, and an invisible one otherwise.
 pub(crate) fn progress(total: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -118,15 +118,15 @@ pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engin
     Ok(vectors)
 }
 
-/// How many failures are looked through for the reasons.
+/// Maximum number of failures that are read for the reasons.
 const REASONS: usize = 1000;
 
-/// Prints a line of JSON for whoever follows; that they have had enough does not stop what is being done.
+/// Prints a line of JSON. A closed pipe does not stop the command.
 pub(crate) fn tell_line(line: &serde_json::Value) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// What made a hit's score.
+/// Returns the parts of a hit's score.
 pub(crate) fn reasons(hit: &RecallHit) -> String {
     let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.retriever.as_str(), f.rank, f.score));
     let ways = ways.collect::<Vec<_>>().join(", ");

@@ -70,7 +70,7 @@ pub(crate) async fn embedder(remote: &Remote<Preset>) -> Result<Arc<dyn Embedder
     Ok(Arc::new(embedder.await.with_context(asked)?))
 }
 
-/// Where a reranking service is, in which variables its address and its key are, and which model to begin with.
+/// A reranking service: the variables with its address and key, and its default model.
 struct Service {
     base: &'static str,
     variables: [&'static str; 2],
@@ -87,7 +87,7 @@ fn service(dialect: Dialect) -> Option<Service> {
         Dialect::Voyage => ("https://api.voyageai.com/v1", ["VOYAGE_BASE_URL", "VOYAGE_API_KEY"], Some("rerank-2.5")),
         Dialect::Tei => ("http://localhost:8080", ["TEI_BASE_URL", "TEI_API_KEY"], Some("")),
         Dialect::Vllm => ("http://localhost:8000/v1", ["VLLM_BASE_URL", "VLLM_API_KEY"], None),
-        // What has a preset goes by it.
+        // A service with a preset uses the preset.
         Dialect::SiliconFlow | _ => return None,
     };
     Some(Service { base, variables, model })

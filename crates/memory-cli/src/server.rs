@@ -20,29 +20,29 @@ use crate::{
 const FILE: &str = "memory.toml";
 const PREFIX: &str = "MEMORY_";
 
-/// Where a server's settings come from. A flag counts more than a variable (`MEMORY_LISTEN` for `listen`,
-/// `MEMORY_LIMITS__MAX_CONCURRENT` for `limits.max_concurrent`), that more than the file.
+/// The sources of a server's settings. A flag overrides a variable (`MEMORY_LISTEN` for `listen`,
+/// `MEMORY_LIMITS__MAX_CONCURRENT` for `limits.max_concurrent`), which overrides the file.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     /// The configuration; memory.toml, when it is there
     #[arg(long, env = "MEMORY_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to listen [default: 127.0.0.1:8765]
+    /// Address to listen on [default: 127.0.0.1:8765]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
     /// The database, as of other commands [default: memory.db]
     #[arg(long, value_name = "FILE|URL")]
     db: Option<String>,
-    /// What makes the vectors, as of other commands [default: auto]
+    /// Embedder, as in other commands [default: auto]
     #[arg(long, value_name = "NAME")]
     embedder: Option<String>,
-    /// What judges candidates once more, as of other commands [default: auto]
+    /// Reranker, as in other commands [default: auto]
     #[arg(long, value_name = "NAME")]
     reranker: Option<String>,
-    /// What makes facts and summaries of turns, as of other commands [default: rules]
+    /// Extraction of facts and summaries, as in other commands [default: rules]
     #[arg(long, value_name = "NAME")]
     digest: Option<String>,
-    /// What reads turns for entities and relations, as of other commands [default: none]
+    /// Extraction of entities and relations, as in other commands [default: none]
     #[arg(long, value_name = "NAME")]
     graph: Option<String>,
     /// A service behind the chat gateway: siliconflow, openai, deepseek, ollama, openrouter or vllm, with its key in

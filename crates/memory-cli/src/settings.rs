@@ -1,4 +1,4 @@
-//! What the environment says, and the file `.env` in the working directory where it says nothing. Keys and passwords come
+//! Environment variables, with defaults from the file `.env` in the working directory. Keys and passwords are read
 //! from nowhere else.
 
 use std::{collections::BTreeMap, env, fs};
@@ -11,7 +11,7 @@ const FILE: &str = ".env";
 #[derive(Debug)]
 pub(crate) struct Settings(File);
 
-/// What a file says.
+/// The variables of a file.
 #[derive(Default)]
 struct File(Vec<(String, String)>);
 

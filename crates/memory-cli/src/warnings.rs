@@ -1,4 +1,4 @@
-//! What the engine warns of while it works, for people: that a model failed and the rules did its work.
+//! Shows warnings of the engine to people, such as a model that failed and was replaced by rules.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use tracing::{
     span,
 };
 
-/// Where such warnings come from.
+/// The target of such warnings.
 const ENGINE: &str = "memory_engine";
 /// Maximum number of different warnings that are printed.
 const MAX_WARNINGS: usize = 10;
@@ -26,7 +26,7 @@ pub(crate) struct Warnings {
 impl Warnings {
     /// Listens from now on, in the whole process.
     pub(crate) fn listen() {
-        // Somebody who listens already hears the same.
+        // If a subscriber is set already, it gets the same events.
         let _ = tracing::subscriber::set_global_default(Self::default());
     }
 

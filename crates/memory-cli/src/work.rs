@@ -10,7 +10,7 @@ use memory_engine_server::local_zone;
 
 use crate::{digest::DigestArgs, graph::GraphArgs, method::Method};
 
-/// What is to be made of turns beside indexing them.
+/// Enrichment of turns, in addition to indexing.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WorkArgs {
     #[command(flatten)]
@@ -19,12 +19,12 @@ pub(crate) struct WorkArgs {
     pub(crate) graph: GraphArgs,
 }
 
-/// What is made of turns beside indexing them.
+/// Enrichment of turns, in addition to indexing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Work {
     pub(crate) digest: EnrichmentOptions,
     pub(crate) graph: Option<Arc<dyn GraphExtractor>>,
-    /// How much of a file is kept in memory meanwhile, in bytes; as usual, unless set.
+    /// Size of the page cache, in bytes; the default of the store, unless set.
     pub(crate) page_cache: Option<usize>,
     /// The time zone of the users; the machine's, unless set.
     pub(crate) zone: Option<TimeZone>,

@@ -1,4 +1,4 @@
-//! The command, as somebody at a terminal uses it.
+//! The command, as used on a terminal.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

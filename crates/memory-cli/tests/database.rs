@@ -1,4 +1,4 @@
-//! Which database a command is about, and what is told of its health.
+//! The choice of the database, and the health report.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -18,7 +18,7 @@ fn k16_the_password_of_a_database_shows_in_no_error_of_any_command() {
     let desk = Desk::new();
     let turns = desk.write("turns.jsonl", TURNS);
     let turns = turns.to_str().unwrap();
-    // Nobody listens at port 1.
+    // No server listens at port 1.
     for url in ["postgres://lin:hunter2@127.0.0.1:1/memory", "postgres://lin:hunter2@127.0.0.1:no/memory"] {
         for arguments in [
             &["stats"][..],

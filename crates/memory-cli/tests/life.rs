@@ -50,8 +50,7 @@ fn shown(desk: &Desk, arguments: &[&str]) -> Vec<String> {
     facts.as_array().unwrap().iter().map(|fact| fact["shown"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What is stored, line by line in the order of the alphabet.
-/// The rules that made the facts of a user, as `memory show` prints them.
+/// Returns the rules that made the facts of a user, as `memory show` prints them, in alphabetical order.
 fn rules_of_facts(desk: &Desk, user: &str) -> Vec<String> {
     let facts = desk.run(&["facts", "--user", user, "--json"]).json();
     let facts = facts.as_array().unwrap().iter();

@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 /// A schema of its own, emptied with it.
 struct Server {
     url: String,
-    /// The same server, told apart from it by nothing but the schema.
+    /// The address of the same server without the schema.
     bare: String,
     schema: String,
 }

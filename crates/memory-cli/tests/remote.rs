@@ -105,7 +105,7 @@ async fn k3_a_service_that_fails_leaves_records_that_are_found_by_their_words() 
 
     server.reset().await;
     Mock::given(method("POST")).respond_with(embed).mount(&server).await;
-    // What failed is held back for half a minute, unless all is queued anew.
+    // Failed jobs are hidden for half a minute, unless everything is queued again.
     assert!(run(&["reindex"]).ok().contains("4 records indexed anew with toy"));
     assert!(run(&["reindex", "--waiting"]).ok().contains("0 that waited indexed with toy"));
     assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 0);

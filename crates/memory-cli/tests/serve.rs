@@ -1,4 +1,4 @@
-//! `memory serve`, `memory keys` and `memory config`, as whoever runs a server uses them.
+//! `memory serve`, `memory keys` and `memory config`, as the operator of a server uses them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! Synonyms, as somebody at a terminal keeps them.
+//! Synonyms, as managed on a terminal.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -1,8 +1,8 @@
-//! What has to be known about a chat model.
+//! Options of a chat model.
 
 use serde_json::{Map, Value};
 
-/// How a model is held to JSON.
+/// The way to make a model answer in JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum JsonMode {
     /// By the schema: `response_format` of type `json_schema`.
@@ -18,13 +18,14 @@ pub enum JsonMode {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ChatOptions {
-    /// The model's name, as the service knows it.
+    /// Name of the model in the service. Required.
     pub model: String,
-    /// How it is held to JSON.
+    /// The way to make it answer in JSON. Default: by the schema.
     pub json_mode: JsonMode,
-    /// What the field for the most tokens is called: `max_tokens`, or `max_completion_tokens` for newer OpenAI models.
+    /// The name of the field for the maximum number of tokens: `max_tokens`, or `max_completion_tokens` for newer
+    /// OpenAI models. Default: `max_tokens`.
     pub max_tokens_field: String,
-    /// Further fields of every request, such as `enable_thinking`.
+    /// Further fields of every request, such as `enable_thinking`. Default: none.
     pub fields: Map<String, Value>,
 }
 

@@ -1,4 +1,4 @@
-//! What goes to a chat service, and what comes back.
+//! Requests and responses of chat services.
 
 use memory_engine_core::{Error, ErrorKind, Result};
 use memory_engine_llm::{ChatDelta, ChatReply, ChatRequest, FinishReason, OutputSchema, Usage};
@@ -119,7 +119,7 @@ impl Said {
         }
     }
 
-    /// What is said, and what was thought before.
+    /// Splits a reply into its text and the reasoning before it.
     fn split(self) -> (String, Option<String>) {
         let thought = self.reasoning_content.filter(|thought| !thought.is_empty()).or(self.reasoning);
         (Self::text(self.content), thought.filter(|thought| !thought.is_empty()))

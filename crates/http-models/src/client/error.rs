@@ -11,7 +11,7 @@ use super::retry::retry_after;
 /// Maximum number of bytes read of an error's body, which is parsed for its code only.
 const ERROR_BODY_MAX_BYTES: usize = 64 << 10;
 
-/// Whether the same request may succeed when it is sent again.
+/// Decides whether the same request may succeed if it is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retry {
     /// It fails again.
@@ -152,7 +152,7 @@ impl HttpError {
     }
 }
 
-/// Whether it was TLS that failed, somewhere below.
+/// Returns true if a TLS error is among the causes.
 fn is_tls(error: &dyn StdError) -> bool {
     std::iter::successors(error.source(), |&error| error.source()).any(holds_tls)
 }

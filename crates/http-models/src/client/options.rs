@@ -1,31 +1,32 @@
-//! How long to wait, how often to try, how much to take.
+//! Options of the HTTP client: time limits, retries and maximum sizes.
 
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
-/// How requests are sent.
+/// Options of an [`HttpClient`](crate::HttpClient).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// How long connecting may take. 5 seconds.
+    /// Time limit for connecting. Default: 5 s.
     pub connect_timeout: Duration,
-    /// How long the service may be silent. 60 seconds.
+    /// Maximum time without data from the service. Default: 60 s.
     pub read_timeout: Duration,
-    /// How long one attempt may take from connecting to the last byte; streams are not bound by it. 120 seconds.
+    /// Time limit of one attempt, from connecting to the last byte. Does not apply to streams. Default: 120 s.
     pub timeout: Duration,
-    /// How long an unused connection is kept. 90 seconds.
+    /// Time after which an unused connection is closed. Default: 90 s.
     pub idle_timeout: Duration,
-    /// How often a request that failed is sent again. 2.
+    /// Maximum number of retries of a failed request. Default: 2.
     pub retries: u32,
-    /// How long to wait before the first retry: doubled for each further one, with up to as much again by chance.
-    /// Half a second.
+    /// Delay before the first retry. It doubles with each further one, and a random time of up to the same length is
+    /// added. Default: 0.5 s.
     pub first_wait: Duration,
-    /// The longest wait; a service that asks for more gets no retry, and its caller hears how long. 20 seconds.
+    /// Maximum delay before a retry. If a service asks for more, there is no retry, and the error names the delay.
+    /// Default: 20 s.
     pub max_wait: Duration,
-    /// The largest answer that is taken. 32 MB.
+    /// Maximum size of a response, in bytes. Default: 32 MiB.
     pub max_response_bytes: usize,
-    /// Whether the proxy of the environment is used. Yes.
+    /// True if the proxy of the environment is used. Default: true.
     pub system_proxy: bool,
 }
 

@@ -1,4 +1,4 @@
-//! When to try again.
+//! Retries: their budget and delays.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -8,7 +8,7 @@ use std::{
 use memory_engine_core::{Clock, SystemClock};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// What a retry costs, counted in the successes that pay for it.
+/// Number of successful requests that pay for one retry.
 const COST: u32 = 10;
 /// The most that is saved up: ten retries.
 const MOST: u32 = 10 * COST;
@@ -31,13 +31,13 @@ impl Budget {
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| (saved < MOST).then(|| saved + 1));
     }
 
-    /// Whether there is still a retry to be had; takes it.
+    /// Takes one retry from the budget. Returns false if there is none.
     pub(super) fn spend(&self) -> bool {
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| saved.checked_sub(COST)).is_ok()
     }
 }
 
-/// How long the service asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date.
+/// Returns the delay that the service asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);

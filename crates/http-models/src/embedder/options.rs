@@ -1,8 +1,8 @@
-//! What has to be known about an embedding model.
+//! Options of an embedding model.
 
 use serde_json::{Map, Value};
 
-/// How the numbers travel.
+/// The encoding of vectors in responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// As JSON numbers, which every service can.
@@ -16,31 +16,32 @@ pub enum Encoding {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EmbeddingOptions {
-    /// The model's name, as the service knows it.
+    /// Name of the model in the service. Required.
     pub model: String,
-    /// How many numbers a vector has; without it the model is asked.
+    /// Number of dimensions. Default: `None`, the number is taken from a first response.
     pub dimensions: Option<usize>,
-    /// Whether the number of dimensions is sent too: for models that can give shorter vectors than their own. No.
+    /// True if the number of dimensions is sent, for models that can return shorter vectors. Default: false.
     pub send_dimensions: bool,
-    /// What the space of the vectors is called; the model's name unless the service serves a changed model under it.
+    /// Name of the embedding space. Default: `None`, the name of the model. Set it if the service serves a changed
+    /// model under the same name.
     pub space_name: Option<String>,
-    /// How many texts go into one request. 32.
+    /// Maximum number of texts in one request. Default: 32.
     pub max_batch: usize,
-    /// About how many tokens of a text are sent, its beginning: for services that refuse longer ones. All.
+    /// Maximum number of tokens of a text; longer texts are cut. For services that refuse them. Default: `None`, no limit.
     pub max_tokens: Option<usize>,
-    /// What is put before a question.
+    /// Text before each query. Default: empty.
     pub query_prefix: String,
-    /// What is put before what is to be found.
+    /// Text before each document. Default: empty.
     pub document_prefix: String,
-    /// Further fields of requests for questions, such as `input_type` (Voyage) or `task` (Jina).
+    /// Further fields of requests for queries, such as `input_type` (Voyage) or `task` (Jina). Default: none.
     pub query_fields: Map<String, Value>,
-    /// Further fields of requests for what is to be found.
+    /// Further fields of requests for documents. Default: none.
     pub document_fields: Map<String, Value>,
-    /// How the numbers travel.
+    /// Encoding of vectors in responses. Default: JSON numbers.
     pub encoding: Encoding,
-    /// How much nearness says about meaning, 0 to 1. 1.
+    /// Weight of vector similarity beside keywords, 0 to 1. Default: 1.
     pub semantic_weight: f64,
-    /// The cosine up to which two texts have nothing to do with each other. 0: nothing is known.
+    /// Cosine up to which two texts are unrelated. Default: 0, unknown.
     pub score_floor: f64,
 }
 
@@ -105,14 +106,14 @@ impl EmbeddingOptions {
         self
     }
 
-    /// Sets what is put before a question and before what is to be found.
+    /// Sets the texts before each query and before each document.
     #[must_use]
     pub fn with_prefixes(mut self, query: impl Into<String>, document: impl Into<String>) -> Self {
         (self.query_prefix, self.document_prefix) = (query.into(), document.into());
         self
     }
 
-    /// Adds a field with its values for questions and for what is to be found.
+    /// Adds a field with its values for queries and for documents.
     #[must_use]
     pub fn with_field(mut self, name: &str, query: impl Into<Value>, document: impl Into<Value>) -> Self {
         self.query_fields.insert(name.to_owned(), query.into());

@@ -1,4 +1,4 @@
-//! What an embedding service answers.
+//! Responses of embedding services.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use memory_engine_core::{Error, ErrorKind, Result};

@@ -99,7 +99,7 @@ impl Download<'_> {
         }
     }
 
-    /// A file that somebody else put there, if the hub's sum is its own.
+    /// Returns a file that was put there by another program, if its checksum is that of the hub.
     async fn unchanged_on_hub(&self) -> Result<Option<Fetched>> {
         let path = self.target();
         if self.file.sha256.is_some() || length(&path).await? == 0 {
@@ -114,7 +114,7 @@ impl Download<'_> {
     async fn attempt(&self, part: &Path) -> Result<HubAnswer> {
         let mut have = length(part).await?;
         let (mut answer, mut response) = self.request(have).await?;
-        // Without a sum nobody would notice that beginning and end are of different files.
+        // Without a checksum, a file made of parts of two versions would go unnoticed.
         let known = self.file.sha256.is_some() || answer.sha256.is_some();
         let fits = match response.status() {
             StatusCode::RANGE_NOT_SATISFIABLE => answer.size == Some(have),
@@ -257,7 +257,7 @@ fn same_origin(a: &Url, b: &Url) -> bool {
     a.origin() == b.origin()
 }
 
-/// Where a partial answer begins: `bytes 5-9/10`.
+/// Returns the start of a partial response: 5 for `bytes 5-9/10`.
 fn begins_at(headers: &HeaderMap) -> Option<u64> {
     let range = headers.get(CONTENT_RANGE)?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.parse().ok()

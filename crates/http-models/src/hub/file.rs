@@ -24,24 +24,24 @@ pub enum Checked {
 pub struct Fetched {
     /// Its name within the model.
     pub name: String,
-    /// How large it is.
+    /// Size in bytes.
     pub bytes: u64,
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
     /// By what it was found to be the right one.
     pub checked: Checked,
-    /// Whether it came over the network now.
+    /// True if it was downloaded by this call.
     pub downloaded: bool,
 }
 
-/// How far a file has come.
+/// The progress of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step<'a> {
     /// Its name within the model.
     pub name: &'a str,
-    /// How much is there, what was there before included.
+    /// Number of bytes so far, including those of an earlier download.
     pub bytes: u64,
-    /// How much there will be, where the hub says.
+    /// Total number of bytes, if the hub states it.
     pub total: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Which files make a model.
+//! The files of a model.
 
 use memory_engine_core::{Error, Result};
 
@@ -11,7 +11,7 @@ pub struct HubFile {
     pub name: String,
     /// Its SHA-256 in hexadecimal, where that is known beforehand.
     pub sha256: Option<String>,
-    /// Whether the model is whole without it.
+    /// True if the model works without it.
     pub optional: bool,
 }
 
@@ -23,13 +23,13 @@ pub struct HubModel {
     pub repository: String,
     /// A branch, tag or commit; `main` unless said otherwise.
     pub revision: String,
-    /// What to fetch.
+    /// The files to download.
     pub files: Vec<HubFile>,
 }
 
-/// What an encoder cannot do without.
+/// Files that an encoder requires.
 const NEEDED: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
-/// How sentence-transformers says to pool; without them it is the mean.
+/// The pooling settings of sentence-transformers. Without them, mean pooling is used.
 const OPTIONAL: [&str; 3] = ["modules.json", "sentence_bert_config.json", "1_Pooling/config.json"];
 
 /// A short name, the repository, and the sums of its files.

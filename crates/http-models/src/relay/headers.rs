@@ -1,8 +1,8 @@
-//! Which headers are passed on.
+//! Selects the headers that are passed on.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// What belongs to one connection (RFC 9110, 7.6.1), by whatever name, and what HTTP clients make anew.
+/// Headers of a single connection (RFC 9110, 7.6.1), and those that HTTP clients set themselves.
 const OF_A_CONNECTION: [&str; 11] = [
     "connection",
     "content-length",
@@ -16,7 +16,8 @@ const OF_A_CONNECTION: [&str; 11] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// Between the client and us, or made anew. Services that check where a page comes from must not see ours.
+/// Headers between the client and this server, or set again. Services that check the origin of a page must not see
+/// ours.
 const OF_THE_CLIENT: [&str; 5] = ["accept-encoding", "cookie", "expect", "host", "origin"];
 /// Between us and the service, or said about its host.
 const OF_THE_SERVICE: [&str; 4] = ["alt-svc", "set-cookie", "strict-transport-security", "access-control-allow-origin"];

@@ -1,18 +1,18 @@
-//! How long a relay waits.
+//! Time limits of a relay.
 
 use std::time::Duration;
 
 use crate::client::HttpOptions;
 
-/// How long a relay waits. There is no limit for an answer as a whole.
+/// Time limits of a [`Relay`](crate::Relay). The total time of a response is not limited.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RelayOptions {
-    /// How long connecting may take. 5 seconds.
+    /// Time limit for connecting. Default: 5 s.
     pub connect_timeout: Duration,
-    /// How long an answer may stop. 120 seconds.
+    /// Maximum time without data from the service. Default: 120 s.
     pub idle_timeout: Duration,
-    /// Whether the proxy of the environment is used. Yes.
+    /// True if the proxy of the environment is used. Default: true.
     pub system_proxy: bool,
 }
 

@@ -6,7 +6,7 @@ use memory_engine_core::{Error, Result};
 
 pub(super) const OPERATION: &str = "rerank";
 
-/// Whose API a rerank service speaks.
+/// The API of a rerank service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -55,13 +55,13 @@ impl FromStr for Dialect {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RerankOptions {
-    /// How requests and answers look.
+    /// The API of the service. Required.
     pub dialect: Dialect,
-    /// The model's name, as the service knows it; TEI serves one model and takes no name.
+    /// Name of the model in the service. TEI serves one model and ignores the name. Required.
     pub model: String,
-    /// How many candidates go into one request. 32 for TEI, else 1000.
+    /// Maximum number of candidates in one request. Default: 32 for TEI, otherwise 1000.
     pub max_batch: usize,
-    /// What the model is to look for, where it takes an instruction (Qwen3 on SiliconFlow).
+    /// The search task, for models that take an instruction (Qwen3 on SiliconFlow). Default: `None`.
     pub instruction: Option<String>,
 }
 

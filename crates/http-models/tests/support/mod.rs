@@ -1,4 +1,4 @@
-//! What the tests share: a client that does not wait long, and a server that answers as no server should.
+//! Test helpers: a client with short time limits, and a server that misbehaves.
 
 #![allow(dead_code)]
 

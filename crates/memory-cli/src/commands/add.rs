@@ -16,7 +16,7 @@ use crate::{
 /// Remember one thing.
 #[derive(Debug, Args)]
 pub(crate) struct Add {
-    /// What to remember; `-` reads standard input
+    /// The text to remember; `-` reads standard input
     text: String,
     #[command(flatten)]
     store: StoreArgs,
@@ -24,13 +24,13 @@ pub(crate) struct Add {
     work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Who said it, by role: user, assistant …
+    /// Role of the speaker: user, assistant …
     #[arg(long, default_value = "user")]
     role: String,
-    /// Who said it, by name
+    /// Name of the speaker
     #[arg(long)]
     speaker: Option<String>,
-    /// When it happened, if not now
+    /// Time of the event; default: now
     #[arg(long)]
     time: Option<String>,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub(crate) struct Add {
     /// The scene it belongs to
     #[arg(long)]
     scene: Option<String>,
-    /// What sort of thing it is: turn, fact, note …
+    /// Kind of the record: turn, fact, note …
     #[arg(long, default_value = "turn")]
     kind: String,
     /// Labels, separated by commas

@@ -28,7 +28,7 @@ pub(crate) struct Context {
     /// The companion: a folder with a pack.toml; the example in Chinese, when not given
     #[arg(long, value_name = "FOLDER")]
     pack: Option<PathBuf>,
-    /// How many tokens the context may have; the pack says, when not given
+    /// Maximum number of tokens of the context; default: that of the pack
     #[arg(long, value_name = "TOKENS")]
     limit: Option<usize>,
     /// The token counter
@@ -108,7 +108,7 @@ fn draw(built: &BuiltContext) -> String {
     )
 }
 
-/// What is used, and what is left of the budget.
+/// Returns a bar of the used and the free part of the budget.
 fn bar(layer: &LayerReport, widest: usize) -> String {
     let scaled = |tokens: usize| (tokens * BAR_WIDTH).div_ceil(widest);
     let used = scaled(layer.tokens);

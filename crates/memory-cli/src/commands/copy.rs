@@ -18,9 +18,9 @@ use crate::{
 
 /// Copy a whole store into another one, of any kind; can be repeated and resumed.
 ///
-/// Every tenant and user, unless told otherwise: records in every state, tombstones, synonyms and what was decided about
-/// suggested ones. What is there already is left as it is. The target makes its indexes by its own embedder, and the command
-/// waits for it. Revisions begin anew.
+/// By default every tenant and user is copied: records in every state, tombstones, synonyms and decisions about
+/// suggested ones. Existing records are left as they are. The target builds its indexes with its own embedder, and
+/// the command waits for that. Revisions start at 1.
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
     /// The store to read: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address
@@ -144,7 +144,7 @@ impl Copy {
     }
 }
 
-/// Whether both are one store, as far as can be seen.
+/// Returns true if both are the same store, as far as the addresses show.
 fn same(from: &Database, to: &Database) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     match (from.path(), to.path()) {

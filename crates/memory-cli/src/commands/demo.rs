@@ -18,7 +18,7 @@ const SHOWN: usize = 3;
 /// Run a demonstration on a bundled bilingual conversation; needs no setup.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Where to keep the conversation; a temporary file that is removed afterwards, when not set
+    /// Database for the conversation; default: a temporary file, which is removed at the end
     #[arg(long, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
 }

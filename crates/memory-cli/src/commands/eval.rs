@@ -44,7 +44,7 @@ pub(crate) struct Eval {
     /// The reranker: auto, none, local, or a service
     #[arg(long, env = "MEMORY_RERANKER", default_value = "auto", value_name = "NAME")]
     reranker: RerankerChoice,
-    /// Where to build the store, if it is to be kept; nothing must be there yet
+    /// Database to build the store in, if it is to be kept; it must not exist yet
     #[arg(long, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
     /// The k of recall@k, hit@k and all@k

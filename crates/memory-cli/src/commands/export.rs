@@ -40,7 +40,7 @@ impl Export {
         if self.store.database()?.path().is_some_and(|db| same_file(path, db)) {
             bail!("{} is the database itself; choose another file", path.display());
         }
-        // Written beside it and moved into place: whatever goes wrong, there is never half a file.
+        // The file is written under another name and then renamed, so that a failure never leaves half a file.
         let failed = || format!("{} cannot be written", path.display());
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
@@ -51,7 +51,7 @@ impl Export {
     }
 }
 
-/// Whether the path is the database or one of the files that SQLite keeps beside it.
+/// Returns true if the path is the database or one of its SQLite side files.
 fn same_file(path: &Path, db: &Path) -> bool {
     let Ok(path) = path.canonicalize() else { return false };
     ["", "-wal", "-shm"].iter().any(|end| {

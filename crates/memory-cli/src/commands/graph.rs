@@ -21,7 +21,7 @@ use crate::{
 /// The graph is made by `--graph` at import, or by `memory digest --graph rules` afterwards.
 #[derive(Debug, Args)]
 pub(crate) struct Graph {
-    /// Names, or texts that name somebody or something: a name, a question, a message
+    /// Names, or texts that contain names: a name, a question, a message
     about: Vec<String>,
     /// Begin with those that are mentioned most, instead
     #[arg(long, conflicts_with = "about")]

@@ -76,7 +76,7 @@ enum Format {
     /// A chat of SillyTavern, or a folder of them
     #[value(name = "sillytavern")]
     SillyTavern,
-    /// What mem0's get_all gives, of a server or of the platform
+    /// The result of mem0's get_all, from a server or the platform
     Mem0,
 }
 

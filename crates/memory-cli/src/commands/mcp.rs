@@ -13,8 +13,8 @@ use crate::{
 
 /// Serve the memory as MCP tools over standard input and output, for a host on this machine.
 ///
-/// The host starts it and ends it. With --user it reaches that user only, without one all users of the tenant; a tool that
-/// names nobody is about the user `default`.
+/// The host starts and stops it. With --user only that user can be accessed, otherwise all users of the tenant; a
+/// tool call without a user is about the user `default`.
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
     #[command(flatten)]

@@ -15,9 +15,9 @@ use crate::{
 
 /// Rebuild all indexes, or change to another embedder.
 ///
-/// With the embedder that the store goes by, its terms and vectors are made anew. With another one a second generation of
-/// vectors is made beside them, for all tenants; the store is written and searched meanwhile, and changes over at once when
-/// they are complete. When the command is interrupted, the same command goes on.
+/// With the store's own embedder, its terms and vectors are rebuilt. With another embedder, a second generation of
+/// vectors is built next to them, for all tenants; the store stays readable and writable, and switches over when the
+/// new vectors are complete. If the command is interrupted, run it again to continue.
 #[derive(Debug, Args)]
 pub(crate) struct Reindex {
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct Reindex {
     /// Change over even if up to N records could not be embedded; they are found by their words
     #[arg(long, default_value_t = 0, value_name = "N", conflicts_with = "drop")]
     lacking: u64,
-    /// Remove the vectors that the store does not go by: the old ones that were kept, or new ones that are to be given up
+    /// Remove the vectors that are not in use: old ones that were kept, or new ones that are given up
     #[arg(long)]
     drop: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ impl Reindex {
             return self.report.print_line(&report, || format!("{count} that waited indexed with {space}"));
         }
         let everybody = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
-        // A change of embedder is for everybody: who names somebody must not begin one.
+        // A change of embedder affects everybody, so a command for one scope must not start one.
         let engine = if scope == everybody { self.store.open_to_refill().await? } else { self.store.open().await? };
         let space = engine.embedder().space().to_string();
         if let Some(generations) = engine.admin().generations().await?.filter(|now| now.serving.space != space) {
@@ -70,7 +70,7 @@ impl Reindex {
         self.report.print_line(&report, || format!("{count} records indexed anew with {space}{hint}"))
     }
 
-    /// Fills the vectors of this command's embedder, and has the store go by them.
+    /// Fills the vectors of this command's embedder, and makes the store use them.
     async fn cut_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
         let (old, new) = (&before.serving.space, engine.embedder().space().to_string());
         let over = output::cut_over(engine, self.lacking, |progress| self.report.print_progress(progress));

@@ -27,7 +27,7 @@ pub(crate) struct Retract {
     work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Why; it is kept with the retraction
+    /// Reason, stored with the retraction
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]

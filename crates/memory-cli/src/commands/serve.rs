@@ -41,7 +41,7 @@ impl Serve {
     }
 }
 
-/// Until somebody wants it to stop.
+/// Waits for the signal to stop.
 async fn stop() {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]

@@ -19,7 +19,7 @@ use crate::output;
 
 /// See and change which words mean the same: what is asked for by one of them is found by all.
 ///
-/// Groups belong to the tenant, where all its users go by them, or with --user to one user.
+/// Groups belong to the tenant and apply to all its users, or with --user to one user.
 #[derive(Debug, Args)]
 pub(crate) struct Synonyms {
     #[command(subcommand)]
@@ -32,12 +32,12 @@ enum Action {
     List(GroupArgs),
     /// Add words to a group; a new group, when there is none of that term
     Add {
-        /// The word that the group goes by
+        /// Main term of the group
         term: String,
         /// The other words for it, each an argument of its own
         #[arg(required = true)]
         words: Vec<String>,
-        /// What sort of thing it is, such as person; `general` for a new group that is told nothing
+        /// Category, such as person; `general` for a new group without one
         #[arg(long)]
         category: Option<String>,
         #[command(flatten)]
@@ -45,7 +45,7 @@ enum Action {
     },
     /// Remove groups by their terms
     Remove {
-        /// The terms that the groups go by
+        /// Main terms of the groups
         #[arg(required = true)]
         terms: Vec<String>,
         #[command(flatten)]

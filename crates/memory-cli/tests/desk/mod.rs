@@ -15,7 +15,7 @@ pub(crate) struct Desk {
     pub(crate) folder: tempfile::TempDir,
 }
 
-/// What a command printed, and how it ended.
+/// The output and exit code of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) stdout: String,
@@ -73,7 +73,7 @@ impl Desk {
         Ran::of(self.command(arguments).envs(variables.iter().copied()).output().unwrap())
     }
 
-    /// The command in this folder, with nothing in its environment that it could go by.
+    /// Returns the command in this folder, with an empty environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
         command.current_dir(self.folder.path()).args(arguments);
@@ -91,7 +91,7 @@ impl Desk {
         for variable in unset.into_iter().chain(proxies) {
             command.env_remove(variable);
         }
-        // Whatever models the machine may have: these tests are about the embedder that needs none.
+        // These tests use the embedder without a model, whichever models the machine has.
         command.env("MEMORY_MODELS_DIR", self.folder.path().join("no-models"));
         // The zone of times that name none is that of the machine.
         command.env("TZ", "UTC");

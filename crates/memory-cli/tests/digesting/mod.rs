@@ -15,7 +15,7 @@ const USERS: usize = 6;
 const SESSIONS: usize = 4;
 const ROUNDS: usize = 50;
 const KILLS: u64 = 4;
-/// How many times three jobs there are.
+/// Number of jobs, divided by three.
 const TURNS: u64 = (2 * USERS * SESSIONS * ROUNDS) as u64;
 
 /// Conversations in which people say things that are facts, some of them in the place of earlier ones.

@@ -54,8 +54,8 @@ fn text(number: usize) -> String {
     }
 }
 
-/// Changes the embedder of a store and is killed in the middle: the store goes by the old vectors until the same command has
-/// finished, which embeds only what is missing.
+/// Changes the embedder of a store and is killed in the middle. The store uses the old vectors until the same command
+/// has finished, which embeds only the missing ones.
 pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
     let desk = Desk::new();
     let embedded = Arc::new(AtomicUsize::new(0));

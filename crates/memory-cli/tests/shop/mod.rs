@@ -43,7 +43,7 @@ pub(crate) async fn fill(database: &Database) {
     let other = Scope::tenant_wide("other").unwrap().with_user("lin").unwrap();
     let mut stranger = record("lin", 7);
     stranger.scope = other.clone();
-    // The same id as somebody else's, and nobody's user.
+    // The id of another user's record, without a user.
     let mut of_nobody = record("lin", 0);
     of_nobody.scope = Scope::tenant_wide("other").unwrap();
     engine.store(&other.namespace(), vec![stranger], PutMode::Create).await.unwrap();

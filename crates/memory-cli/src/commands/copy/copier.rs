@@ -8,12 +8,12 @@ use memory_engine::{
 };
 use serde::Serialize;
 
-/// How many records are committed together.
+/// Number of records that are committed together.
 const PAGE: usize = 500;
 /// Maximum number of refused records that are reported one by one.
 const MAX_REPORTED_RECORDS: u64 = 20;
 
-/// What a copy did.
+/// The result of a copy.
 #[derive(Debug, Default, Clone, Serialize)]
 pub(crate) struct Report {
     /// Tenants and users that were gone through.
@@ -42,12 +42,12 @@ pub(crate) struct Report {
     pub(crate) verdicts: u64,
     /// Records that still wait for their vectors.
     pub(crate) waiting: u64,
-    /// Why records were refused, the first of them.
+    /// The first reasons why records were refused.
     pub(crate) errors: Vec<String>,
 }
 
 impl Report {
-    /// How many records and tombstones have been dealt with.
+    /// Returns the number of processed records and tombstones.
     pub(crate) fn seen(&self) -> u64 {
         let records = self.added + self.updated + self.unchanged + self.forgotten + self.refused;
         records + self.tombstones + self.tombstones_there
@@ -182,7 +182,7 @@ impl<'e, P: FnMut(&Report)> Copier<'e, P> {
     }
 }
 
-/// Whether an error speaks of what was to be written, and not of the store.
+/// Returns true if an error is about the record, not about the store.
 fn is_about_a_record(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::NotFound)
 }

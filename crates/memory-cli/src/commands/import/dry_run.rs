@@ -8,18 +8,18 @@ use memory_engine::{MemoryEngine, PutMode, Record, RecordId, Scope, store::Conte
 use super::report::Report;
 use crate::output;
 
-/// How many samples of each kind are shown.
+/// Number of samples of each kind that are shown.
 const SAMPLES: usize = 3;
-/// How many tombstones are read at once.
+/// Number of tombstones that are read at once.
 const PAGE: usize = 1000;
 
-/// What is known of the store while an import is tried out, and what it would bring.
+/// The state of the store during a dry run, and the records that an import would add.
 #[derive(Debug, Default)]
 pub(super) struct DryRun {
     forgotten: BTreeSet<RecordId>,
     forgotten_texts: BTreeSet<(Scope, String)>,
     seen: BTreeMap<RecordId, ContentHash>,
-    /// How many records of each kind there are, and the first of them.
+    /// Number of records of each kind, and the first of them.
     kinds: BTreeMap<String, (u64, Vec<String>)>,
     users: BTreeSet<String>,
 }
@@ -37,7 +37,7 @@ impl DryRun {
             }
             for tombstone in page {
                 dry_run.forgotten.insert(tombstone.id);
-                // What was withdrawn may be made again; what somebody deleted may not.
+                // Cascade-deleted records may be derived again; records that a user deleted may not.
                 if !tombstone.withdrawn {
                     let text = (tombstone.scope.namespace(), tombstone.content_hash.to_string());
                     dry_run.forgotten_texts.insert(text);
@@ -89,7 +89,7 @@ impl DryRun {
         self.users.extend(record.scope.user_name().map(str::to_owned));
     }
 
-    /// What it would bring, as lines.
+    /// Returns the result as lines.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (kind, (count, samples)) in &self.kinds {
@@ -99,7 +99,7 @@ impl DryRun {
         lines
     }
 
-    /// The same as data.
+    /// Returns the result as JSON.
     pub(super) fn data(&self) -> serde_json::Value {
         let kinds: BTreeMap<&str, _> = self
             .kinds

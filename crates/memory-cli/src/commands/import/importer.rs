@@ -13,7 +13,7 @@ use memory_engine_import::{ImportError, ImportedTurn, Row, json_lines};
 use super::{dry_run::DryRun, report::Report};
 use crate::line::{self, Defaults, Line};
 
-/// How many turns are committed together.
+/// Number of turns that are committed together.
 const BATCH: usize = 500;
 /// Maximum number of bad lines that are reported one by one.
 const MAX_REPORTED_LINES: u64 = 20;
@@ -27,14 +27,14 @@ pub(crate) struct Importer<'a> {
     pub(super) mode: PutMode,
     pub(super) strict: bool,
     pub(super) keep_vectors: bool,
-    /// Where it is only tried out.
+    /// The dry run, if this is one.
     pub(super) dry_run: Option<DryRun>,
-    /// How often each line without an id has been seen.
+    /// Number of occurrences of each line without an id.
     repeated: BTreeMap<[u8; 32], u64>,
     pub(crate) report: Report,
 }
 
-/// What is committed together.
+/// Turns that are committed together.
 #[derive(Debug, Default)]
 struct Batch {
     records: Vec<Record>,
@@ -62,7 +62,7 @@ impl<'a> Importer<'a> {
         self.take(json_lines::rows(input), progress).await
     }
 
-    /// The same for the rows of any source.
+    /// As [`read`](Self::read), for the rows of any source.
     pub(crate) async fn take(
         &mut self,
         rows: impl Iterator<Item = Result<Row, ImportError>>,
@@ -197,7 +197,7 @@ impl Batch {
         match line {
             Line::Record(record) => {
                 if let Some(vector) = vector {
-                    // One of zeros only says nothing, and is made anew.
+                    // A vector of zeros has no direction; it is computed again.
                     if vector.iter().any(|value| *value != 0.0) {
                         self.vectors.insert((record.scope.clone(), record.id), vector);
                     }

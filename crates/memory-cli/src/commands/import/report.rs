@@ -3,7 +3,7 @@
 use memory_engine::admin::LatencyStats;
 use serde::Serialize;
 
-/// What an import did, or would do.
+/// The result of an import or a dry run.
 #[derive(Debug, Default, Clone, Serialize)]
 pub(crate) struct Report {
     /// New records.
@@ -22,7 +22,7 @@ pub(crate) struct Report {
     pub(crate) vectors: u64,
     /// Records that still wait for their vectors.
     pub(crate) waiting: u64,
-    /// How long it took from a record's write to its vector, where there were any.
+    /// Time from the write of a record to its vector, if vectors were computed.
     pub(crate) vector_lag: Option<LatencyStats>,
     /// Rows in which there is nothing to remember.
     pub(crate) passed_over: u64,

@@ -14,10 +14,10 @@ use crate::{embedder::EmbedderArgs, output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Fetch {
-    /// Which models: e5-small, minilm, or OWNER/NAME of a BERT-like encoder
+    /// Models to download: e5-small, minilm, or OWNER/NAME of a BERT-like encoder
     #[arg(default_value = "e5-small", value_name = "NAME")]
     names: Vec<String>,
-    /// Where local models are, each in a folder of its own
+    /// Folder of local models, each in its own subfolder
     #[arg(long, env = "MEMORY_MODELS_DIR", value_name = "DIR")]
     models_dir: Option<PathBuf>,
     /// The SHA-256 that a file has to have; for one model at a time, can be repeated
