@@ -50,7 +50,7 @@ impl Enrichment {
     }
 }
 
-/// The same fact with a text of the caller's as its value.
+/// Returns the fact with a text of the caller as its value.
 fn revalued(old: &ExtractedFact, text: &str) -> ExtractedFact {
     let mut fact = old.clone();
     text.trim().clone_into(&mut fact.text);

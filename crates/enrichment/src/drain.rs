@@ -7,7 +7,7 @@ use memory_engine_vector_store::GenerationRole;
 
 use crate::worker::Worker;
 
-/// How often the queue is asked whether another process has finished what it claimed.
+/// Interval of checks whether another process has finished its claimed jobs.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The progress of a call that does queued work.

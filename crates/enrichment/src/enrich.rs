@@ -77,7 +77,7 @@ impl Enrichment {
         }
     }
 
-    /// Extracts the facts in stored turns of one address. Returns the facts in them, whatever their state.
+    /// Extracts the facts in stored turns of one scope. Returns them in any state.
     async fn extract_facts(&self, address: &Scope, turns: &[RecordId]) -> Result<Vec<Record>> {
         let mut retries = 0;
         loop {

@@ -62,7 +62,7 @@ impl Enrichment {
         &self.worker
     }
 
-    /// What is derived from turns: facts, summaries, profiles.
+    /// Returns the jobs that derive facts, summaries and profiles from turns.
     pub fn turns(&self) -> &TurnJobs {
         &self.turns
     }

@@ -55,7 +55,7 @@ impl FactBook {
         Ok(facts)
     }
 
-    /// Returns the facts that were extracted from these records, whatever their state, in order of time.
+    /// Returns the facts that were extracted from these records, in any state, in order of time.
     ///
     /// # Errors
     /// The store's error.
@@ -184,12 +184,12 @@ impl FactBook {
     }
 }
 
-/// Returns the scope whose facts are reconciled with each other: user and agent, whatever the session.
+/// Returns the scope within which facts are compared: user and agent, in any session.
 pub(crate) fn person(address: &Scope) -> Result<Scope> {
     address.agent().map_or(Ok(address.namespace()), |agent| address.namespace().with_agent(agent))
 }
 
-/// Returns true if this fact was extracted from the same evidence before, whatever its state.
+/// Returns true if this fact was extracted from the same evidence before, in any state.
 fn is_known(fact: &ExtractedFact, address: &Scope, known: &[Record]) -> bool {
     let id = fact.id(address);
     let same = |record: &&Record| {

@@ -1,4 +1,4 @@
-//! What the background logs.
+//! The log of the background worker.
 
 use std::collections::BTreeSet;
 

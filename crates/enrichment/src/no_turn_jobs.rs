@@ -12,7 +12,7 @@ use crate::handler::JobHandler;
 #[non_exhaustive]
 pub struct EnrichmentOptions;
 
-/// What the jobs made of turns. Without the feature `enrichment` they make nothing, and facts and profiles that another
+/// Replaces the jobs for turns without the feature `enrichment`. It derives nothing; facts and profiles that another
 /// build stored are ordinary records.
 #[derive(Debug)]
 pub struct TurnJobs {
@@ -28,7 +28,7 @@ impl TurnJobs {
         (Self { store: Arc::clone(store) }, Vec::new())
     }
 
-    /// Returns nobody.
+    /// Returns no scope.
     ///
     /// # Errors
     /// None.
@@ -49,7 +49,7 @@ impl TurnJobs {
         false
     }
 
-    /// Returns nobody.
+    /// Returns no scope.
     ///
     /// # Errors
     /// None.

@@ -53,7 +53,7 @@ impl EnrichmentOptions {
             .with_summaries(ExtractiveSummarizer::default()))
     }
 
-    /// The same by a model, with the rules as fallback.
+    /// Creates options for extraction by a model, with the rules as fallback.
     ///
     /// # Errors
     /// `Internal` when the built-in patterns cannot be read.

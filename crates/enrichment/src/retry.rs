@@ -1,4 +1,4 @@
-//! When a failed job is tried again.
+//! The delays before retries of failed jobs.
 
 use std::time::Duration;
 

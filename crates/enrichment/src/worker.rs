@@ -19,8 +19,8 @@ use crate::{
     log::log_error,
 };
 
-/// How long a claimed item is hidden from other workers. A worker that takes longer extends it in time. It also bounds how
-/// long the items of a worker that died are hidden, where the store cannot see that it died.
+/// Time for which a claimed item is hidden from other workers. A worker that needs longer extends it. It also limits
+/// how long the items of a crashed worker are hidden, if the store cannot detect the crash.
 pub(crate) const LEASE_DURATION: Duration = Duration::from_secs(30);
 
 /// Does the jobs of one engine, in the background or on demand, one batch at a time.

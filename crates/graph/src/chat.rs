@@ -14,14 +14,14 @@ use crate::{
     extractor::GraphExtractor,
 };
 
-/// How much of a text the model is given, in characters.
+/// Maximum number of characters of a text that the model gets.
 const MAX_CHARACTERS: usize = 6000;
 const MAX_TOKENS: u32 = 1500;
 
 /// Has a model read a record against a JSON schema, and takes of its answer what can be meant.
 ///
-/// The text is data: it is given to the model as a quoted message with the order to follow nothing in it, and whatever comes
-/// back is [settled](Extraction::settled), so that the worst a text can do is to have wrong entities found in itself.
+/// The text is data: the model gets it as a quoted message with the instruction to follow nothing in it, and every
+/// reply is [normalised](Extraction::settled). The worst that a text can cause is wrong entities found in itself.
 #[derive(Debug, Clone)]
 pub struct ChatExtractor {
     model: Arc<dyn ChatModel>,
@@ -43,7 +43,7 @@ impl ChatExtractor {
         Self { model: Arc::new(model), limits: ExtractionLimits::default() }
     }
 
-    /// Takes at most so much from one record.
+    /// Sets the maximum number of items taken from one record.
     #[must_use]
     pub fn with_limits(mut self, limits: ExtractionLimits) -> Self {
         self.limits = limits;
@@ -145,7 +145,7 @@ impl Wire {
             aliases: raw.aliases.unwrap_or_default(),
         };
         let relation = |raw: WireRelation| {
-            // A date that cannot be read is none: nobody made the relation up for that.
+            // An unreadable date is dropped; the relation itself is still valid.
             let time = |text: Option<String>| text.and_then(|text| text.parse::<Timestamp>().ok());
             let (from, until) = (time(raw.valid_from), time(raw.valid_until));
             Relation::new(raw.source, raw.relation, raw.target).valid(from, until).with_rule(RuleId::MODEL)

@@ -1,4 +1,4 @@
-//! What an entity is called, and what sort of thing it is.
+//! Names and kinds of entities.
 
 use std::{fmt, str::FromStr};
 
@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An entity by its owner and its name: everyone computes it alike.
 ///
-/// Names that read the same (by case, width, script and white space) are one entity of a user, whatever sort of thing a
-/// record takes it for: extractors disagree about sorts far more often than two things share a name. Two users never share
-/// one.
+/// Names that are equal after folding (case, width, script and white space) are one entity of a user, whatever its
+/// kind in each record: extractors disagree about kinds far more often than two things share a name. Two users never
+/// share an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId([u8; 16]);
 
@@ -71,11 +71,11 @@ impl<'de> Deserialize<'de> for EntityId {
     }
 }
 
-/// What sort of thing an entity is.
+/// The kind of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntityKind {
-    /// Somebody, of any species.
+    /// A person or another character, of any species.
     Person,
     /// Somewhere.
     Place,

@@ -1,4 +1,4 @@
-//! What a record says about entities and relations.
+//! The extraction of entities and relations from one record.
 
 mod settle;
 
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::entity::EntityKind;
 
-/// What a text says about entities and relations.
+/// The entities and relations of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extraction {
-    /// Who and what it names.
+    /// The entities that it names.
     #[serde(default)]
     pub entities: Vec<Mention>,
-    /// How they are related.
+    /// The relations between them.
     #[serde(default)]
     pub relations: Vec<Relation>,
 }
@@ -25,12 +25,12 @@ pub struct Extraction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mention {
-    /// The name it goes by in the text.
+    /// The name in the text.
     pub name: String,
-    /// What sort of thing it is.
+    /// The kind.
     #[serde(default)]
     pub kind: EntityKind,
-    /// What else the text calls it.
+    /// Other names in the text.
     #[serde(default)]
     pub aliases: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl Mention {
 pub struct Relation {
     /// The name of the entity that it goes out from.
     pub source: String,
-    /// What that one is to the other, such as `lives in`.
+    /// The relation of the source to the target, such as `lives in`.
     pub relation: String,
     /// The name of the other entity.
     pub target: String,
@@ -98,16 +98,16 @@ impl Relation {
     }
 }
 
-/// How much is taken from one text.
+/// Limits of the extraction from one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ExtractionLimits {
-    /// How many entities at the most.
+    /// Maximum number of entities.
     pub max_entities: usize,
-    /// How many relations at the most.
+    /// Maximum number of relations.
     pub max_edges: usize,
-    /// How many other names of an entity at the most.
+    /// Maximum number of aliases of an entity.
     pub max_aliases: usize,
 }
 
@@ -118,7 +118,7 @@ impl Default for ExtractionLimits {
 }
 
 impl ExtractionLimits {
-    /// At most so many entities and relations.
+    /// Sets the maximum numbers of entities and relations.
     #[must_use]
     pub fn with_sizes(mut self, max_entities: usize, max_edges: usize) -> Self {
         (self.max_entities, self.max_edges) = (max_entities, max_edges);
@@ -134,7 +134,7 @@ impl Extraction {
     /// The most entities, relations, or other names of an entity that a store takes.
     pub const MAX_ITEMS: usize = 512;
 
-    /// Whether it says nothing.
+    /// Returns true if there are no entities and no relations.
     pub fn is_empty(&self) -> bool {
         self.entities.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The contract of whoever reads a record.
+//! The contract of an extractor.
 
 use std::fmt::Debug;
 
@@ -13,11 +13,11 @@ use crate::extraction::Extraction;
 /// Dropping the future gives the answer up. What a model has done by then may have been paid for.
 #[async_trait]
 pub trait GraphExtractor: Debug + Send + Sync + 'static {
-    /// What the record says, [settled](Extraction::settled); empty when it says nothing.
+    /// Returns the entities and relations of a record, [normalised](Extraction::settled). Empty if there are none.
     ///
     /// # Errors
-    /// Whatever a model reports, and `InvalidInput` for an answer of a model that cannot be read. A caller goes on without:
-    /// the record is still found by its words and its vector.
+    /// The error of a model, and `InvalidInput` for an unreadable reply. The caller continues without a graph: the
+    /// record is still found by its words and its vector.
     async fn extract(&self, record: &Record) -> Result<Extraction>;
 }
 

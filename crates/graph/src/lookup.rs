@@ -6,21 +6,22 @@ use memory_engine_core::{phrases::fold, text::is_han};
 
 use crate::words;
 
-/// How long a text is looked at, in characters: the end of a longer one, where the question is.
+/// Maximum number of characters of a text that are searched for names; the end of a longer text, where the question
+/// is.
 const MAX_CHARACTERS: usize = 600;
 /// The longest name in words.
 const MAX_WORDS: usize = 5;
 /// The longest Chinese name, in characters.
 const MAX_HAN: usize = 8;
-/// How many of them beside a word of another script.
+/// Maximum number of words of a name next to a word of another script.
 const MAX_MIXED: usize = 4;
-/// How many names are given.
+/// Maximum number of names returned.
 const MAX_NAMES: usize = 2000;
 
 /// Every part of a text that may be a name, as it is spelled, each once however that is: up to five words in a row, or two to eight Chinese characters.
 ///
-/// Nothing is known of names here: whatever is not one is not found in any graph. Common English words alone are left out,
-/// so that a question with "will" in it is not about Will; with a capital inside a sentence it is.
+/// Returns possible names; those that are no entity of a graph are simply not found. Single common English words are
+/// left out, so that a question with "will" is not about Will, except for capitalised ones inside a sentence.
 pub fn names_in(text: &str) -> Vec<String> {
     let skipped = text.chars().count().saturating_sub(MAX_CHARACTERS);
     let text: String = text.chars().skip(skipped).collect();

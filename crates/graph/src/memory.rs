@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct MemoryGraphStore(RwLock<BTreeMap<Scope, Shelf>>);
 
-/// What the records of one tenant or user say, by id and address.
+/// The extractions of one tenant or user, by record id and scope.
 type Shelf = BTreeMap<(RecordId, Scope), Said>;
 
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl GraphStore for MemoryGraphStore {
 }
 
 impl MemoryGraphStore {
-    /// Keeps what lies outside the scope, and of what lies within it the records that are to be kept; counts the rest.
+    /// Keeps extractions outside of the scope, and within it those that `keep` accepts. Counts the others.
     fn retain(&self, scope: &Scope, keep: impl Fn(&RecordId) -> bool) -> Removed {
         let mut shelves = self.0.write();
         let mut removed = Removed::default();
@@ -113,7 +113,7 @@ impl MemoryGraphStore {
     }
 }
 
-/// Whether a scope reaches into a namespace.
+/// Returns true if a scope covers a part of a namespace.
 fn meet(scope: &Scope, owner: &Scope) -> bool {
     scope.namespace().covers(owner)
 }

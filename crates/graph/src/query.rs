@@ -1,15 +1,15 @@
-//! What is asked of a graph.
+//! Queries of a graph.
 
 use memory_engine_core::{Error, Filter, Result, Timestamp};
 
 use crate::entity::EntityId;
 
-/// Where a walk begins.
+/// The entities that a walk starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Seeds {
-    /// With the entities that go by these names, or are called so. A name that several are called by means each of them;
-    /// one that nobody has means nobody.
+    /// The entities with these names or aliases. An ambiguous alias means each of its entities; an unknown name means
+    /// none.
     Names(Vec<String>),
     /// With these entities.
     Ids(Vec<EntityId>),
@@ -21,15 +21,16 @@ pub enum Seeds {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GraphQuery {
-    /// Where it begins.
+    /// The starting entities.
     pub from: Seeds,
-    /// How many relations far: 0 gives the first entities alone. [`GraphQuery::MAX_HOPS`] at the most.
+    /// Maximum number of relations between a starting entity and a found one; 0 returns the starting entities alone.
+    /// At most [`GraphQuery::MAX_HOPS`].
     pub hops: u32,
-    /// How many entities at the most. Of those that are equally far, the ones that more records connect come first.
+    /// Maximum number of entities. Among equally distant ones, those connected by more records come first.
     pub entities: usize,
-    /// How many relations at the most.
+    /// Maximum number of relations.
     pub edges: usize,
-    /// How many records are named for each entity and relation, [`GraphQuery::MAX_EVIDENCE`] at the most.
+    /// Maximum number of records named for each entity and relation, at most [`GraphQuery::MAX_EVIDENCE`].
     pub evidence: usize,
     /// Only what records that match say. An inherited branch is seen through such a filter: its own records, or those of
     /// the branch it came from up to a sequence number. What no such record says is not there, as if it were never said.
@@ -43,7 +44,7 @@ impl GraphQuery {
     pub const MAX_HOPS: u32 = 3;
     /// The most records that are named for one thing.
     pub const MAX_EVIDENCE: usize = 100;
-    /// How many names a walk begins with at the most.
+    /// Maximum number of names that a walk starts from.
     pub const MAX_SEEDS: usize = 2048;
 
     /// A walk from somewhere: one hop, 32 entities, 64 relations, 8 records for each.
@@ -63,14 +64,14 @@ impl GraphQuery {
         self
     }
 
-    /// Brings back at most so many entities and relations.
+    /// Sets the maximum numbers of entities and relations.
     #[must_use]
     pub fn with_limits(mut self, entities: usize, edges: usize) -> Self {
         (self.entities, self.edges) = (entities, edges);
         self
     }
 
-    /// Names so many records for each entity and relation.
+    /// Sets the maximum number of records named for each entity and relation.
     #[must_use]
     pub fn with_evidence(mut self, records: usize) -> Self {
         self.evidence = records;

@@ -1,4 +1,4 @@
-//! What a record says, as rows: what stores keep, and what a walk reads.
+//! Extractions as rows: stores save them, and walks read them.
 
 use memory_engine_core::{Cursor, Removed, RuleId, Timestamp, phrases::fold};
 
@@ -10,13 +10,13 @@ use crate::{
 /// That a record mentions an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MentionRow {
-    /// Which.
+    /// The entity.
     pub entity: EntityId,
     /// Its name, as the record spells it.
     pub name: String,
-    /// What the record takes it for.
+    /// The kind in this record.
     pub kind: EntityKind,
-    /// How many records mention it of those that the reader sees.
+    /// Number of visible records that mention it.
     pub total: u64,
     /// The record and its place in time.
     pub record: Cursor,
@@ -25,9 +25,9 @@ pub struct MentionRow {
 /// That a record calls an entity something else, too.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AliasRow {
-    /// Which.
+    /// The entity.
     pub entity: EntityId,
-    /// The entity that would go by the other name.
+    /// The entity with the alias as its name.
     pub alias: EntityId,
     /// The other name, as the record spells it.
     pub name: String,
@@ -108,7 +108,7 @@ impl Rows {
         rows
     }
 
-    /// The same with the record's validity filled in, for a store whose records do not change behind its back.
+    /// Returns the rows with the record's validity filled in, for a store whose records only change through it.
     pub fn whole(entry: &GraphEntry) -> Self {
         let mut rows = Self::of(entry);
         let (from, until) = (entry.record.valid_from, entry.record.valid_until);
@@ -116,7 +116,7 @@ impl Rows {
         rows
     }
 
-    /// How much goes when the record does.
+    /// Returns the numbers of rows that are removed with the record.
     pub fn counted(&self) -> Removed {
         let mut removed = Removed::default();
         removed.mentions = self.mentions.len() as u64;

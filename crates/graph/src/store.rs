@@ -10,9 +10,9 @@ use crate::{extraction::Extraction, query::GraphQuery, subgraph::Subgraph};
 
 /// Keeps what each record says about entities and relations, and walks along them.
 ///
-/// Nothing is kept but what a record states, beside that record. So every entity and every relation is there for whoever
-/// sees a record that says so, goes by the names that those records give it, and is gone with the last of them. Two
-/// sessions, branches or users see of one name only what their own records say.
+/// All data belong to the records that state them. An entity or relation is visible to readers that see a record
+/// which states it, has the names that these records give it, and disappears with the last of them. Two sessions,
+/// branches or users see of one name only what their own records state.
 ///
 /// The order of every answer, and how other names are put together, is [`Walk`](crate::Walk)'s: every backend gives the same.
 ///
@@ -34,7 +34,7 @@ pub trait GraphStore: Debug + Send + Sync + 'static {
     /// Removes what these records say, and counts it; those that say nothing, or are not within `scope`, do not matter.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed>;
 
-    /// What lies around some entities, as the records within `scope` tell it.
+    /// Returns the neighbourhood of some entities, according to the records within `scope`.
     ///
     /// A scope without a user is walked user by user, and what is found is given together.
     ///
@@ -51,12 +51,12 @@ pub trait GraphStore: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn GraphStore) = |_| {};
 
-/// What a record says.
+/// The extraction of one record.
 #[derive(Debug, Clone)]
 pub struct GraphEntry {
     /// The record, for its id, its address, its time and validity, and the fields that a filter may ask for.
     pub record: Arc<Record>,
-    /// What it says.
+    /// The extraction.
     pub extraction: Extraction,
 }
 
@@ -67,20 +67,20 @@ impl GraphEntry {
     }
 }
 
-/// What is said within a scope.
+/// Counts of a graph within a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct GraphStats {
-    /// How many names, before other names are put together.
+    /// Number of names, before aliases are merged.
     pub entities: u64,
-    /// How many relations: those of the same ends and kind count once.
+    /// Number of relations. Relations with the same ends and kind count once.
     pub edges: u64,
-    /// How many records say something.
+    /// Number of records with an extraction.
     pub records: u64,
 }
 
 impl GraphStats {
-    /// So many of each.
+    /// Creates the counts.
     pub const fn new(entities: u64, edges: u64, records: u64) -> Self {
         Self { entities, edges, records }
     }
@@ -89,7 +89,7 @@ impl GraphStats {
 /// Walks that are asked for often.
 #[async_trait]
 pub trait GraphStoreExt: GraphStore {
-    /// The entities that go by these names or are called so; those that nobody has are left out.
+    /// Returns the entities with these names or aliases. Unknown ones are left out.
     ///
     /// # Errors
     /// As [`GraphStore::expand`].

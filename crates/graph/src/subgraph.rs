@@ -1,4 +1,4 @@
-//! What a walk finds.
+//! The result of a walk.
 
 use memory_engine_core::{RecordId, RuleId, Timestamp};
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct Subgraph {
 }
 
 impl Subgraph {
-    /// Whether nothing was found.
+    /// Returns true if nothing was found.
     pub fn is_empty(&self) -> bool {
         self.entities.is_empty()
     }
@@ -47,22 +47,22 @@ impl Subgraph {
     }
 }
 
-/// Somebody or something that records mention, as far as the reader can see.
+/// An entity that visible records mention.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entity {
-    /// Its id: that of the name it goes by.
+    /// The id: that of its name.
     pub id: EntityId,
-    /// The name it goes by, as it is spelled most often.
+    /// The name, in its most frequent spelling.
     pub name: String,
-    /// What sort of thing it is: what most records say that know.
+    /// The kind that most records state, unknown ones not counted.
     pub kind: EntityKind,
     /// Its other names, each once however it is spelled, in their order.
     pub aliases: Vec<String>,
-    /// How often it is mentioned: by how many records, under each of its names.
+    /// Number of records that mention it, under any of its names.
     pub mentions: u64,
     /// The latest records that mention it, latest first.
     pub evidence: Vec<RecordId>,
-    /// How many relations lie between it and where the walk began.
+    /// Number of relations between it and the nearest starting entity.
     pub hops: u32,
 }
 
@@ -77,7 +77,7 @@ impl Entity {
 pub struct Edge {
     /// From.
     pub source: EntityId,
-    /// What the source is to the target, such as `lives in`: folded, so that one relation is one edge however it is spelled.
+    /// The relation of the source to the target, such as `lives in`. Folded, so that all spellings are one edge.
     pub relation: String,
     /// To.
     pub target: EntityId,
@@ -85,7 +85,7 @@ pub struct Edge {
     pub valid_from: Option<Timestamp>,
     /// Until when it held, if it no longer does.
     pub valid_until: Option<Timestamp>,
-    /// How many records say so.
+    /// Number of records that state it.
     pub records: u64,
     /// The latest of them, latest first.
     pub evidence: Vec<RecordId>,
@@ -93,12 +93,12 @@ pub struct Edge {
     /// a caller stated the relation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleId>,
-    /// How many relations lie between its nearer end and where the walk began.
+    /// Number of relations between its nearer end and the nearest starting entity.
     pub hops: u32,
 }
 
 impl Edge {
-    /// Whether it holds at a point in time: from `valid_from` on and before `valid_until`.
+    /// Returns true if it is valid at a point in time: from `valid_from` until before `valid_until`.
     pub fn holds_at(&self, time: Timestamp) -> bool {
         self.valid_from.is_none_or(|from| from <= time) && self.valid_until.is_none_or(|until| time < until)
     }

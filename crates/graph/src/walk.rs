@@ -17,8 +17,8 @@ use groups::Groups;
 
 /// A walk along what records say, step by step: it asks for rows, is given them, and asks on, until it is done.
 ///
-/// It knows nothing of a database. Whoever gives it rows sees to it that they are of active records that the reader sees
-/// and that match the query's filter; then every store gives the same answers.
+/// It is independent of any database. The caller provides only rows of active records that the reader sees and that
+/// match the filter of the query, so that every store gives the same results.
 ///
 /// [`Walk::over`] does all that for a store that has the rows at hand:
 ///
@@ -32,20 +32,20 @@ use groups::Groups;
 #[derive(Debug)]
 pub struct Walk<'q> {
     query: &'q GraphQuery,
-    /// Where it begins, each a name that several may be called by.
+    /// The names it starts from, each of which several entities may have.
     seeds: Vec<EntityId>,
     state: State,
     asked: BTreeSet<EntityId>,
     waiting: BTreeSet<EntityId>,
     aliases: BTreeSet<AliasRow>,
-    /// How far each entity is, under each of its names.
+    /// The distance of each entity, under each of its names.
     distances: BTreeMap<EntityId, u32>,
     level: u32,
     edges: Vec<(EdgeRow, u32)>,
     mentions: Vec<MentionRow>,
 }
 
-/// What a walk asks for.
+/// The next input of a walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
     /// The other names that any of these has or is, each once.
@@ -76,9 +76,9 @@ enum State {
 }
 
 impl<'q> Walk<'q> {
-    /// How many relations one step looks at.
+    /// Maximum number of relations that one step reads.
     pub const MAX_EDGES: usize = 2000;
-    /// How many names a walk puts together at the most.
+    /// Maximum number of names that a walk merges.
     const MAX_NAMES: usize = 8192;
 
     /// A walk for a query that [is valid](GraphQuery::validate), over what belongs to the scope's tenant and user.
@@ -105,13 +105,13 @@ impl<'q> Walk<'q> {
         }
     }
 
-    /// How many mentions of each entity are asked for.
+    /// Returns the number of mentions requested for each entity.
     pub fn evidence(&self) -> usize {
         // At least one, which says its name and kind.
         self.query.evidence.clamp(1, GraphQuery::MAX_EVIDENCE)
     }
 
-    /// What to give it next; `None` when it is done. Answer with the method of the same name.
+    /// Returns the next input to provide, by the method of the same name; `None` if the walk is done.
     #[allow(clippy::should_implement_trait, reason = "what it is given between two steps decides the next")]
     pub fn next(&mut self) -> Option<Ask> {
         loop {

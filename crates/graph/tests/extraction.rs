@@ -1,4 +1,4 @@
-//! What extractors say, and what is left of it once it is put right.
+//! Replies of extractors, and their normalised form.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 

@@ -27,16 +27,16 @@ pub struct SceneDetector {
     clock: Arc<dyn Clock>,
 }
 
-/// What was found out about one message.
+/// The result for one message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Detection {
     /// The scene of the message: what to label its record with.
     pub scene: String,
     /// The scene of the session after it; differs from `scene` for a message that was only labelled.
     pub current: String,
-    /// What the message switched, if it did.
+    /// The scene change that the message caused, if any.
     pub changed: Option<SceneChange>,
-    /// Why.
+    /// The reason.
     pub reason: SceneReason,
 }
 
@@ -154,7 +154,7 @@ impl SceneDetector {
         Self::with_limits(rules, SessionLimits::default(), clock)
     }
 
-    /// The same with other limits.
+    /// As [`new`](Self::new), with other limits.
     ///
     /// # Errors
     /// `InvalidInput` as [`SceneRules::validate`].
@@ -231,7 +231,7 @@ impl SceneDetector {
         self.sessions.lock().forget(scope);
     }
 
-    /// How many sessions outside the default scene are remembered.
+    /// Returns the number of sessions outside of the default scene.
     pub fn remembered(&self) -> usize {
         self.sessions.lock().len()
     }

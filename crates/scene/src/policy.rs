@@ -1,4 +1,4 @@
-//! Which scenes a recall may see.
+//! Decides which scenes a recall may see.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub struct ScenePolicy {
     pub views: BTreeMap<String, SceneView>,
 }
 
-/// What a recall sees from one scene. A weight of 0 is not seen at all.
+/// The scenes that a recall sees from one scene. A scene with weight 0 is invisible.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -126,12 +126,12 @@ impl ScenePolicy {
         Ok(())
     }
 
-    /// Whether there is anything to recall from this scene.
+    /// Returns true if any memories are visible from this scene.
     pub fn recalls(&self, current: &str) -> bool {
         self.views.get(current).is_none_or(SceneView::sees_anything)
     }
 
-    /// How much a record of a scene counts in a recall from the current one; 0 when it is not to be seen.
+    /// Returns the weight of records of a scene in a recall from the current one; 0 if they are invisible.
     pub fn weight(&self, current: &str, record: Option<&str>) -> f64 {
         let scene = record.unwrap_or(&self.unlabelled);
         match self.views.get(current) {
@@ -165,7 +165,7 @@ impl ScenePolicy {
     }
 }
 
-/// What a file says, to be laid over the default.
+/// The settings of a file, which override the defaults.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Overlay {

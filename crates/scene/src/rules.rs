@@ -148,7 +148,7 @@ impl SceneRules {
     }
 }
 
-/// What a file says, to be laid over the default.
+/// The settings of a file, which override the defaults.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Overlay {

@@ -6,15 +6,15 @@ use memory_engine_core::{Scope, Timestamp};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// How long and for how many sessions a scene is remembered.
+/// Limits of remembered scenes: duration and number of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct SessionLimits {
-    /// After so much silence a session is back in the default scene.
+    /// Time of silence after which a session is back in the default scene.
     pub time_to_live: Duration,
-    /// How many sessions outside the default scene are remembered; of more, the one that was silent longest is
-    /// forgotten and so is back in the default scene.
+    /// Maximum number of sessions outside of the default scene. If there are more, the session with the longest
+    /// silence returns to the default scene.
     pub max_sessions: usize,
 }
 
@@ -96,7 +96,7 @@ impl Sessions {
         self.scenes.retain(|session, _| !scope.covers(session));
     }
 
-    /// How many are remembered.
+    /// Returns the number of sessions.
     pub(crate) fn len(&self) -> usize {
         self.scenes.len()
     }

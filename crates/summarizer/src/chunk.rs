@@ -27,11 +27,11 @@ pub const CHUNKER: &str = "sentences-1";
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Chunker {
-    /// How many characters a part may have.
+    /// Maximum number of characters of a chunk.
     pub max_chars: usize,
-    /// How many sentences of a part the next one begins with, as far as they fit.
+    /// Number of sentences of a chunk that the next one repeats, as far as they fit.
     pub overlap: usize,
-    /// How many parts there are at the most; the rest of the text is in none.
+    /// Maximum number of chunks. The rest of the text is in none.
     pub max_chunks: usize,
 }
 

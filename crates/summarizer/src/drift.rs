@@ -1,4 +1,4 @@
-//! Whether a conversation has come to another topic.
+//! Detects a change of topic in a conversation (topic drift).
 
 use std::collections::BTreeSet;
 
@@ -23,9 +23,9 @@ pub struct TopicDrift {
     pub far_words: f64,
     /// From it on a turn's words are near again.
     pub near_words: f64,
-    /// How many turns in a row have to be far.
+    /// Number of consecutive turns that must differ from the topic.
     pub patience: usize,
-    /// How many turns there have to be before them.
+    /// Minimum number of turns before them.
     pub least_turns: usize,
 }
 
@@ -57,7 +57,7 @@ impl TopicDrift {
         self
     }
 
-    /// Whether the next turn is away from the topic of the window.
+    /// Returns true if the next turn leaves the topic of the window.
     pub(crate) fn drifts(&self, window: &[WindowTurn], next: &WindowTurn) -> bool {
         let settled = || window.iter().filter(|seen| !seen.drifting);
         let drifting = window.last().is_some_and(|last| last.drifting);
@@ -70,7 +70,7 @@ impl TopicDrift {
             None => {
                 let known: BTreeSet<&String> = settled().flat_map(|seen| &seen.terms).collect();
                 let words: BTreeSet<&String> = next.terms.iter().collect();
-                // Too few words tell nothing: "haha" goes on with whatever was there.
+                // A few words are no evidence: "haha" belongs to any topic.
                 if words.len() < LEAST_WORDS || known.len() < LEAST_KNOWN {
                     return drifting;
                 }
@@ -93,7 +93,8 @@ impl TopicDrift {
 const LEAST_WORDS: usize = 5;
 const LEAST_KNOWN: usize = 25;
 
-/// Whether turns talk of one thing, in that some of their words come again: chat that wanders has no new topic.
+/// Returns true if turns share a topic, that is, if some of their words recur. Small talk that wanders has no new
+/// topic.
 fn hangs_together(turns: &[WindowTurn]) -> bool {
     let sets: Vec<BTreeSet<&String>> = turns.iter().map(|seen| seen.terms.iter().collect()).collect();
     let again = |word: &&&String| sets.iter().filter(|set| set.contains(**word)).count() > 1;

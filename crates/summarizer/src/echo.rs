@@ -1,4 +1,4 @@
-//! What must not become a memory again: text that was injected.
+//! Detects injected text, which must not become a memory again.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use memory_engine_core::text::{is_han, normalize};
 
 use crate::sentence::sentences;
 
-/// How the blocks of memories begin that `memory-engine-context` writes, folded.
+/// Headings of the memory blocks of `memory-engine-context`, folded.
 const LIST_HEADINGS: &[&str] = &["relevant long-term memory"];
 const BLOCK_OPENING: &str = "[记忆参考";
 const BLOCK_CLOSING: &str = "带时间戳的内容请注意时效性";
@@ -76,8 +76,8 @@ fn is_fence(line: &str) -> bool {
     line.len() >= 3 && line.chars().all(|c| c == '-')
 }
 
-/// Whether a text repeats memories that were injected before it, rather than says something of its own: whether most of
-/// each of its sentences is in one of them. An empty text repeats nothing.
+/// Returns true if a text repeats memories that were injected before it: most of each of its sentences is in one of
+/// them. An empty text repeats nothing.
 ///
 /// ```
 /// use memory_engine_summarizer::is_echo;
@@ -91,7 +91,7 @@ pub fn is_echo(text: &str, injected: &[&str]) -> bool {
     !said.is_empty() && said.iter().all(|said| repeats(said, &known))
 }
 
-/// Whether a sentence holds or is nearly all of one that is known.
+/// Returns true if a sentence contains, or is nearly all of, a known one.
 fn repeats(said: &BTreeSet<String>, known: &[BTreeSet<String>]) -> bool {
     known.iter().any(|known| {
         let shared = known.intersection(said).count();

@@ -1,4 +1,4 @@
-//! Facts: what is known of a person, one value at a time.
+//! Facts about persons, one value each.
 
 mod chat;
 mod claim;

@@ -1,4 +1,4 @@
-//! Where sentences begin and end, in Chinese and English.
+//! Splits text into sentences, in Chinese and English.
 
 use std::ops::Range;
 

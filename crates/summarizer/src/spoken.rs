@@ -1,4 +1,4 @@
-//! Which turns are somebody's own words.
+//! Selects the turns that are a person's own words.
 
 use memory_engine_core::{Record, Role, Trust};
 
@@ -10,12 +10,12 @@ pub fn is_said(record: &Record) -> bool {
     record.is_said()
 }
 
-/// Whether the model said it.
+/// Returns true if the model is the speaker.
 pub(crate) fn is_assistant(record: &Record) -> bool {
     record.role == Some(Role::ASSISTANT) || record.trust == Trust::Assistant
 }
 
-/// Who speaks: a name, or the role.
+/// Returns the speaker: a name, or the role.
 pub(crate) fn speaker(record: &Record) -> &str {
     record.named_speaker().or(record.role.as_ref().map(Role::as_str)).unwrap_or("user")
 }

@@ -1,4 +1,4 @@
-//! Which fact follows which.
+//! Supersession: decides which fact replaces which.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -12,15 +12,15 @@ use crate::fact::{ExtractedFact, Polarity, fact_keys as keys};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// What it does.
+    /// The action.
     pub what: What,
     /// The record as it was; nothing when it is new.
     pub before: Option<Record>,
-    /// The record as it is to be; nothing when it is to go.
+    /// The new record; `None` if it is deleted.
     pub after: Option<Record>,
 }
 
-/// What a change does to a fact.
+/// The action of a change on a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -102,7 +102,7 @@ impl Change {
     }
 }
 
-/// What `new` facts change among the `existing` ones.
+/// Returns the changes that `new` facts cause among the `existing` ones.
 ///
 /// A fact takes the place of another only when both are about the same subject and the same slot, that slot holds one value
 /// at a time, and it was said later. In a slot of many values it ends one only by saying that this very value is not so.
@@ -112,11 +112,11 @@ impl Change {
 /// What is more exact ("Shanghai Pudong" after "Shanghai") takes the place of
 /// what is less so.
 ///
-/// How things stand in the end depends on the facts alone, not on the order in which they arrive, and a second call with the
-/// same facts changes nothing: the state of every fact is worked out anew from what was said and when. Facts are held
-/// against each other within one tenant, user, agent and branch, whatever their session. Records that hold no fact, and facts
-/// that were revoked or deleted, take no part and are never brought back. With no new facts it puts right what a deletion
-/// among the existing ones has changed.
+/// The result depends only on the facts, not on the order in which they arrive, and a second call with the same facts
+/// changes nothing: the state of every fact is computed from all statements and their times. Facts are compared
+/// within one tenant, user, agent and branch, in any session. Records without a fact, and facts that were revoked or
+/// deleted, are ignored and never restored. Without new facts, it repairs the states after a deletion among the
+/// existing ones.
 ///
 /// Nothing is overwritten: every change can be undone.
 pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
@@ -152,7 +152,7 @@ pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
     changes
 }
 
-/// Where facts are held against each other: tenant, user, agent, branch.
+/// The range within which facts are compared: tenant, user, agent, branch.
 type Address = [String; 4];
 
 fn address(record: &Record) -> Address {
@@ -235,12 +235,12 @@ fn settle(group: &mut [Observed]) {
     }
 }
 
-/// Whether a fact still holds at a moment, by what was said itself.
+/// Returns true if a fact is still valid at a moment, by its own text.
 fn lasts(older: &Observed, moment: Timestamp) -> bool {
     older.fact.valid_until.is_none_or(|until| until > moment)
 }
 
-/// Whether one folded value is a part of another: whole words of it, or its Chinese beginning or end.
+/// Returns true if one folded value is a part of another: whole words of it, or its Chinese beginning or end.
 fn within(part: &str, whole: &str) -> bool {
     let words = |text: &str| format!(" {text} ");
     let han = part.chars().next().is_some_and(memory_engine_core::text::is_han) && part.chars().count() > 1;

@@ -23,8 +23,8 @@ pub(crate) fn is_stop(word: &str) -> bool {
     word.chars().count() < 2 || DATA.stop_words.contains(word)
 }
 
-/// What the text is about, for comparing texts: its English words, cut to their stems, and the pairs of characters within
-/// its Chinese phrases.
+/// Returns the terms of a text for comparing texts: its English words as stems, and the character bigrams of its
+/// Chinese phrases.
 pub(crate) fn terms(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for phrase in phrases(text) {

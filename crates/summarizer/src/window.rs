@@ -1,4 +1,4 @@
-//! When a summary is due, and of which turns.
+//! Decides when a summary is due, and of which turns.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{drift::TopicDrift, spoken, turn::WindowTurn};
 
-/// When a summary is due. What is `None` never makes one due.
+/// The events that make a summary due. A field of `None` never does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct SummaryTrigger {
-    /// After so many rounds. A round begins when whoever spoke first speaks again after somebody else.
+    /// Number of rounds. A round begins when the first speaker speaks again after another one. Default: see
+    /// [`SummaryTrigger::default`].
     pub rounds: Option<usize>,
-    /// After so many turns; a profile is made anew by this.
+    /// Number of turns. It is also the interval of profiles.
     pub turns: Option<usize>,
-    /// When the scene changes.
+    /// True if a change of the scene makes a summary due.
     pub scene_switch: bool,
     /// Scenes that only label a message and switch nothing.
     pub labels: Vec<String>,
-    /// When the topic changes.
+    /// A change of the topic.
     pub topic: Option<TopicDrift>,
 }
 
@@ -37,7 +38,7 @@ impl Default for SummaryTrigger {
 }
 
 impl SummaryTrigger {
-    /// Every so many turns and for no other reason.
+    /// Creates a trigger that fires after this number of turns and for no other reason.
     pub fn every_turns(turns: usize) -> Self {
         Self { rounds: None, turns: Some(turns.max(1)), scene_switch: false, labels: Vec::new(), topic: None }
     }
@@ -49,7 +50,7 @@ impl SummaryTrigger {
         self
     }
 
-    /// Whether a change of scene makes one due.
+    /// Sets whether a change of the scene makes a summary due.
     #[must_use]
     pub fn with_scene_switch(mut self, scene_switch: bool) -> Self {
         self.scene_switch = scene_switch;
@@ -94,18 +95,18 @@ enum_names! {
 pub struct Window {
     /// The turns, oldest first; never empty.
     pub turns: Vec<RecordId>,
-    /// How many rounds they are.
+    /// Number of rounds.
     pub rounds: usize,
     /// The scene that most of them have; of several the one that came first.
     pub scene: Option<String>,
-    /// Why it was closed.
+    /// The reason why the window was closed.
     pub reason: SummaryReason,
 }
 
 /// Follows a conversation turn by turn, and says of which turns a summary is due.
 ///
-/// It keeps the turns since the last summary and nothing else, so that it can be made anew after a restart by pushing those.
-/// Every turn is in exactly one window, and windows follow each other without a gap.
+/// It stores only the turns since the last summary, so it can be rebuilt after a restart by pushing those. Every turn
+/// is in exactly one window, and windows follow each other without a gap.
 ///
 /// ```
 /// use memory_engine_core::{Kind, Record, Role, Scope, SystemClock};
@@ -179,7 +180,7 @@ impl RollingWindow {
         rounds || self.trigger.turns.is_some_and(|most| self.open.len() >= most)
     }
 
-    /// How many rounds there are with the next turn.
+    /// Returns the number of rounds including the next turn.
     fn rounds_with(&self, next: &WindowTurn) -> usize {
         rounds(self.open.iter().chain([next]))
     }
@@ -203,7 +204,7 @@ impl RollingWindow {
     }
 }
 
-/// How many rounds there are in turns: as their records tell, or by who speaks.
+/// Returns the number of rounds in turns: as recorded, or by the changes of the speaker.
 fn rounds<'s>(turns: impl IntoIterator<Item = &'s WindowTurn>) -> usize {
     let mut first: Option<&WindowTurn> = None;
     let (mut count, mut others) = (0, false);

@@ -1,4 +1,4 @@
-//! What the rules find in sentences as people write them, and what they must leave alone.
+//! The facts that rules find in sentences as people write them, and sentences without facts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod tables;

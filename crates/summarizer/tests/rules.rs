@@ -1,4 +1,5 @@
-//! What each rule reads, and what it must leave alone: one table for each rule, in `rules/en.toml` and `rules/zh.toml`.
+//! Tests of each rule: sentences that it reads and sentences that it must ignore, in `rules/en.toml` and
+//! `rules/zh.toml`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::collections::{BTreeMap, BTreeSet};

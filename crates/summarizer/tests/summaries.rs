@@ -1,4 +1,4 @@
-//! What a summary says, what it covers, and what it is as a record.
+//! Text, sources and records of summaries.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which fact follows which: contradictions as people say them, and what is true of every set of facts.
+//! Supersession of facts: contradictions as people state them, and properties of every set of facts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::{collections::BTreeMap, time::Duration};
@@ -40,7 +40,7 @@ fn learn(records: &mut Vec<Record>, new: &[Record]) -> Vec<Change> {
     changes
 }
 
-/// What stands in the end: the facts that hold, and those that held, as they are shown.
+/// Returns the final facts: the valid ones and the former ones, as they are displayed.
 fn shown(records: &[Record], n: u32) -> (Vec<String>, Vec<String>) {
     let merged = |record: &&Record| !record.metadata.contains_key(fact_keys::MERGED_INTO);
     let mut sorted: Vec<&Record> = records.iter().filter(merged).collect();
@@ -84,7 +84,7 @@ fn m10_contradictions_end_in_what_was_said_last() {
             &["The user is allergic to nuts.", "The user is not allergic to cats."],
             &["The user was held to be allergic to cats until 2024-05-02."],
         ),
-        // Retraction of whatever there was, and a new beginning.
+        // A retraction of everything, and a new statement.
         (
             &["I work at Google", "I quit my job", "I work at Tesla"],
             &["The user has left the job.", "The user works at Tesla."],
@@ -192,7 +192,7 @@ fn facts_of_other_agents_and_branches_do_not_meet() {
     assert!(learn(&mut records, &[session]).iter().any(|change| matches!(change.what, What::Supersede { .. })));
 }
 
-/// What may be said, in slots of one and of many values.
+/// Sentences about slots with one value and with many.
 const SENTENCES: &[&str] = &[
     "I live in Boston",
     "I live in Denver",

@@ -1,4 +1,4 @@
-//! When a summary is due: every turn once, in order, and never across a change of scene.
+//! Triggers of summaries: every turn once, in order, and never across a change of scene.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Role, Scope, Timestamp, Trust};

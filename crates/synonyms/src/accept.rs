@@ -9,11 +9,11 @@ use crate::{
     store::SynonymStore,
 };
 
-/// What can be done with any [`SynonymStore`].
+/// Operations on any [`SynonymStore`].
 #[async_trait]
 pub trait SynonymStoreExt: SynonymStore {
-    /// The groups that apply to a scope: those of its tenant, and those of its user if it names one. A group of the user
-    /// stands beside a group of the tenant with the same term; both apply.
+    /// Returns the groups that apply to a scope: those of its tenant, and those of its user if it names one. If a
+    /// user and the tenant have groups with the same term, both apply.
     ///
     /// # Errors
     /// Those of [`SynonymStore::list`].

@@ -79,7 +79,7 @@ impl Thesaurus {
         let mut expanded: Vec<Expanded> = Vec::new();
         for entries in named {
             let mut gathered = Expanded { groups: entries.iter().map(|entry| entry.group).collect(), named: entries };
-            // Whatever shares a group with it becomes one clause with it.
+            // Words that share a group with it become one clause.
             for known in std::mem::take(&mut expanded) {
                 if known.groups.iter().any(|group| gathered.groups.contains(group)) {
                     gathered = known.with(gathered);
@@ -115,7 +115,7 @@ impl Thesaurus {
         terms
     }
 
-    /// How much the clause counts: as much as the heaviest word that the question names it by.
+    /// Returns the weight of the clause: that of the heaviest word of the query in it.
     fn weight(&self, clause: &Expanded, replaced: &FxHashMap<String, f64>) -> f64 {
         let weight = |entry: &Entry| -> f64 {
             let terms = &self.groups[entry.group].terms[entry.word];

@@ -1,4 +1,4 @@
-//! `Arc<T>` and `Box<T>` are whatever `T` is.
+//! Implements each trait `T` for `Arc<T>` and `Box<T>` too.
 
 use std::sync::Arc;
 

@@ -10,16 +10,16 @@ pub const SEED: &str = include_str!("../seed.toml");
 
 /// Words that mean the same, named by one of them.
 ///
-/// The term is what a group goes by: of two groups whose terms read the same (by case, width and script) there is one.
-/// Members may be of several words and of any script.
+/// The term identifies the group: two groups cannot have terms that are equal after folding (case, width and script).
+/// Members may have several words and any script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SynonymGroup {
-    /// The word that the group goes by.
+    /// The main term of the group.
     pub term: String,
     /// The other words for it.
     pub members: Vec<String>,
-    /// What sort of thing it is, such as `person`.
+    /// The category, such as `person`.
     #[serde(default = "general")]
     pub category: String,
 }
@@ -48,7 +48,7 @@ impl SynonymGroup {
         self
     }
 
-    /// What the group is known by: its term, folded.
+    /// Returns the key of the group: its folded term.
     pub fn key(&self) -> String {
         fold(&self.term)
     }

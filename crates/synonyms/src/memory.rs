@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct MemorySynonymStore(RwLock<BTreeMap<Scope, Shelf>>);
 
-/// What one tenant or user has.
+/// The groups and verdicts of one tenant or user.
 #[derive(Debug, Default)]
 struct Shelf {
     groups: BTreeMap<String, SynonymGroup>,

@@ -46,12 +46,12 @@ impl TryFrom<Raw> for WordPair {
     }
 }
 
-/// What somebody decided about a pair that was suggested.
+/// A decision about a suggested pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairVerdict {
     /// The pair.
     pub pair: WordPair,
-    /// Whether the two mean the same.
+    /// True if the two words mean the same.
     pub accepted: bool,
 }
 

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 
 use crate::{accept::SynonymStoreExt, store::SynonymStore, thesaurus::Thesaurus};
 
-/// Keeps a [`Thesaurus`] for each user in use, loaded from a store. Whoever asks while another one is loaded is given the
-/// one before: one takes the place of the other at once.
+/// Keeps a [`Thesaurus`] for each user in use, loaded from a store. While a new one is loaded, callers get the
+/// previous one.
 ///
 /// A change that was made elsewhere (another process, SQL) is seen after [`max_age`](Self::with_max_age) at the latest,
 /// one that is made here after [`refresh`](Self::refresh).
@@ -45,7 +45,7 @@ impl SharedThesaurus {
         }
     }
 
-    /// How old a thesaurus may become before it is loaded anew; a minute where nothing is said.
+    /// Sets the maximum age of a thesaurus, after which it is loaded again. Default: 1 minute.
     #[must_use]
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
@@ -59,7 +59,7 @@ impl SharedThesaurus {
         self
     }
 
-    /// How much an occurrence of a synonym counts; see [`Thesaurus::with_synonym_weight`].
+    /// Sets the weight of an occurrence of a synonym; see [`Thesaurus::with_synonym_weight`].
     #[must_use]
     pub fn with_synonym_weight(mut self, weight: f64) -> Self {
         self.synonym_weight = weight;
@@ -85,8 +85,8 @@ impl SharedThesaurus {
         }
     }
 
-    /// Loads the thesaurus of a scope anew. After a change to a tenant's own groups that of every user of the tenant is
-    /// loaded anew at its next use. When it fails, the one before stays.
+    /// Reloads the thesaurus of a scope. After a change to the groups of a tenant, those of all its users are
+    /// reloaded at their next use. If it fails, the previous one stays.
     ///
     /// # Errors
     /// Those of [`SynonymStore::list`].
@@ -105,7 +105,7 @@ impl SharedThesaurus {
             oldest.and_then(|owner| loaded.remove(&owner));
         }
         match loaded.get(&namespace) {
-            // Somebody who began later was faster, and has seen no less.
+            // A load that started later has finished earlier, and its result is at least as recent.
             Some(newer) if newer.at > at => Ok(Arc::clone(&newer.thesaurus)),
             _ => {
                 loaded.insert(namespace, Loaded { thesaurus: Arc::clone(&thesaurus), at });

@@ -29,7 +29,7 @@ pub trait SynonymStore: Debug + Send + Sync + 'static {
     /// Removes the groups whose terms read like these; gives how many there were.
     async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64>;
 
-    /// What was decided about pairs, in the order of the pairs.
+    /// Returns the decisions about pairs, in the order of the pairs.
     async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>>;
 
     /// Remembers what was decided, in place of what was decided before. It changes no group.

@@ -13,21 +13,21 @@ use crate::{
 
 /// Proposes pairs of words that may mean the same. It looks; it changes nothing.
 ///
-/// Two signs speak for a pair: that the two words occur in the same records far more often than chance would have it
-/// (normalised pointwise mutual information; Bouma, "Normalized (Pointwise) Mutual Information in Collocation
-/// Extraction", 2009), and that their vectors are near. Neither proves anything, which is why somebody has to say yes.
+/// Two signals support a pair: the words occur in the same records far more often than by chance (normalised
+/// pointwise mutual information; Bouma, "Normalized (Pointwise) Mutual Information in Collocation Extraction", 2009),
+/// and their vectors are similar. Neither is a proof, so a person has to accept each pair.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Suggester {
-    /// How many records have to hold both words.
+    /// Minimum number of records with both words.
     pub min_together: u32,
-    /// How much more often than by chance: 0 is chance, 1 is always together.
+    /// Minimum association: 0 is chance, 1 means always together.
     pub min_association: f64,
-    /// How near two vectors have to be, as a cosine.
+    /// Minimum cosine of the two vectors.
     pub min_nearness: f64,
-    /// How many words are looked at, the frequent ones first.
+    /// Maximum number of words that are considered, most frequent first.
     pub max_words: usize,
-    /// How many pairs are proposed, the strongest first.
+    /// Maximum number of suggested pairs, strongest first.
     pub limit: usize,
 }
 
@@ -42,20 +42,20 @@ impl Default for Suggester {
 pub struct Suggestion {
     /// The two words.
     pub pair: WordPair,
-    /// Why.
+    /// The evidence for the pair.
     pub evidence: PairEvidence,
 }
 
-/// Why a pair is proposed.
+/// The evidence for a suggested pair.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct PairEvidence {
-    /// How many records hold both words.
+    /// Number of records with both words.
     pub together: u32,
-    /// How much more often than by chance they occur together, from −1 to 1; 0 when they never do.
+    /// Association from −1 to 1: 0 is chance. 0 if they never occur together.
     pub association: f64,
     /// The cosine of their vectors, when both had one.
     pub nearness: Option<f64>,
-    /// Records that hold both, three at the most.
+    /// Up to three records with both words.
     pub examples: Vec<RecordId>,
 }
 
@@ -66,7 +66,7 @@ impl PairEvidence {
 }
 
 impl Suggester {
-    /// How many pairs are proposed at the most.
+    /// Sets the maximum number of suggested pairs.
     #[must_use]
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = limit;
@@ -78,8 +78,8 @@ impl Suggester {
         self.frequent(&occurrences(texts)).into_iter().map(|(word, _)| word.to_owned()).collect()
     }
 
-    /// Proposes pairs from texts and from the vectors of words, if there are any. Left out is what the thesaurus has
-    /// already and what somebody decided about.
+    /// Suggests pairs from texts and, if given, from the vectors of words. Pairs in the thesaurus and pairs with a
+    /// decision are left out.
     pub fn suggest(
         &self,
         texts: &[(RecordId, &str)],

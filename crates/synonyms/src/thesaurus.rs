@@ -11,9 +11,9 @@ use crate::group::SynonymGroup;
 
 /// Groups of synonyms, made ready to be looked up in questions. It does not change; a new one takes its place.
 ///
-/// A word is found in a question however it is cased and whatever its width: a word of a script with blanks only where it
-/// stands by itself, and a single Chinese character only where the dictionary sees a word of its own (`杀` is not in
-/// "杀毒软件"). A stop word is never found. Of words that overlap the longest counts. [`expand`](Self::expand) also finds other grammatical forms
+/// Words are matched in any case and width. A word of a script with blanks must stand alone, and a single Chinese
+/// character must be a word of its own in the dictionary (`杀` is not in "杀毒软件"). Stop words are never matched. Of
+/// overlapping words the longest counts. [`expand`](Self::expand) also matches other grammatical forms
 /// (`mercenaries`).
 #[derive(Debug, Default)]
 pub struct Thesaurus {
@@ -51,7 +51,7 @@ pub(crate) struct Match {
 const WEAK: f64 = 0.4;
 
 impl Thesaurus {
-    /// How much an occurrence of a synonym counts where nothing else is said; that of the word itself counts 1.
+    /// Default weight of an occurrence of a synonym. The word itself has the weight 1.
     pub const SYNONYM_WEIGHT: f64 = 0.6;
 
     /// A thesaurus of these groups for an index made by this analyzer. A group that fails
@@ -93,17 +93,17 @@ impl Thesaurus {
         self
     }
 
-    /// How many groups it has.
+    /// Returns the number of groups.
     pub fn len(&self) -> usize {
         self.groups.len()
     }
 
-    /// Whether it has none.
+    /// Returns true if there are no groups.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// Whether two words are in one group.
+    /// Returns true if two words are in one group.
     pub fn relates(&self, a: &str, b: &str) -> bool {
         let groups = |word: &str| {
             let folded = fold(word);
@@ -187,7 +187,7 @@ impl Thesaurus {
     }
 }
 
-/// What a word is indexed by, without what says too little; each with its part of the whole.
+/// Returns the index terms of a word, without stop words, each with its share of the whole.
 fn terms(analyzer: &dyn Analyzer, word: &str) -> Vec<(String, f64)> {
     let clauses = analyzer.query(word);
     let heaviest = clauses.iter().map(|clause| clause.weight).fold(0.0, f64::max);

@@ -19,7 +19,7 @@ pub struct Anchor {
     pub from: Timestamp,
     /// The moment after its last.
     pub until: Timestamp,
-    /// How well the text names it.
+    /// The precision of the text.
     pub exactness: Exactness,
     /// The date in full, such as `2023-05-07` or `2023-05`: worth a term of an index.
     pub label: String,

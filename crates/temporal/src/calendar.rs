@@ -31,7 +31,7 @@ pub(crate) enum Unit {
     Year,
 }
 
-/// How many of a unit: a number, or "a few".
+/// A number of units: exact, or "a few".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Count {
     Exactly(i64),
@@ -61,7 +61,7 @@ pub(crate) enum Season {
     Winter = 12,
 }
 
-/// When and where a text was said.
+/// Time and zone of a text.
 #[derive(Debug)]
 pub(crate) struct Reference<'z> {
     pub(crate) now: DateTime,
@@ -82,7 +82,7 @@ impl Stretch {
         Some(days(date, date.checked_add(1.day()).ok()?))
     }
 
-    /// So many days from a day on.
+    /// Returns a stretch of this many days from a day.
     pub(crate) fn run(first: Date, length: i64) -> Option<Self> {
         Some(days(first, first.checked_add(Span::new().try_days(length).ok()?).ok()?))
     }
@@ -132,7 +132,7 @@ impl Stretch {
         self
     }
 
-    /// So much before its first day, or after its last.
+    /// Returns a time this much before its first day, or after its last.
     pub(crate) fn shifted(self, count: Count, unit: Unit, later: bool) -> Option<Self> {
         let Count::Exactly(count) = count else { return None };
         let Self { relative, exactness, .. } = self;
@@ -169,7 +169,7 @@ fn moved(date: Date, count: i64, unit: Unit) -> Option<Date> {
     date.checked_add(span.ok()?).ok()
 }
 
-/// The days around a day: so many before it, so many from it on.
+/// Returns the days around a day: `before` days before it, `from` days from it.
 fn around(date: Date, before: i64, from: i64) -> Option<Stretch> {
     Some(days(moved(date, -before, Unit::Day)?, moved(date, from, Unit::Day)?))
 }
@@ -195,22 +195,22 @@ impl<'z> Reference<'z> {
         (from < until).then_some((from, until))
     }
 
-    /// The day so many days from today.
+    /// Returns the day this many days from today.
     pub(crate) fn day(&self, offset: i64) -> Option<Stretch> {
         Stretch::day(moved(self.today(), offset, Unit::Day)?)
     }
 
-    /// The week so many weeks from this one.
+    /// Returns the week this many weeks from this one.
     pub(crate) fn week(&self, offset: i64) -> Option<Stretch> {
         Stretch::week(moved(self.today(), offset, Unit::Week)?)
     }
 
-    /// A day of the week so many weeks from this one; Monday is 0.
+    /// Returns a day of the week this many weeks from this one; Monday is 0.
     pub(crate) fn weekday(&self, week: i64, weekday: i64) -> Option<Stretch> {
         Stretch::day(moved(monday(moved(self.today(), week, Unit::Week)?)?, weekday, Unit::Day)?)
     }
 
-    /// Saturday and Sunday of the week so many weeks from this one.
+    /// Returns Saturday and Sunday of the week this many weeks from this one.
     pub(crate) fn weekend(&self, week: i64) -> Option<Stretch> {
         Stretch::run(moved(monday(moved(self.today(), week, Unit::Week)?)?, 5, Unit::Day)?, 2)
     }
@@ -226,13 +226,13 @@ impl<'z> Reference<'z> {
         Stretch::day(nearest_weekday(self.today(), weekday, later)?)
     }
 
-    /// The month so many months from this one.
+    /// Returns the month this many months from this one.
     pub(crate) fn month(&self, offset: i64) -> Option<Stretch> {
         let first = moved(self.today().first_of_month(), offset, Unit::Month)?;
         Stretch::month(first.year(), first.month())
     }
 
-    /// The number of the year so many years from this one.
+    /// Returns the number of the year this many years from this one.
     pub(crate) fn year(&self, offset: i16) -> i16 {
         self.today().year() + offset
     }
@@ -263,7 +263,7 @@ impl<'z> Reference<'z> {
         }
     }
 
-    /// So many units ago.
+    /// Returns the time this many units ago.
     pub(crate) fn ago(&self, count: Count, unit: Unit) -> Option<Stretch> {
         let back = |n: i64, unit| moved(self.today(), -n, unit);
         let stretch = match (count, unit) {
@@ -290,7 +290,7 @@ impl<'z> Reference<'z> {
         Some(stretch.with(Exactness::About))
     }
 
-    /// The last so many units, up to now.
+    /// Returns the last `count` units, until now.
     pub(crate) fn last(&self, count: Count, unit: Unit) -> Option<Stretch> {
         let (n, unit) = match (count, unit) {
             (Count::Exactly(n), unit) => (n, unit),

@@ -1,4 +1,4 @@
-//! What rules read dates with.
+//! Types shared by the rules that read dates.
 
 use crate::{
     calendar::{Reference, Stretch},

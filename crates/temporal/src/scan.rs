@@ -40,7 +40,7 @@ impl Scan {
         place.checked_sub(1).and_then(|place| self.at(place))
     }
 
-    /// Whether the character at a place was given in upper case.
+    /// Returns true if the character at an index is upper case in the original text.
     pub(crate) fn is_upper(&self, place: usize) -> bool {
         self.given.get(place).is_some_and(|c| c.is_uppercase())
     }
@@ -76,7 +76,7 @@ impl Scan {
         self.before(place).is_some_and(|c| characters.contains(c))
     }
 
-    /// Whether a word or a number begins at a place.
+    /// Returns true if a word or a number begins at an index.
     pub(crate) fn begins_word(&self, place: usize) -> bool {
         let joined = |c: char| is_latin(c) || matches!(c, '_' | '\'' | '’' | '-' | '/' | '.' | '@' | '#' | '$');
         let begins = self.at(place).is_some_and(is_latin);
@@ -91,7 +91,7 @@ impl Scan {
             }
     }
 
-    /// Whether what begins at a place goes on a number: "2,023" and "三十" have one that begins before it.
+    /// Returns true if an index is inside a number, as in "2,023" and "三十" after the first character.
     pub(crate) fn is_inside_number(&self, place: usize) -> bool {
         self.before(place).is_some_and(|c| {
             is_numeral(c) || (matches!(c, '.' | '-' | '/' | ',') && place > 1 && self.is_digit(place - 2))

@@ -20,9 +20,9 @@ pub struct Window {
     pub until: Timestamp,
     /// The bytes of the text that name it.
     pub range: Range<usize>,
-    /// How well the text names it.
+    /// The precision of the text.
     pub exactness: Exactness,
-    /// Whether it depends on when the text was said: `yesterday`, or a month without its year.
+    /// True if it depends on the time of the text: `yesterday`, or a month without a year.
     pub relative: bool,
 }
 
@@ -47,7 +47,7 @@ enum_names! {
 }
 
 impl Window {
-    /// Whether a moment lies in it.
+    /// Returns true if a moment is within the window.
     pub fn contains(&self, moment: Timestamp) -> bool {
         self.from <= moment && moment < self.until
     }

@@ -1,4 +1,4 @@
-//! What is read as a date, and what is not.
+//! Texts that are read as dates, and texts that are not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use jiff::tz::TimeZone;

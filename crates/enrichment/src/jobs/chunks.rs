@@ -45,8 +45,8 @@ impl JobHandler for ChunkJob {
 }
 
 impl ChunkJob {
-    /// Returns true if the chunks of a turn are stored. They are deleted with its text, so that chunks that are there are
-    /// those of its text, whatever the revision at which it was cut.
+    /// Returns true if the chunks of a turn are stored. They are deleted with its text, so that existing chunks
+    /// always belong to the current text, at any revision.
     async fn has_chunks(&self, turn: &Record) -> Result<bool> {
         let derived = self.store.get_derived(&turn.scope, &[turn.id]).await?;
         let is_chunk = |part: &Record| part.kind == Kind::CHUNK && part.state == State::Active;

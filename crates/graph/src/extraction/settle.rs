@@ -21,11 +21,11 @@ data!(NEVER_NAMES: NeverNames = "en/pronouns.toml", "zh/pronouns.toml");
 impl Extraction {
     /// Repairs it strictly: what cannot be meant goes, and nothing is made up.
     ///
-    /// Names lose quotes, white space and a title before (`Dr.`) or after (`先生`) a name of more than a family name, which
-    /// is kept as another name. Entities that read the same, or of which one is called what the other goes by, become one.
-    /// Another name of two entities names neither. Pronouns are no names. A relation with an end that is no entity, or with
-    /// both ends on one, goes; so does a repeated one. What exceeds the limits goes from the end. Settled again, it stays as
-    /// it is.
+    /// Removes quotes, white space and titles before (`Dr.`) or after (`先生`) names of more than a family name; the
+    /// name with the title stays as an alias. Merges entities with equal names, and those of which one has the
+    /// other's name as an alias. Drops aliases shared by two entities, pronouns, relations without an entity at one
+    /// end or with both ends on one entity, repeated relations, and what exceeds the limits, from the end. Applying
+    /// it again changes nothing.
     #[must_use]
     pub fn settled(self, limits: &ExtractionLimits) -> Self {
         let mut mentions: Vec<Mention> = self.entities.into_iter().filter_map(plain).collect();
@@ -132,7 +132,7 @@ fn cleaned(raw: &str) -> Option<String> {
     (fits && !NEVER_NAMES.pronouns.contains(&fold(name))).then(|| name.to_owned())
 }
 
-/// The mention goes by the name that the other one does not claim.
+/// The merged mention keeps the name that the other mention does not claim as an alias.
 fn merge(into: &mut Mention, other: Mention, groups: &Groups<String>) {
     let (first, second) = (fold(&into.name), fold(&other.name));
     let mut other = other;

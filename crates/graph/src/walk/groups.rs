@@ -1,4 +1,4 @@
-//! Which names mean one and the same.
+//! Groups of names of the same entity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,7 @@ impl<N: Ord + Clone> Groups<N> {
         self.claims.get(alias).into_iter().flatten()
     }
 
-    /// Whether another of its group calls this name its own: then the group does not go by it.
+    /// Returns true if another name of its group claims it as an alias; then it is not the name of the group.
     pub(crate) fn is_claimed(&self, name: &N) -> bool {
         let root = self.root(name);
         self.claimants(name).any(|other| self.root(other) == root)

@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Walk<'_> {
-    /// What a query finds in all that the records in sight say, for a store that has it at hand: every row is looked at.
+    /// Returns the result of a query over all visible rows, for a store that has them in memory. It reads every row.
     pub fn over(owner: &Scope, query: &GraphQuery, seen: &[&Rows]) -> Subgraph {
         let mut walk = Walk::new(owner, query, || most_mentioned(seen, query.entities));
         while let Some(ask) = walk.next() {

@@ -89,7 +89,7 @@ fn entity(walk: &Walk<'_>, groups: &Groups<EntityId>, root: EntityId, rows: &[&M
         *spelled.entry(row.entity).or_default().entry(&row.name).or_default() += 1;
         *kinds.entry(row.kind).or_default() += 1;
     }
-    // It goes by the name that none of its others claims; of several, by the one that is used most.
+    // The name of the group is one that no other claims as an alias; of several, the most frequent one.
     let rank = |id: &EntityId| (groups.is_claimed(id), std::cmp::Reverse(totals.get(id).copied().unwrap_or(0)), *id);
     let id = totals.keys().copied().min_by_key(rank).unwrap_or(root);
     let most = |names: &BTreeMap<&str, usize>| {

@@ -1,4 +1,4 @@
-//! What one rule reads in one sentence.
+//! A claim: the reading of one sentence by one rule.
 
 use memory_engine_core::{Language, RuleId, Timestamp};
 

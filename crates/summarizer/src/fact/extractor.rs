@@ -12,7 +12,8 @@ use crate::fact::types::ExtractedFact;
 pub struct Facts {
     /// The facts, in the order in which they were stated.
     pub facts: Vec<ExtractedFact>,
-    /// Why the model failed. The facts are then those of the rules. `None` if the model answered, or there is none.
+    /// The reason why the model failed. The facts are then those of the rules. `None` if the model answered, or there
+    /// is none.
     pub degraded: Option<Error>,
 }
 

@@ -61,7 +61,8 @@ fn quoted_lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     quoted.map(|(start, line)| start..start + line.trim_end().len())
 }
 
-/// What follows the first colon or line break behind an order to rewrite or play something.
+/// Returns the text after the first colon or line break that follows a request to rewrite something or to play a
+/// role.
 fn ordered(text: &str) -> Option<Range<usize>> {
     let order = DATA.order.find(text)?.end();
     let start = order + text[order..].find(['\n', ':', '：'])?;

@@ -46,7 +46,7 @@ struct PlanEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Position {
-    /// The whole sentence, whatever dates it names.
+    /// The whole sentence, including dates.
     Sentence,
     /// Before a date.
     Before,
@@ -173,7 +173,7 @@ impl PlanRule {
     fn event_after(&self, sentence: &str, date: &Range<usize>) -> Option<Option<String>> {
         let (before, after) = (&sentence[..date.start], &sentence[date.end..]);
         let (event, found) = self.event(after)?;
-        // The speaker may be named before the date, and nobody else.
+        // Only the speaker may be named before the date.
         let start = before.strip_suffix('我').map_or(date.start, str::len);
         let stated = guard::is_stated(sentence, start..date.end + found.end);
         Some((stated && !after[..found.end].contains('不')).then_some(event))

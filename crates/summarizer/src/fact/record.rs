@@ -14,9 +14,9 @@ use crate::{
 
 /// The keys of a fact's record within its metadata.
 pub mod fact_keys {
-    /// Whom it is about.
+    /// The person that it is about.
     pub const SUBJECT: &str = "subject";
-    /// Which question it answers.
+    /// The attribute that it states.
     pub const SLOT: &str = "slot";
     /// The answer.
     pub const VALUE: &str = "value";
@@ -45,9 +45,9 @@ pub mod fact_keys {
 use fact_keys as keys;
 
 impl ExtractedFact {
-    /// The fact as a record at the address `scope`, which is usually wider than that of its turn: what is known of a person
-    /// outlives the session. The id follows from scope, subject, slot, value, polarity and the first evidence, so that what
-    /// is found twice in one turn is one record.
+    /// Returns the fact as a record in `scope`, which is usually wider than that of its turn: facts about a person
+    /// outlive the session. The id is computed from scope, subject, slot, value, polarity and the first evidence, so
+    /// that a fact found twice in one turn is one record.
     ///
     /// A fact without evidence gets an id of its value alone.
     pub fn to_record(&self, scope: &Scope, recorded_at: Timestamp) -> Record {

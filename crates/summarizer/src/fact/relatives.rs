@@ -11,8 +11,8 @@ data! {
     Words: only_one;
 }
 
-/// Returns the relative of a sentence about a relative of the speaker, and the sentence as that relative would say it of
-/// themselves. Returns `None` if it is about nobody's relative, or about somebody else as well.
+/// Returns the relative of a sentence about a relative of the speaker, and the sentence in the first person of that
+/// relative. Returns `None` if it is not about a relative, or also about another person.
 pub(super) fn turned(sentence: &str) -> Option<(String, String)> {
     if DATA.zh_statement.is_match(sentence) { zh_turned(sentence) } else { en_turned(sentence) }
 }

@@ -1,4 +1,4 @@
-//! How the facts of a slot are told.
+//! The wording of the facts of a slot.
 
 use memory_engine_core::Language;
 use serde::Deserialize;
@@ -55,7 +55,7 @@ impl Slots {
         all
     }
 
-    /// Returns the slot of a name, whatever follows its dot.
+    /// Returns the slot of a name, ignoring the part after its dot.
     pub(super) fn of(&self, name: &str) -> Option<&Slot> {
         let family = family(name);
         self.slots.iter().find(|slot| slot.name == family)

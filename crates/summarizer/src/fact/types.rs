@@ -18,9 +18,9 @@ pub struct ExtractedFact {
     pub slot: String,
     /// The value; [`ExtractedFact::ANY`] in a negative fact that ends every value of the slot.
     pub value: String,
-    /// Whether the value holds or does not hold.
+    /// Positive or negative.
     pub polarity: Polarity,
-    /// Whether the slot holds one value at a time or many.
+    /// One value at a time, or many.
     pub cardinality: Cardinality,
     /// The kind of fact.
     pub kind: FactKind,
@@ -57,7 +57,7 @@ impl ExtractedFact {
         if self.value == Self::ANY { self.value.clone() } else { value_key(&self.value) }
     }
 
-    /// Returns true if another fact states the same, whatever its evidence.
+    /// Returns true if another fact states the same, even with other evidence.
     pub(crate) fn states_same(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.slot == other.slot
@@ -76,7 +76,7 @@ pub struct Evidence {
     pub quote: String,
 }
 
-/// Whether a value holds.
+/// Asserts or denies a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Polarity {
@@ -114,7 +114,7 @@ enum_names! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FactKind {
-    /// What a person likes, wants or avoids.
+    /// A like, dislike or wish of a person.
     Preference,
     /// A lasting fact.
     Fact,

@@ -1,4 +1,4 @@
-//! How the value of a rule is read: where it ends, what it may be, and into how many values it falls.
+//! Readers of values: the end of a value, its valid forms, and its split into several values.
 
 mod life;
 mod likes;

@@ -19,7 +19,7 @@ use crate::{
 
 const MOST_TOPIC: usize = 40;
 const MOST_ENTITY: usize = 60;
-/// How many turns are asked about at once.
+/// Number of turns in one request.
 const BATCH: usize = 20;
 
 /// Finds topic, entities and emotion with a language model; by rules where it fails.

@@ -10,8 +10,8 @@ use crate::{
 
 /// Words for feelings, by the names of the feelings.
 ///
-/// A denied joy is sadness ("不开心", "not very happy"); any other feeling that is denied is none ("don't worry", "别难过"), nor is
-/// one that is wished, asked for, or somebody else's ("生日快乐", "你开心吗", "she is angry").
+/// A negated joy is sadness ("不开心", "not very happy"). Any other negated feeling is none ("don't worry", "别难过"), and
+/// so is one that is wished, asked for, or another person's ("生日快乐", "你开心吗", "she is angry").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emotions(Vec<(String, Vec<String>)>);
 

@@ -46,7 +46,7 @@ impl RuleMetadata {
         self
     }
 
-    /// What a text is about.
+    /// Returns topic, entities and emotion of a text.
     pub fn describe(&self, text: &str) -> TurnMetadata {
         let own = without_injected(text);
         let own: String = own.chars().take(TEXT_MAX_CHARS).collect();

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of entities of a turn.
 pub(super) const MAX_ENTITIES: usize = 12;
 
-/// What a turn is about.
+/// Topic, entities and emotion of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct TurnMetadata {
-    /// What it is about, in a few words.
+    /// The topic, in a few words.
     pub topic: Option<String>,
     /// The people, places and things it names.
     pub entities: Vec<String>,
@@ -35,12 +35,12 @@ impl TurnMetadata {
     }
 }
 
-/// What was found of some turns.
+/// The metadata of some turns.
 #[derive(Debug, Default)]
 pub struct Described {
     /// One for each turn, in their order.
     pub turns: Vec<TurnMetadata>,
-    /// Why a model had no part in it, where one should have had: the rules have answered then.
+    /// The reason why the model failed, in which case the rules were used.
     pub degraded: Option<Error>,
 }
 
@@ -50,7 +50,7 @@ pub struct Described {
 /// Dropping the future loses nothing.
 #[async_trait]
 pub trait MetadataExtractor: Debug + Send + Sync + 'static {
-    /// What each of some turns is about, aligned with them. A turn that says nothing gets empty metadata.
+    /// Returns the metadata of each turn, in the order given. A turn without content gets empty metadata.
     ///
     /// # Errors
     /// None that turns could cause. An extractor that needs a service falls back and says so in [`Described::degraded`].

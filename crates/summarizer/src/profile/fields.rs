@@ -16,11 +16,11 @@ use super::{
 #[serde(default)]
 #[non_exhaustive]
 pub struct Profile {
-    /// What the user wants to be called.
+    /// The name by which the user wants to be called.
     pub nickname: String,
-    /// What the user is like.
+    /// The personality of the user.
     pub personality: String,
-    /// What the user likes and does not like.
+    /// Likes and dislikes of the user.
     pub preferences: String,
     /// Further fields by label, such as `交易风格`.
     pub details: BTreeMap<String, String>,

@@ -40,7 +40,7 @@ const LIKED: [&str; 13] = [
     "i dislike ",
     "i'm allergic ",
 ];
-/// How many likes are told.
+/// Maximum number of likes in a profile.
 const MOST_LIKES: usize = 5;
 
 #[async_trait]

@@ -177,7 +177,7 @@ fn is_courtesy(sentence: &str) -> bool {
 /// The best sentences that fit, laid out.
 fn told(candidates: &[Candidate], max_chars: usize, language: Language) -> String {
     let ranks = ranks(&candidates.iter().map(|candidate| &candidate.terms).collect::<Vec<_>>());
-    // A very long sentence has many links, and little room beside it.
+    // A very long sentence has many links, and leaves little room for others.
     let score = |n: usize| ranks[n] * candidates[n].weight / (1.0 + candidates[n].text.chars().count() as f64 / 160.0);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then(a.cmp(b)));
@@ -224,7 +224,7 @@ fn written(kept: &[usize], candidates: &[Candidate], language: Language) -> Stri
     text
 }
 
-/// Whether a sentence has no mark at its end.
+/// Returns true if a sentence has no punctuation mark at its end.
 fn ends_open(text: &str) -> bool {
     text.chars().next_back().is_some_and(|c| c.is_alphanumeric())
 }

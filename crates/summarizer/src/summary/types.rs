@@ -73,7 +73,7 @@ pub struct Summary {
     pub entities: Vec<String>,
     /// The turns that it covers, in their order.
     pub covered: Vec<RecordId>,
-    /// Why the model failed. The text is then an extract. `None` if the model answered, or there is none.
+    /// The reason why the model failed. The text is then an extract. `None` if the model answered, or there is none.
     pub degraded: Option<Error>,
 }
 

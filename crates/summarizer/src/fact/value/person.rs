@@ -27,12 +27,12 @@ pub(super) fn begins_no_name(word: &str) -> bool {
     DATA.name_stop.is_match(word)
 }
 
-/// Returns a name that somebody wants to be called by.
+/// Returns a name by which a person wants to be called.
 pub(super) fn name(text: &str) -> Option<String> {
     if text.chars().next().is_some_and(is_han) { zh_name(text, 1..=6) } else { en_name(text, false) }
 }
 
-/// Returns a name that somebody has; in English its words have capitals.
+/// Returns the name of a person; in English its words are capitalised.
 pub(super) fn full_name(text: &str) -> Option<String> {
     if text.chars().next().is_some_and(is_han) { zh_name(text, 2..=4) } else { en_name(text, true) }
 }

@@ -1,4 +1,4 @@
-//! Where a phrase ends, and what is no value.
+//! The end of a phrase, and phrases that are not values.
 
 use crate::{
     data::{Pattern, Words, data},
@@ -48,7 +48,7 @@ pub(super) fn without_particles(text: &str) -> &str {
     text
 }
 
-/// Returns a phrase of at most so many words, or of so many Chinese characters.
+/// Returns a phrase of at most this many words, or of this many Chinese characters.
 pub(super) fn phrase(text: &str, max_words: usize, max_characters: usize) -> Option<String> {
     let text = if has_han(text) { without_particles(text) } else { cut(text) };
     let text = DATA.hedges.strip_start(text).unwrap_or(text);
@@ -60,7 +60,7 @@ pub(super) fn phrase(text: &str, max_words: usize, max_characters: usize) -> Opt
     (short && !text.is_empty() && !is_vague(text) && !is_deictic(text)).then(|| one_line(text))
 }
 
-/// Returns true if a Chinese text names somebody by a pronoun, points at something, or asks.
+/// Returns true if a Chinese text contains a pronoun, a demonstrative or a question word.
 pub(super) fn is_deictic(text: &str) -> bool {
     DATA.zh_deictic.any_in(text)
 }
