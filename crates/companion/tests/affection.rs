@@ -127,7 +127,7 @@ fn days_are_those_of_the_users_zone_across_midnight_and_daylight_saving() {
     }
 }
 
-/// What can happen to a relationship.
+/// An event in a relationship.
 #[derive(Debug, Clone)]
 enum Event {
     Message,
@@ -178,7 +178,7 @@ proptest! {
         }
     }
 
-    /// The rule in words, beside the arithmetic: a set of days, and how many of them end an unbroken row.
+    /// The rule as a reference implementation: a set of days, and the length of the unbroken row at its end.
     #[test]
     fn the_row_of_days_is_as_long_as_the_calendar_says(gaps in prop::collection::vec(0_i64..3, 1..80)) {
         let mut bond = Bond::default();

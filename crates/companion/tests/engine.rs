@@ -263,7 +263,7 @@ async fn a5_a_deleted_message_takes_its_key_moment_along_and_not_the_affection()
         let reply = aicy.turn(&lin(), "你好呀").await.unwrap();
         assert_eq!((reply.state.bond.affection, reply.key_moment), (23, None), "it came once and does not come again");
         assert!(!system(&model.requests()[2]).contains("第一次见面"));
-        // Everything forgotten is everything: the two begin anew.
+        // After everything is forgotten, the relationship starts from the beginning.
         memory.forget(&lin(), Forget::Everything).await.unwrap();
         let anew = aicy.turn(&lin(), "你好").await.unwrap();
         assert_eq!((anew.state.bond.affection, anew.state.total_messages), (21, 2));

@@ -62,7 +62,7 @@ fn cosine(a: &Embedding, b: &Embedding) -> Score {
     Score::new(dot(a, b) / (dot(a, a) * dot(b, b)).sqrt())
 }
 
-/// What records say, in a list. The walk is the same for every store.
+/// A graph store that lists extractions. The walk is the same for every store.
 #[derive(Debug, Default)]
 pub(crate) struct ListedGraph(Mutex<Vec<GraphEntry>>);
 

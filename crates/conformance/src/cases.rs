@@ -7,7 +7,7 @@ use proptest::{
     test_runner::TestRunner,
 };
 
-/// Whether a case holds, and why not.
+/// The result of a case, with the reason of a failure.
 pub(crate) type Verdict = Result<(), Box<dyn Error>>;
 
 /// Fails the case with a message unless the condition holds.
@@ -20,9 +20,9 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// How many cases are drawn when the variable `CONFORMANCE_CASES` does not say.
+/// Number of generated cases if the variable `CONFORMANCE_CASES` is not set.
 const CASES: u32 = 24;
-/// How often a failed case is made smaller before it is shown.
+/// Maximum number of attempts to shrink a failed case before it is shown.
 const REDUCTIONS: usize = 400;
 
 /// Draws cases and checks each; `check` is also given a tenant that no other case has, so that all can share a world.

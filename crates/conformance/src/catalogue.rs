@@ -7,7 +7,7 @@ use crate::world::{Capability, World};
 /// One scenario: a sentence about a backend, and the function that panics when it is not true.
 #[derive(Debug, Clone, Copy)]
 pub struct Scenario {
-    /// What it is about, such as `paging`.
+    /// The subject, such as `paging`.
     pub group: &'static str,
     /// The sentence, with underscores.
     pub name: &'static str,

@@ -1,4 +1,4 @@
-//! What scenarios begin with: names, records, and the steps that an engine takes around the stores.
+//! Fixtures of the scenarios: names, records, and the steps of an engine around the stores.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ pub(crate) fn fails_with<T: std::fmt::Debug>(kind: ErrorKind, result: Result<T>)
 }
 
 impl World {
-    /// Writes records by their user's authority, whatever was there.
+    /// Writes records with the authority of their user, replacing existing ones.
     pub(crate) async fn put(&self, records: &[&Record]) -> Vec<Written> {
         let writes = records.iter().map(|r| Write::upsert((*r).clone())).collect();
         self.records.put(&records[0].scope.namespace(), writes).await.unwrap()

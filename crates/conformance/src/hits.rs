@@ -6,12 +6,12 @@ use memory_engine_core::{Hit, RecordId};
 
 use crate::cases::{Verdict, ensure};
 
-/// How far apart two keyword scores may lie and still be the same: the order of additions, no more.
+/// Maximum difference of two equal keyword scores: the order of additions.
 pub(crate) const KEYWORD_TOLERANCE: f64 = 1e-9;
-/// How far apart two cosines of single-precision vectors may lie and still be the same.
+/// Maximum difference of two equal cosines of single-precision vectors.
 pub(crate) const VECTOR_TOLERANCE: f64 = 1e-5;
 
-/// Whether `found` is the first `limit` of `all`, which is every hit of the yardstick, in order.
+/// Checks that `found` equals the first `limit` hits of `all`, the hits of the reference in order.
 ///
 /// Where the yardstick's scores lie within the tolerance of each other their order is left open, unless the found scores
 /// are equal: then the lower id comes first.

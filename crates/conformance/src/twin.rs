@@ -14,7 +14,7 @@ use crate::{
     space,
 };
 
-/// A world with the in-memory stores beside it.
+/// A world together with the in-memory stores.
 #[derive(Debug)]
 pub(crate) struct Twin<'a> {
     world: &'a World,
@@ -48,7 +48,7 @@ impl<'a> Twin<'a> {
         self.vectors.delete(scope, ids).await.unwrap();
     }
 
-    /// Whether both sides find the same for the words.
+    /// Checks that both sides return the same hits for a keyword query.
     pub(crate) async fn same_words(&self, scope: &Scope, query: &KeywordQuery) -> Verdict {
         let mut everything = query.clone();
         everything.limit = MANY;
@@ -57,7 +57,7 @@ impl<'a> Twin<'a> {
         same_hits(&found, &all, query.limit, KEYWORD_TOLERANCE)
     }
 
-    /// Whether both sides find the same near the vector.
+    /// Checks that both sides return the same hits for a vector.
     pub(crate) async fn same_nearest(&self, scope: &Scope, query: &VectorQuery) -> Verdict {
         let mut everything = query.clone();
         everything.limit = MANY;

@@ -15,9 +15,9 @@ pub struct World {
     pub records: Arc<dyn RecordStore>,
     /// The job queue of the record store.
     pub jobs: Arc<dyn JobQueue>,
-    /// Where the terms are.
+    /// The keyword store.
     pub keywords: Arc<dyn KeywordStore>,
-    /// Where the vectors are; their space is [`space`].
+    /// The vector store; its space is [`space`].
     pub vectors: Arc<dyn VectorStore>,
     /// The synonym store, if the backend has one. Without it the scenarios that need one are ignored.
     pub synonyms: Option<Arc<dyn SynonymStore>>,
@@ -25,7 +25,7 @@ pub struct World {
     pub graph: Option<Arc<dyn GraphStore>>,
     /// The clock that the record store was opened with.
     pub clock: Arc<ManualClock>,
-    /// Whether they all live in one database, so that what the contracts ask of such a backend is asked of it.
+    /// True if all stores share one database, so that the contracts of such a backend are tested.
     pub one_database: bool,
     guard: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -80,7 +80,7 @@ impl World {
         self
     }
 
-    /// The same stores behind one pointer more: what holds of a store holds of a box of it.
+    /// Returns the same stores in boxes, which must behave like the stores themselves.
     #[must_use]
     pub fn boxed(&self) -> Self {
         let records: Box<dyn RecordStore> = Box::new(Arc::clone(&self.records));
@@ -143,12 +143,12 @@ pub fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::new(Timestamp::from_micros(1_772_000_000_123_456)))
 }
 
-/// Why there is no world today, such as a server that is not there.
+/// The reason why there is no world, such as a missing server.
 #[derive(Debug, Clone)]
 pub struct Skip {
     /// The name of the backend, as in the variable `CONFORMANCE_REQUIRE`.
     pub backend: String,
-    /// What is missing.
+    /// The missing part.
     pub reason: String,
 }
 
@@ -159,7 +159,7 @@ impl Skip {
     }
 }
 
-/// What a function that makes worlds may give: a world, or a reason why there is none.
+/// The result of a function that creates a world: the world, or the reason why there is none.
 pub trait IntoWorld {
     /// The world.
     ///

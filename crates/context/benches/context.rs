@@ -1,4 +1,4 @@
-//! How long a context takes: six layers, of which one holds a history of 10 000 messages.
+//! Measures a context of six layers, one of which is a history of 10 000 messages.
 #![allow(missing_docs, reason = "criterion's macros make functions without any")]
 
 use criterion::{Criterion, criterion_group, criterion_main};

@@ -1,4 +1,4 @@
-//! When memories are injected, and the texts that they are injected as.
+//! Rules of injection, and the texts that are injected.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How long texts are: the estimate beside the table.
+//! Compares the estimated number of tokens with the real one.
 #![cfg(feature = "bpe")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! What each trigger of automatic injection fires on, and what it must leave alone: a table for each trigger.
+//! Tests of each trigger of automatic injection: messages that fire it and messages that must not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,11 +14,11 @@ pub trait Embedder: Debug + Send + Sync + 'static {
     /// The space of every vector it gives.
     fn space(&self) -> &EmbeddingSpace;
 
-    /// How many texts one call may hold, at least 1; callers split what is larger.
+    /// Maximum number of texts in one call, at least 1. Callers split larger batches.
     fn max_batch(&self) -> usize;
 
-    /// How much the nearness of two of its vectors says about their meaning, beside what their words say: from 0
-    /// (nothing that a keyword search does not know) to 1. Recall weighs the vector arm by it.
+    /// Weight of vector similarity beside keywords, from 0 (no more than a keyword search) to 1. Recall weighs the
+    /// vector retriever by it.
     fn semantic_weight(&self) -> f64;
 
     /// The score up to which two texts have nothing to do with each other, on this model's own scale: what the vector
@@ -36,8 +36,8 @@ pub trait Embedder: Debug + Send + Sync + 'static {
     /// One vector for each text, in their order; no texts give no vectors.
     ///
     /// # Errors
-    /// `InvalidInput` when a text is empty or there are more than [`max_batch`](Embedder::max_batch); whatever the
-    /// model or service behind it reports. There is never a vector for some and an error for others.
+    /// `InvalidInput` if a text is empty or there are more than [`max_batch`](Embedder::max_batch); the error of the
+    /// model or service. It fails as a whole: there are never vectors for some texts only.
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>>;
 }
 

@@ -135,7 +135,7 @@ impl Embedder for HashEmbedder {
     }
 }
 
-/// How many texts are hashed before others may run: some 16 short ones take less than a millisecond.
+/// Number of texts that are hashed before yielding to other tasks: 16 short ones take less than a millisecond.
 const YIELD_EVERY: usize = 16;
 
 /// Lets other tasks of the same thread run.

@@ -1,4 +1,4 @@
-//! Evidence in its three slots, whatever works and whatever does not.
+//! Evidence in its three slots, with working and failing sources.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

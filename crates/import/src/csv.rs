@@ -11,7 +11,7 @@ pub(crate) struct Cells {
     pub(crate) line: u64,
     /// Its cells. An empty cell without quotes is `None`: that is how Postgres writes NULL.
     pub(crate) cells: Result<Vec<Option<String>>, RowError>,
-    /// How many bytes it took.
+    /// Size in bytes.
     pub(crate) bytes: u64,
 }
 

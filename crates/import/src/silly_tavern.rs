@@ -17,7 +17,7 @@ use crate::{
     row::{ImportedTurn, Row, Rows, is_nothing, time},
 };
 
-/// What SillyTavern writes of itself; a message that is only hidden from the model has none of these types.
+/// Types of messages that SillyTavern writes itself. A message that is only hidden from the model has none of them.
 const NOTICES: [&str; 11] = [
     "help",
     "welcome",
@@ -76,7 +76,7 @@ struct Chat {
     user: Option<String>,
     agent: Option<String>,
     session: Option<String>,
-    /// How many messages of one name and time there were.
+    /// Number of messages with the same name and time.
     seen: BTreeMap<String, u64>,
 }
 
@@ -153,7 +153,7 @@ impl Chat {
         if let Some(date) = date {
             turn.set("time", time(date));
         }
-        // Another swipe has another time; the first one's stays, and so does what the message goes by.
+        // Another swipe has another time. The time of the first is kept, and with it the id of the message.
         let swipes = keys.get("swipe_info").and_then(Value::as_array);
         let first =
             swipes.and_then(|swipes| swipes.first()?.get("send_date")).filter(|date| !is_nothing(date)).or(date);
@@ -194,12 +194,12 @@ fn is(keys: &Map<String, Value>, key: &str) -> bool {
     keys.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// What sort of message it is, where it is not one of somebody who takes part.
+/// Returns the kind of a message that is not from a participant.
 fn sort(keys: &Map<String, Value>) -> Option<&str> {
     keys.get("extra")?.get("type")?.as_str()
 }
 
-/// Whether SillyTavern has written it itself.
+/// Returns true if SillyTavern has written the message itself.
 fn is_notice(keys: &Map<String, Value>) -> bool {
     sort(keys).is_some_and(|sort| NOTICES.contains(&sort))
 }

@@ -9,7 +9,7 @@ use memory_engine_keyword_store::KeywordEntry;
 
 use crate::store::IndexedStore;
 
-/// A record may occur this much later than the clock says: clocks and time zones differ, but by less than a day.
+/// Maximum time by which a record may be later than the clock. Clocks and time zones differ by less than a day.
 const MAX_FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl IndexedStore {
@@ -87,8 +87,8 @@ impl IndexedStore {
         Ok(removed)
     }
 
-    /// Removes from the indexes what a write has removed or made unfindable. `targets` holds for each write its user and
-    /// whether its record is to be indexed.
+    /// Removes index entries of records that a write has removed or excluded from the index. `targets` holds for each
+    /// write its user, and true if its record is to be indexed.
     async fn unindex_removed(&self, targets: Vec<(Scope, bool)>, written: &[Written]) -> Result<()> {
         let mut removed: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
         for ((user, indexed), written) in targets.into_iter().zip(written) {

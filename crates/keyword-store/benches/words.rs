@@ -1,4 +1,4 @@
-//! How long it takes to find the terms of a text and of a question, and to find the records that hold them.
+//! Measures the analysis of a text and of a query, and the search in postings.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark: criterion's macros make functions without docs")]
 
 use std::{hint::black_box, time::Duration};
@@ -82,7 +82,7 @@ fn small_users(criterion: &mut Criterion) {
     }
 }
 
-/// What an adapter over a database does: count the terms of candidates and rank those.
+/// The work of an adapter over a database: count the terms of candidates and rank them.
 fn bm25(criterion: &mut Criterion) {
     let documents: Vec<_> = documents().iter().take(2000).map(|terms| (packed::pack(terms), terms.length())).collect();
     let clauses = TextAnalyzer.query("word0 word1 word2 word120 word399");

@@ -24,10 +24,10 @@ pub trait Analyzer: Debug + Send + Sync + 'static {
     /// The name and version of what it does: terms of another fingerprint do not fit its queries.
     fn fingerprint(&self) -> &str;
 
-    /// The terms of a text that is to be found.
+    /// Returns the terms of a document.
     fn document(&self, text: &str) -> Terms;
 
-    /// What to look for, given a question; nothing, when it holds nothing but stop words and punctuation.
+    /// Returns the clauses of a query; none if it has only stop words and punctuation.
     fn query(&self, text: &str) -> Vec<Clause>;
 }
 
@@ -97,7 +97,8 @@ impl Analyzer for TextAnalyzer {
     }
 }
 
-/// How many things one question looks for: of a pasted document the heaviest terms, and of equal ones the first.
+/// Maximum number of clauses of a query. Of a pasted document, the clauses with the highest weights are kept; of
+/// equal ones the first.
 const MOST_CLAUSES: usize = 512;
 
 /// Gives every term of a text with how much it counts in a question.

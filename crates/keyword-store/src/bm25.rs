@@ -4,23 +4,22 @@ use memory_engine_core::Score;
 
 use crate::store::Clause;
 
-/// BM25 with Lucene's never-negative inverse document frequency: a record gains by each clause
-/// `weight · ln(1 + (N − n + 0.5) / (n + 0.5)) · f · (k1 + 1) / (f + k1 · (1 − b + b · length / pivot))`
-/// where n of N records hold the clause, and f is how often this one does (Robertson & Zaragoza, "The Probabilistic
-/// Relevance Framework: BM25 and Beyond", 2009). Its score is the sum, as a part of what a record of the pivot's length
-/// would gain that holds every clause once. So it says about which part of what was asked for a record holds,
-/// whatever the question; repetition and shortness add to it, up to k1 + 1 times. A word
-/// that no record holds counts among what is missing; a clause of a lesser weight than 1 is a guess at a word, which counts
-/// only when some record bears it out.
+/// BM25 with Lucene's non-negative inverse document frequency. Each clause contributes `weight · ln(1 + (N − n + 0.5)
+/// / (n + 0.5)) · f · (k1 + 1) / (f + k1 · (1 − b + b · length / pivot))`, where n of N records contain the clause,
+/// and f is its frequency in the record (Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+/// Beyond", 2009). The score is the sum, divided by that of a record of the pivot's length that contains every clause
+/// once. It thus states the share of the query that a record contains, for any query; repetition and brevity increase
+/// it, up to a factor of k1 + 1. A word that no record contains counts as missing. A clause with a weight below 1 is
+/// an alternative for a word, and counts only if some record contains it.
 ///
 /// The usual pivot is the mean length of all records. Here it is a fixed number of terms: what a length means does not
 /// depend on the others. Among turns of ten terms, twice as long is no dilution; among pasted pages and their answers it
 /// is. Measured, the mean loses on both: `docs/RETRIEVAL.md` has the figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bm25 {
-    /// How slowly repetitions stop counting.
+    /// Saturation of the term frequency: with higher values, repetitions count longer. Default: 1.2.
     pub k1: f64,
-    /// How much a long record has to make up for: 0 nothing, 1 all of its length.
+    /// Length normalisation: 0 for none, 1 for the full length. Default: 0.6.
     pub b: f64,
     /// The length, in terms, of a record that its length neither helps nor harms.
     pub pivot: f64,
@@ -36,13 +35,13 @@ impl Default for Bm25 {
 /// A record within the searched scope that holds at least one clause.
 #[derive(Debug, Clone)]
 pub struct Candidate<K> {
-    /// What it is called.
+    /// The key of the record.
     pub key: K,
     /// For each clause, how often its terms occur, each occurrence counted by the term's weight.
     pub frequencies: Vec<f64>,
-    /// How many terms it has.
+    /// Number of terms of the record.
     pub length: u32,
-    /// Whether the query's filter lets it pass. One that does not still counts in the statistics.
+    /// True if it passes the filter of the query. A record that does not still counts in the statistics.
     pub admitted: bool,
 }
 

@@ -16,7 +16,7 @@ pub fn pack(terms: &Terms) -> (String, Vec<u8>) {
     (words, counts)
 }
 
-/// The same, with the counts in the shorter way: of most terms it is 1, and nothing is written.
+/// As [`pack`], with a shorter encoding of the counts: the count 1, that of most terms, takes no space.
 pub fn pack_short(terms: &Terms) -> (String, Vec<u8>) {
     let (words, _) = pack(terms);
     let (mut counts, mut ones) = (Vec::new(), 0);
@@ -53,7 +53,7 @@ pub fn pairs<'p>(packed: &'p str, counts: &'p [u8]) -> impl Iterator<Item = Resu
 #[derive(Debug)]
 enum Counts<'p> {
     Each(&'p [u8]),
-    /// So many are 1 before what the rest begins with, or all that follow.
+    /// This many terms with the count 1 before the next byte, or all that follow.
     Few(Option<u32>, &'p [u8]),
 }
 
@@ -93,8 +93,8 @@ impl<'p> Counts<'p> {
     }
 }
 
-/// How often each of the `wanted` terms occurs in a document; whether any does. Both are sorted, and `found` has a
-/// place for each that is wanted. Terms are compared as bytes: what is not looked for need not be known to be text.
+/// Counts the `wanted` terms in a document. Returns true if any occurs. Terms and document are sorted, and `found`
+/// has one entry for each wanted term. Terms are compared as bytes, without decoding the others.
 ///
 /// # Errors
 /// `Corrupt` when there are fewer counts than terms.

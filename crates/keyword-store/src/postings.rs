@@ -38,7 +38,7 @@ use crate::{
 pub struct SegmentedPostings {
     segments: Vec<Segment>,
     open: OpenSegment,
-    /// Where the documents of packed segments are, by number.
+    /// Positions of the documents in packed segments, by number.
     locations: FxHashMap<i64, Location>,
     /// Number of documents of each group.
     group_sizes: FxHashMap<i64, u64>,
@@ -202,8 +202,8 @@ impl SegmentedPostings {
     /// Returns the best documents of these groups (of all groups, if `None`) that hold a clause and pass `admit`: best first,
     /// equal ones by id, at most `limit`. No group may be named twice.
     ///
-    /// Statistics are those of the groups, whatever `admit` leaves out. No more documents are scored than necessary.
-    /// `admit` is called for each posting, so it has to be fast.
+    /// The statistics include documents that `admit` rejects. As few documents as possible are scored. `admit` is
+    /// called for each posting, so it must be fast.
     pub fn find(
         &self,
         groups: Option<&[i64]>,

@@ -8,8 +8,8 @@ use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
 /// Keeps the terms of each record and finds those that share terms with a query. Takes analyzed terms, never text and
 /// never a query language: what a user types is only ever words to look for.
 ///
-/// Scores are BM25 ([`Bm25`](crate::Bm25)) with the statistics of the records within the searched scope, so that every
-/// backend gives the same ones, and nobody's score depends on what others have stored.
+/// Scores are BM25 ([`Bm25`](crate::Bm25)) with the statistics of the records within the searched scope, so that
+/// every backend returns the same ones, and no score depends on what others have stored.
 ///
 /// # Cancel safety
 /// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
@@ -52,15 +52,15 @@ pub struct KeywordEntry {
     pub terms: Terms,
 }
 
-/// What to look for: any of the clauses, and the more the better.
+/// A keyword query: records with any of the clauses, ranked by BM25.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct KeywordQuery {
-    /// What to look for.
+    /// The clauses.
     pub clauses: Vec<Clause>,
     /// Only these.
     pub filter: Option<Filter>,
-    /// How many at the most.
+    /// Maximum number of hits.
     pub limit: usize,
 }
 
@@ -84,7 +84,7 @@ impl KeywordQuery {
 pub struct Clause {
     /// The terms, each with how much an occurrence counts.
     pub terms: Vec<WeightedTerm>,
-    /// How much the clause counts in the whole.
+    /// The weight of the clause.
     pub weight: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What a search looks for, as an adapter over a database counts it.
+//! The query terms of a search, as an adapter over a database counts them.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ pub struct Wanted<'q> {
 }
 
 impl<'q> Wanted<'q> {
-    /// What these clauses look for.
+    /// Returns the terms of these clauses.
     pub fn of(clauses: &'q [Clause]) -> Self {
         let all = clauses.iter().flat_map(|clause| &clause.terms);
         let terms: BTreeSet<&str> = all.map(|wanted| wanted.term.as_str()).collect();
@@ -30,7 +30,8 @@ impl<'q> Wanted<'q> {
         &self.terms
     }
 
-    /// What [`Candidate::frequencies`](crate::Candidate::frequencies) asks for, of a document that holds the terms so often.
+    /// Returns the [`Candidate::frequencies`](crate::Candidate::frequencies) of a document from the counts of its
+    /// terms.
     pub fn frequencies(&self, counts: &[u32]) -> Vec<f64> {
         let of_clause = |terms: &Vec<(usize, f64)>| {
             let held = terms.iter().filter(|(term, _)| counts[*term] > 0);

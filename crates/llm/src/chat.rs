@@ -22,9 +22,8 @@ pub trait ChatModel: Debug + Send + Sync + 'static {
     /// The whole reply, thoughts apart.
     ///
     /// # Errors
-    /// `InvalidInput` when there is no message or the service refuses the request; `Unavailable` when the reply breaks
-    /// off; whatever else the service reports. A reply that came to its end is never an error, whatever its finish
-    /// reason.
+    /// `InvalidInput` if there is no message or the service rejects the request; `Unavailable` if the reply is
+    /// incomplete; other errors of the service. A complete reply is never an error, for any finish reason.
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply>;
 
     /// The reply in pieces, as the model writes them: a thought in tags is part of the text until

@@ -1,4 +1,4 @@
-//! What a model answers.
+//! Replies of a model.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ impl fmt::Display for FinishReason {
     }
 }
 
-/// What a call cost, in tokens.
+/// The tokens used by a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens of the request.
@@ -56,13 +56,13 @@ impl std::ops::AddAssign for Usage {
 /// A whole reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatReply {
-    /// What the model says.
+    /// The text of the reply.
     pub text: String,
-    /// What it thought before, where the service tells; never a source of memories.
+    /// The reasoning before it, if the service returns it. It is never a source of memories.
     pub reasoning: Option<String>,
-    /// Why it ended.
+    /// The reason why it ended.
     pub finish: FinishReason,
-    /// What it cost, where the service tells.
+    /// The tokens used, if the service reports them.
     pub usage: Option<Usage>,
 }
 
@@ -114,13 +114,13 @@ pub type ChatStream = BoxStream<'static, Result<ChatDelta>>;
 /// A piece of a reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChatDelta {
-    /// What comes next; may be empty.
+    /// The next piece of text; may be empty.
     pub text: String,
-    /// What the model thinks next; may be empty.
+    /// The next piece of reasoning; may be empty.
     pub reasoning: String,
-    /// Why the reply ended, once it has.
+    /// The reason why the reply ended, once it has.
     pub finish: Option<FinishReason>,
-    /// What it cost, with the end or after it.
+    /// The tokens used, with the last piece or after it.
     pub usage: Option<Usage>,
 }
 

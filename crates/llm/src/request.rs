@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Requests to a model.
 
 use memory_engine_core::Role;
 use serde_json::Value;
@@ -6,9 +6,9 @@ use serde_json::Value;
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who wrote it: [`Role::SYSTEM`], [`Role::USER`] or [`Role::ASSISTANT`].
+    /// The role of the author: [`Role::SYSTEM`], [`Role::USER`] or [`Role::ASSISTANT`].
     pub role: Role,
-    /// What it says.
+    /// The text.
     pub content: String,
 }
 
@@ -18,17 +18,17 @@ impl Message {
         Self { role, content: content.into() }
     }
 
-    /// What the application tells the model.
+    /// Creates a message with instructions of the application.
     pub fn system(content: impl Into<String>) -> Self {
         Self::new(Role::SYSTEM, content)
     }
 
-    /// What the person says.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<String>) -> Self {
         Self::new(Role::USER, content)
     }
 
-    /// What the model said.
+    /// Creates a message of the model.
     pub fn assistant(content: impl Into<String>) -> Self {
         Self::new(Role::ASSISTANT, content)
     }
@@ -57,7 +57,7 @@ impl OutputSchema {
 pub struct ChatRequest {
     /// The conversation, oldest message first.
     pub messages: Vec<Message>,
-    /// How much chance decides: 0 is as little as the model can.
+    /// Sampling temperature; 0 is as deterministic as the model can be. Default: `None`, that of the service.
     pub temperature: Option<f64>,
     /// The most tokens that the reply may have.
     pub max_tokens: Option<u32>,

@@ -13,7 +13,7 @@ use crate::{
     request::ChatRequest,
 };
 
-/// What the script has the model do.
+/// A scripted answer of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
@@ -163,7 +163,7 @@ impl ChatModel for ScriptedModel {
     }
 }
 
-/// A few characters at a time: whoever reads must not rely on whole words.
+/// Cuts a text into pieces of a few characters, since readers must not rely on whole words.
 fn cut(text: &str) -> impl Iterator<Item = ChatDelta> {
     let letters: Vec<char> = text.chars().collect();
     let piece = |letters: &[char]| ChatDelta { text: letters.iter().collect(), ..ChatDelta::default() };

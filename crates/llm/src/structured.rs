@@ -16,9 +16,9 @@ use crate::{
 pub struct Structured<T> {
     /// The answer.
     pub value: T,
-    /// What all attempts cost together, where the service tells.
+    /// The tokens used by all attempts together, if the service reports them.
     pub usage: Option<Usage>,
-    /// How often the model was asked: 1 or 2.
+    /// Number of attempts: 1 or 2.
     pub attempts: u32,
 }
 
@@ -34,12 +34,12 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
     json::read(text).map_err(|fault| Error::invalid("structured output", fault.to_string()))
 }
 
-/// Asks a model for an answer of the form that [`ChatRequest::output`] describes, and once more, saying what was wrong,
-/// when the first answer cannot be read.
+/// Asks a model for an answer in the form that [`ChatRequest::output`] describes. If the answer cannot be read, asks
+/// once again with the error.
 ///
 /// # Errors
-/// Whatever the model reports; `InvalidInput` when the second answer cannot be read either, or when it was cut off at
-/// the most tokens, which asking again would not change.
+/// The error of the model; `InvalidInput` if the second answer cannot be read either, or if the first was cut off at
+/// the maximum number of tokens, which a second attempt would not change.
 pub async fn ask<T: DeserializeOwned>(
     model: &(impl ChatModel + ?Sized),
     mut request: ChatRequest,

@@ -1,4 +1,4 @@
-//! How long a local model takes: one question, a batch, and rereading twenty candidates.
+//! Measures a local model: one query, a batch, and reranking twenty candidates.
 //!
 //! `MEMORY_MODELS_DIR=models cargo bench -p memory-engine-local-models`; `examples/speed.rs` tells CPU time, too.
 

@@ -1,4 +1,4 @@
-//! How fast a model is here: load time, one query, and texts per CPU-second of one core.
+//! Measures a model on this machine: load time, one query, and texts per CPU-second of one core.
 //!
 //! `cargo run --release --example speed -- MODEL [auto|int8|f32] [vnni|avx2|neon|plain] [SECONDS]`
 

@@ -29,7 +29,7 @@ pub(crate) struct Shape {
     pub(crate) vocabulary: usize,
     /// Rows of the position table.
     pub(crate) positions: usize,
-    /// Where positions start: 0 for BERT, padding id + 1 for RoBERTa and XLM-R.
+    /// The first position: 0 for BERT, padding id + 1 for RoBERTa and XLM-R.
     pub(crate) first_position: usize,
     pub(crate) types: usize,
     pub(crate) epsilon: f32,
@@ -67,7 +67,7 @@ impl Shape {
     }
 }
 
-/// Where an encoder's tensors come from: a file format.
+/// The source of an encoder's tensors: a file format.
 ///
 /// Names are those of the E5S1 format: `emb.word`, `emb.pos`, `emb.type`, `emb.ln.w`, `l0.q.w`,
 /// `l0.q.b`, and so on. Implementations check that the number of elements is as asked, that the

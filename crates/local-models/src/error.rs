@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use memory_engine_core::{Error, ErrorKind};
 
-/// Why a model could not be opened or used.
+/// The reason why a model could not be opened or used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ModelErrorKind {

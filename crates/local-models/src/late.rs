@@ -49,7 +49,7 @@ impl TokenVectors {
         self.weights.len()
     }
 
-    /// Whether the text has no tokens of its own.
+    /// Returns true if the text has no tokens of its own.
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()
     }
@@ -64,8 +64,8 @@ impl TokenVectors {
         self.values.view()
     }
 
-    /// How much each token says, in 0..=1: a / (a + p), a = 10⁻⁴, where p is the token's
-    /// probability (Arora, Liang and Ma 2017). 1 where the tokenizer knows no probabilities.
+    /// Returns the weight of each token in 0..=1: a / (a + p), a = 10⁻⁴, where p is the token's probability (Arora,
+    /// Liang and Ma 2017). 1 if the tokenizer has no probabilities.
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }
@@ -128,7 +128,7 @@ impl TokenMean {
         Ok(())
     }
 
-    /// How many vectors were added.
+    /// Returns the number of added vectors.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -140,8 +140,8 @@ impl TokenMean {
     }
 }
 
-/// How well two texts match, −1..=1: the mean, over the tokens of the shorter side, of the best
-/// cosine on the other side.
+/// Returns the similarity of two texts, −1..=1: the mean, over the tokens of the shorter side, of the maximum cosine
+/// with a token of the other side.
 ///
 /// For a question and a memory these are the question's tokens; for a long dialogue and a memory,
 /// the memory's. Of equal lengths the query counts. Both sides should be

@@ -30,7 +30,7 @@ const E5S1_FILE: &str = "e5-small-q4.bin";
 pub struct Model {
     id: String,
     parts: ModelParts,
-    /// What goes before questions and before what is to be found.
+    /// The texts before queries and documents.
     own_prefixes: Prefixes,
     /// The ids of each known prefix, longest first.
     prefixes: Vec<Vec<u32>>,
@@ -95,7 +95,7 @@ impl Model {
         Ok(Self { id, parts, own_prefixes: ["", ""], prefixes })
     }
 
-    /// What goes before a question and before what is to be found, as far as the model's name says.
+    /// Returns the texts before queries and documents, as far as the model's name determines them.
     pub(crate) fn own_prefixes(&self) -> Prefixes {
         self.own_prefixes
     }

@@ -4,7 +4,7 @@ use memory_engine_core::Kernel;
 
 use crate::error::ModelError;
 
-/// How the linear layers are computed.
+/// The arithmetic of the linear layers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// Integers where the machine has instructions for them, else floats.
@@ -21,7 +21,7 @@ pub enum Precision {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelOptions {
-    /// How the linear layers are computed. Default: integers where the machine supports them.
+    /// The arithmetic of the linear layers. Default: integers where the machine supports them.
     pub precision: Precision,
     /// The instruction set to use. Default: the best one that the machine has.
     pub kernel: Option<Kernel>,

@@ -4,7 +4,7 @@ use ndarray::{ArrayView2, Axis};
 
 use crate::kernel::rows::scale_to_unit;
 
-/// How the token vectors of a window become one vector.
+/// The pooling of the token vectors of a window into one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pooling {
     /// The mean of all tokens, special tokens included.

@@ -65,7 +65,7 @@ impl Stored {
         }
     }
 
-    /// Whether every float or scale is finite.
+    /// Returns true if every float or scale is finite.
     pub(crate) fn is_finite(&self) -> bool {
         match self {
             Self::Full(values) => values.iter().all(|value| value.is_finite()),

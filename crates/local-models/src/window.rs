@@ -5,8 +5,8 @@
 pub(crate) struct Windows {
     /// Each with its special tokens, and with the prefix where the text has one.
     pub(crate) sequences: Vec<Vec<u32>>,
-    /// How many tokens at the front of each sequence are not the text's own: one special token
-    /// and the prefix. One token at the end is special, too.
+    /// Number of tokens at the front of each sequence that are not part of the text: one special token and the
+    /// prefix. One token at the end is special, too.
     pub(crate) skip: usize,
 }
 

@@ -21,7 +21,7 @@ const CHINESE: [&str; 3] = ["小王吃了虾就会起疹子", "周五下午两�
 const ENGLISH: [&str; 3] =
     ["Her cat hides behind the washing machine", "The flat costs 900 a month", "We fly to Kyoto in April"];
 
-/// Which memory is nearest to the question by its vector, and which the reranker puts first.
+/// Returns the index of the memory with the nearest vector, and of the one that the reranker puts first.
 fn best(model: &LocalModel, question: &str, memories: &[&str]) -> [Option<usize>; 2] {
     let embedder = model.embedder();
     let vectors = block_on(embedder.embed(memories, Purpose::Document)).unwrap();

@@ -13,7 +13,7 @@ use memory_engine_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::{database::Address, stores::Stores};
 
-/// Where a builder stores everything.
+/// The store of a builder.
 #[derive(Debug, Default)]
 pub(crate) enum Backend {
     #[default]

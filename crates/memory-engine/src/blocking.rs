@@ -30,7 +30,7 @@ use crate::{
     turn::Turn,
 };
 
-/// How long dropping the last handle waits for computations that cannot be interrupted.
+/// Time that dropping the last handle waits for computations that cannot be interrupted.
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A handle on long-term memory whose calls block the thread. Cloning it is cheap and gives another handle on the same memory.

@@ -271,7 +271,8 @@ impl Builder {
 
     /// Sets the language of summaries, profiles, injections and prompts. Default: the language of the text at hand.
     ///
-    /// Texts in every language are stored and found whatever this is. Facts by rules are in the language of the sentence.
+    /// Texts in every language are stored and found in any case. Facts by rules are in the language of their
+    /// sentence.
     pub fn language(mut self, language: Language) -> Self {
         self.locale.language = Some(language);
         self
@@ -308,8 +309,9 @@ impl Builder {
         self
     }
 
-    /// What a SQL store of this engine has to be opened with: the embedder's space, the fingerprint of the analyzer, the clock,
-    /// and what to do about a mismatch. For stores that are opened apart and given to [`stores`](Self::stores).
+    /// Returns the options with which a SQL store of this engine must be opened: the embedding space, the fingerprint
+    /// of the analyzer, the clock, and the action for a mismatch. For stores that are opened separately and passed to
+    /// [`stores`](Self::stores).
     ///
     /// ```
     /// use std::sync::Arc;

@@ -21,7 +21,7 @@ use memory_engine_core::{Error, ErrorKind, HealthReport, Result, Scope};
 
 use crate::database::{Database, Place};
 
-/// Which migrations are done, and which are not.
+/// The applied and the pending migrations.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Migrations {
@@ -56,7 +56,7 @@ pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
     }
 }
 
-/// Which migrations are done. Changes nothing.
+/// Returns the applied and the pending migrations. Changes nothing.
 ///
 /// # Errors
 /// As [`checkup`].
@@ -67,8 +67,8 @@ pub async fn migrations(database: &Database) -> Result<Migrations> {
     }
 }
 
-/// Brings a database to the schema of this version, and gives the schema that it had. The tables of a new Postgres database
-/// are spread over so many partitions; 0 keeps them plain.
+/// Migrates a database to the schema of this version. Returns the previous schema. The tables of a new Postgres
+/// database get this many partitions; 0 for plain tables.
 ///
 /// # Errors
 /// As [`checkup`]; `Unsupported` for partitions in a file.
@@ -82,7 +82,8 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
     }
 }
 
-/// Takes a database that nobody has open back to an earlier schema, with all that the later ones held; 0 empties it.
+/// Migrates a database back to an earlier schema, and deletes the data of the later ones; 0 removes everything. The
+/// database must not be in use.
 ///
 /// # Errors
 /// As [`checkup`], and `InvalidInput` for a schema that is later than the database's.

@@ -1,4 +1,4 @@
-//! What the background derives from turns: metadata, facts, summaries, profiles, chunks; by rules or by a model.
+//! Background jobs that derive metadata, facts, summaries, profiles and chunks from turns, by rules or by a model.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Admin {
         verb!("admin.enrich", address, { records = records }, work)
     }
 
-    /// Returns the facts that were extracted from these records, whatever their state, in order of time.
+    /// Returns the facts that were extracted from these records, in any state, in order of time.
     ///
     /// # Errors
     /// The store's error.

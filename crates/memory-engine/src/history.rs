@@ -1,4 +1,4 @@
-//! What was changed, taken back, branched off or deleted.
+//! Changes, retractions, branches and deletions.
 
 pub use memory_engine_core::{BlockReason, Tombstone};
 pub use memory_engine_recall::{Fork, Inherits};

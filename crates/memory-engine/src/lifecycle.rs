@@ -8,7 +8,7 @@ use memory_engine_recall::WarmUp;
 
 use crate::{engine::MemoryEngine, verb::verb};
 
-/// How long [`MemoryEngine::close`] waits for the batch that the background is working on.
+/// Time that [`MemoryEngine::close`] waits for the current batch of the background worker.
 const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl MemoryEngine {

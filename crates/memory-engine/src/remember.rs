@@ -17,9 +17,9 @@ impl MemoryEngine {
     /// extracted from it stays, and a [retracted](Self::retract) turn stays retracted.
     ///
     /// # Errors
-    /// `InvalidInput` for an empty text and whatever else [`Record::validate`] refuses, or a time more than a day ahead;
-    /// `Conflict` if a record of this id was forgotten before, lives at another address, or keeps being changed by others;
-    /// `Unavailable` if the store cannot be written.
+    /// `InvalidInput` for an empty text, for everything else that [`Record::validate`] rejects, and for a time more
+    /// than a day ahead; `Conflict` if a record with this id was forgotten, belongs to another scope, or is
+    /// continuously changed by other writers; `Unavailable` if the store cannot be written.
     pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
         verb!("remember", scope, {}, self.remember_without(scope, turn.into(), &[]))
     }

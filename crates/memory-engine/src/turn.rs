@@ -1,4 +1,4 @@
-//! What a caller hands over to be remembered.
+//! The input of `remember`.
 
 use memory_engine_core::{Clock, Kind, Record, RecordId, Role, Scope, Timestamp, Trust};
 use serde::{Deserialize, Serialize};
@@ -132,12 +132,12 @@ impl Turn {
         Self::user(text).with_role(role)
     }
 
-    /// What the user said.
+    /// Creates a message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self::spoken(text.into(), Role::USER, Trust::User)
     }
 
-    /// What the model said.
+    /// Creates a message of the model.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::spoken(text.into(), Role::ASSISTANT, Trust::Assistant)
     }
@@ -152,7 +152,7 @@ impl Turn {
         Self::new(Role::TOOL, text)
     }
 
-    /// A note, which nobody said in a conversation.
+    /// Creates a note, which is not part of a conversation.
     pub fn note(text: impl Into<String>) -> Self {
         Self { role: None, kind: Kind::NOTE, ..Self::user(text) }
     }
@@ -188,7 +188,8 @@ impl Turn {
         self
     }
 
-    /// Its number within its conversation: it orders messages of one time, and forks and rewinds go by it.
+    /// Sets the number within the conversation. It orders messages with equal times, and forks and rewinds refer to
+    /// it.
     pub fn with_sequence(mut self, sequence: i64) -> Self {
         self.sequence = Some(sequence);
         self
@@ -200,13 +201,14 @@ impl Turn {
         self
     }
 
-    /// What sort of thing it is, if not a turn.
+    /// Sets the kind. Default: [`Kind::TURN`].
     pub fn with_kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// Who spoke, by role; a model's and a tool's words are trusted as such.
+    /// Sets the role of the speaker, and the trust that follows from it: messages of a model or a tool are trusted
+    /// less.
     pub fn with_role(mut self, role: Role) -> Self {
         self.trust = match role.as_str() {
             "assistant" => Trust::Assistant,
@@ -217,7 +219,7 @@ impl Turn {
         self
     }
 
-    /// Who spoke, by name.
+    /// Sets the name of the speaker.
     pub fn with_speaker(mut self, speaker: impl Into<String>) -> Self {
         self.speaker = Some(speaker.into());
         self
@@ -241,7 +243,7 @@ impl Turn {
         self
     }
 
-    /// How sure it is: 0 to 1.
+    /// Sets the confidence, 0 to 1.
     pub fn with_confidence(mut self, confidence: f64) -> Self {
         self.confidence = confidence;
         self
@@ -265,7 +267,7 @@ impl Turn {
         self
     }
 
-    /// Whether its id follows from what the caller said, so that it may be there already.
+    /// Returns true if its id is computed from fields of the caller, so that the record may exist already.
     pub(crate) fn is_named(&self) -> bool {
         self.id.is_some() || self.message_id.is_some()
     }

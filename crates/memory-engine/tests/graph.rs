@@ -1,4 +1,4 @@
-//! What memories say about entities and relations: in recalls, with citations, and when it does not work.
+//! Entities and relations of memories: in recalls, with citations, and when the graph fails.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -204,7 +204,7 @@ impl GraphStore for BrokenGraph {
     }
 }
 
-/// Somebody who finds nothing.
+/// An extractor that finds nothing.
 #[derive(Debug)]
 struct Nobody;
 

@@ -1,4 +1,4 @@
-//! What is put before a model that did not ask: layered questions, and the rules of injection.
+//! Automatic injection: enhanced queries, and the rules of injection.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! How long the background takes, and that nobody does what somebody else takes long over.
+//! Latencies of the background worker, and leases of jobs that take long.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

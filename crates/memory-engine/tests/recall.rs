@@ -1,4 +1,4 @@
-//! What a recall makes of scenes, synonyms, voices and age, and what a deadline leaves of it.
+//! Effects of scenes, synonyms, speakers and age on a recall, and recalls with a deadline.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

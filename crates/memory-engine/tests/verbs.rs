@@ -207,7 +207,7 @@ async fn an_import_reports_each_record_and_goes_on_after_a_bad_one() {
         let again = memory.import(&lin(), stream::iter((0..25).map(turn))).run().await.unwrap();
         assert_eq!((again.created, again.unchanged, again.failed), (0, 24, 1));
 
-        // A record of somebody else's is refused by the store, and the others of its batch are stored.
+        // The store rejects a record of another user, and the others of its batch are stored.
         let mei = Scope::user("mei").unwrap();
         let record = |scope: Scope, text: &str| Record::new(scope, Kind::NOTE, text, memory.clock().as_ref());
         let records = [record(lin(), "mine"), record(mei, "hers"), record(lin(), "mine, too")];

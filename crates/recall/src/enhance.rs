@@ -123,7 +123,7 @@ impl Enhancement {
     }
 }
 
-/// Removes the speaker labels from a dialogue: nobody searches for "user" and "question".
+/// Removes the speaker labels from a dialogue, so that "user" and "question" are not searched for.
 fn without_labels(dialogue: &str) -> String {
     let text = |line: &str| line.split_once(": ").map_or_else(|| line.to_owned(), |(_, text)| text.to_owned());
     dialogue.lines().map(text).collect::<Vec<_>>().join("\n")

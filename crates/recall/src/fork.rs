@@ -35,20 +35,20 @@ pub struct Fork {
     pub parent: Option<String>,
     /// The last [sequence number](memory_engine_core::Source::sequence) that both have in common.
     pub at: i64,
-    /// What the branch sees of the parent.
+    /// The part of the parent that the branch sees.
     pub inherits: Inherits,
 }
 
-/// What a branch sees of its parent.
+/// The part of its parent that a branch sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Inherits {
     /// Nothing.
     Nothing,
-    /// What the parent sees, up to the sequence number of the fork. It is shared, not copied: a message before the fork
-    /// that is edited or deleted changes in both; a message after it is never seen on the other branch. A record without
-    /// a sequence number is not inherited.
+    /// The messages of the parent up to the sequence number of the fork. They are shared, not copied: editing or
+    /// deleting a message before the fork affects both branches, and a message after it is never seen on the other
+    /// branch. A record without a sequence number is not inherited.
     UpToTheFork,
 }
 

@@ -121,7 +121,7 @@ pub struct Citation {
     pub message_id: Option<String>,
     /// The message's number within its conversation.
     pub sequence: Option<i64>,
-    /// When it occurred.
+    /// The time of the record.
     pub occurred_at: Timestamp,
 }
 

@@ -13,7 +13,7 @@ use crate::{
 /// A text to try a model with.
 const SAMPLE: &str = "warm up";
 
-/// What a warm-up has loaded.
+/// The indexes and models that a warm-up has loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct WarmUp {

@@ -1,4 +1,4 @@
-//! How long it takes to fuse what the arms of a recall found.
+//! Measures the fusion of the retrievers' hits.
 #![allow(missing_docs, reason = "criterion's macros make functions without any")]
 
 use std::{hint::black_box, time::Duration};
@@ -7,7 +7,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use memory_engine_core::{Hit, RecordId, Score};
 use memory_engine_reranker::{Fusion, Method, Novelty, Ranking, fuse};
 
-/// So many hits, every `step`th of the ids, so that two rankings share some.
+/// A ranking of this many hits with every `step`th id, so that two rankings share some.
 fn ranking(hits: usize, step: usize) -> Ranking {
     let hit = |n: usize| {
         let mut bytes = [0; 16];

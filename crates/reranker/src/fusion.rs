@@ -5,12 +5,12 @@ use std::fmt;
 use memory_engine_core::{Hit, RecordId, Score};
 use rustc_hash::FxHashMap;
 
-/// What one arm of a recall found, best first.
+/// The hits of one retriever, best first.
 #[derive(Debug, Clone)]
 pub struct Ranking {
-    /// How much its opinion counts.
+    /// The weight of the retriever.
     pub weight: f64,
-    /// What it found, best first; of a repeated id the first place counts.
+    /// The hits, best first. If an id is repeated, its first rank counts.
     pub hits: Vec<Hit>,
     /// The score that means nothing on this arm's scale; the lowest that it found, when there is no such score.
     pub zero: Option<Score>,
@@ -61,12 +61,12 @@ impl fmt::Display for Method {
     }
 }
 
-/// How rankings are fused.
+/// The method and limit of a fusion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fusion {
-    /// What counts of a hit.
+    /// The method.
     pub method: Method,
-    /// How many candidates are given at the most. The best hit of every ranking has a place among them.
+    /// Maximum number of candidates. The best hit of every ranking is among them.
     pub candidates: usize,
 }
 
@@ -79,7 +79,7 @@ impl Default for Fusion {
 /// A record that at least one ranking holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fused {
-    /// Which record.
+    /// The id of the record.
     pub id: RecordId,
     /// The sum of what it counts for in each ranking.
     pub score: Score,

@@ -12,7 +12,7 @@ const COMPARED: usize = 2000;
 /// the first 2,000 characters are compared.
 #[derive(Debug, Clone)]
 pub struct Novelty {
-    /// From which similarity on, 0 to 1, a text is a near-duplicate. Above 1 nothing is.
+    /// Minimum similarity of a near-duplicate, 0 to 1. Above 1 there are none.
     threshold: f64,
     seen: Vec<FxHashSet<(char, char)>>,
 }
@@ -23,7 +23,7 @@ impl Novelty {
         Self { threshold, seen: Vec::new() }
     }
 
-    /// Which of the texts seen so far this one repeats, counted from 0. One that repeats none is remembered.
+    /// Returns the index of the earlier text that this one repeats. A text that repeats none is added.
     pub fn repeats(&mut self, text: &str) -> Option<usize> {
         if self.threshold > 1.0 {
             return None;

@@ -15,7 +15,7 @@ pub trait Reranker: Debug + Send + Sync + 'static {
     /// each other and with nothing else.
     ///
     /// # Errors
-    /// Whatever the model or service behind it reports; the caller then keeps the order it had.
+    /// The error of the model or service. The caller then keeps the previous order.
     async fn rerank(&self, question: &str, candidates: &[&str]) -> Result<Vec<Score>>;
 }
 

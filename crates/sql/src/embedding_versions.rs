@@ -56,7 +56,7 @@ impl VectorTable {
     }
 }
 
-/// What has to be done before a second version can be filled.
+/// The action needed before a second version can be filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
     /// Nothing: the vectors of this process serve.

@@ -191,7 +191,7 @@ fn known_operator(op: Op) -> Option<&'static str> {
     }
 }
 
-/// What a column holds for a field that is not set.
+/// The value of a column for a field that is not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     /// The field is always set.

@@ -4,7 +4,8 @@ use memory_engine_core::HealthReport;
 
 use crate::embedding_versions::VectorTable;
 
-/// What the report counts, by name. The statements name the first table of vectors; see [`on_serving_table`].
+/// The counts of the health report, by name. The statements name the first table of vectors; see
+/// [`on_serving_table`].
 pub const COUNTS: [(&str, &str); 6] = [
     ("records", "SELECT count(*) FROM records"),
     ("active records", "SELECT count(*) FROM records WHERE state = 'active'"),

@@ -1,4 +1,4 @@
-//! Which analyzer and embedding space the indexes were made with.
+//! The analyzer and the embedding space that the indexes were made with.
 //!
 //! The table `origins` names the maker of each index. The functions here decide; reading and writing the table is for the
 //! backend.
@@ -16,7 +16,7 @@ pub struct IndexMetadata {
     replaced: Option<String>,
 }
 
-/// What opening a store does about one index.
+/// The action for one index when a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reconciliation {
     /// Nothing: the index fits, or is left as it is.
@@ -39,7 +39,7 @@ impl IndexMetadata {
         Self { analyzer: options.analyzer.clone(), space: options.space.to_string(), replaced }
     }
 
-    /// The same analyzer with another embedding space.
+    /// Returns the same analyzer with another embedding space.
     #[must_use]
     pub fn in_space(&self, space: &EmbeddingSpace) -> Self {
         Self { space: space.to_string(), replaced: None, ..self.clone() }
@@ -50,7 +50,7 @@ impl IndexMetadata {
         &self.space
     }
 
-    /// What this process makes the index with.
+    /// Returns the analyzer or embedding space with which this process makes the index.
     pub fn maker(&self, index: Index) -> &str {
         match index {
             Index::Keywords => &self.analyzer,

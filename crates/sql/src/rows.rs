@@ -91,9 +91,9 @@ pub struct RecordGroup {
     pub state: String,
     /// The number of records.
     pub records: u64,
-    /// When the oldest occurred, in microseconds.
+    /// The time of the oldest, in microseconds.
     pub oldest: i64,
-    /// When the newest occurred, in microseconds.
+    /// The time of the newest, in microseconds.
     pub newest: i64,
 }
 

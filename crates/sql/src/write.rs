@@ -1,4 +1,4 @@
-//! What a write or a deletion changes, decided alike for every backend.
+//! The changes of a write or a deletion, decided alike for every backend.
 
 use std::collections::BTreeSet;
 
@@ -21,15 +21,15 @@ pub enum RecordChange {
 pub struct RecordWrite {
     /// The record with its new revision.
     pub record: Record,
-    /// Whether there was no record of this id.
+    /// True if there was no record with this id.
     pub is_new: bool,
     /// The index entries that take the place of the old ones; `None` leaves the old ones.
     pub index: Option<IndexEntries>,
-    /// Whether the text has changed, so that records made from it are removed.
+    /// True if the text has changed, so that derived records are deleted.
     pub cascades: bool,
 }
 
-/// What a record becomes in the indexes.
+/// The index entries of a record.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct IndexEntries {
     /// The terms, where they came with the record.
@@ -40,7 +40,7 @@ pub struct IndexEntries {
     pub jobs: Vec<Job>,
 }
 
-/// What the store holds now, read for a decision.
+/// The current state of the store, read for a decision.
 pub trait StoredState {
     /// The error of a read.
     type Error: From<Error>;

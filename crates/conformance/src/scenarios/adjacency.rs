@@ -1,4 +1,4 @@
-//! What stands right before and after a record.
+//! The records right before and after a record.
 
 use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Role, State, Timestamp};
 

@@ -75,7 +75,7 @@ pub async fn workers_who_claim_at_once_are_given_different_records(world: &World
     let lease = Duration::from_secs(60);
     let claims = join_all((0..8).map(|_| world.jobs.claim(Job::Embedding, 7, lease))).await;
     let mut given: Vec<_> = claims.into_iter().flat_map(Result::unwrap).map(|pending| pending.record.id).collect();
-    // Workers in each other's way may be given less than they asked for; what nobody has is free.
+    // Concurrent workers may get fewer items than requested; unclaimed items stay available.
     let left = world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
     given.extend(left.iter().map(|pending| pending.record.id));
     assert_eq!(given.len(), 40);
@@ -115,7 +115,7 @@ pub async fn a_write_that_is_given_up_is_done_or_undone_and_never_half(world: &W
         let scope = lin().with_session(format!("round {round}")).unwrap();
         let records: Vec<_> = (0..50).map(|n| turn(&scope, "one of a batch", n)).collect();
         give_up!(world.records.put(&scope, records.iter().cloned().map(Write::upsert).collect()));
-        // Whatever was under way has ended when a later write has.
+        // When a later write has returned, all earlier ones have ended.
         world.put(&[&numbered(&mo(), round)]).await;
         assert_eq!(half(&scope).await, None);
 

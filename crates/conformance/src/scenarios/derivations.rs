@@ -1,4 +1,4 @@
-//! What was made from what, and what goes with its source.
+//! Derivations of records, and their deletion with their sources.
 
 use memory_engine_core::{
     Basis, BlockReason, Deleted, ErrorKind, Job, Kind, Outcome, PutMode, Record, RecordId, Removed, Scope, State,

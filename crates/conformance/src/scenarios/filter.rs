@@ -21,7 +21,7 @@ async fn remember(world: &World, scope: &Scope, records: &[Record]) -> Verdict {
     Ok(())
 }
 
-/// Whether scan, words and vectors let pass what `matches` lets pass.
+/// Checks that scan, keyword and vector search return exactly the records that `matches` accepts.
 async fn agree(world: &World, scope: &Scope, records: &[Record], filter: &Filter) -> Verdict {
     let mut expected: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
     let query = ScanQuery::oldest(MANY).with_filter(filter.clone());

@@ -1,4 +1,4 @@
-//! What records say about entities and relations, and walks along it.
+//! Entities and relations of records, and walks along them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -459,10 +459,10 @@ fn name(number: u8) -> String {
     ["Anna", "沈砚", "Bob", "臺北", "Old Mill", "carl", "KSK", "Red", "小红"][usize::from(number)].to_owned()
 }
 
-/// Where a record is, and what it says: facts, and who is called what else.
+/// The scope of a record and its extraction: facts and aliases.
 type Statement = (Scope, Vec<Fact>, Vec<(u8, u8)>);
 
-/// What records say, kept as plainly as can be: facts by record, and nothing put together before it is asked for.
+/// The reference graph: a plain list of facts by record. Aliases are merged at query time.
 #[derive(Debug, Default)]
 struct Plain {
     /// The yardstick for order and numbers, given the same as the world.
@@ -471,7 +471,7 @@ struct Plain {
 }
 
 impl Plain {
-    /// Which entities a walk reaches, by the group that each belongs to, and the facts on its way.
+    /// Returns the entities that a walk reaches, each as the representative of its group, and the facts on its way.
     fn walk(&self, reader: &Scope, owner: &Scope, seeds: &[u8], hops: u32) -> (BTreeSet<u8>, BTreeSet<Fact>) {
         let seen =
             || self.said.iter().filter(|((of, _), (at, ..))| of == owner && reader.covers(at)).map(|(_, said)| said);
@@ -481,7 +481,7 @@ impl Plain {
         let called = |alias: u8| {
             seen().flat_map(|(_, _, aliases)| aliases).filter(|a| a.1 == alias).map(|a| a.0).collect::<BTreeSet<u8>>()
         };
-        // Nobody is ever mentioned by another name here, so that nobody is two.
+        // There are no aliases here, so every name is one entity.
         let mut reached: BTreeSet<u8> = seeds
             .iter()
             .flat_map(|seed| called(*seed).into_iter().chain([*seed]))

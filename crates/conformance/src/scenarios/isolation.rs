@@ -47,7 +47,7 @@ fn scope(tenant: &str, (second, address): &Place) -> Scope {
     address.within(&if *second { format!("{tenant}/a") } else { tenant.to_owned() })
 }
 
-/// What the world should hold, kept as plainly as can be.
+/// The expected content of the world, as a plain list.
 #[derive(Debug, Default)]
 struct Expected {
     live: BTreeMap<(Scope, RecordId), Record>,
@@ -185,7 +185,8 @@ pub async fn every_answer_holds_what_the_scope_covers_and_nothing_else(world: &W
                     record.state = if active { State::Active } else { State::Revoked };
                     write(world, &mut expected, record).await?;
                 }
-                // From above all users an id may name several records; whoever deletes, deletes as some user.
+                // In the scope of all users, an id may name several records; deletions happen in the scope of one
+                // user.
                 Step::Delete { reader: (_, Address { user: None, .. }), .. } => {}
                 Step::Delete { reader, numbers } => {
                     let ids: Vec<_> = numbers.iter().map(|n| id(*n)).collect();

@@ -1,4 +1,4 @@
-//! Whatever is done to it, a record store answers as `MemoryRecordStore` does.
+//! After any operations, a record store returns the same as `MemoryRecordStore`.
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 
@@ -88,7 +88,7 @@ struct Pair<'a> {
     now: memory_engine_core::Timestamp,
 }
 
-/// Whether both gave the same, or failed for the same reason.
+/// Checks that both returned the same, or failed with the same kind of error.
 fn same<T: PartialEq + Debug>(what: &str, world: Result<T>, model: Result<T>) -> Verdict {
     let kind = |e: Error| -> ErrorKind { e.kind() };
     let (world, model) = (world.map_err(kind), model.map_err(kind));

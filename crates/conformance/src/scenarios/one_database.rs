@@ -1,4 +1,4 @@
-//! What is asked of a backend whose stores share a database. Other worlds have nothing to show here and pass.
+//! Scenarios for a backend whose stores share a database. Other worlds pass without a check.
 
 use std::sync::Arc;
 

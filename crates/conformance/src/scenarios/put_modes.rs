@@ -1,4 +1,4 @@
-//! What a write does about a record that is there.
+//! The modes of a write to an existing record.
 
 use memory_engine_core::{
     ErrorKind, Job, ManualClock, Outcome, PutMode, Record, Result, Role, State, Timestamp, Write, Written,

@@ -1,4 +1,4 @@
-//! What was put comes back as it was.
+//! Stored records are returned unchanged.
 
 use memory_engine_core::{Kind, Record, Role, Scope, State, Timestamp, Trust};
 use serde_json::{Map, Value, json};

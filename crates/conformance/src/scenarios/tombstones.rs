@@ -1,4 +1,4 @@
-//! What was deleted stays away.
+//! Deleted records do not come back.
 
 use std::{sync::Arc, time::Duration};
 

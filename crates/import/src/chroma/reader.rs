@@ -17,7 +17,7 @@ use crate::error::ChromaError;
 /// Time to wait for a program that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const FILE: &str = "chroma.sqlite3";
-/// Where Chroma keeps a document: among the metadata, under this key.
+/// The metadata key under which Chroma stores the document.
 const DOCUMENT: &str = "chroma:document";
 /// Keys of Chroma's own.
 const OWN: &str = "chroma:";
@@ -43,13 +43,13 @@ pub struct ChromaCollection {
     pub id: String,
     /// Its name, unique within its database.
     pub name: String,
-    /// The database it is in; `default_database` unless somebody made others.
+    /// The name of its database, `default_database` by default.
     pub database: String,
-    /// The tenant that the database belongs to; `default_tenant` unless somebody made others.
+    /// The tenant of the database, `default_tenant` by default.
     pub tenant: String,
     /// The dimension of its vectors; `None` where nothing was ever added.
     pub dimension: Option<usize>,
-    /// How many items it has.
+    /// Number of items.
     pub items: u64,
 }
 
@@ -57,7 +57,7 @@ pub struct ChromaCollection {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ChromaItem {
-    /// Where it stands: the items of a collection are given by this number, from low to high.
+    /// The position. Items of a collection are returned in this order.
     pub position: i64,
     /// Its id, unique within its collection.
     pub id: String,
@@ -65,7 +65,7 @@ pub struct ChromaItem {
     pub document: Option<String>,
     /// Its metadata: texts, numbers, truth values, and lists of them.
     pub metadata: Map<String, Value>,
-    /// When it was added.
+    /// The time at which it was added.
     pub created_at: Option<Timestamp>,
     /// Its vector, where [`with_embeddings`](ChromaReader::with_embeddings) asks for it and Chroma's log still holds
     /// it. What has moved on to its vector index, after some thousand items, is not read from there.

@@ -11,11 +11,11 @@ use crate::{
     row::{ImportedTurn, Row, Rows, take, time, whole},
 };
 
-/// How many items are read at once.
+/// Number of items that are read at once.
 const PAGE: usize = 500;
-/// Where programs keep a text that is not in the document: mem0 in the first of these.
+/// Metadata keys in which programs store a text that is not in the document; mem0 uses the first.
 const TEXT: &[&str] = &["data", "text", "content"];
-/// What metadata means to us, under the names that programs have for it.
+/// The metadata keys of programs for fields of a record.
 const KEYS: &[(&str, &[&str])] = &[
     ("user", &["user_id", "user"]),
     ("agent", &["agent_id", "agent", "character"]),
@@ -102,7 +102,7 @@ fn turn(collection: &ChromaCollection, item: ChromaItem) -> Result<ImportedTurn,
     if let Some(time) = item.created_at {
         turn.set_if_missing("time", time.to_string());
     }
-    // What says who said it is a turn; of everything else nobody knows.
+    // An item with a role is a turn. The speaker of other items is unknown.
     let kind = if turn.keys.contains_key("role") { Kind::TURN } else { Kind::NOTE };
     turn.set(
         "kind",

@@ -5,7 +5,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::{stop_words, syllabic::is_syllabic};
 use memory_engine_core::text::is_han;
 
-/// How many characters the word at the beginning of `characters` has.
+/// Returns the number of characters of the word at the beginning of `characters`.
 ///
 /// It goes on over letters, digits and marks, over one joining sign between two of them (`e-mail`, `3.14`, `8:30`,
 /// `don't`), and takes `+` and `#` at its end (`c++`, `c#`).

@@ -5,10 +5,10 @@ use std::{borrow::Cow, fmt};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-/// How many places in a text are tried as the beginning of the JSON.
+/// Maximum number of positions that are tried as the beginning of the JSON.
 const MOST_STARTS: usize = 64;
 
-/// Why no value could be read.
+/// The reason why no value could be read.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// There is no brace or bracket.
@@ -96,12 +96,12 @@ fn without_thoughts(text: &str) -> &str {
     }
 }
 
-/// Whether a tag stands in the text after JSON has begun: then it is quoted there, not a thought's end.
+/// Returns true if a tag is inside a JSON value, where it is quoted text and not the end of a thought.
 fn inside_json(text: &str, tag: usize) -> bool {
     text.trim_start().starts_with(['{', '[']) && text[tag..].find(['}', ']']).is_some()
 }
 
-/// Where the value that begins the text ends, if it does.
+/// Returns the end of the value at the beginning of the text, if it is complete.
 fn end(text: &str) -> Option<usize> {
     let mut open = Vec::new();
     let mut marks = Marks::default();
@@ -123,7 +123,7 @@ fn end(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether the text is JSON as far as it goes, and only its end is missing.
+/// Returns true if the text is valid JSON except for its missing end.
 fn is_beginning(text: &str) -> bool {
     let known = serde_json::from_str::<serde::de::IgnoredAny>(&repair(text));
     known.is_err_and(|e| e.classify() == Category::Eof)
@@ -154,7 +154,7 @@ fn repair(json: &str) -> Cow<'_, str> {
     Cow::Owned(repaired)
 }
 
-/// What a character is to the form of JSON.
+/// The role of a character in the syntax of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     /// A brace or bracket that opens.

@@ -12,7 +12,7 @@ const CONFIG: &str = "config.json";
 /// Maximum size of a configuration file.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// How a model pools and how long its windows are.
+/// The pooling and the window length of a model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PoolingConfig {
     pub(crate) pooling: Pooling,

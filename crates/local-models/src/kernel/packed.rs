@@ -23,7 +23,7 @@ pub(crate) const PANEL: usize = 16;
 /// Bytes of one block of one panel.
 pub(crate) const PANEL_BLOCK: usize = BLOCK * PANEL;
 
-/// How large a stored weight can be.
+/// The range of stored weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WeightRange {
     /// 0..=15 for −8..=7, from a 4-bit file.
@@ -33,7 +33,7 @@ pub(crate) enum WeightRange {
 }
 
 impl WeightRange {
-    /// What was added to make the weights unsigned.
+    /// Returns the offset that was added to make the weights unsigned.
     pub(crate) fn offset(self) -> i32 {
         match self {
             Self::Nibble => 8,

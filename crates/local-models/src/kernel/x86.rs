@@ -4,8 +4,8 @@
 //! by. Within a block of 32 the sums are exact integers; after each block they are scaled and
 //! added to float sums.
 
-// Loops over arrays of registers go by index on purpose: their lengths are constants, and one index
-// serves several arrays.
+// Loops over arrays of registers use an index on purpose: the lengths are constants, and one index serves several
+// arrays.
 #![allow(clippy::needless_range_loop)]
 
 use core::arch::x86_64::*;

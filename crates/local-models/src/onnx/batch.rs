@@ -27,7 +27,7 @@ impl Batch {
         batch
     }
 
-    /// How many tokens a row has.
+    /// Returns the number of tokens of a row.
     pub(super) fn length(&self, row: usize) -> usize {
         self.mask[row * self.width..(row + 1) * self.width].iter().filter(|mask| **mask == 1).count()
     }

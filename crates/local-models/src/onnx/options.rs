@@ -1,8 +1,8 @@
-//! What an ONNX file does not say about itself.
+//! Options of an ONNX model that its file does not contain.
 
 use std::path::PathBuf;
 
-/// How token vectors become one vector.
+/// The pooling of token vectors into one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnnxPooling {
     /// The mean over all tokens.
@@ -15,21 +15,22 @@ pub enum OnnxPooling {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OnnxOptions {
-    /// The runtime's library (`libonnxruntime.so`, `onnxruntime.dll`); else `ORT_DYLIB_PATH`, else the system's.
+    /// Path of the runtime's library (`libonnxruntime.so`, `onnxruntime.dll`). Default: `ORT_DYLIB_PATH`, or the library of
+    /// the system.
     pub runtime: Option<PathBuf>,
-    /// The model's file within its directory; else `model.onnx` or `onnx/model.onnx`.
+    /// The model's file within its directory. Default: `model.onnx` or `onnx/model.onnx`.
     pub file: Option<PathBuf>,
-    /// How to pool; else what the directory says, or the mean. A model that pools by itself is left to it.
+    /// The pooling. Default: that of the directory, or the mean. A model with its own pooling keeps it.
     pub pooling: Option<OnnxPooling>,
-    /// What goes before questions; else what the directory's name says.
+    /// The text before queries. Default: by the name of the directory.
     pub query_prefix: Option<String>,
-    /// What goes before what is to be found; else what the directory's name says.
+    /// The text before documents. Default: by the name of the directory.
     pub document_prefix: Option<String>,
-    /// The longest window in tokens; else what the directory says, or 512.
+    /// Maximum number of tokens of a window. Default: that of the directory, or 512.
     pub max_tokens: Option<usize>,
-    /// How many threads compute; else as many as there are processors.
+    /// Number of threads. Default: the number of processors.
     pub threads: Option<usize>,
-    /// The cosine up to which two texts have nothing to do with each other; else 0.
+    /// Cosine up to which two texts are unrelated. Default: 0.
     pub score_floor: Option<f64>,
 }
 
@@ -55,7 +56,7 @@ impl OnnxOptions {
         self
     }
 
-    /// Sets what goes before questions and before what is to be found.
+    /// Sets the texts before queries and documents.
     #[must_use]
     pub fn with_prefixes(mut self, query: impl Into<String>, document: impl Into<String>) -> Self {
         (self.query_prefix, self.document_prefix) = (Some(query.into()), Some(document.into()));

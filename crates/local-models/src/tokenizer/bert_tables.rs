@@ -163,7 +163,7 @@ pub(super) const ACCENTED: &str = "\
     鈸鋗鋘鉼鏹鐕𨯺開䦕閷𨵷䧦雃嶲霣𩅅𩈚䩮䩶韠𩐊䪲𩒖頋頋頩𩖶飢䬳餩馧駂駾䯎𩬰鬒鱀鳽䳎䳭鵧𪃎䳸𪄅𪈎𪊑\
     麻䵖黹黾鼅鼏鼖鼻𪘀";
 
-/// What each of [`ACCENTED`] becomes.
+/// The base characters of [`ACCENTED`], in the same order.
 #[rustfmt::skip]
 pub(super) const BARE: &str = "\
     AAAAAACEEEEIIIINOOOOOUUUUYaaaaaaceeeeiiiinooooouuuuyyAaAaAaCcCcCcCcDdEeEeEeEeEeGgGgGgGgHhIiIi\

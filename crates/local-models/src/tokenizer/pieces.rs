@@ -13,7 +13,7 @@ const PRIME: u64 = 0x0000_0100_0000_01B3;
 #[derive(Debug)]
 pub(crate) struct PieceTable {
     text: String,
-    /// Where each piece begins, and the end of the last.
+    /// The start of each piece, and the end of the last.
     offsets: Vec<u32>,
     /// Ids plus one; 0 is an empty slot. A power of two, at most half full.
     slots: Vec<u32>,

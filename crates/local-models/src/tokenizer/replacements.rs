@@ -1,4 +1,4 @@
-//! What the tokenizer makes of single characters before it looks for pieces.
+//! Replacements of single characters before tokenisation.
 
 use super::compositions::compose;
 use crate::error::ModelError;

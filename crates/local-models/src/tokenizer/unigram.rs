@@ -36,9 +36,9 @@ pub(crate) struct UnigramOptions {
     pub(crate) end: u32,
     /// The id of characters that no piece covers.
     pub(crate) unknown: u32,
-    /// Whether runs of U+0020 count as one.
+    /// True if runs of U+0020 count as one.
     pub(crate) merge_spaces: bool,
-    /// Whether every kind of white space only separates words and leaves nothing behind.
+    /// True if every kind of white space only separates words and is dropped.
     pub(crate) split_white_space: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the tests on real models share: finding them, and reading golden values.
+//! Helpers of the tests on real models: finding models, and reading golden values.
 
 #![allow(dead_code)]
 

@@ -1,4 +1,4 @@
-//! What the tests begin with.
+//! Fixtures of the tests.
 
 #![allow(dead_code, reason = "each test file needs a part of it")]
 

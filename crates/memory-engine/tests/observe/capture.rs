@@ -34,7 +34,7 @@ struct Recorded {
     events: Vec<String>,
 }
 
-/// What was captured so far.
+/// The captured spans, events and metrics.
 #[derive(Clone, Default)]
 pub(crate) struct Capture {
     next: Arc<AtomicU64>,

@@ -9,7 +9,7 @@ use memory_engine::{
     llm::{ChatModel, ChatReply, ChatRequest, ChatStream},
 };
 
-/// What is in every text, name, key and path of the test.
+/// A word in every text, name, key and path of the test.
 pub(crate) const SECRET: &str = "qwertz";
 
 /// The hash embedder, until it fails.

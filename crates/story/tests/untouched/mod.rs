@@ -29,7 +29,7 @@ impl Default for BrokenStore {
 }
 
 impl BrokenStore {
-    /// How often it was asked for anything.
+    /// Returns the number of calls to it.
     pub(crate) fn touched(&self) -> usize {
         self.touched.load(Ordering::SeqCst)
     }

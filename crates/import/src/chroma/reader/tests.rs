@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What `make.py` there has made with the real program.
+/// Returns the folder that `make.py` there has created with the real program.
 fn made_by(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-cli/tests/fixtures/chroma").join(version)
 }
