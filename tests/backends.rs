@@ -32,7 +32,7 @@ fn is_required() -> bool {
     env::var("CONFORMANCE_REQUIRE").is_ok_and(|names| names.split(',').any(|name| name.trim() == "postgres"))
 }
 
-/// What is remembered, and what is asked.
+/// The stored turns and the questions.
 struct Corpus {
     records: Vec<Record>,
     questions: Vec<(Scope, String)>,
@@ -71,7 +71,7 @@ impl Pair {
         Ok(Self { sqlite, postgres, url, options, _folder: folder })
     }
 
-    /// Whether both give the same hits, by the same scores, in the same order.
+    /// Checks that both return the same hits with the same scores in the same order.
     async fn agree(&self, corpus: &Corpus) {
         let mut hits = 0;
         for (scope, question) in &corpus.questions {

@@ -1,8 +1,8 @@
 //! Kill -9 in each job of the background, on each backend: what is left of it is done by the next process, and the store ends
 //! as one in which nothing happened, with nothing lost and nothing there twice.
 //!
-//! The process that is killed is this program once more: it works on the same database by the library, with a record store that
-//! says when a job has come to a certain point, and then never answers.
+//! The killed process is this program itself. It works on the same database through the library, with a record store
+//! that reports when a job has reached a certain point, and then never returns.
 //!
 //! Without the variable `DATABASE_URL` the tests on Postgres are listed as ignored; where `CONFORMANCE_REQUIRE` names
 //! `postgres`, they fail.
@@ -27,7 +27,7 @@ use memory_engine::Job;
 use place::Place;
 use stopping::{Point, Stop};
 
-/// In the environment of a process that is to be killed: where it works, and when it is to stop.
+/// The environment variable of a process that is to be killed: its database, and the point of its stop.
 const CHILD: &str = "MEMORY_CRASH_CHILD";
 /// Longer than a claim lasts.
 const LATER: Duration = Duration::from_secs(31);
@@ -70,8 +70,8 @@ fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Kills a process when it has come to a point of a job, has another one go on, and compares the place with one that nobody
-/// disturbed.
+/// Kills a process at a point of a job, lets another one continue, and compares the result with that of an
+/// undisturbed process.
 async fn ends_complete(killed: Place, whole: Place, job: Job, point: Point) {
     let expected = {
         let memory = whole.open(None).await;
@@ -105,7 +105,7 @@ async fn ends_complete(killed: Place, whole: Place, job: Job, point: Point) {
     let counts = killed.counts().await;
     assert_eq!(counts, whole.counts().await, "what the tables hold");
     assert!(counts["mentions of entities"] > 10 && counts["vectors"] > 50, "{counts:?}");
-    // Done once more, nothing is found that was not known.
+    // A repetition finds nothing new.
     memory.admin().requeue_enrichment(&story::lin()).await.unwrap();
     memory.drain(&story::lin(), |_| ()).await.unwrap();
     assert_eq!(story::held(&memory).await, held);
@@ -126,7 +126,7 @@ fn kill_at(address: &str, job: Job, point: Point) {
     assert_eq!(told.trim(), stopping::REACHED, "{job} {}", point.as_str());
 }
 
-/// What the process does that is to be killed: the work that waits, until it is stopped.
+/// The process that is killed: it drains the queue until it is stopped.
 async fn be_killed(child: &str) {
     let mut parts = child.splitn(3, '|');
     let job = Job::named(parts.next().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! What is left of a user who was forgotten.
+//! The traces of a user who was forgotten.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use memory_engine::{
     synonyms::{PairVerdict, SynonymGroup, SynonymStore, WordPair},
 };
 
-/// Forgets a part of a user, the whole user, and the tenant; looks after each what is left of the synonyms.
+/// Forgets a part of a user, the whole user, and the tenant, and checks the synonyms after each.
 pub(crate) async fn a_user_who_is_forgotten_leaves_no_synonyms(memory: &MemoryEngine) {
     let synonyms = memory.synonyms().store().clone();
     let tenant = Scope::tenant_wide("forgetting").unwrap();
@@ -45,7 +45,7 @@ pub(crate) async fn a_user_who_is_forgotten_leaves_no_synonyms(memory: &MemoryEn
     }
 }
 
-/// The same on a SQLite file.
+/// Runs it on a SQLite file.
 pub(crate) async fn on_sqlite(folder: &Path) {
     let memory = MemoryEngine::builder().sqlite(folder.join("memory.db")).background(false).build().await.unwrap();
     a_user_who_is_forgotten_leaves_no_synonyms(&memory).await;

@@ -60,7 +60,7 @@ struct Kelivo {
 /// One window of the app: a session with its own history.
 struct Window<'k>(&'k Kelivo, &'static str, Vec<Value>);
 
-/// What the model says: it thinks, streams when it is asked to, and has a list of models.
+/// The model: it reasons, streams on request, and lists its models.
 fn reply(request: &Request) -> ResponseTemplate {
     if request.url.path().ends_with("/models") {
         return ResponseTemplate::new(200)
@@ -100,13 +100,13 @@ impl Kelivo {
         Window(self, session, vec![json!({ "role": "system", "content": SYSTEM })])
     }
 
-    /// What a night does.
+    /// Simulates the jobs of one night.
     async fn night(&self, place: &Place) {
         self.memory.drain(&lin(), |_| ()).await.unwrap();
         place.clock.advance(DAY);
     }
 
-    /// What the system prompt had behind the app's own words.
+    /// Returns the text that was appended to the app's own system prompt.
     async fn injected(&self) -> String {
         let requests = self.model.received_requests().await.unwrap();
         let body: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();

@@ -1,7 +1,8 @@
-//! Which tests hold which row of the five documents: `docs/REQUIREMENTS.md` is what the names of the tests say.
+//! Lists the tests of each requirement in a generated table.
 //!
-//! A test of a row begins with its id: `k10_turns_get_topic_entities_and_emotion`, of two rows with both. When the table has
-//! changed, `UPDATE_REQUIREMENTS=1 cargo nextest run -p memory-engine-tests --test requirements` writes it anew.
+//! The name of a test begins with the ids of its requirements: `k10_turns_get_topic_entities_and_emotion`. After a
+//! change, `UPDATE_REQUIREMENTS=1 cargo nextest run -p memory-engine-tests --test requirements` regenerates the
+//! table.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::{

@@ -1,5 +1,5 @@
-//! Evidence through Supabase's REST interface is the evidence of the database behind it: the SQL functions of a real Postgres
-//! behind a stand-in for PostgREST, beside the same functions called directly.
+//! Evidence through Supabase's REST interface equals that of the database behind it: the SQL functions of a real
+//! Postgres are called through a stand-in for PostgREST and directly.
 
 use std::{env, path::Path, process::Command, sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use memory_engine_postgres::{PostgresOptions, PostgresStore, migrate_down};
 use serde_json::{Map, Value};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::header, matchers::method};
 
-/// Whether there is a `psql`, by which the stand-in talks with the database.
+/// Returns true if `psql` is available, which the stand-in uses.
 pub(crate) fn is_possible() -> bool {
     env::var_os("WITH_POSTGRES_BIN").is_some()
 }
@@ -88,7 +88,7 @@ impl Respond for Rest {
 /// Record, time, text, translation and millionths of a score.
 type Told = (String, Timestamp, String, Option<String>, i64);
 
-/// What a source says of one event, as far as both can: the direct one knows no number of a document's table.
+/// Returns the parts of an event that both sources return: the direct one has no number of a row.
 fn told(evidence: &Evidence) -> Told {
     let at: Timestamp = evidence.created_at.clone().unwrap().parse().unwrap();
     let score = (evidence.match_score * 1e6).round() as i64;
@@ -121,7 +121,7 @@ async fn tell(memory: &MemoryEngine, scope: &Scope) {
     memory.drain(scope, |_| ()).await.unwrap();
 }
 
-/// The database goes by its own clock.
+/// The database uses its own clock.
 fn since_1970() -> Duration {
     use memory_engine::{Clock, SystemClock};
     Duration::from_micros(u64::try_from(SystemClock.now().as_micros()).unwrap())

@@ -1,6 +1,6 @@
-//! Acceptance of story-memory.md (rows R), on each backend: a runner's ticks with interventions, branches, `delete-last`, forks,
-//! the graph, the debug API, and what fails beside it. A vector store and a graph store of one's own (R16) go through the public
-//! suite in `crates/conformance/tests/own_stores.rs`; the example tells its story as a program.
+//! Acceptance tests of the story use case (rows R), on each backend: ticks with interventions, branches,
+//! `delete-last`, forks, the graph, the debug API, and failures. Custom vector and graph stores (R16) are tested by
+//! the public suite in `crates/conformance/tests/own_stores.rs`; the example runs the story as a program.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]
@@ -40,7 +40,7 @@ const SOON: Wait = Wait::Until(Duration::from_secs(60));
 const SHIP: &str = "Captain Holt returns on the Sea Hawk.";
 const KEY: &str = "林晓月回到落霞山去取金钥匙。";
 
-/// What happens in the main branch, tick by tick.
+/// The messages of the main branch, tick by tick.
 const STORY: [&str; 6] = [
     "Captain Holt sailed the Sea Hawk into the fog.",
     "沈砚在青石村遇见了林晓月，沈砚救了林晓月。",
@@ -83,7 +83,7 @@ fn about(pending: &str) -> StoryTurn {
     StoryTurn::after([StoryMessage::timeline("now", 90, "天黑了。")]).with_pending([pending])
 }
 
-/// What the prompt gets, with nothing out of order.
+/// Returns the context of the prompt, after checking that nothing is degraded.
 async fn told(memory: &StoryMemory, scope: &Scope, pending: &str) -> StoryContext {
     let context = memory.context(scope, &about(pending)).await;
     assert_eq!(context.degraded, []);

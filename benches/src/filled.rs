@@ -12,9 +12,9 @@ use crate::{
     synthetic::{self, DIMENSIONS, Question},
 };
 
-/// How many records one import call takes.
+/// Number of records in one import call.
 pub const BATCH: usize = 1000;
-/// How many calls are under way: while one is written, the words of the next are found.
+/// Number of concurrent calls: while one is written, the texts of the next are analyzed.
 const AT_ONCE: usize = 2;
 
 /// A store, and what embeds its questions.
@@ -25,10 +25,10 @@ pub struct Filled {
     embedder: Arc<GivenEmbedder>,
 }
 
-/// What it took to write a stretch of records.
+/// The cost of writing a stretch of records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Took {
-    /// How many records.
+    /// Number of records.
     pub records: usize,
     /// Seconds by the clock.
     pub wall_s: f64,

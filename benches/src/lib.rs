@@ -1,5 +1,4 @@
-//! What the benchmarks of memory-engine share: made-up records with their vectors, an embedder that knows them, and what a
-//! process has used.
+//! Helpers of the benchmarks: synthetic records with vectors, an embedder for them, and the resources of a process.
 
 pub mod filled;
 pub mod given;

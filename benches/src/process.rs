@@ -1,4 +1,4 @@
-//! What this process has used.
+//! The resources of this process.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ pub fn cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Has the peak of the resident set begin anew. Where that cannot be done, it stays what it was.
+/// Resets the peak of the resident set, where the system supports it.
 pub fn reset_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
@@ -31,7 +31,7 @@ fn kib(name: &str) -> f64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }
 
-/// What all files of a directory take on the disk, in MB.
+/// Returns the disk space of all files of a directory, in MB.
 pub fn disk_mb(directory: &Path) -> f64 {
     fn bytes(path: &Path) -> u64 {
         let Ok(entries) = fs::read_dir(path) else { return 0 };

@@ -2,22 +2,22 @@
 
 use memory_engine::{Kind, Record, Result, Scope, SystemClock, Timestamp};
 
-/// How many numbers a vector has.
+/// Number of dimensions of a vector.
 pub const DIMENSIONS: usize = 384;
 
-/// How many users the records are of.
+/// Number of users of the records.
 pub const USERS: usize = 1000;
 
 const TOPICS: usize = 500;
 const WORDS: usize = 20_000;
-/// How far a record lies from the middle of its topic, of which each number is about as large as chance makes it.
+/// Distance of a record from the centre of its topic, relative to the random spread of the centres.
 const SPREAD: f32 = 0.7;
 
-/// What Chinese words are made of: two characters each.
+/// The characters of Chinese words, two each.
 const CHARACTERS: &str = "人大小山水火木金土日月年天气雨雪风云花草鸟鱼马牛羊猫狗车船路门窗书笔纸灯床桌椅茶饭菜肉果米面汤糖盐油酒红黄蓝绿黑白\
                           东西南北上下左右前后里外中高低长短新旧早晚快慢多少冷热远近深浅轻重美好坏真假爱恨喜怒哀乐想念听说读写走跑飞游吃喝睡醒\
                           买卖开关来去进出学教问答工作朋友家父母兄弟姐妹老师医生城市乡村国际公司学校银行商店餐厅机场车站";
-/// What English words are made of: two to four of them.
+/// The syllables of English words, two to four each.
 const SYLLABLES: [&str; 40] = [
     "ba", "ter", "lin", "mo", "sha", "ver", "con", "di", "pre", "lo", "gan", "ri", "sen", "tu", "wal", "fi", "hor",
     "ne", "ka", "pol", "ste", "bri", "ja", "cu", "dor", "el", "fan", "gi", "hul", "in", "ker", "lam", "mer", "nox",
@@ -29,9 +29,9 @@ const SYLLABLES: [&str; 40] = [
 pub struct Synthetic {
     /// Its number.
     pub number: usize,
-    /// Who it belongs to.
+    /// The user.
     pub user: String,
-    /// What it says: 10 to 40 words.
+    /// The text: 10 to 40 words.
     pub text: String,
     /// Near others of its topic.
     pub vector: Vec<f32>,
@@ -136,7 +136,7 @@ pub fn question(number: usize, records: usize) -> Question {
 }
 
 impl Synthetic {
-    /// What the engine is given, without the vector: a turn a minute.
+    /// Returns the record without its vector: one turn a minute.
     ///
     /// # Errors
     /// None: the names are valid ones.

@@ -1,4 +1,4 @@
-//! Where it happens.
+//! The databases of the tests.
 
 use std::{
     collections::BTreeMap,
@@ -34,7 +34,7 @@ pub(crate) struct Place {
 }
 
 enum Home {
-    /// The file, and the folder that goes with whoever made it.
+    /// The file, and its temporary folder if this process has created it.
     Sqlite(PathBuf, Option<tempfile::TempDir>),
     /// The server, and the schema.
     Postgres(String, String),
@@ -56,7 +56,7 @@ impl Place {
         Self::new(Home::Postgres(url.to_owned(), schema))
     }
 
-    /// How another process finds it.
+    /// Returns the address by which another process opens it.
     pub(crate) fn address(&self) -> String {
         match &self.home {
             Home::Sqlite(path, _) => format!("file|{}", path.display()),
@@ -111,7 +111,7 @@ impl Place {
         StoreOptions::new(space(), index_fingerprint(&TextAnalyzer)).with_clock(self.clock.clone())
     }
 
-    /// How much of everything the database holds, and that nothing is wrong with it.
+    /// Returns the counts of the health report, after checking that it lists no problems.
     pub(crate) async fn counts(&self) -> BTreeMap<String, u64> {
         let checkup = match &self.home {
             Home::Sqlite(path, _) => {

@@ -15,15 +15,15 @@ use memory_engine_core::{
     Scope, Stats, Tombstone, Write, Written,
 };
 
-/// What is told when it has stopped.
+/// The line that is printed at the stop.
 pub(crate) const REACHED: &str = "the point is reached";
 
-/// Where a job can be stopped.
+/// A point at which a job can be stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Point {
     /// Its items are claimed, and nothing is made of them.
     Claimed,
-    /// All is made and stored, and nobody has been told.
+    /// Everything is stored, and the caller has not got the result yet.
     Done,
 }
 
@@ -42,7 +42,7 @@ impl Point {
     }
 }
 
-/// Where to stop, and how many times to pass there before.
+/// The point of the stop, and the number of times to pass it before.
 #[derive(Debug)]
 pub(crate) struct Stop {
     job: Job,

@@ -1,4 +1,4 @@
-//! What is said, and what is to be made of it.
+//! The turns of the test, and the records expected from them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What was deleted stays deleted, everywhere (R9, R11): thirteen steps.
+//! Deleted records stay deleted, everywhere (R9, R11): thirteen steps.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the background makes of turns (K10, K11, R5, M10), and what becomes of it.
+//! Records that the background worker derives from turns (K10, K11, R5, M10), and their later changes.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn answered(hour: i64, text: &str) -> Turn {
     Turn::assistant(text).at(Timestamp::from_micros(NOON - 100 * 3_600_000_000 + hour * 3_600_000_000 + 1))
 }
 
-/// What is known, as it is shown: what holds, and what held until when.
+/// Returns the facts as they are displayed: valid ones, and former ones with their end.
 async fn known(memory: &MemoryEngine) -> Vec<String> {
     let zone = jiff::tz::TimeZone::UTC;
     let facts = memory.facts(&lin()).history().records().await.unwrap();
@@ -58,7 +58,8 @@ pub(crate) async fn m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_u
     }
     assert!(recalled(&memory, &lin(), "过敏").await.iter().any(|text| text.contains("海鲜")));
 
-    // It was a mistake: what it had replaced holds again, also when somebody forgets it who makes no facts.
+    // After the correction is forgotten, the fact that it had replaced is valid again, also in a process without
+    // enrichment.
     drop(memory);
     let memory = place.open().await;
     memory.forget(&lin(), moved).await.unwrap();
@@ -326,7 +327,7 @@ pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_
     assert_eq!(model.requests().len(), 3, "indexing anew asks no model");
 }
 
-/// What people say one after the other, and what is known of it in the end: what holds, and what held.
+/// Contradictory statements in sequence, and the facts at the end: valid ones and former ones.
 pub(crate) async fn m10_contradictions_end_as_people_mean_them(place: Place) {
     type Case = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
     const CASES: [Case; 6] = [

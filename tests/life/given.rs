@@ -1,4 +1,4 @@
-//! Where the tests take place.
+//! The databases of the tests.
 
 use std::{
     env,
@@ -75,7 +75,7 @@ impl Place {
         }
     }
 
-    /// It, as whoever keeps it names it, once it has been opened.
+    /// Returns its address as an operator would write it, once it was opened.
     pub(crate) fn database(&self) -> Database {
         match &self.home {
             Home::Sqlite(folder) => Database::file(folder.path().join("memory.db")),
@@ -86,7 +86,7 @@ impl Place {
         }
     }
 
-    /// That no file (SQLite) or table (Postgres) holds these letters, in whatever case.
+    /// Checks that no file (SQLite) or table (Postgres) contains these letters, in any case.
     pub(crate) async fn no_byte_of(&self, word: &str) {
         let word = word.to_lowercase();
         match &self.home {

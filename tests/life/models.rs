@@ -22,11 +22,11 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::path};
 use crate::given::{Place, lin, message, recalled, story};
 
 const KEY: &str = "sk-hunter2-0123456789";
-/// How long a busy service asks to wait.
+/// The delay that a busy service asks for.
 const WAIT: Duration = Duration::from_secs(120);
 const SUMMARY: &str = "Lin and the assistant spoke of seafood, of Shen Yan and of Mira.";
 
-/// What the service is like.
+/// The behaviour of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mood {
     Scripted,
@@ -63,14 +63,14 @@ impl Service {
         Arc::new(HttpChatModel::new(client, endpoint, ChatOptions::new("toy")).unwrap())
     }
 
-    /// How often it was asked for this.
+    /// Returns the number of requests of this kind.
     async fn asked(&self, what: &str) -> usize {
         let requests = self.server.received_requests().await.unwrap();
         requests.iter().filter(|request| prompt(request).0.contains(what)).count()
     }
 }
 
-/// What the model is told, and what it is given.
+/// Returns the instructions and the input of the model.
 fn prompt(request: &Request) -> (String, String) {
     let body: Value = request.body_json().unwrap();
     let content = |n: usize| body["messages"][n]["content"].as_str().unwrap_or_default().to_owned();

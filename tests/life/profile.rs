@@ -1,4 +1,4 @@
-//! What is kept of each user in a few lines (A4).
+//! Profiles of users (A4).
 
 use std::sync::Arc;
 

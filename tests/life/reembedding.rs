@@ -107,7 +107,7 @@ async fn remember(memory: &MemoryEngine, numbers: impl IntoIterator<Item = usize
     kept
 }
 
-/// What lies near a text, by vectors alone.
+/// Returns the records nearest to a text, by vectors alone.
 async fn near(memory: &MemoryEngine, text: &str) -> Result<Vec<RecordId>> {
     let query = RecallQuery::new(text).with_retrievers(Retrievers::VectorOnly).with_limit(3);
     Ok(memory.recall(&lin(), query).await?.hits.into_iter().map(|hit| hit.record.id).collect())
@@ -134,7 +134,8 @@ async fn serving(memory: &MemoryEngine) -> String {
 pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or_empty(place: Place) {
     let mut now = old();
     let mut kept = begin(&place, &now, 60).await;
-    // Once to another length, and once more to another space of the same length; the tables change places both times.
+    // First to another dimension, then to another space of the same dimension. The tables swap their roles both
+    // times.
     for (round, new) in [("a", 64, 5), ("b", 128, 37)].into_iter().enumerate() {
         let (name, dimensions, turn) = new;
         let pause = Duration::from_millis(15);

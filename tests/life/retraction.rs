@@ -1,4 +1,4 @@
-//! What is taken back (R9, R11).
+//! Retractions (R9, R11).
 
 use memory_engine::{ErrorKind, Kind, PutMode, RecordId, State, Turn, history::Rewind};
 

@@ -1,4 +1,4 @@
-//! A server beside a test, and a client of it.
+//! A server next to a test, and its client.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(crate) struct Served {
     relay: Relay,
 }
 
-/// What it answered.
+/// The response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

@@ -26,10 +26,10 @@ use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece};
 /// CHAT_MODEL) has a real model answer.
 #[derive(Parser)]
 struct Args {
-    /// Where everything is kept: a file, or postgres://USER:PASSWORD@HOST/DATABASE
+    /// The database: a file, or postgres://USER:PASSWORD@HOST/DATABASE
     #[arg(long, env = "AICY_DB", hide_env_values = true, default_value = "aicy.db")]
     db: String,
-    /// Who talks with her
+    /// The user who talks with her
     #[arg(long, short, default_value = "me")]
     user: String,
     /// Another companion: a folder with a pack.toml
@@ -86,7 +86,7 @@ async fn main() -> Result<()> {
             },
         }
     }
-    // Whatever still waits for its vector.
+    // Computes the vectors that are still missing.
     engine.drain(&scope, |_| ()).await?;
     Ok(())
 }

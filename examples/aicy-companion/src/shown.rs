@@ -1,4 +1,4 @@
-//! What is shown beside the conversation.
+//! The display next to the conversation.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(crate) fn time(at: Timestamp) -> String {
     text.get(..16).unwrap_or(&text).replace('T', " ")
 }
 
-/// How far affection has come in its stage.
+/// Returns a bar of the affection within its stage.
 pub(crate) fn bar(aicy: &Companion, state: &CompanionState) -> String {
     let (affection, stages) = (state.bond.affection, &aicy.pack().stages);
     let (chapter, stage) = stages.at(affection);
@@ -24,7 +24,7 @@ pub(crate) fn bar(aicy: &Companion, state: &CompanionState) -> String {
     format!("♥ {bar} {affection}/{next} · 第{chapter}章 {} · 连续 {} 天", stage.name, state.bond.consecutive_days)
 }
 
-/// What came of a turn.
+/// Returns the result of a turn.
 pub(crate) fn after(aicy: &Companion, reply: &TurnReply) -> String {
     let mut text = bar(aicy, &reply.state);
     for change in &reply.changes {
@@ -63,7 +63,7 @@ pub(crate) async fn memory(engine: &MemoryEngine, aicy: &Companion, scope: &Scop
     Ok(text)
 }
 
-/// What each layer takes of the context.
+/// Returns the tokens of each layer of the context.
 pub(crate) fn context(built: &BuiltContext) -> String {
     let mut text = format!("{} / {} tokens ({})\n", built.tokens, built.limit, built.counter);
     for layer in &built.layers {

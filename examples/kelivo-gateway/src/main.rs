@@ -17,7 +17,7 @@ use memory_engine_server::{Sources, UpstreamConfig};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
-/// Who talks in the tables; forgotten before they begin.
+/// The user of the tables; forgotten before they begin.
 const USER: &str = "kelivo-tables";
 
 /// A chat gateway with memory.
@@ -32,7 +32,7 @@ struct Args {
     /// Another configuration than the kelivo.toml that comes with the example
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where everything is kept: a file, or postgres://USER:PASSWORD@HOST/DATABASE; the tables need neither
+    /// The database: a file, or postgres://USER:PASSWORD@HOST/DATABASE; the tables need none
     #[arg(long, env = "KELIVO_DB", hide_env_values = true)]
     db: Option<Database>,
 }

@@ -34,7 +34,7 @@ pub(crate) struct World {
     pub(crate) client: Kelivo,
 }
 
-/// Whether a row holds, what it is, and what came out.
+/// A row of a table: true if it passed, its name, and its result.
 type Row = (bool, String, String);
 
 /// Goes through them, and fails when a row does not hold.
@@ -113,7 +113,7 @@ async fn basics(world: &World, rows: &mut Vec<Row>, history: &[Value]) -> Result
     Ok(())
 }
 
-/// How much memory this process has, in kB.
+/// Returns the resident memory of this process, in kB.
 fn resident() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix(" kB")?.parse().ok()

@@ -7,7 +7,7 @@ use axum::{Json, Router, extract::State, http::header::CONTENT_TYPE, response::I
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// What the model was asked last.
+/// The last request to the model.
 pub(crate) type Seen = Arc<Mutex<Value>>;
 
 /// The system prompt of the latest request.

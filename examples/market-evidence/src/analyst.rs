@@ -22,7 +22,7 @@ pub(crate) struct Config {
     words: BTreeMap<String, Vec<String>>,
 }
 
-/// What either layer says.
+/// The result of a layer.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Signal {
     pub(crate) event_type: String,
@@ -43,7 +43,7 @@ impl Analyst {
         self.ask(&self.config.fast, flash.to_owned()).await
     }
 
-    /// Whether a flash is worth the second layer.
+    /// Returns true if a flash needs the second layer.
     pub(crate) fn goes_deeper(&self, signal: &Signal) -> bool {
         signal.confidence >= self.config.min_confidence && self.config.white_list.contains(&signal.event_type)
     }

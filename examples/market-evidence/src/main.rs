@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 /// MEMORY_MATCH_COUNT are understood.
 #[derive(Parser)]
 struct Args {
-    /// What has just come in; without it, the bundled flashes one after another
+    /// The incoming flash; default: the bundled flashes one after another
     flash: Vec<String>,
     /// A database of events without Supabase before it: postgres://USER:PASSWORD@HOST/DATABASE
     #[arg(long, env = "MARKET_DB", hide_env_values = true)]

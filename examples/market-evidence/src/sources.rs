@@ -1,4 +1,4 @@
-//! Where evidence comes from.
+//! The sources of evidence.
 
 use std::{sync::Arc, time::Duration};
 

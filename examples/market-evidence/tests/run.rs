@@ -5,7 +5,7 @@ use std::process::Command;
 
 use memory_engine::postgres::{PostgresOptions, migrate_down};
 
-/// What it prints, and what it logs.
+/// Returns the output and the log.
 fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_market-evidence"));
     for variable in

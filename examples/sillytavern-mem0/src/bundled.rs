@@ -5,7 +5,7 @@ use memory_engine::llm::{ChatRequest, Message, ScriptedModel};
 /// A request to rewrite has one message behind the prompt, and that is an object.
 const REWRITE: &str = r#"{"user_name""#;
 
-/// What the prompt holds, what the message behind it begins with and what it holds; and the reply.
+/// A text in the prompt, the beginning and a part of the message, and the reply.
 const SCRIPT: [(&str, &str, &str, &str); 8] = [
     ("CAPITALS", "", "", "WHAT INSOMNIA DOES TO THE USER"),
     ("", REWRITE, "天花板", "结合最近对话：用户昨晚失眠，询问今天状态有何变化"),

@@ -48,7 +48,7 @@ async fn one(front: &FrontEnd, name: &str, lines: &[&str]) -> Result<(ChatMemori
     Ok(last)
 }
 
-/// Whether this form of the query found a memory with these words; a line says so.
+/// Prints whether this form of the query found a memory with these words, and returns it.
 fn shown(case: &str, found: &ChatMemories, form: QueryForm, words: &str) -> bool {
     let holds = found.form() == Some(form) && found.memories.iter().any(|memory| memory.memory.contains(words));
     println!("case {case} {}: {words}, by {}\n", if holds { "holds" } else { "does NOT hold" }, named(form));

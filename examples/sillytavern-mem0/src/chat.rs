@@ -18,7 +18,7 @@ use memory_engine_chat_memory::{ChatMemories, Mem0Chat};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// What every chat of the front end has.
+/// The parts shared by all chats of the front end.
 pub(crate) struct FrontEnd {
     pub(crate) memory: Mem0Chat,
     /// The settings page, if it is a file: what it says holds from the next message on.
@@ -27,7 +27,7 @@ pub(crate) struct FrontEnd {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// A chat in a file of its own, with the long-term memory beside it.
+/// A chat in its own file, with its long-term memory.
 pub(crate) struct Chat<'f> {
     front: &'f FrontEnd,
     name: String,
@@ -107,7 +107,7 @@ pub(crate) fn named(form: QueryForm) -> String {
     format!("query {}", form as u8 + 1)
 }
 
-/// Goes by what a page of settings says.
+/// Applies the settings of a settings page.
 pub(crate) fn turn(page: &Path, memory: &Mem0Chat) -> Result<()> {
     Ok(memory.set(toml::from_str(&fs::read_to_string(page)?)?)?)
 }

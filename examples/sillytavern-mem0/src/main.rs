@@ -20,7 +20,7 @@ use memory_engine_server::Config;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
-/// Long-term memory beside a chat: written when the chat is saved, searched before a reply is generated.
+/// Long-term memory of a chat: written when the chat is saved, searched before a reply is generated.
 ///
 /// Without anything it serves a mem0 server of its own on this machine and goes through the document's cases A, B and C with a
 /// bundled model. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and the like, another
@@ -33,7 +33,7 @@ struct Args {
     /// A mem0 server that runs already, as http://localhost:8888
     #[arg(long, value_name = "URL", env = "MEM0_URL")]
     mem0: Option<String>,
-    /// What the server of this example keeps its memories in, if not only in this process: a file, or postgres://…
+    /// The database of this example's server: a file, or postgres://…; default: in memory
     #[arg(long, env = "SILLYTAVERN_DB", hide_env_values = true, conflicts_with = "mem0")]
     db: Option<Database>,
     /// The settings, read before each request; see settings.toml

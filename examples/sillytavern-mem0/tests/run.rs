@@ -38,7 +38,7 @@ impl Chat {
         Self { child, input, output }
     }
 
-    /// What is shown of one round, up to its save.
+    /// Returns the output of one round, up to its save.
     fn say(&mut self, text: &str) -> String {
         writeln!(self.input, "{text}").unwrap();
         let mut shown = String::new();
@@ -195,7 +195,7 @@ fn m6_without_a_server_the_chat_goes_on() {
 fn m7_a_changed_setting_holds_from_the_next_message_on() {
     let folder = tempfile::tempdir().unwrap();
     let (db, settings) = (folder.path().join("memory.db"), folder.path().join("settings.toml"));
-    // The second query is to find nothing, whatever is said.
+    // The second query must find nothing.
     let bundled = include_str!("../settings.toml").replace("context_threshold = 0.05", "context_threshold = 1.0");
     let set = |more: &[(&str, &str)]| {
         let changed = more.iter().fold(bundled.clone(), |text, (from, to)| {

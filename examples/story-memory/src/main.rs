@@ -17,16 +17,16 @@ use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, S
 use prompt::PromptBuilder;
 use tokio::net::TcpListener;
 
-/// How long a tick waits until its message can be found by everything.
+/// The time that a tick waits until its message is completely indexed.
 const PATIENCE: Wait = Wait::Until(Duration::from_secs(10));
-/// How many of the latest messages stand in a prompt as they are.
+/// Number of latest messages that are part of a prompt.
 const RECENT: usize = 2;
 
 /// Goes through a story of nine ticks on two branches, and shows each prompt's memory. MEMORY_MODE (off, vector, graph) says
 /// what kind of memory there is; as in the document, there is none unless it is set.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Where the memory is: a file, or postgres://USER@HOST/DATABASE; in this process, when not set
+    /// The database: a file, or postgres://USER@HOST/DATABASE; default: in memory
     #[arg(long, env = "STORY_DB", hide_env_values = true)]
     db: Option<Database>,
     /// Serve the debug API there afterwards: /api/memory/{session_id}/stats, /search and /reindex

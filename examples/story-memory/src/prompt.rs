@@ -13,7 +13,7 @@ impl PromptBuilder {
         self.section("Recent timeline", texts)
     }
 
-    /// What the memory gives, as it is: it tells the model itself to take it for established facts.
+    /// Adds the text of the memory, which contains its own instruction for the model.
     pub(crate) fn memory(self, text: &str) -> Self {
         self.section("Long-term Memory", (!text.is_empty()).then_some(text))
     }

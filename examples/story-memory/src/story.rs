@@ -1,6 +1,6 @@
 //! The story that is told.
 
-/// What happens in one round: what somebody wants to happen, and what the model makes of it.
+/// One round: the intervention of the user, and the message of the model.
 pub(crate) struct Tick {
     pub(crate) sequence: i64,
     pub(crate) pending: &'static [&'static str],
@@ -13,7 +13,7 @@ const fn tick(sequence: i64, pending: &'static [&'static str], report: &'static 
 
 pub(crate) const WORLD: &str = "A coast of small harbours. 落霞山 lies behind the village 青石村.";
 
-/// Where the other branch begins.
+/// The message at which the other branch begins.
 pub(crate) const FORK: i64 = 4;
 /// Told before the fork, after it, and in the tick that is deleted.
 pub(crate) const INHERITED: &str = "金钥匙藏在了落霞山";

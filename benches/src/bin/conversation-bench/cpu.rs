@@ -1,6 +1,6 @@
-//! How much a process computes.
+//! The CPU time of a process.
 
-/// How many ticks a second has in `/proc`: a constant of Linux towards programs, whatever its timer does.
+/// Clock ticks per second in `/proc`: a constant of Linux for programs, independent of the kernel's timer.
 const TICKS: f64 = 100.0;
 
 /// The seconds that all threads of this process have computed, to a hundredth; `None` where there is no `/proc`.

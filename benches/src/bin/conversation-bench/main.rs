@@ -19,16 +19,16 @@ use conversation::Conversation;
 /// machine that has other things to do.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// How many turns
+    /// Number of turns
     #[arg(long, default_value_t = 100_000)]
     turns: usize,
-    /// How many users they belong to
+    /// Number of users that they belong to
     #[arg(long, default_value_t = 100)]
     users: usize,
-    /// How many questions of each sort
+    /// Number of questions of each kind
     #[arg(long, default_value_t = 200)]
     questions: usize,
-    /// How many turns are committed together
+    /// Number of turns that are committed together
     #[arg(long, default_value_t = 500)]
     batch: usize,
     /// Take the turns from these JSON Lines ("text") instead of making them up; too few are said again
@@ -37,7 +37,7 @@ struct Arguments {
     /// Take the questions from these JSON Lines ("question")
     #[arg(long, value_name = "FILE")]
     ask: Vec<PathBuf>,
-    /// Where to make the file; a temporary one, when not set
+    /// Path of the file; default: a temporary one
     #[arg(long)]
     db: Option<PathBuf>,
     /// Give the numbers as JSON only
@@ -102,8 +102,7 @@ fn made_up(seed: u64, say: fn(&mut Conversation) -> String) -> impl FnMut() -> S
     move || say(&mut talk)
 }
 
-/// What a hybrid recall costs, after all was asked twice without counting: what is read for whoever is asked about again is
-/// read then.
+/// Measures a hybrid recall, after two rounds of all questions that are not counted and load the indexes.
 async fn ask<'a>(engine: &MemoryEngine, questions: &[String], scope: impl Fn(usize) -> &'a Scope) -> Result<Value> {
     for _ in 0..2 {
         for (n, question) in questions.iter().enumerate() {

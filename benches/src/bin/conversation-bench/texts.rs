@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// What stands under `key` in each line of the files that has it.
+/// Returns the values of `key` in the lines of the files.
 pub(crate) fn read(files: &[PathBuf], key: &str) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     for file in files {
@@ -19,7 +19,7 @@ pub(crate) fn read(files: &[PathBuf], key: &str) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// So many of the texts, evenly from all over them, in their order; said again, when there are too few.
+/// Returns this many texts, evenly spread, in order; repeated if there are too few.
 pub(crate) fn spread(texts: &[String], count: usize) -> Vec<String> {
     let rounds = count.div_ceil(texts.len()).max(1);
     let place = |n: usize| n * rounds * texts.len() / count % texts.len();

@@ -15,7 +15,7 @@ pub(crate) struct Data {
     root: PathBuf,
     pub(crate) records: usize,
     dimensions: usize,
-    /// From which record on they are held out for inserts one by one.
+    /// The first record that is held out for inserts one by one.
     pub(crate) held_out: usize,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// The next so many rows.
+    /// Returns the next rows.
     pub(crate) fn take(&mut self, rows: usize) -> Result<Vec<Vec<f32>>> {
         let mut bytes = vec![0; self.columns * 4];
         let mut row = || {
@@ -108,7 +108,7 @@ impl Matrix {
         (0..rows).map(|_| row()).collect()
     }
 
-    /// Leaves out the next so many rows.
+    /// Skips the next rows.
     pub(crate) fn skip(&mut self, rows: usize) -> Result<()> {
         self.file.seek_relative((rows * self.columns * 4) as i64)?;
         Ok(())

@@ -10,11 +10,11 @@ use memory_engine_benches::{given::GivenEmbedder, process};
 
 use crate::{Arguments, Backend, data::Data, report::Report, store};
 
-/// How many records one call takes.
+/// Number of records in one call.
 const BATCH: usize = 1000;
-/// How many calls are under way: while one is written, the words of the next are found.
+/// Number of concurrent calls: while one is written, the texts of the next are analyzed.
 const AT_ONCE: usize = 2;
-/// How many records are read from the data before the clock goes on.
+/// Number of records that are read from the data while the clock is stopped.
 const READ: usize = 10 * BATCH;
 
 pub(crate) async fn run(arguments: &Arguments, data: &Data, report: &mut Report) -> Result<()> {

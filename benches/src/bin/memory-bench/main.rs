@@ -22,10 +22,10 @@ use report::Report;
 /// Runs one phase of the peer benchmark and writes what it measured as JSON.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Where records.jsonl, the vectors and the queries are
+    /// Folder with records.jsonl, the vectors and the queries
     #[arg(long)]
     data: PathBuf,
-    /// How many of the records
+    /// Number of records
     #[arg(long)]
     n: usize,
     /// Of how many dimensions
@@ -34,28 +34,28 @@ struct Arguments {
     /// The file to make or to open; with Postgres, nothing
     #[arg(long)]
     store: PathBuf,
-    /// What to do
+    /// The phase to run
     #[arg(long)]
     phase: Phase,
-    /// How long one kind of query may be asked, in seconds
+    /// Maximum time for one kind of query, in seconds
     #[arg(long, default_value_t = 12.0)]
     metric_cap_s: f64,
-    /// Where to write the numbers
+    /// File for the results
     #[arg(long)]
     json: PathBuf,
-    /// Where everything is kept
+    /// The store
     #[arg(long, default_value = "sqlite")]
     backend: Backend,
     /// The Postgres database: empty before the phase `ingest`
     #[arg(long, env = "PEERS_PG_DSN", hide_env_values = true)]
     dsn: Option<String>,
-    /// How many hits a query gives
+    /// Number of hits of a query
     #[arg(long, default_value_t = 10)]
     k: usize,
     /// Only this kind of query: for looking into it
     #[arg(long)]
     only: Option<String>,
-    /// How many candidates each arm brings to a hybrid query
+    /// Number of candidates of each retriever in a hybrid query
     #[arg(long, default_value_t = 50)]
     pool: usize,
 }
@@ -81,7 +81,8 @@ enum Backend {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    // As a task, like the requests of a server: what waits in `main` itself is woken by another thread, once more each time.
+    // Runs as a task, like the requests of a server: work that waits in `main` itself is woken by another thread each
+    // time.
     tokio::spawn(run(Arguments::parse())).await?
 }
 

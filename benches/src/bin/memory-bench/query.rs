@@ -16,7 +16,7 @@ use crate::{
     store,
 };
 
-/// Of whom, or when, something is asked.
+/// The restriction of a query by scope or time.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     All,
@@ -26,7 +26,7 @@ enum Part {
     ScopeAndTime,
 }
 
-/// How it is asked.
+/// The retrievers of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
     Vectors,
@@ -55,11 +55,11 @@ const SORTS: [Sort; 12] = [
     ("recall_scope", How::Recall, Part::Scope, None),
 ];
 
-/// How many queries are asked before the clock counts.
+/// Number of queries before the measurement.
 const WARM: usize = 3;
-/// How often one is asked again whose answer was not whole.
+/// Maximum number of attempts for a query with a partial answer.
 const PATIENCE: usize = 30;
-/// How many are asked at the least, however long they take.
+/// Minimum number of queries, even if they are slow.
 const LEAST: usize = 10;
 
 pub(crate) async fn run(
@@ -184,8 +184,9 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
     Ok(recall.hits.iter().filter_map(number).collect())
 }
 
-/// What the benchmark asks of everyone: one list, or both with so many candidates each, fused by reciprocal ranks with k = 60,
-/// and nothing else that a recall does by default: no neighbours, no repetitions put behind.
+/// Returns the options that the benchmark uses for every engine: one ranking, or both with this many candidates each,
+/// fused by reciprocal ranks with k = 60, without the other defaults of a recall: no neighbours and no near-duplicate
+/// handling.
 fn plain(arguments: &Arguments, pool: usize) -> RecallOptions {
     let mut options = RecallOptions::default().with_limit(arguments.k);
     (options.max_candidates, options.fusion) = (pool, Method::Ranks { k: 60.0 });

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::Backend;
 
-/// What was measured, and what failed.
+/// Measurements and errors.
 #[derive(Debug)]
 pub(crate) struct Report {
     backend: Backend,

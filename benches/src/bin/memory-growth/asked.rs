@@ -11,12 +11,13 @@ use memory_engine_benches::{
 };
 use serde_json::{Value, json};
 
-/// How many questions of each kind.
+/// Number of questions of each kind.
 const QUESTIONS: usize = 200;
-/// How often one is asked again whose answer was not whole: what is read for the first question goes on being read after it.
+/// Maximum number of attempts for a question with a partial answer: indexes continue to load after the first
+/// question.
 const PATIENCE: usize = 60;
 
-/// What is asked: its name, by which arms, and whether of one user.
+/// The kinds of questions: name, retrievers, and true if they are about one user.
 pub(crate) const KINDS: [(&str, Retrievers, bool); 6] = [
     ("vectors, everything", Retrievers::VectorOnly, false),
     ("vectors, one user", Retrievers::VectorOnly, true),

@@ -21,7 +21,7 @@ struct Arguments {
     /// The sizes, in records, the smallest first
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
     sizes: Vec<usize>,
-    /// Where the store is made; a folder of its own that is gone afterwards unless set
+    /// Folder of the store; default: a temporary one
     #[arg(long)]
     store: Option<PathBuf>,
     /// The plot
@@ -30,7 +30,7 @@ struct Arguments {
     /// Its numbers
     #[arg(long, default_value = "docs/growth.json")]
     json: PathBuf,
-    /// Only asks a store of so many records, in this process, and writes the numbers to the standard output
+    /// Only queries a store of this many records, in this process, and prints the results
     #[arg(long, hide = true)]
     asked: Option<usize>,
 }
@@ -94,8 +94,8 @@ fn a_second(took: &[Took], of: impl Fn(&Took) -> f64) -> f64 {
     rounded(records as f64 / took.iter().map(of).sum::<f64>())
 }
 
-/// How fast the last tenth of the records was written against the first one, by the clock and by what was computed; the first
-/// 10 000 and the last, where a tenth is less.
+/// Compares the write speed of the last tenth of the records with that of the first, by wall time and by CPU time; of
+/// the first 10 000 and the last, if a tenth is less.
 fn ends(took: &[Took]) -> Value {
     let records: usize = took.iter().map(|took| took.records).sum();
     let tenth = (records / 10).max(10_000);

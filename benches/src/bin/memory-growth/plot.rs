@@ -12,7 +12,7 @@ const RIGHT: f64 = 210.0;
 const TOP: f64 = 34.0;
 const HEIGHT: f64 = 230.0;
 const GAP: f64 = 62.0;
-/// Six that are told apart by those who see no red or no green, too (Okabe & Ito, 2008).
+/// Six colours that people with red-green blindness can distinguish (Okabe & Ito, 2008).
 const COLORS: [&str; 6] = ["#0072b2", "#56b4e9", "#d55e00", "#e69f00", "#009e73", "#cc79a7"];
 
 /// A line: its name, and its value at each size.

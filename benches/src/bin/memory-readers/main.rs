@@ -1,8 +1,8 @@
 //! Measures many readers beside one writer: how many questions a second they get answered, and how long one waits.
 //!
-//! Each reader asks one question after the other, a recall with its defaults, of one user and of everything in turn. The
-//! writer imports thousands of records, one transaction each. So that what a question waits for can be told from what it only
-//! shares the processors with, the same is measured beside a thread that does nothing but compute. Writes a table to the standard output, and JSON where asked.
+//! Each reader asks one question after the other, a recall with default options, alternately of one user and of all.
+//! The writer imports thousands of records, one transaction each. To separate waiting for the writer from sharing the
+//! processors, the same is measured with a thread that only computes. Prints a table and, on request, writes JSON.
 
 use std::{
     fs,
@@ -24,24 +24,24 @@ use memory_engine_benches::{
 };
 use serde_json::{Value, json};
 
-/// Runs readers beside a writer on a SQLite file, and prints what they measured.
+/// Runs readers and a writer on a SQLite file, and prints the measurements.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// How many records there are before it begins
+    /// Number of records at the beginning
     #[arg(long, default_value_t = 10_000)]
     n: usize,
-    /// How many readers there are at once, one count after the other
+    /// Numbers of concurrent readers, measured one after the other
     #[arg(long, value_delimiter = ',', default_value = "1,2,8,32")]
     readers: Vec<usize>,
-    /// How long each count is measured, in seconds
+    /// Time of each measurement, in seconds
     #[arg(long, default_value_t = 8.0)]
     seconds: f64,
-    /// Where to write the numbers
+    /// File for the results
     #[arg(long)]
     json: Option<PathBuf>,
 }
 
-/// What goes on beside the readers.
+/// The load in addition to the readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Nothing,
@@ -59,17 +59,17 @@ impl Beside {
     }
 }
 
-/// How many different questions there are.
+/// Number of different questions.
 const QUESTIONS: usize = 500;
 
-/// What the readers and the writer found in one stretch of time.
+/// The measurements of one period.
 #[derive(Debug, Default)]
 struct Measured {
     /// Seconds by the clock.
     lasted: f64,
     /// Seconds each question took.
     asked: Vec<f64>,
-    /// How many answers lacked something at the deadline.
+    /// Number of answers that were partial at the deadline.
     partial: usize,
     /// Seconds each import took until it was durable.
     imports: Vec<f64>,
@@ -106,7 +106,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Has so many readers ask, and the writer, if there is one, import from the record of this number on.
+/// Runs this many readers and the writer, if there is one, which imports records from this number on.
 async fn measure(
     filled: &Arc<Filled>,
     arguments: &Arguments,

@@ -1,4 +1,4 @@
-//! What a newcomer types: each of these lines compiles and does what it says.
+//! Lines as a newcomer writes them: each compiles and does what it says.
 
 use std::{sync::Arc, time::SystemTime};
 
