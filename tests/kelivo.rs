@@ -33,7 +33,7 @@ use memory_engine::{
 };
 use memory_engine_server::{Gateway, GatewayOptions, Mcp, Upstream};
 use serde_json::{Value, json};
-use served::{Answer, Served, server};
+use served::{Served, ServedReply, server};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
 
 type Test = (&'static str, Play);
@@ -127,11 +127,11 @@ impl Kelivo {
 }
 
 impl Window<'_> {
-    async fn says(&mut self, text: &str) -> Answer {
+    async fn says(&mut self, text: &str) -> ServedReply {
         self.ask(text, false).await
     }
 
-    async fn ask(&mut self, text: &str, streamed: bool) -> Answer {
+    async fn ask(&mut self, text: &str, streamed: bool) -> ServedReply {
         self.2.push(json!({ "role": "user", "content": text }));
         let body = json!({ "model": "krueger", "messages": self.2, "stream": streamed });
         let headers = [("x-user-id", "lin"), ("x-session-id", self.1)];
@@ -185,7 +185,7 @@ async fn k8_k9_k17_table_5_3_injects_by_rule_over_three_days_and_else_nothing(pl
     kelivo.night(&place).await;
 
     let mut window = kelivo.window("day-2");
-    let block = async |answer: Answer, rule: &str| {
+    let block = async |answer: ServedReply, rule: &str| {
         assert_eq!(answer.tells("rule"), rule);
         kelivo.injected().await
     };

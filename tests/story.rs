@@ -23,7 +23,7 @@ use memory_engine::{
     embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
     graph::{ChatExtractor, RuleExtractor},
     history::{Fork, Rewind},
-    llm::{Answer, ScriptedModel},
+    llm::{ScriptedModel, ScriptedReply},
     store::ContentHash,
 };
 use memory_engine_server::Debugging;
@@ -264,7 +264,8 @@ async fn r4_r6_r12_r13_items_cite_their_message_long_ones_in_parts_and_no_text_i
 async fn r8_r15_r16_a_model_reads_for_the_graph_and_without_model_or_embedder_the_story_goes_on(place: Place) {
     let reply = r#"{"entities": [{"name": "沈砚", "type": "person", "aliases": ["阿砚"]}, {"name": "青云门", "type": "org"}],
         "relations": [{"source": "阿砚", "relation": "弟子", "target": "青云门"}, {"source": "沈砚", "relation": "knows", "target": "nobody"}]}"#;
-    let model = ScriptedModel::default().when_asked("青云门", reply).otherwise(Answer::Fail(ErrorKind::Unavailable));
+    let model =
+        ScriptedModel::default().when_asked("青云门", reply).otherwise(ScriptedReply::Fail(ErrorKind::Unavailable));
     let (graph, embedder) = (Arc::new(ChatExtractor::new(Arc::new(model))), Arc::new(Counting::default()));
     let equip = |builder: Builder| builder.graph(graph).embedder(embedder.clone());
     let memory = open_with(&place, MemoryMode::Graph, equip).await;

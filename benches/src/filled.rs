@@ -15,11 +15,11 @@ use crate::{
 /// Number of records in one import call.
 pub const BATCH: usize = 1000;
 /// Number of concurrent calls: while one is written, the texts of the next are analyzed.
-const AT_ONCE: usize = 2;
+const CONCURRENT_CALLS: usize = 2;
 
 /// A store, and what embeds its questions.
 #[derive(Debug)]
-pub struct Filled {
+pub struct FilledStore {
     /// The engine, with its defaults.
     pub engine: MemoryEngine,
     embedder: Arc<GivenEmbedder>,
@@ -44,7 +44,7 @@ pub fn everything() -> Result<Scope> {
     Ok(Scope::tenant_wide(Scope::DEFAULT_TENANT)?)
 }
 
-impl Filled {
+impl FilledStore {
     /// Opens a file, or makes it.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Filled {
             let (started, computed) = (Instant::now(), process::cpu_s());
             let admin = self.engine.admin();
             let calls = batches.into_iter().map(|batch| admin.store_embedded(&scope, batch, PutMode::Create));
-            stream::iter(calls).buffered(AT_ONCE).try_for_each(|_| async { Ok(()) }).await?;
+            stream::iter(calls).buffered(CONCURRENT_CALLS).try_for_each(|_| async { Ok(()) }).await?;
             let (wall_s, cpu_s) = (started.elapsed().as_secs_f64(), process::cpu_s() - computed);
             took.push(Took { records: to - from, wall_s, cpu_s });
         }

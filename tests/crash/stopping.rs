@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Tombstone, Write, Written,
+    Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordId, RecordStore, Result,
+    ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 
 /// The line that is printed at the stop.
@@ -86,13 +86,13 @@ impl<S> StoppingStore<S> {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl<S: RecordStore> RecordStore for StoppingStore<S> {
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         self.inner.put(scope, writes).await
     }
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
         self.inner.get(scope, ids).await
     }
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         self.inner.delete(scope, ids).await
     }
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {

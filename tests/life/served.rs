@@ -20,13 +20,13 @@ pub(crate) struct Served {
 
 /// The response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ServedReply {
     pub(crate) status: u16,
     pub(crate) body: String,
     headers: HeaderMap,
 }
 
-impl Answer {
+impl ServedReply {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("this is no JSON: {}", self.body))
     }
@@ -53,15 +53,21 @@ impl Served {
         Self { url, relay }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> ServedReply {
         self.send(Method::GET, path, &[], None).await
     }
 
-    pub(crate) async fn post(&self, path: &str, headers: &[(&'static str, &str)], body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, headers: &[(&'static str, &str)], body: &Value) -> ServedReply {
         self.send(Method::POST, path, headers, Some(body)).await
     }
 
-    async fn send(&self, method: Method, path: &str, more: &[(&'static str, &str)], body: Option<&Value>) -> Answer {
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        more: &[(&'static str, &str)],
+        body: Option<&Value>,
+    ) -> ServedReply {
         let both = "application/json, text/event-stream";
         let mut headers = HeaderMap::new();
         for (name, value) in [("content-type", "application/json"), ("accept", both)].iter().chain(more) {
@@ -76,6 +82,6 @@ impl Served {
         let mut reply = self.relay.send(&request, Duration::from_secs(60)).await.unwrap();
         let (status, headers) = (reply.status().as_u16(), reply.headers());
         let body = reply.rest(1 << 22).await.unwrap();
-        Answer { status, headers, body: String::from_utf8(body.to_vec()).unwrap() }
+        ServedReply { status, headers, body: String::from_utf8(body.to_vec()).unwrap() }
     }
 }

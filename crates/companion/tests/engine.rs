@@ -11,7 +11,7 @@ use futures::StreamExt;
 use given::{Backend, lin};
 use memory_engine::{
     ErrorKind, Field, Filter, Forget, MemoryEngine, Record, ScanQuery, Scope, State,
-    llm::{Answer, ChatRequest, ScriptedModel},
+    llm::{ChatRequest, ScriptedModel, ScriptedReply},
     testing::ManualClock,
 };
 use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece, TurnReply, UserMessage};
@@ -162,7 +162,8 @@ async fn a_relationship_of_sixty_days_keeps_the_floor_of_its_chapter() {
 #[tokio::test]
 async fn a_message_that_is_sent_again_is_answered_as_before_and_counted_once() {
     for backend in Backend::all() {
-        let model = ScriptedModel::replying([Answer::Fail(ErrorKind::Timeout), "好。".into(), "不会说的话".into()]);
+        let model =
+            ScriptedModel::replying([ScriptedReply::Fail(ErrorKind::Timeout), "好。".into(), "不会说的话".into()]);
         let World { memory, aicy, model, .. } = world(&backend, model).await;
         let said = || UserMessage::new("我明天面试").with_message_id("m1");
         assert_eq!(aicy.turn(&lin(), said()).await.unwrap_err().kind(), ErrorKind::Timeout);
@@ -225,7 +226,7 @@ async fn streamed(
 async fn a8_a_streamed_reply_is_that_of_a_turn_without_the_verdict() {
     for backend in Backend::all() {
         let long = format!("<think>他在打招呼</think>（眨眼）你好，观测对象。{}", verdict("first_meet", "认识"));
-        let script = [Answer::from(long), Answer::BreakOff("说到一半".into()), "说完了。".into()];
+        let script = [ScriptedReply::from(long), ScriptedReply::BreakOff("说到一半".into()), "说完了。".into()];
         let World { memory, aicy, .. } = world(&backend, ScriptedModel::replying(script)).await;
         let (pieces, done, failed) = streamed(&aicy, "你好").await;
         let done = done.unwrap();
@@ -306,7 +307,7 @@ async fn a4_the_profile_is_made_anew_after_every_twenty_messages() {
 #[tokio::test]
 async fn a_profile_that_cannot_be_made_is_told_and_the_reply_stands() {
     let World { aicy, .. } = world(&Backend::all()[0], polite()).await;
-    let broken = ScriptedModel::default().otherwise(Answer::Fail(ErrorKind::RateLimited));
+    let broken = ScriptedModel::default().otherwise(ScriptedReply::Fail(ErrorKind::RateLimited));
     let aicy = aicy.with_profiles(Arc::new(ChatProfiles::new(Arc::new(broken))));
     let mut replies = Vec::new();
     for n in 1..=10 {

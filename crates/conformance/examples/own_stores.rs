@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_conformance::{SCENARIOS, World, clock, space};
 use memory_engine_core::{
-    Embedding, EmbeddingSpace, Filter, Hit, MemoryRecordStore, RecordId, Removed, Result, Scope, Score,
+    Embedding, EmbeddingSpace, Filter, Hit, MemoryRecordStore, RecordId, RemovalCounts, Result, Scope, Score,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
 use memory_engine_keyword_store::MemoryKeywordStore;
@@ -83,9 +83,9 @@ impl GraphStore for ListedGraph {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         let gone = |entry: &mut GraphEntry| ids.contains(&entry.record.id) && scope.covers(&entry.record.scope);
-        let mut removed = Removed::default();
+        let mut removed = RemovalCounts::default();
         self.0.lock().extract_if(.., gone).for_each(|entry| removed += Rows::of(&entry).counted());
         Ok(removed)
     }

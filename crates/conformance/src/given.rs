@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_engine_core::{
     Embedding, ErrorKind, Kind, ManualClock, Page, Record, RecordId, Result, ScanQuery, Scope, Terms, Timestamp, Write,
-    Written,
+    WriteResult,
 };
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery};
 use memory_engine_vector_store::{VectorEntry, VectorQuery};
@@ -12,7 +12,7 @@ use memory_engine_vector_store::{VectorEntry, VectorQuery};
 use crate::World;
 
 /// More than any scenario stores.
-pub(crate) const MANY: usize = 10_000;
+pub(crate) const LARGE_LIMIT: usize = 10_000;
 
 pub(crate) fn lin() -> Scope {
     Scope::user("lin").unwrap()
@@ -59,11 +59,11 @@ pub(crate) fn numbered(address: &Scope, number: u8) -> Record {
 }
 
 pub(crate) fn find(words: &[&str]) -> KeywordQuery {
-    KeywordQuery::new(words.iter().copied().map(Clause::term).collect(), MANY)
+    KeywordQuery::new(words.iter().copied().map(Clause::term).collect(), LARGE_LIMIT)
 }
 
 pub(crate) fn near(embedding: Embedding) -> VectorQuery {
-    VectorQuery::new(embedding, MANY)
+    VectorQuery::new(embedding, LARGE_LIMIT)
 }
 
 #[track_caller]
@@ -76,7 +76,7 @@ pub(crate) fn fails_with<T: std::fmt::Debug>(kind: ErrorKind, result: Result<T>)
 
 impl World {
     /// Writes records with the authority of their user, replacing existing ones.
-    pub(crate) async fn put(&self, records: &[&Record]) -> Vec<Written> {
+    pub(crate) async fn put(&self, records: &[&Record]) -> Vec<WriteResult> {
         let writes = records.iter().map(|r| Write::upsert((*r).clone())).collect();
         self.records.put(&records[0].scope.namespace(), writes).await.unwrap()
     }
@@ -88,7 +88,7 @@ impl World {
 
     /// Everything within the scope, oldest first.
     pub(crate) async fn all(&self, scope: &Scope) -> Vec<Record> {
-        let Page { records, next, .. } = self.records.scan(scope, &ScanQuery::oldest(MANY)).await.unwrap();
+        let Page { records, next, .. } = self.records.scan(scope, &ScanQuery::oldest(LARGE_LIMIT)).await.unwrap();
         assert_eq!(next, None);
         records
     }

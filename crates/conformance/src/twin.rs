@@ -9,7 +9,7 @@ use memory_engine_vector_store::{MemoryVectorStore, VectorEntry, VectorQuery, Ve
 use crate::{
     World,
     cases::Verdict,
-    given::MANY,
+    given::LARGE_LIMIT,
     hits::{KEYWORD_TOLERANCE, VECTOR_TOLERANCE, same_hits},
     space,
 };
@@ -51,7 +51,7 @@ impl<'a> Twin<'a> {
     /// Checks that both sides return the same hits for a keyword query.
     pub(crate) async fn same_words(&self, scope: &Scope, query: &KeywordQuery) -> Verdict {
         let mut everything = query.clone();
-        everything.limit = MANY;
+        everything.limit = LARGE_LIMIT;
         let all = self.keywords.search(scope, &everything).await?;
         let found = self.world.keywords.search(scope, query).await?;
         same_hits(&found, &all, query.limit, KEYWORD_TOLERANCE)
@@ -60,7 +60,7 @@ impl<'a> Twin<'a> {
     /// Checks that both sides return the same hits for a vector.
     pub(crate) async fn same_nearest(&self, scope: &Scope, query: &VectorQuery) -> Verdict {
         let mut everything = query.clone();
-        everything.limit = MANY;
+        everything.limit = LARGE_LIMIT;
         let all = self.vectors.search(scope, &everything).await?;
         let found = self.world.vectors.search(scope, query).await?;
         same_hits(&found, &all, query.limit, VECTOR_TOLERANCE)

@@ -64,11 +64,11 @@ impl Default for HashEmbedder {
 /// other vectors.
 const MODEL: &str = if text::FOLDS_TRADITIONAL { "hash-v1" } else { "hash-v1-as-written" };
 
-const WORD: f32 = 1.0;
-const LETTERS: f32 = 0.35;
-const ONE_HAN: f32 = 0.3;
-const TWO_HAN: f32 = 1.0;
-const THREE_HAN: f32 = 0.7;
+const WORD_WEIGHT: f32 = 1.0;
+const LETTERS_WEIGHT: f32 = 0.35;
+const ONE_HAN_WEIGHT: f32 = 0.3;
+const TWO_HAN_WEIGHT: f32 = 1.0;
+const THREE_HAN_WEIGHT: f32 = 0.7;
 
 fn features(normalized: &str) -> Vec<(u64, f32)> {
     let mut features = Vec::new();
@@ -77,15 +77,15 @@ fn features(normalized: &str) -> Vec<(u64, f32)> {
         characters.chunk_by(|a, b| text::is_han(*a) == text::is_han(*b) && a.is_alphanumeric() == b.is_alphanumeric());
     for run in runs.filter(|run| run[0].is_alphanumeric()) {
         if text::is_han(run[0]) {
-            grams(run, 1, 'h', ONE_HAN, &mut features);
-            grams(run, 2, 'h', TWO_HAN, &mut features);
-            grams(run, 3, 'h', THREE_HAN, &mut features);
+            grams(run, 1, 'h', ONE_HAN_WEIGHT, &mut features);
+            grams(run, 2, 'h', TWO_HAN_WEIGHT, &mut features);
+            grams(run, 3, 'h', THREE_HAN_WEIGHT, &mut features);
         } else {
-            grams(run, run.len(), 'w', WORD, &mut features);
+            grams(run, run.len(), 'w', WORD_WEIGHT, &mut features);
             let bounded: Vec<char> =
                 std::iter::once('^').chain(run.iter().copied()).chain(std::iter::once('$')).collect();
-            grams(&bounded, 3, 'l', LETTERS, &mut features);
-            grams(&bounded, 4, 'l', LETTERS, &mut features);
+            grams(&bounded, 3, 'l', LETTERS_WEIGHT, &mut features);
+            grams(&bounded, 4, 'l', LETTERS_WEIGHT, &mut features);
         }
     }
     features

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory_engine_core::{Record, RecordId, Removed, Result, Scope};
+use memory_engine_core::{Record, RecordId, RemovalCounts, Result, Scope};
 
 use crate::{
     extraction::Extraction,
@@ -21,7 +21,7 @@ macro_rules! forward {
             async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
                 (**self).upsert(scope, entries).await
             }
-            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
                 (**self).delete(scope, ids).await
             }
             async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {

@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::sync::RwLock;
-use memory_engine_core::{Filter, Record, RecordId, Removed, Result, Scope, State};
+use memory_engine_core::{Filter, Record, RecordId, RemovalCounts, Result, Scope, State};
 
 use crate::{
     query::GraphQuery,
@@ -21,13 +21,13 @@ use crate::{
 ///
 /// It walks over all that one user's records say: fine for some ten thousand of them.
 #[derive(Debug, Default)]
-pub struct MemoryGraphStore(RwLock<BTreeMap<Scope, Shelf>>);
+pub struct MemoryGraphStore(RwLock<BTreeMap<Scope, Entries>>);
 
 /// The extractions of one tenant or user, by record id and scope.
-type Shelf = BTreeMap<(RecordId, Scope), Said>;
+type Entries = BTreeMap<(RecordId, Scope), StoredExtraction>;
 
 #[derive(Debug)]
-struct Said {
+struct StoredExtraction {
     record: Arc<Record>,
     rows: Rows,
 }
@@ -53,13 +53,13 @@ impl GraphStore for MemoryGraphStore {
             if entry.extraction.is_empty() || entry.record.state != State::Active {
                 shelf.remove(&key);
             } else {
-                shelf.insert(key, Said { record: Arc::clone(&entry.record), rows: Rows::whole(entry) });
+                shelf.insert(key, StoredExtraction { record: Arc::clone(&entry.record), rows: Rows::whole(entry) });
             }
         }
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         let ids: BTreeSet<&RecordId> = ids.iter().collect();
         Ok(self.retain(scope, |id| !ids.contains(id)))
     }
@@ -68,8 +68,9 @@ impl GraphStore for MemoryGraphStore {
         query.validate()?;
         let shelves = self.0.read();
         let parts = shelves.iter().filter(|(owner, _)| meet(scope, owner)).map(|(owner, shelf)| {
-            let matches =
-                |said: &&Said| query.filter.as_ref().is_none_or(|filter: &Filter| filter.matches(&said.record));
+            let matches = |said: &&StoredExtraction| {
+                query.filter.as_ref().is_none_or(|filter: &Filter| filter.matches(&said.record))
+            };
             let seen = shelf.values().filter(|said| scope.covers(&said.record.scope)).filter(matches);
             Walk::over(owner, query, &seen.map(|said| &said.rows).collect::<Vec<_>>())
         });
@@ -96,9 +97,9 @@ impl GraphStore for MemoryGraphStore {
 
 impl MemoryGraphStore {
     /// Keeps extractions outside of the scope, and within it those that `keep` accepts. Counts the others.
-    fn retain(&self, scope: &Scope, keep: impl Fn(&RecordId) -> bool) -> Removed {
+    fn retain(&self, scope: &Scope, keep: impl Fn(&RecordId) -> bool) -> RemovalCounts {
         let mut shelves = self.0.write();
-        let mut removed = Removed::default();
+        let mut removed = RemovalCounts::default();
         for (_, shelf) in shelves.iter_mut().filter(|(owner, _)| meet(scope, owner)) {
             shelf.retain(|(id, address), said| {
                 let kept = !scope.covers(address) || keep(id);

@@ -1,6 +1,6 @@
 //! Extractions as rows: stores save them, and walks read them.
 
-use memory_engine_core::{Cursor, Removed, RuleId, Timestamp, phrases::fold};
+use memory_engine_core::{Cursor, RemovalCounts, RuleId, Timestamp, phrases::fold};
 
 use crate::{
     entity::{EntityId, EntityKind},
@@ -117,8 +117,8 @@ impl Rows {
     }
 
     /// Returns the numbers of rows that are removed with the record.
-    pub fn counted(&self) -> Removed {
-        let mut removed = Removed::default();
+    pub fn counted(&self) -> RemovalCounts {
+        let mut removed = RemovalCounts::default();
         removed.mentions = self.mentions.len() as u64;
         removed.aliases = self.aliases.len() as u64;
         removed.relations = self.edges.len() as u64;

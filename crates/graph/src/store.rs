@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Record, RecordId, Removed, Result, Scope};
+use memory_engine_core::{Record, RecordId, RemovalCounts, Result, Scope};
 use serde::Serialize;
 
 use crate::{extraction::Extraction, query::GraphQuery, subgraph::Subgraph};
@@ -32,7 +32,7 @@ pub trait GraphStore: Debug + Send + Sync + 'static {
     async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()>;
 
     /// Removes what these records say, and counts it; those that say nothing, or are not within `scope`, do not matter.
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed>;
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts>;
 
     /// Returns the neighbourhood of some entities, according to the records within `scope`.
     ///

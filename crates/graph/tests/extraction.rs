@@ -10,7 +10,7 @@ use memory_engine_graph::{
     CO_OCCURS, ChatExtractor, EntityKind, Extraction, ExtractionLimits, GraphExtractor, Mention, Relation,
     RuleExtractor,
 };
-use memory_engine_llm::{Answer, ScriptedModel};
+use memory_engine_llm::{ScriptedModel, ScriptedReply};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 fn record(text: &str) -> Record {
@@ -149,11 +149,11 @@ fn a_model_is_shown_the_message_as_data_and_its_answer_is_repaired() {
 
 #[test]
 fn a_model_that_fails_or_answers_something_else_is_an_error_to_go_on_from() {
-    let ask = |answers: Vec<Answer>| {
+    let ask = |answers: Vec<ScriptedReply>| {
         let model = ScriptedModel::replying(answers);
         block_on(ChatExtractor::new(Arc::new(model)).extract(&record("a secret"))).unwrap_err()
     };
-    assert_eq!(ask(vec![Answer::Fail(ErrorKind::RateLimited)]).kind(), ErrorKind::RateLimited);
+    assert_eq!(ask(vec![ScriptedReply::Fail(ErrorKind::RateLimited)]).kind(), ErrorKind::RateLimited);
     let e = ask(vec!["no".into(), "{\"entities\": 7}".into()]);
     assert_eq!(e.kind(), ErrorKind::InvalidInput);
     assert!(!e.to_string().contains("secret"));

@@ -76,19 +76,19 @@ impl ChatModel for HttpChatModel {
     async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
         let call = self.call(request, true)?;
         let response = self.client.open(&call).await?;
-        let reading = Reading {
+        let reading = StreamReader {
             response,
             events: SseEvents::new(self.client.max_response_bytes()),
             host: self.endpoint.host(),
             finished: false,
             over: false,
         };
-        Ok(stream::unfold(reading, Reading::next).boxed())
+        Ok(stream::unfold(reading, StreamReader::next).boxed())
     }
 }
 
 /// A stream that is being read.
-struct Reading {
+struct StreamReader {
     response: reqwest::Response,
     events: SseEvents,
     host: String,
@@ -97,7 +97,7 @@ struct Reading {
     over: bool,
 }
 
-impl Reading {
+impl StreamReader {
     async fn next(mut self) -> Option<(Result<memory_engine_llm::ChatDelta>, Self)> {
         if self.over {
             return None;

@@ -92,7 +92,7 @@ enum Want {
     Head,
 }
 
-enum Answer {
+enum ServiceResponse {
     Whole(Vec<u8>),
     Head(reqwest::Response),
 }
@@ -119,16 +119,16 @@ impl HttpClient {
     /// The whole answer.
     pub(crate) async fn bytes(&self, call: &Call) -> Result<Vec<u8>> {
         match self.run(call, Want::Whole).await? {
-            Answer::Whole(body) => Ok(body),
-            Answer::Head(_) => Err(Error::new(ErrorKind::Internal, call.operation, "the answer was not read")),
+            ServiceResponse::Whole(body) => Ok(body),
+            ServiceResponse::Head(_) => Err(Error::new(ErrorKind::Internal, call.operation, "the answer was not read")),
         }
     }
 
     /// The answer once its head is there; the body comes as it comes.
     pub(crate) async fn open(&self, call: &Call) -> Result<reqwest::Response> {
         match self.run(call, Want::Head).await? {
-            Answer::Head(response) => Ok(response),
-            Answer::Whole(_) => Err(Error::new(ErrorKind::Internal, call.operation, "the answer was read")),
+            ServiceResponse::Head(response) => Ok(response),
+            ServiceResponse::Whole(_) => Err(Error::new(ErrorKind::Internal, call.operation, "the answer was read")),
         }
     }
 
@@ -136,12 +136,12 @@ impl HttpClient {
         self.0.options.max_response_bytes
     }
 
-    async fn run(&self, call: &Call, want: Want) -> Result<Answer> {
+    async fn run(&self, call: &Call, want: Want) -> Result<ServiceResponse> {
         let span = span::of_request(call.operation, &call.method, &call.url);
         observe(&span, Operation::Model(call.operation), self.run_with_retries(call, want, &span)).await
     }
 
-    async fn run_with_retries(&self, call: &Call, want: Want, span: &Span) -> Result<Answer> {
+    async fn run_with_retries(&self, call: &Call, want: Want, span: &Span) -> Result<ServiceResponse> {
         let mut waits = self.0.options.waits();
         let mut retries = 0_u32;
         loop {
@@ -170,7 +170,7 @@ impl HttpClient {
         }
     }
 
-    async fn attempt(&self, call: &Call, want: Want, span: &Span) -> Result<Answer, HttpError> {
+    async fn attempt(&self, call: &Call, want: Want, span: &Span) -> Result<ServiceResponse, HttpError> {
         let mut request = self.0.http.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
         if let Some(body) = &call.body {
             request = request.header("content-type", "application/json").body(body.clone());
@@ -185,8 +185,8 @@ impl HttpClient {
             return Err(HttpError::refused(&call.url, response).await);
         }
         match want {
-            Want::Head => Ok(Answer::Head(response)),
-            Want::Whole => self.read(call, response).await.map(Answer::Whole),
+            Want::Head => Ok(ServiceResponse::Head(response)),
+            Want::Whole => self.read(call, response).await.map(ServiceResponse::Whole),
         }
     }
 

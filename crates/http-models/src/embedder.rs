@@ -122,7 +122,7 @@ impl HttpEmbedder {
             body[name] = Value::clone(value);
         }
         let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["embeddings"]).with_json(&body)?;
-        let answer: wire::Answer = self.client.json(call).await?;
+        let answer: wire::EmbeddingResponse = self.client.json(call).await?;
         answer.vectors(texts.len())
     }
 }

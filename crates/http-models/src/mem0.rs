@@ -201,7 +201,10 @@ impl Mem0Client {
         for (name, value) in &search.filters {
             // The owner is authority: a condition may narrow the search, never widen it.
             if matches!(name.as_str(), "user_id" | "agent_id" | "run_id" | "OR" | "NOT" | "AND") {
-                return Err(Error::invalid(OPERATION, format!("the condition {name} is not allowed beside the owner")));
+                return Err(Error::invalid(
+                    OPERATION,
+                    format!("the filter {name} is not allowed in addition to the owner; name the owner once"),
+                ));
             }
             filters.insert(name.clone(), value.clone());
         }

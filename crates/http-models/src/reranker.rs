@@ -40,7 +40,7 @@ impl HttpReranker {
     async fn judge(&self, question: &str, candidates: &[&str]) -> Result<Vec<f64>> {
         let body = self.options.dialect.request(&self.options, question, candidates);
         let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["rerank"]).with_json(&body)?;
-        let answer: wire::Answer = self.client.json(call).await?;
+        let answer: wire::RerankResponse = self.client.json(call).await?;
         let rows = answer.rows();
         let corrupt = |message: String| Error::new(ErrorKind::Corrupt, OPERATION, message);
         if rows.len() != candidates.len() {

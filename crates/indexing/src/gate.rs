@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending, Record,
-    RecordId, RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending,
+    Record, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
@@ -73,13 +73,13 @@ impl<S: fmt::Debug + ?Sized> fmt::Debug for Guarded<S> {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl RecordStore for Guarded<dyn RecordStore> {
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         self.open("put")?.put(scope, writes).await
     }
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
         self.open("get")?.get(scope, ids).await
     }
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         self.open("delete")?.delete(scope, ids).await
     }
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
@@ -214,7 +214,7 @@ impl GraphStore for Guarded<dyn GraphStore> {
     async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
         self.open("graph upsert")?.upsert(scope, entries).await
     }
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         self.open("graph delete")?.delete(scope, ids).await
     }
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{Embedding, ErrorKind, Job, Record, RecordId, Result, Scope, Written};
+use memory_engine_core::{Embedding, ErrorKind, Job, Record, RecordId, Result, Scope, WriteResult};
 use memory_engine_vector_store::VectorEntry;
 
 use crate::{store::IndexedStore, write::receipt};
@@ -38,7 +38,7 @@ impl IndexedStore {
         scope: &Scope,
         records: Vec<Arc<Record>>,
         embeddings: Vec<Option<Embedding>>,
-        written: &[Written],
+        written: &[WriteResult],
     ) -> Result<()> {
         let pending = records.into_iter().zip(embeddings).zip(written);
         let (entries, done): (Vec<_>, Vec<_>) = pending

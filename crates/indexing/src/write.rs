@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use memory_engine_core::{
-    Done, Error, Job, Outcome, Record, RecordId, Removed, Result, Scope, Write, Written, observe::count_queued,
+    Done, Error, Job, Outcome, Record, RecordId, RemovalCounts, Result, Scope, Write, WriteResult,
+    observe::count_queued,
 };
 use memory_engine_keyword_store::KeywordEntry;
 
@@ -31,7 +32,7 @@ impl IndexedStore {
     ///
     /// # Errors
     /// As [`check`](Self::check) and [`RecordStore::put`](memory_engine_core::RecordStore::put).
-    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         writes.iter().try_for_each(|write| self.check(&write.record))?;
         let shared = Arc::new(writes);
         let terms = self.analysis().record_terms(Arc::clone(&shared), |write| &write.record).await?;
@@ -74,7 +75,7 @@ impl IndexedStore {
     ///
     /// # Errors
     /// The stores' errors.
-    pub async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
+    pub async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         let records = self.get_all(scope, ids).await?;
         let is_gone = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
         let gone = ids.iter().zip(&records).filter(|(_, record)| is_gone(record));
@@ -89,7 +90,7 @@ impl IndexedStore {
 
     /// Removes index entries of records that a write has removed or excluded from the index. `targets` holds for each
     /// write its user, and true if its record is to be indexed.
-    async fn unindex_removed(&self, targets: Vec<(Scope, bool)>, written: &[Written]) -> Result<()> {
+    async fn unindex_removed(&self, targets: Vec<(Scope, bool)>, written: &[WriteResult]) -> Result<()> {
         let mut removed: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
         for ((user, indexed), written) in targets.into_iter().zip(written) {
             let own = (written.outcome == Outcome::Updated && !indexed).then_some(written.id);
@@ -105,7 +106,7 @@ impl IndexedStore {
     }
 
     /// Updates the keyword and the vector store where the record store's transaction does not cover them.
-    async fn index_separately(&self, scope: &Scope, writes: Vec<Write>, written: &[Written]) -> Result<()> {
+    async fn index_separately(&self, scope: &Scope, writes: Vec<Write>, written: &[WriteResult]) -> Result<()> {
         let mut records = Vec::with_capacity(writes.len());
         let mut entries = Vec::with_capacity(writes.len());
         let mut embeddings = Vec::with_capacity(writes.len());
@@ -119,7 +120,7 @@ impl IndexedStore {
         self.index_embeddings(scope, records, embeddings, written).await
     }
 
-    async fn index_keywords(&self, scope: &Scope, entries: Vec<KeywordEntry>, written: &[Written]) -> Result<()> {
+    async fn index_keywords(&self, scope: &Scope, entries: Vec<KeywordEntry>, written: &[WriteResult]) -> Result<()> {
         let pending = entries.into_iter().zip(written).filter(|(_, written)| written.pending.contains(&Job::Keywords));
         let (entries, done): (Vec<_>, Vec<_>) = pending
             .map(|(entry, written)| {

@@ -5,7 +5,7 @@ use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use memory_engine_core::{RecordId, Terms};
-use memory_engine_keyword_store::{Analyzer, Bm25, Candidate, SegmentedPostings, TextAnalyzer, Wanted, packed};
+use memory_engine_keyword_store::{Analyzer, Bm25, Candidate, QueryTerms, SegmentedPostings, TextAnalyzer, packed};
 
 const DOCUMENTS: u32 = 20_000;
 
@@ -86,7 +86,7 @@ fn small_users(criterion: &mut Criterion) {
 fn bm25(criterion: &mut Criterion) {
     let documents: Vec<_> = documents().iter().take(2000).map(|terms| (packed::pack(terms), terms.length())).collect();
     let clauses = TextAnalyzer.query("word0 word1 word2 word120 word399");
-    let wanted = Wanted::of(&clauses);
+    let wanted = QueryTerms::of(&clauses);
     let mut counts = vec![0; wanted.terms().len()];
     let mut candidates = || -> Vec<Candidate<u32>> {
         let candidate = |(n, ((words, numbers), length)): (u32, &((String, Vec<u8>), u32))| {

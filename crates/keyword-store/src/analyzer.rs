@@ -88,9 +88,9 @@ impl Analyzer for TextAnalyzer {
             known.1 = known.1.max(weight);
         });
         let mut terms: Vec<(String, (usize, f64))> = weights.into_iter().collect();
-        if terms.len() > MOST_CLAUSES {
+        if terms.len() > MAX_CLAUSES {
             terms.sort_by(|(_, (a, x)), (_, (b, y))| y.total_cmp(x).then(a.cmp(b)));
-            terms.truncate(MOST_CLAUSES);
+            terms.truncate(MAX_CLAUSES);
         }
         terms.sort_by_key(|(_, (place, _))| *place);
         terms.into_iter().map(|(term, (_, weight))| Clause::weighted(term, weight)).collect()
@@ -99,7 +99,7 @@ impl Analyzer for TextAnalyzer {
 
 /// Maximum number of clauses of a query. Of a pasted document, the clauses with the highest weights are kept; of
 /// equal ones the first.
-const MOST_CLAUSES: usize = 512;
+const MAX_CLAUSES: usize = 512;
 
 /// Gives every term of a text with how much it counts in a question.
 fn analyze(text: &str, mut emit: impl FnMut(String, f64)) {

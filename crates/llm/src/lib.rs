@@ -9,4 +9,4 @@ pub mod structured;
 pub use chat::ChatModel;
 pub use reply::{ChatDelta, ChatReply, ChatStream, FinishReason, Usage};
 pub use request::{ChatRequest, Message, OutputSchema};
-pub use scripted::{Answer, ScriptedModel};
+pub use scripted::{ScriptedModel, ScriptedReply};

@@ -16,7 +16,7 @@ use crate::{
 /// A scripted answer of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Answer {
+pub enum ScriptedReply {
     /// Give this reply.
     Reply(ChatReply),
     /// Fail with an error of this kind.
@@ -27,7 +27,7 @@ pub enum Answer {
     BreakOff(String),
 }
 
-impl<T: Into<String>> From<T> for Answer {
+impl<T: Into<String>> From<T> for ScriptedReply {
     fn from(text: T) -> Self {
         Self::Reply(ChatReply::new(text))
     }
@@ -42,13 +42,13 @@ type Condition = Arc<dyn Fn(&ChatRequest) -> bool + Send + Sync>;
 #[derive(Clone)]
 pub struct ScriptedModel {
     name: String,
-    rules: Vec<(Condition, Answer)>,
+    rules: Vec<(Condition, ScriptedReply)>,
     played: Arc<Mutex<Played>>,
 }
 
 #[derive(Debug, Default)]
 struct Played {
-    script: VecDeque<Answer>,
+    script: VecDeque<ScriptedReply>,
     requests: Vec<ChatRequest>,
 }
 
@@ -67,7 +67,7 @@ impl Default for ScriptedModel {
 
 impl ScriptedModel {
     /// A model that gives these answers, one to each request.
-    pub fn replying(answers: impl IntoIterator<Item = impl Into<Answer>>) -> Self {
+    pub fn replying(answers: impl IntoIterator<Item = impl Into<ScriptedReply>>) -> Self {
         let model = Self::default();
         model.played.lock().script.extend(answers.into_iter().map(Into::into));
         model
@@ -85,7 +85,7 @@ impl ScriptedModel {
     pub fn when(
         mut self,
         condition: impl Fn(&ChatRequest) -> bool + Send + Sync + 'static,
-        answer: impl Into<Answer>,
+        answer: impl Into<ScriptedReply>,
     ) -> Self {
         self.rules.push((Arc::new(condition), answer.into()));
         self
@@ -93,14 +93,14 @@ impl ScriptedModel {
 
     /// Adds a rule: requests whose last message by the user holds this text get this answer.
     #[must_use]
-    pub fn when_asked(self, text: impl Into<String>, answer: impl Into<Answer>) -> Self {
+    pub fn when_asked(self, text: impl Into<String>, answer: impl Into<ScriptedReply>) -> Self {
         let text = text.into();
         self.when(move |request| last_by_user(request).is_some_and(|said| said.contains(&text)), answer)
     }
 
     /// Adds a rule: every other request gets this answer.
     #[must_use]
-    pub fn otherwise(self, answer: impl Into<Answer>) -> Self {
+    pub fn otherwise(self, answer: impl Into<ScriptedReply>) -> Self {
         self.when(|_| true, answer)
     }
 
@@ -109,7 +109,7 @@ impl ScriptedModel {
         self.played.lock().requests.clone()
     }
 
-    fn answer(&self, request: &ChatRequest) -> Result<Answer> {
+    fn answer(&self, request: &ChatRequest) -> Result<ScriptedReply> {
         let mut played = self.played.lock();
         played.requests.push(request.clone());
         if request.messages.is_empty() {
@@ -141,23 +141,23 @@ impl ChatModel for ScriptedModel {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
         match self.answer(request)? {
-            Answer::Reply(reply) => Ok(reply),
-            Answer::Fail(kind) => Err(failed(kind)),
-            Answer::Hang => future::pending().await,
-            Answer::BreakOff(_) => Err(broken_off()),
+            ScriptedReply::Reply(reply) => Ok(reply),
+            ScriptedReply::Fail(kind) => Err(failed(kind)),
+            ScriptedReply::Hang => future::pending().await,
+            ScriptedReply::BreakOff(_) => Err(broken_off()),
         }
     }
 
     async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
         let pieces = match self.answer(request)? {
-            Answer::Reply(reply) => {
+            ScriptedReply::Reply(reply) => {
                 let thought = reply.reasoning.map(|reasoning| ChatDelta { reasoning, ..ChatDelta::default() });
                 let end = ChatDelta { finish: Some(reply.finish), usage: reply.usage, ..ChatDelta::default() };
                 thought.into_iter().chain(cut(&reply.text)).chain([end]).map(Ok).collect()
             }
-            Answer::Fail(kind) => return Err(failed(kind)),
-            Answer::Hang => return Ok(stream::pending().boxed()),
-            Answer::BreakOff(text) => cut(&text).map(Ok).chain([Err(broken_off())]).collect::<Vec<_>>(),
+            ScriptedReply::Fail(kind) => return Err(failed(kind)),
+            ScriptedReply::Hang => return Ok(stream::pending().boxed()),
+            ScriptedReply::BreakOff(text) => cut(&text).map(Ok).chain([Err(broken_off())]).collect::<Vec<_>>(),
         };
         Ok(stream::iter(pieces).boxed())
     }

@@ -64,7 +64,7 @@ pub async fn ask<T: DeserializeOwned>(
 
 fn refuse_half(reply: &ChatReply) -> Result<()> {
     let why = match reply.finish {
-        FinishReason::Length => "the answer was cut off at the most tokens; allow more",
+        FinishReason::Length => "the answer was cut off at the maximum number of tokens; raise it",
         FinishReason::ContentFilter => "the service held the answer back",
         FinishReason::Stop | FinishReason::Other(_) => return Ok(()),
     };

@@ -16,7 +16,7 @@ use crate::{
         row_functions::{gelu, layer_norm},
     },
     matrix,
-    weights::{Linear, Stored},
+    weights::{Linear, StoredTensor},
 };
 
 /// The shape of an encoder, checked by [`Shape::check`].
@@ -74,7 +74,7 @@ impl Shape {
 /// file really holds that many, and that all are finite.
 pub(crate) trait TensorSource {
     /// A matrix of shape \[rows, columns\].
-    fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<Stored, ModelError>;
+    fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<StoredTensor, ModelError>;
 
     /// A list of floats.
     fn vector(&mut self, name: &str, length: usize) -> Result<Vec<f32>, ModelError>;
@@ -123,7 +123,7 @@ impl Layer {
             stacked.push(source.matrix(&format!("l{index}.{part}.w"), hidden, hidden)?);
             bias.extend(source.vector(&format!("l{index}.{part}.b"), hidden)?);
         }
-        let attend = Linear::new(&Stored::stack(stacked), hidden, bias, integer);
+        let attend = Linear::new(&StoredTensor::stack(stacked), hidden, bias, integer);
         let mut linear = |part: &str, outer: usize, inner: usize| {
             let weights = source.matrix(&format!("l{index}.{part}.w"), outer, inner)?;
             let bias = source.vector(&format!("l{index}.{part}.b"), outer)?;
@@ -155,7 +155,7 @@ pub(crate) struct Scratch {
 pub(crate) struct Encoder {
     shape: Shape,
     kernel: Kernel,
-    words: Stored,
+    words: StoredTensor,
     positions: Vec<f32>,
     first_type: Vec<f32>,
     norm: Norm,

@@ -117,9 +117,9 @@ fn unrelated_e5(question: bool, text: bool) -> f64 {
 /// Returns true if most of a text is Chinese. A Chinese character carries about as much as a short English word and counts
 /// as three letters, so that a few foreign names do not change the language of a sentence.
 fn is_chinese(text: &str) -> bool {
-    const LETTERS: usize = 3;
+    const LETTERS_PER_HAN: usize = 3;
     let all = text.chars().filter(|c| c.is_alphanumeric());
-    let (han, others) = all.fold((0, 0), |(h, o), c| if is_han(c) { (h + LETTERS, o) } else { (h, o + 1) });
+    let (han, others) = all.fold((0, 0), |(h, o), c| if is_han(c) { (h + LETTERS_PER_HAN, o) } else { (h, o + 1) });
     han > others
 }
 

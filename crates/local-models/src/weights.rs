@@ -17,7 +17,7 @@ pub(crate) const Q4_BLOCK: usize = 18;
 
 /// A matrix in one of the encodings that files use, row-major.
 #[derive(Debug, Clone)]
-pub(crate) enum Stored {
+pub(crate) enum StoredTensor {
     /// Floats.
     Full(Vec<f32>),
     /// Q4_0 blocks: `f16 d`, then byte j with weight j in the low and weight j + 16 in the high
@@ -25,7 +25,7 @@ pub(crate) enum Stored {
     Q4(Vec<u8>),
 }
 
-impl Stored {
+impl StoredTensor {
     /// Puts matrices of equal width below each other.
     pub(crate) fn stack(parts: Vec<Self>) -> Self {
         if parts.iter().all(|part| matches!(part, Self::Q4(_))) {
@@ -130,16 +130,18 @@ enum Weights {
 
 impl Linear {
     /// Makes a layer of shape \[outer, inner\]; `integer` chooses the way to compute.
-    pub(crate) fn new(stored: &Stored, inner: usize, bias: Vec<f32>, integer: bool) -> Self {
+    pub(crate) fn new(stored: &StoredTensor, inner: usize, bias: Vec<f32>, integer: bool) -> Self {
         let outer = bias.len();
         let weights = match stored {
-            Stored::Q4(bytes) if integer => {
+            StoredTensor::Q4(bytes) if integer => {
                 let blocks = bytes.as_chunks::<Q4_BLOCK>().0.iter();
                 let blocks = blocks.map(|block| (scale(block), nibbles(block)));
                 Weights::Packed(PackedWeights::from_nibbles(outer, inner, blocks))
             }
-            Stored::Full(values) if integer => Weights::Packed(PackedWeights::from_rows(outer, inner, values)),
-            Stored::Q4(_) | Stored::Full(_) => Weights::Exact(matrix::rows(&stored.to_floats(), inner).to_owned()),
+            StoredTensor::Full(values) if integer => Weights::Packed(PackedWeights::from_rows(outer, inner, values)),
+            StoredTensor::Q4(_) | StoredTensor::Full(_) => {
+                Weights::Exact(matrix::rows(&stored.to_floats(), inner).to_owned())
+            }
         };
         Self { inner, outer, bias, weights }
     }

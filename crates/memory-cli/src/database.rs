@@ -37,7 +37,7 @@ impl DatabaseArg {
             Self::At(database) => Ok(database.clone()),
             Self::InVariable => {
                 let url = Settings::load()?.get(VARIABLE);
-                let url = url.with_context(|| format!("{VARIABLE} is not set; `--db {VARIABLE_WORD}` goes by it"))?;
+                let url = url.with_context(|| format!("{VARIABLE} is not set, and `--db {VARIABLE_WORD}` needs it"))?;
                 if !Database::is_address(&url) {
                     bail!(
                         "{VARIABLE} does not hold the address of a Postgres database; write postgres://USER@HOST/DATABASE"

@@ -104,7 +104,7 @@ impl EmbedderArgs {
             let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
             let folder = folder.display();
             eprintln!(
-                "no local model: recall goes by words. `memory models fetch` or `scripts/get-models {folder}` gets one."
+                "no local model: recall uses keywords only. `memory models fetch` or `scripts/get-models {folder}` downloads one."
             );
         }
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 /// Number of ranks that are considered for the reciprocal rank.
-pub(crate) const DEPTH: usize = 100;
+pub(crate) const RECIPROCAL_RANK_DEPTH: usize = 100;
 const NDCG_RANKS: usize = 10;
 
 /// The metrics of one question, or their mean over several; each between 0 and 1.
@@ -35,7 +35,7 @@ impl Metrics {
         let mut first = None;
         let mut gain = 0.0;
         let mut seen = BTreeSet::new();
-        let distinct = retrieved.iter().filter(|id| seen.insert(*id)).take(DEPTH);
+        let distinct = retrieved.iter().filter(|id| seen.insert(*id)).take(RECIPROCAL_RANK_DEPTH);
         for (id, rank) in distinct.zip(1_usize..) {
             let groups = || gold.iter().enumerate().filter(|(_, group)| group.contains(id)).map(|(n, _)| n);
             if groups().next().is_some() {

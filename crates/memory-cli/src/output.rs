@@ -7,6 +7,7 @@ use std::{
 
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::tz::TimeZone;
 use memory_engine::{Job, MemoryEngine, Recall, RecallHit, Scope, admin::Progress, recall::Retriever};
 
 /// Prints a line; a reader that has gone away, as `head` does, is an error like any other and no panic.
@@ -93,7 +94,7 @@ pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engin
         return Err(e);
     }
     // Each has a reason of its own; of what did not come to be tried, the first error is it.
-    let failures = engine.admin().failures(scope, REASONS).await?;
+    let failures = engine.admin().failures(scope, MAX_FAILURES_READ).await?;
     let reason = |job: Job| {
         let last = failures.iter().find(|failure| failure.job == job);
         last.map_or_else(|| e.to_string(), |failure| failure.reason.clone())
@@ -119,11 +120,21 @@ pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engin
 }
 
 /// Maximum number of failures that are read for the reasons.
-const REASONS: usize = 1000;
+const MAX_FAILURES_READ: usize = 1000;
 
 /// Prints a line of JSON. A closed pipe does not stop the command.
 pub(crate) fn tell_line(line: &serde_json::Value) {
     let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Returns a number with its noun, in the plural unless the number is 1: "1 record", "2 records", "0 summaries".
+pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {noun}s"),
+    }
 }
 
 /// Returns the parts of a hit's score.
@@ -136,19 +147,19 @@ pub(crate) fn reasons(hit: &RecallHit) -> String {
     format!("score {:.6}: {ways}{judged}{boosts}{repeats}", hit.score.value())
 }
 
-/// The recalled turns, with scores and who found them.
-pub(crate) fn recall_table(recall: &Recall) -> String {
-    let zone = memory_engine_server::local_zone();
-    let mut table = table(["#", "score", "found by", "when", "who", "text"]);
+/// Returns the hits as a table, with a mark for relevant ones and times in `zone`.
+pub(crate) fn recall_table(recall: &Recall, zone: &TimeZone) -> String {
+    let mut table = table(["#", "relevant", "score", "found by", "when", "who", "text"]);
     for (hit, n) in recall.hits.iter().zip(1..) {
         let record = &hit.record;
         let who = record.speaker.as_deref().or(record.role.as_ref().map(|r| r.as_str())).unwrap_or("");
         let scene = record.scene.as_deref().map(|scene| format!("[{}] ", shorten(scene, 40))).unwrap_or_default();
         table.add_row([
             n.to_string(),
+            if hit.relevant { "yes".to_owned() } else { String::new() },
             hit.score.to_string(),
             found_by(hit),
-            record.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M").to_string(),
+            record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M").to_string(),
             shorten(who, 40),
             format!("{scene}{}", shorten(&record.text, 160)),
         ]);

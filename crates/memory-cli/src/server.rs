@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use memory_engine::{MemoryEngine, http_models::Preset};
-use memory_engine_server::{Config, Loaded, Setting, Sources, UpstreamConfig};
+use memory_engine_server::{Config, LoadedConfig, Setting, Sources, UpstreamConfig};
 
 use crate::{
     args::StoreArgs,
@@ -56,7 +56,7 @@ impl ConfigArgs {
     ///
     /// # Errors
     /// When a setting is unknown or has a value that cannot be one, with where it stands.
-    pub(crate) fn load(&self) -> Result<Loaded> {
+    pub(crate) fn load(&self) -> Result<LoadedConfig> {
         let mut sources = Sources::new().with_variables(Settings::load()?.with_prefix(PREFIX));
         let there = || Some(PathBuf::from(FILE)).filter(|file| file.is_file());
         if let Some(file) = self.config.clone().or_else(there) {

@@ -10,8 +10,8 @@ use crate::{
     record::Record,
     scope::Scope,
     store::{
-        Adjacent, Deleted, Done, Failure, Job, JobQueue, Page, Pending, RecordStore, ScanQuery, Stats, Tombstone,
-        Write, Written,
+        Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, RecordStore, ScanQuery, Stats,
+        Tombstone, Write, WriteResult,
     },
     time::{Clock, Timestamp},
 };
@@ -28,13 +28,13 @@ macro_rules! forward {
         #[async_trait]
         #[deny(clippy::missing_trait_methods)]
         impl<T: RecordStore + ?Sized> RecordStore for $pointer<T> {
-            async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+            async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
                 (**self).put(scope, writes).await
             }
             async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
                 (**self).get(scope, ids).await
             }
-            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+            async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
                 (**self).delete(scope, ids).await
             }
             async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {

@@ -44,8 +44,9 @@ pub use scope::Scope;
 pub use score::{Hit, Score};
 pub use sorted_json::SortedJson;
 pub use store::{
-    Adjacent, Basis, BlockReason, Cursor, Decision, Deleted, Done, Failure, Index, Job, JobQueue, Neighbor, Order,
-    Outcome, Page, Pending, PutMode, RecordStore, Removed, ScanQuery, Stats, Ticket, Tombstone, Write, Written,
+    Adjacent, Basis, BlockReason, Cursor, Decision, DeletionReport, Done, Failure, Index, Job, JobQueue, Neighbor,
+    Order, Outcome, Page, Pending, PutMode, RecordStore, RemovalCounts, ScanQuery, Stats, Ticket, Tombstone, Write,
+    WriteResult,
 };
 pub use store_options::{Mismatch, StoreOptions};
 pub use terms::Terms;

@@ -18,8 +18,8 @@ use crate::{
     record::Record,
     scope::Scope,
     store::{
-        Adjacent, Cursor, Deleted, Done, Failure, Job, JobQueue, Order, Page, Pending, RecordStore, Removed, ScanQuery,
-        Stats, Tombstone, Write, Written,
+        Adjacent, Cursor, DeletionReport, Done, Failure, Job, JobQueue, Order, Page, Pending, RecordStore,
+        RemovalCounts, ScanQuery, Stats, Tombstone, Write, WriteResult,
     },
     time::{Clock, SystemClock},
 };
@@ -54,7 +54,7 @@ impl Default for MemoryRecordStore {
 
 #[async_trait]
 impl RecordStore for MemoryRecordStore {
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
         let mut tables = self.tables.lock();
         // All are decided before the first is carried out: all or none.
@@ -70,10 +70,10 @@ impl RecordStore for MemoryRecordStore {
             changed.push(step.changed());
             tables.carry_out(step, now)
         };
-        let mut written: Vec<Written> = steps.into_iter().map(carry_out).collect();
+        let mut written: Vec<WriteResult> = steps.into_iter().map(carry_out).collect();
         for (written, key) in written.iter_mut().zip(changed) {
             let Some((namespace, id)) = key else { continue };
-            written.withdrawn = tables.withdraw(&namespace, &[id].into(), &batch, now, &mut Removed::default());
+            written.withdrawn = tables.withdraw(&namespace, &[id].into(), &batch, now, &mut RemovalCounts::default());
         }
         Ok(written)
     }
@@ -83,10 +83,10 @@ impl RecordStore for MemoryRecordStore {
         Ok(ids.iter().map(|id| tables.find(scope, *id).cloned()).collect())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         let mut tables = self.tables.lock();
         let deleted_at = self.clock.now();
-        let (mut named, mut seen, mut removed) = (Vec::new(), BTreeSet::new(), Removed::default());
+        let (mut named, mut seen, mut removed) = (Vec::new(), BTreeSet::new(), RemovalCounts::default());
         let mut of: BTreeMap<Scope, BTreeSet<RecordId>> = BTreeMap::new();
         // First all that are named, and then what was made from any of them: one may have been made from another.
         for id in ids {
@@ -106,7 +106,7 @@ impl RecordStore for MemoryRecordStore {
         removed.withdrawn = made.len() as u64;
         let mut ids = named;
         ids.extend(made);
-        Ok(Deleted { ids, removed })
+        Ok(DeletionReport { ids, removed })
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {

@@ -12,9 +12,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 pub use job::{Done, Failure, Index, Job, Pending, Ticket};
-pub use put::{Basis, BlockReason, Decision, Outcome, PutMode, Write, Written};
+pub use put::{Basis, BlockReason, Decision, Outcome, PutMode, Write, WriteResult};
 pub use queue::JobQueue;
-pub use removed::{Deleted, Removed};
+pub use removed::{DeletionReport, RemovalCounts};
 
 use crate::{
     error::{Error, Result},
@@ -47,16 +47,16 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// A record's address must lie within `scope`. Where two writes of one batch name the same record, the later sees
     /// what the earlier did. A record that was deleted before is not written again but [`Outcome::Blocked`]: see
     /// [`Tombstone`]. Every record that was created, or whose text, [named speaker](Record::named_speaker) or activity
-    /// changed, is queued for the jobs in [`Written::pending`]; one that is not to be [indexed](Record::is_indexed) leaves the
+    /// changed, is queued for the jobs in [`WriteResult::pending`]; one that is not to be [indexed](Record::is_indexed) leaves the
     /// derived indexes and the queue. What was made from a text that is replaced goes, unless the same batch writes it: see
-    /// [`Written::withdrawn`].
+    /// [`WriteResult::withdrawn`].
     ///
     /// # Errors
     /// `InvalidInput` for a record that fails [`Record::validate`]; `Unauthorized` for an address outside `scope`;
     /// `Conflict` when [`PutMode`] says so, the address of a stored record would change, or what a write is
     /// [based on](Write::based_on) is no longer as it was; `NotFound` for an update of what is not there. Nothing is written
     /// then.
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>>;
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>>;
 
     /// The records with these ids, in their order; `None` where there is none within `scope`.
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
@@ -65,7 +65,7 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// this backend, and leaves a tombstone for each. Returns the numbers of removed items, without those of indexes
     /// outside of this backend. If `scope` covers several users with a record of the same id, all of them are
     /// deleted.
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted>;
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport>;
 
     /// A page of records by their [`position`](Record::position).
     ///

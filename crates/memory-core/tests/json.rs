@@ -10,7 +10,7 @@ use std::{
 use jiff::{civil::date, tz::TimeZone};
 use memory_engine_core::{
     BlockReason, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Metric, Mismatch, Op, Order, Outcome,
-    Page, PutMode, Record, RecordId, Role, ScanQuery, Scope, State, SystemClock, Timestamp, Trust, Written,
+    Page, PutMode, Record, RecordId, Role, ScanQuery, Scope, State, SystemClock, Timestamp, Trust, WriteResult,
 };
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
@@ -106,7 +106,7 @@ fn queries_pages_and_outcomes_round_trip() {
     let filter = Filter::meta("room", 3);
     round_trip(&ScanQuery::newest(7).with_filter(filter).with_after(Some(cursor)).with_skip(2).counted());
     round_trip(&Page::new(vec![record.clone()], Some(cursor)).with_total(Some(1)));
-    round_trip(&Written::new(record.id, Outcome::Blocked(BlockReason::Content), 3, vec![Job::Embedding]));
+    round_trip(&WriteResult::new(record.id, Outcome::Blocked(BlockReason::Content), 3, vec![Job::Embedding]));
     for mode in [PutMode::Upsert, PutMode::IfAbsent, PutMode::Create, PutMode::Update { revision: 3 }] {
         round_trip(&mode);
     }

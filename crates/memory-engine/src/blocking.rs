@@ -16,7 +16,7 @@
 
 use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 
-use memory_engine_core::{Error, ErrorKind, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, Written};
+use memory_engine_core::{Error, ErrorKind, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult};
 use memory_engine_enrichment::Progress;
 use memory_engine_recall::{Recall, RecallQuery, WarmUp};
 use tokio::runtime::{Handle, Runtime};
@@ -26,7 +26,7 @@ use crate::facts::Fact;
 use crate::{
     builder::Builder,
     database::Database,
-    forget::{Forget, Forgotten},
+    forget::{Forget, ForgetReport},
     turn::Turn,
 };
 
@@ -166,7 +166,7 @@ impl MemoryEngine {
         &self,
         scope: &Scope,
         turns: impl IntoIterator<Item = T>,
-    ) -> Result<Vec<Written>> {
+    ) -> Result<Vec<WriteResult>> {
         self.wait(self.engine.remember_all(scope, turns))
     }
 
@@ -216,7 +216,7 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// Those of the async call.
-    pub fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<Forgotten> {
+    pub fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<ForgetReport> {
         self.wait(self.engine.forget(scope, what))
     }
 

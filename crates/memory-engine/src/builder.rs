@@ -22,7 +22,7 @@ use memory_engine_synonyms::SharedThesaurus;
 
 use crate::{
     backend::Backend,
-    database::{Address, Database, Place},
+    database::{Address, Database, DatabaseLocation},
     engine::{EngineParts, MemoryEngine},
     runtime,
     stores::Stores,
@@ -132,8 +132,8 @@ impl Builder {
     /// Stores everything in this database: a SQLite file or a Postgres database.
     pub fn database(self, database: impl Into<Database>) -> Self {
         match database.into().0 {
-            Place::File(path) => self.sqlite(path),
-            Place::Server(Address(url)) => self.postgres(url),
+            DatabaseLocation::File(path) => self.sqlite(path),
+            DatabaseLocation::Server(Address(url)) => self.postgres(url),
         }
     }
 

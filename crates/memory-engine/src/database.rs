@@ -21,10 +21,10 @@ use std::{
 ///
 /// [`Display`](fmt::Display) and [`Debug`] show host, port and database of an address, never user, password or settings.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Database(pub(crate) Place);
+pub struct Database(pub(crate) DatabaseLocation);
 
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum DatabaseLocation {
     File(PathBuf),
     Server(Address),
 }
@@ -36,12 +36,12 @@ pub(crate) struct Address(pub(crate) String);
 impl Database {
     /// A SQLite file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self(Place::File(path.into()))
+        Self(DatabaseLocation::File(path.into()))
     }
 
     /// A Postgres database by its address: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`.
     pub fn postgres(url: impl Into<String>) -> Self {
-        Self(Place::Server(Address(url.into())))
+        Self(DatabaseLocation::Server(Address(url.into())))
     }
 
     /// Returns true if a text is the address of a Postgres database.
@@ -52,8 +52,8 @@ impl Database {
     /// The path, if it is a file.
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
-            Place::File(path) => Some(path),
-            Place::Server(_) => None,
+            DatabaseLocation::File(path) => Some(path),
+            DatabaseLocation::Server(_) => None,
         }
     }
 }
@@ -94,8 +94,8 @@ impl From<&Path> for Database {
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Place::File(path) => path.display().fmt(f),
-            Place::Server(address) => address.fmt(f),
+            DatabaseLocation::File(path) => path.display().fmt(f),
+            DatabaseLocation::Server(address) => address.fmt(f),
         }
     }
 }

@@ -19,7 +19,7 @@ use std::path::Path;
 
 use memory_engine_core::{Error, ErrorKind, HealthReport, Result, Scope};
 
-use crate::database::{Database, Place};
+use crate::database::{Database, DatabaseLocation};
 
 /// The applied and the pending migrations.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -40,8 +40,8 @@ pub struct Migrations {
 /// application, `SchemaMismatch` when a newer version made it.
 pub async fn checkup(database: &Database) -> Result<HealthReport> {
     match &database.0 {
-        Place::File(path) => file::checkup(path).await,
-        Place::Server(address) => server::checkup(&address.0).await,
+        DatabaseLocation::File(path) => file::checkup(path).await,
+        DatabaseLocation::Server(address) => server::checkup(&address.0).await,
     }
 }
 
@@ -51,8 +51,8 @@ pub async fn checkup(database: &Database) -> Result<HealthReport> {
 /// As [`checkup`].
 pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
     match &database.0 {
-        Place::File(path) => file::namespaces(path).await,
-        Place::Server(address) => server::namespaces(&address.0).await,
+        DatabaseLocation::File(path) => file::namespaces(path).await,
+        DatabaseLocation::Server(address) => server::namespaces(&address.0).await,
     }
 }
 
@@ -62,8 +62,8 @@ pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
 /// As [`checkup`].
 pub async fn migrations(database: &Database) -> Result<Migrations> {
     match &database.0 {
-        Place::File(path) => file::migrations(path).await,
-        Place::Server(address) => server::migrations(&address.0).await,
+        DatabaseLocation::File(path) => file::migrations(path).await,
+        DatabaseLocation::Server(address) => server::migrations(&address.0).await,
     }
 }
 
@@ -74,11 +74,11 @@ pub async fn migrations(database: &Database) -> Result<Migrations> {
 /// As [`checkup`]; `Unsupported` for partitions in a file.
 pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
     match &database.0 {
-        Place::File(_) if partitions > 0 => {
+        DatabaseLocation::File(_) if partitions > 0 => {
             Err(Error::new(ErrorKind::Unsupported, "migrate", "a SQLite file has no partitions; leave them out"))
         }
-        Place::File(path) => file::migrate_up(path).await,
-        Place::Server(address) => server::migrate_up(&address.0, partitions).await,
+        DatabaseLocation::File(path) => file::migrate_up(path).await,
+        DatabaseLocation::Server(address) => server::migrate_up(&address.0, partitions).await,
     }
 }
 
@@ -89,8 +89,8 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
 /// As [`checkup`], and `InvalidInput` for a schema that is later than the database's.
 pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
     match &database.0 {
-        Place::File(path) => file::migrate_down(path, schema).await,
-        Place::Server(address) => server::migrate_down(&address.0, schema).await,
+        DatabaseLocation::File(path) => file::migrate_down(path, schema).await,
+        DatabaseLocation::Server(address) => server::migrate_down(&address.0, schema).await,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Deleted, Filter, RecordId, Removed, Result, ScanQuery, Scope, Tombstone};
+use memory_engine_core::{DeletionReport, Filter, RecordId, RemovalCounts, Result, ScanQuery, Scope, Tombstone};
 use serde::{Deserialize, Serialize};
 use tracing::{Span, field::Empty};
 
@@ -58,15 +58,15 @@ impl From<Vec<RecordId>> for Forget {
 /// The number of things removed from each store, counted where they were removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
-pub struct Forgotten {
+pub struct ForgetReport {
     /// Records, and what was derived from them.
     #[serde(flatten)]
-    pub removed: Removed,
+    pub removed: RemovalCounts,
     /// Groups of synonyms, and decisions about pairs of words.
     pub synonyms: u64,
 }
 
-impl Forgotten {
+impl ForgetReport {
     /// Number of records, of any kind.
     pub fn records(&self) -> u64 {
         self.removed.total()
@@ -87,12 +87,12 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter; the stores' errors.
-    pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<Forgotten> {
-        let note = |span: &Span, forgotten: &Forgotten| _ = span.record("records", forgotten.records());
+    pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<ForgetReport> {
+        let note = |span: &Span, forgotten: &ForgetReport| _ = span.record("records", forgotten.records());
         verb!("forget", scope, { records = Empty }, self.forget_records(scope, what.into()), note)
     }
 
-    async fn forget_records(&self, scope: &Scope, what: Forget) -> Result<Forgotten> {
+    async fn forget_records(&self, scope: &Scope, what: Forget) -> Result<ForgetReport> {
         let is_everything = what == Forget::Everything;
         let mut affected = Affected::default();
         let removed = match what {
@@ -102,7 +102,7 @@ impl MemoryEngine {
         };
         // Once everything is gone: a forgotten fact may have replaced another one, which then holds again.
         self.repair(affected).await?;
-        let mut forgotten = Forgotten { removed, synonyms: 0 };
+        let mut forgotten = ForgetReport { removed, synonyms: 0 };
         if is_everything && *scope == scope.namespace() {
             forgotten.synonyms = self.synonyms().store().clear(scope).await?;
             self.synonyms().forget(scope);
@@ -131,17 +131,17 @@ impl MemoryEngine {
         Ok(new)
     }
 
-    async fn forget_ids(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<Removed> {
-        let mut removed = Removed::default();
+    async fn forget_ids(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<RemovalCounts> {
+        let mut removed = RemovalCounts::default();
         for page in ids.chunks(PAGE_ROWS) {
             removed += self.forget_page(scope, page, affected).await?;
         }
         Ok(removed)
     }
 
-    async fn forget_matching(&self, scope: &Scope, filter: Filter, affected: &mut Affected) -> Result<Removed> {
+    async fn forget_matching(&self, scope: &Scope, filter: Filter, affected: &mut Affected) -> Result<RemovalCounts> {
         let page = ScanQuery::oldest(PAGE_ROWS).with_filter(filter);
-        let mut removed = Removed::default();
+        let mut removed = RemovalCounts::default();
         loop {
             let records = self.indexed_store().scan(scope, &page).await?.records;
             if records.is_empty() {
@@ -152,9 +152,9 @@ impl MemoryEngine {
         }
     }
 
-    async fn forget_page(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<Removed> {
+    async fn forget_page(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<RemovalCounts> {
         self.add_affected(scope, ids, affected).await?;
-        let Deleted { ids: gone, mut removed } = self.record_store().delete(scope, ids).await?;
+        let DeletionReport { ids: gone, mut removed } = self.record_store().delete(scope, ids).await?;
         // All ids, not only those that were there: an earlier call may have stopped half-way.
         removed += self.indexed_store().unindex(scope, ids).await?;
         // Records that were derived from them may live outside this scope, in the memory of the same user.

@@ -3,7 +3,7 @@
 use std::{fmt, pin::pin};
 
 use futures_util::{Stream, StreamExt};
-use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, Scope, Written};
+use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, Scope, WriteResult};
 use serde::Serialize;
 use tracing::{Span, field::Empty};
 
@@ -15,7 +15,7 @@ const BATCH_ROWS: usize = 1000;
 const MAX_REPORTED_FAILURES: usize = 1000;
 
 /// A callback with the index of a record in the stream and its outcome.
-type OnWritten = Box<dyn FnMut(u64, &Written) + Send>;
+type OnWritten = Box<dyn FnMut(u64, &WriteResult) + Send>;
 
 /// An import that is about to run. [`MemoryEngine::import`] begins one, [`run`](Self::run) runs it.
 #[must_use = "an import does nothing until `run` is called"]
@@ -139,7 +139,7 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
 
     /// Calls a function for each record that was not refused, with its index in the stream, from 0, and its outcome:
     /// created, updated, unchanged or blocked. Refused records are in [`ImportReport::failures`].
-    pub fn on_written(mut self, written: impl FnMut(u64, &Written) + Send + 'static) -> Self {
+    pub fn on_written(mut self, written: impl FnMut(u64, &WriteResult) + Send + 'static) -> Self {
         self.on_written = Box::new(written);
         self
     }
@@ -192,9 +192,9 @@ async fn store_batch(
     batch: Vec<(u64, Record)>,
     mode: PutMode,
     report: &mut ImportReport,
-    mut on_written: impl FnMut(u64, &Written),
+    mut on_written: impl FnMut(u64, &WriteResult),
 ) -> Result<()> {
-    let mut add = |report: &mut ImportReport, index, written: &Written| {
+    let mut add = |report: &mut ImportReport, index, written: &WriteResult| {
         report.add(written);
         on_written(index, written);
     };
@@ -225,7 +225,7 @@ fn is_record_error(error: &Error) -> bool {
 }
 
 impl ImportReport {
-    fn add(&mut self, written: &Written) {
+    fn add(&mut self, written: &WriteResult) {
         match written.outcome {
             Outcome::Created => self.created += 1,
             Outcome::Updated => self.updated += 1,

@@ -47,14 +47,15 @@ mod verb;
 pub use builder::Builder;
 pub use database::Database;
 pub use engine::MemoryEngine;
-pub use forget::{Forget, Forgotten};
+pub use forget::{Forget, ForgetReport};
 pub use injection::Injector;
 pub use records::RecordQuery;
 pub use turn::Turn;
 
 pub use memory_engine_core::{
     Clock, Cursor, Error, ErrorKind, Field, Filter, FilterValue, Job, Kind, Language, Op, Order, Outcome, Page,
-    PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust, Written,
+    PutMode, Record, RecordId, Result, Role, ScanQuery, Scope, State, Stats, SystemClock, Timestamp, Trust,
+    WriteResult,
 };
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentOptions;

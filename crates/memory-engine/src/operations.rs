@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use memory_engine_core::{
-    Embedding, Failure, Hit, Job, PutMode, Record, RecordId, Result, Scope, Terms, Tombstone, Write, Written,
+    Embedding, Failure, Hit, Job, PutMode, Record, RecordId, Result, Scope, Terms, Tombstone, Write, WriteResult,
 };
 use memory_engine_enrichment::{LatencyStats, Progress};
 use memory_engine_recall::RecallOptions;
@@ -139,7 +139,7 @@ impl Admin {
     /// # Errors
     /// `InvalidInput` for a record that [`check`](Self::check) refuses; `Conflict` and `NotFound` for a write whose mode or
     /// precondition does not hold; the errors of the store.
-    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         verb!("admin.write", scope, { records = writes.len() }, self.engine.write(scope, writes))
     }
 
@@ -186,7 +186,7 @@ impl Admin {
         scope: &Scope,
         records: Vec<(Record, Embedding)>,
         mode: PutMode,
-    ) -> Result<Vec<Written>> {
+    ) -> Result<Vec<WriteResult>> {
         let space = self.engine.embedder().space();
         records.iter().try_for_each(|(_, embedding)| space.check("store", embedding))?;
         let is_single = self.engine.indexed_store().embedding().is_single();

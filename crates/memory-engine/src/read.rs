@@ -1,7 +1,7 @@
 //! Verbs that read: recall and look-ups.
 
 use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Stats, observe::count_recall};
-use memory_engine_recall::{Enhanced, Enhancement, Explanation, ReadScope, Recall, RecallQuery};
+use memory_engine_recall::{EnhancedRecall, Enhancement, Explanation, ReadScope, Recall, RecallQuery};
 use tracing::{Span, field::Empty};
 
 use crate::{engine::MemoryEngine, verb::verb};
@@ -29,10 +29,10 @@ impl MemoryEngine {
         scope: &Scope,
         query: impl Into<RecallQuery>,
         enhancement: &Enhancement,
-    ) -> Result<Enhanced> {
+    ) -> Result<EnhancedRecall> {
         let query = query.into();
         let work = self.recall_pipeline().recall_enhanced(scope, &query, enhancement);
-        let fields = |span: &Span, enhanced: &Enhanced| note_recall(span, &enhanced.recall);
+        let fields = |span: &Span, enhanced: &EnhancedRecall| note_recall(span, &enhanced.recall);
         verb!("recall_enhanced", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, fields)
     }
 

@@ -1,7 +1,7 @@
 //! Verbs that write records.
 
 use memory_engine_core::{
-    Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, Written,
+    Error, ErrorKind, Job, Outcome, PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult,
 };
 
 use crate::{engine::MemoryEngine, turn::Turn, verb::verb};
@@ -46,10 +46,10 @@ impl MemoryEngine {
             }
         };
         match written.first() {
-            Some(Written { id, outcome: Outcome::Blocked(_), .. }) => {
+            Some(WriteResult { id, outcome: Outcome::Blocked(_), .. }) => {
                 Err(Error::new(ErrorKind::Conflict, "remember", format!("record {id} was forgotten and stays away")))
             }
-            Some(Written { id, .. }) => Ok(*id),
+            Some(WriteResult { id, .. }) => Ok(*id),
             None => Err(Error::new(ErrorKind::Internal, "remember", "the store gave no answer for the record")),
         }
     }
@@ -59,7 +59,7 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day ahead.
-    pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<Written>> {
+    pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<WriteResult>> {
         verb!("store", scope, { records = records.len() }, self.store_records(scope, records, mode))
     }
 
@@ -68,13 +68,13 @@ impl MemoryEngine {
         scope: &Scope,
         records: Vec<Record>,
         mode: PutMode,
-    ) -> Result<Vec<Written>> {
+    ) -> Result<Vec<WriteResult>> {
         let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
         self.write(scope, records.into_iter().map(write).collect()).await
     }
 
     /// Writes records and their index terms in one transaction, all or none.
-    pub(crate) async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    pub(crate) async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         self.indexed_store().write(scope, writes).await
     }
 

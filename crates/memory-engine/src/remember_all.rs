@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{ErrorKind, PutMode, Record, RecordId, Result, Scope, State, Write, Written};
+use memory_engine_core::{ErrorKind, PutMode, Record, RecordId, Result, Scope, State, Write, WriteResult};
 
 use crate::{
     engine::MemoryEngine,
@@ -36,12 +36,12 @@ impl MemoryEngine {
         &self,
         scope: &Scope,
         turns: impl IntoIterator<Item = T>,
-    ) -> Result<Vec<Written>> {
+    ) -> Result<Vec<WriteResult>> {
         let turns: Vec<Turn> = turns.into_iter().map(Into::into).collect();
         verb!("remember_all", scope, { records = turns.len() }, self.remember_turns(scope, turns))
     }
 
-    async fn remember_turns(&self, scope: &Scope, turns: Vec<Turn>) -> Result<Vec<Written>> {
+    async fn remember_turns(&self, scope: &Scope, turns: Vec<Turn>) -> Result<Vec<WriteResult>> {
         let mut named = Vec::new();
         let mut records = Vec::new();
         for turn in turns {

@@ -37,7 +37,7 @@ const PAGE_ROWS: usize = 500;
 /// assert_eq!(memory.recall(&story, "桥").await?.hits.len(), 2);
 ///
 /// let wrong = memory.remember(&story, "It was a ferry").await?;
-/// let taken = memory.retract(&story, &[wrong], "nobody said so").await?;
+/// let taken = memory.retract(&story, &[wrong], "a mistake").await?;
 /// assert_eq!(memory.retractions(&story, 9).await?[0].reason, taken.reason);
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```

@@ -2,9 +2,10 @@
 //! of their own.
 
 pub use memory_engine_core::{
-    Adjacent, Basis, BlockReason, ContentHash, Cursor, Decision, Deleted, Done, Embedding, EmbeddingSpace, Failure,
-    Hit, Index, Job, JobQueue, MemoryRecordStore, Metric, Neighbor, Order, Outcome, Page, Pending, PutMode, Record,
-    RecordStore, Removed, ScanQuery, Score, Source, Stats, StoreOptions, Terms, Ticket, Tombstone, Write, Written,
+    Adjacent, Basis, BlockReason, ContentHash, Cursor, Decision, DeletionReport, Done, Embedding, EmbeddingSpace,
+    Failure, Hit, Index, Job, JobQueue, MemoryRecordStore, Metric, Neighbor, Order, Outcome, Page, Pending, PutMode,
+    Record, RecordStore, RemovalCounts, ScanQuery, Score, Source, Stats, StoreOptions, Terms, Ticket, Tombstone, Write,
+    WriteResult,
 };
 pub use memory_engine_graph::{
     AliasRow, Edge, EdgeRow, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore,

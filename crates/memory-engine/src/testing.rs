@@ -2,4 +2,4 @@
 
 pub use memory_engine_core::ManualClock;
 #[cfg(feature = "llm")]
-pub use memory_engine_llm::{Answer, ScriptedModel};
+pub use memory_engine_llm::{ScriptedModel, ScriptedReply};

@@ -16,9 +16,9 @@ use memory_engine::{
         ChatExtractor, Extraction, GraphEntry, GraphExtractor, GraphFactsQuery, GraphQuery, GraphStats, RuleExtractor,
         Subgraph,
     },
-    llm::{Answer, ScriptedModel},
+    llm::{ScriptedModel, ScriptedReply},
     recall::Retriever,
-    store::{GraphStore, Removed, Stores},
+    store::{GraphStore, RemovalCounts, Stores},
 };
 
 fn message(scope: &Scope, number: i64, text: &str) -> Record {
@@ -161,7 +161,7 @@ async fn what_is_forgotten_or_revoked_is_in_no_graph() {
 async fn a_model_that_fails_for_one_record_keeps_no_other_from_being_read_and_loses_nothing() {
     let good = r#"{"entities": [{"name": "Anna", "kind": "person", "aliases": []}], "relations": []}"#;
     let model = ScriptedModel::default()
-        .when_asked("broken", Answer::Fail(ErrorKind::Unavailable))
+        .when_asked("broken", ScriptedReply::Fail(ErrorKind::Unavailable))
         .when(|request| request.messages.iter().any(|m| m.content.contains("odd")), "I would rather not.")
         .otherwise(good);
     for backend in Backend::all() {
@@ -190,8 +190,8 @@ impl GraphStore for BrokenGraph {
     async fn upsert(&self, _: &Scope, _: &[GraphEntry]) -> Result<()> {
         Err(Error::new(ErrorKind::Unavailable, "graph", "it is out of order"))
     }
-    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<Removed> {
-        Ok(Removed::default())
+    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<RemovalCounts> {
+        Ok(RemovalCounts::default())
     }
     async fn expand(&self, _: &Scope, _: &GraphQuery) -> Result<Subgraph> {
         Err(Error::new(ErrorKind::Unavailable, "graph", "it is out of order"))

@@ -10,7 +10,7 @@ use given::{Backend, lin};
 use memory_engine::{
     Injector, Kind, MemoryEngine, Timestamp, Turn,
     context::{IncomingMessage, Rule, append_to_system},
-    llm::{Answer, ScriptedModel},
+    llm::{ScriptedModel, ScriptedReply},
     recall::{Enhancement, QueryForm, Rewrite},
     testing::ManualClock,
 };
@@ -69,9 +69,9 @@ async fn m3_a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contrac
     let found = ask(ScriptedModel::replying(["昨晚失眠 凌晨"])).await;
     assert_eq!((found.form, found.asked.as_str()), (QueryForm::Rewritten, "昨晚失眠 凌晨"));
     for (answer, reason) in [
-        (Answer::from("Here is the query:\n昨晚失眠"), "one plain line"),
-        (Answer::Hang, "no answer after"),
-        (Answer::Fail(memory_engine::ErrorKind::Unavailable), "rewrite"),
+        (ScriptedReply::from("Here is the query:\n昨晚失眠"), "one plain line"),
+        (ScriptedReply::Hang, "no answer after"),
+        (ScriptedReply::Fail(memory_engine::ErrorKind::Unavailable), "rewrite"),
     ] {
         let started = tokio::time::Instant::now();
         let found = ask(ScriptedModel::replying([answer])).await;

@@ -16,10 +16,10 @@ use crate::fault::Fault;
 /// that scope and never widens it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub struct Access(Arc<Reach>);
+pub struct Access(Arc<AccessRange>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Reach {
+struct AccessRange {
     name: String,
     tenant: Scope,
     users: Option<BTreeSet<String>>,
@@ -56,7 +56,7 @@ impl Access {
     /// # Errors
     /// `InvalidInput` when the tenant's name cannot be one.
     pub fn tenant(name: impl Into<String>, tenant: impl Into<String>) -> Result<Self> {
-        Ok(Self(Arc::new(Reach { name: name.into(), tenant: Scope::tenant_wide(tenant)?, users: None })))
+        Ok(Self(Arc::new(AccessRange { name: name.into(), tenant: Scope::tenant_wide(tenant)?, users: None })))
     }
 
     /// Only these users.
@@ -71,7 +71,7 @@ impl Access {
         for user in &users {
             self.0.tenant.clone().with_user(user)?;
         }
-        Ok(Self(Arc::new(Reach { users: Some(users), ..Reach::clone(&self.0) })))
+        Ok(Self(Arc::new(AccessRange { users: Some(users), ..AccessRange::clone(&self.0) })))
     }
 
     /// The name of the key, for logs.

@@ -53,7 +53,7 @@ impl Guard {
 
     /// Takes our keys off a request that is let in: who passes it on passes on none of them.
     fn take_key(&self, headers: &mut HeaderMap) {
-        OWN.iter().for_each(|name| drop(headers.remove(*name)));
+        KEY_HEADERS.iter().for_each(|name| drop(headers.remove(*name)));
         if let Rule::Keys(keys) = &*self.0
             && authorization(headers).is_some_and(|key| keys.find(key).is_some())
         {
@@ -77,7 +77,7 @@ impl Guard {
 
 /// The key that a request shows.
 fn shown(headers: &HeaderMap) -> Option<&str> {
-    let own = OWN.iter().find_map(|name| named(headers, name).filter(|key| !key.is_empty()));
+    let own = KEY_HEADERS.iter().find_map(|name| named(headers, name).filter(|key| !key.is_empty()));
     own.or_else(|| authorization(headers)).filter(|key| !key.is_empty())
 }
 
@@ -91,7 +91,7 @@ fn authorization(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The headers that hold a key of ours and nothing else.
-const OWN: [&str; 2] = ["x-memory-key", "x-api-key"];
+const KEY_HEADERS: [&str; 2] = ["x-memory-key", "x-api-key"];
 
 async fn check_key(State((guard, errors)): State<(Guard, ErrorFormat)>, mut request: Request, next: Next) -> Response {
     match guard.admits(request.headers()) {

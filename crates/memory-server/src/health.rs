@@ -14,9 +14,9 @@ use tokio::{sync::Mutex, time::timeout};
 use crate::openapi::{Operation, Routes};
 
 /// Time limit of a check.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time for which the result of the embedder check is reused, since an embedding service may charge for every call.
-const FRESH: Duration = Duration::from_secs(60);
+const EMBEDDER_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// And about the queue: counting it goes through all that waits, and anybody may ask.
 const COUNTED: Duration = Duration::from_secs(10);
 
@@ -88,20 +88,20 @@ impl Probe {
         // One asks at a time; the others wait for what it hears.
         let mut known = self.embedder.lock().await;
         let works = match *known {
-            Some((when, works)) if when.elapsed() < FRESH => works,
+            Some((when, works)) if when.elapsed() < EMBEDDER_CHECK_INTERVAL => works,
             _ => {
-                let asked = timeout(PATIENCE, self.engine.embedder().embed(&["ready"], Purpose::Query)).await;
+                let asked = timeout(CHECK_TIMEOUT, self.engine.embedder().embed(&["ready"], Purpose::Query)).await;
                 let works = matches!(asked, Ok(Ok(_)));
                 *known = Some((Instant::now(), works));
                 works
             }
         };
-        if works { "ok" } else { "failing; recall goes by words" }
+        if works { "ok" } else { "failing; recall uses keywords only" }
     }
 }
 
 async fn ready(State(probe): State<Probe>) -> (StatusCode, Json<Health>) {
-    match timeout(PATIENCE, probe.look()).await {
+    match timeout(CHECK_TIMEOUT, probe.look()).await {
         Ok(Ok(queue)) => {
             let embedder = probe.embedder().await;
             let health = Health { status: "ok", database: Some("ok"), queue: Some(queue), embedder: Some(embedder) };

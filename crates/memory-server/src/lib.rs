@@ -46,5 +46,5 @@ pub use mcp::{Mcp, McpOptions};
 pub use mem0::Mem0;
 pub use metrics::Metrics;
 pub use server::Server;
-pub use sources::{Loaded, Setting, Sources};
+pub use sources::{LoadedConfig, Setting, Sources};
 pub use zone::{local_zone, zone};

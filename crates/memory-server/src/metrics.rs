@@ -27,7 +27,7 @@ use crate::{
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 
 /// Interval at which measured values are aggregated.
-const UPKEEP: Duration = Duration::from_secs(5);
+const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The metrics of this process, to be read by Prometheus.
 ///
@@ -60,7 +60,7 @@ impl Metrics {
             let handle = metrics.0.clone();
             runtime.spawn(async move {
                 loop {
-                    tokio::time::sleep(UPKEEP).await;
+                    tokio::time::sleep(AGGREGATION_INTERVAL).await;
                     handle.run_upkeep();
                 }
             });

@@ -25,7 +25,7 @@ pub struct Sources {
 
 /// A configuration, and where each part of it comes from.
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub struct LoadedConfig {
     /// The configuration.
     pub config: Config,
     /// Every setting with its value.
@@ -73,9 +73,9 @@ impl Sources {
     /// # Errors
     /// `InvalidInput` with name and source, for a missing file, invalid TOML, an unknown setting and an invalid
     /// value.
-    pub fn load(self) -> Result<Loaded> {
+    pub fn load(self) -> Result<LoadedConfig> {
         let defaults = Figment::from(Serialized::defaults(Config::default()));
-        let known = |name: &str| defaults.find_value(name).is_ok() || OPTIONAL.contains(&name);
+        let known = |name: &str| defaults.find_value(name).is_ok() || KEYS_WITHOUT_DEFAULT.contains(&name);
         let mut figment = defaults.clone();
         if let Some(file) = &self.file {
             if !file.is_file() {
@@ -96,12 +96,12 @@ impl Sources {
         }
         let config: Config = figment.extract().map_err(told)?;
         let settings = settings(&figment);
-        Ok(Loaded { config, settings })
+        Ok(LoadedConfig { config, settings })
     }
 }
 
 /// Settings without a default.
-const OPTIONAL: [&str; 3] = ["models_dir", "gateway.scene_rules", "gateway.injection_rules"];
+const KEYS_WITHOUT_DEFAULT: [&str; 3] = ["models_dir", "gateway.scene_rules", "gateway.injection_rules"];
 
 /// One setting from one place.
 struct One {

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Inconsistencies that must not exist, each with the way to fix it.
-const FAULTS: [(&str, &str); 5] = [
+const INCONSISTENCIES: [(&str, &str); 5] = [
     (
         concat!(
             count_indexed!(),
@@ -50,7 +50,7 @@ const FAULTS: [(&str, &str); 5] = [
         "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
          WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('records'))
            AND NOT (i.indisvalid AND i.indisready)",
-        "indexes are not valid; have the server make them anew with REINDEX",
+        "indexes are not valid; rebuild them with REINDEX",
     ),
 ];
 
@@ -155,7 +155,7 @@ async fn examine(connection: &mut PgConnection) -> Result<HealthReport, Postgres
         let oldest = row.try_get::<Option<i64>, _>("oldest")?.map(Timestamp::from_micros);
         checkup.waiting.insert(job, QueueHealth::new(count("waiting")?, oldest).with_given_up(count("given_up")?));
     }
-    for (sql, what) in FAULTS {
+    for (sql, what) in INCONSISTENCIES {
         let found = count(connection, &health::on_serving_table(sql, table)).await?;
         checkup.blame(found, what);
     }

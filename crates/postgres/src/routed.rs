@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending, Record,
-    RecordId, RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending,
+    Record, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
@@ -85,7 +85,7 @@ impl RoutedStore {
 
 #[async_trait]
 impl RecordStore for RoutedStore {
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         if scope.user_name().is_some() || writes.is_empty() {
             return self.shard(scope)?.put(scope, writes).await;
         }
@@ -102,7 +102,7 @@ impl RecordStore for RoutedStore {
         self.shard(scope)?.get(scope, ids).await
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         RecordStore::delete(self.shard(scope)?, scope, ids).await
     }
 
@@ -281,7 +281,7 @@ impl GraphStore for RoutedStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         GraphStore::delete(self.shard(scope)?, scope, ids).await
     }
 

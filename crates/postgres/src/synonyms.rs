@@ -12,7 +12,7 @@ use crate::{
     database::error::PostgresError,
     database::transaction::{reading, writing},
     records::namespaces,
-    records::scopes::{self, Reach},
+    records::scopes::{self, CoveredScope},
     store::PostgresStore,
 };
 
@@ -56,7 +56,7 @@ impl SynonymStore for PostgresStore {
     }
 
     async fn clear(&self, scope: &Scope) -> Result<u64> {
-        let reach = Reach::of(&scope.namespace());
+        let reach = CoveredScope::of(&scope.namespace());
         writing!(self, "clear synonyms", |connection| clear(connection, &reach).await)
     }
 }
@@ -156,7 +156,7 @@ async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[PairVer
     Ok(())
 }
 
-async fn clear(connection: &mut PgConnection, reach: &Reach) -> Result<u64, PostgresError> {
+async fn clear(connection: &mut PgConnection, reach: &CoveredScope) -> Result<u64, PostgresError> {
     let namespaces = reach.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     let mut gone = 0;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use memory_engine_core::{RecordId, Score};
-use memory_engine_reranker::{Fused, Place};
+use memory_engine_reranker::{Fused, RetrieverRank};
 
 use crate::hit::{Retriever, RetrieverHit};
 
@@ -24,7 +24,7 @@ pub(crate) struct Candidate {
 impl Candidate {
     pub(crate) fn of(fused: Fused) -> Self {
         let places = [Retriever::Keyword, Retriever::Vector, Retriever::Graph].into_iter().zip(&fused.places);
-        let found = |(retriever, place): (Retriever, &Option<Place>)| {
+        let found = |(retriever, place): (Retriever, &Option<RetrieverRank>)| {
             place.map(|place| RetrieverHit { retriever, rank: place.rank, score: place.score })
         };
         let (score, found_by) = (fused.score.value(), places.filter_map(found).collect());

@@ -82,7 +82,7 @@ enum_names! {
 /// A result, and the form of the query that found it.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
-pub struct Enhanced {
+pub struct EnhancedRecall {
     /// The form of the query; the question as asked if none found anything relevant.
     pub form: QueryForm,
     /// The text of the query; of a dialogue without the names of the speakers.
@@ -91,7 +91,7 @@ pub struct Enhanced {
     pub recall: Recall,
 }
 
-impl Enhanced {
+impl EnhancedRecall {
     fn is_relevant(&self) -> bool {
         self.recall.relevant().next().is_some()
     }
@@ -156,7 +156,7 @@ impl<'a> EnhancedRun<'a> {
         Self { parts, scope, query, enhancement, options, began, recent, said }
     }
 
-    pub(crate) async fn recall(&self) -> Result<Enhanced> {
+    pub(crate) async fn recall(&self) -> Result<EnhancedRecall> {
         let has_context = !self.recent.is_empty();
         let is_weak = self.enhancement.weak_at_once && has_context && weak_question(&self.query.text);
         let mut first = None;
@@ -188,7 +188,7 @@ impl<'a> EnhancedRun<'a> {
     }
 
     /// Asks with the query as a model rewrites it. Returns the first answer if that finds nothing relevant.
-    async fn ask_rewritten(&self, rewrite: &Rewrite, mut first: Enhanced) -> Enhanced {
+    async fn ask_rewritten(&self, rewrite: &Rewrite, mut first: EnhancedRecall) -> EnhancedRecall {
         if self.time_left().is_zero() {
             let late = Error::new(ErrorKind::Timeout, "rewrite", "no time was left for it");
             first.recall.add_degraded("rewrite", &late);
@@ -210,7 +210,7 @@ impl<'a> EnhancedRun<'a> {
         self.options.deadline.saturating_sub(self.began.elapsed())
     }
 
-    async fn ask(&self, form: QueryForm, asked: String) -> Result<Enhanced> {
+    async fn ask(&self, form: QueryForm, asked: String) -> Result<EnhancedRecall> {
         // One deadline for all forms; the last one gets a tenth of it in any case.
         let deadline = self.time_left().max(self.options.deadline / 10);
         let mut options = self.options.with_deadline(deadline);
@@ -230,6 +230,6 @@ impl<'a> EnhancedRun<'a> {
         if form != QueryForm::Question {
             recall.hits.retain(|hit| !self.said.contains(&text::normalize(&hit.record.text)));
         }
-        Ok(Enhanced { form, asked, recall })
+        Ok(EnhancedRecall { form, asked, recall })
     }
 }

@@ -29,7 +29,7 @@ mod select;
 mod trace;
 mod warm_up;
 
-pub use enhance::{Enhanced, Enhancement, QueryForm};
+pub use enhance::{EnhancedRecall, Enhancement, QueryForm};
 pub use explanation::{Explanation, Verdict};
 pub use fork::{Fork, Inherits, VisibleBranch, ancestors, fork_id, fork_of, on_branch};
 pub use graph_facts::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation};

@@ -3,7 +3,7 @@
 use memory_engine_core::{RecordId, Result, Scope};
 
 use crate::{
-    enhance::{Enhanced, EnhancedRun, Enhancement},
+    enhance::{EnhancedRecall, EnhancedRun, Enhancement},
     explain,
     explanation::Explanation,
     graph_facts::{GraphFacts, GraphFactsQuery, facts},
@@ -52,7 +52,7 @@ impl RecallPipeline {
         scope: &Scope,
         query: &RecallQuery,
         enhancement: &Enhancement,
-    ) -> Result<Enhanced> {
+    ) -> Result<EnhancedRecall> {
         self.parts.store.check_open("recall")?;
         EnhancedRun::new(&self.parts, scope, query, enhancement).recall().await
     }

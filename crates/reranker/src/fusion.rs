@@ -17,7 +17,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    fn part(&self, place: Place, method: Method) -> f64 {
+    fn part(&self, place: RetrieverRank, method: Method) -> f64 {
         match method {
             Method::Ranks { k } => self.weight / (k + place.rank as f64),
             Method::Scores => {
@@ -84,12 +84,12 @@ pub struct Fused {
     /// The sum of what it counts for in each ranking.
     pub score: Score,
     /// Its place in each ranking, in their order.
-    pub places: Vec<Option<Place>>,
+    pub places: Vec<Option<RetrieverRank>>,
 }
 
 /// A place in a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct RetrieverRank {
     /// Counted from 1.
     pub rank: usize,
     /// The ranking's own score.
@@ -98,18 +98,19 @@ pub struct Place {
 
 /// The union of the rankings, best first, equal ones by id.
 pub fn fuse(rankings: &[Ranking], fusion: Fusion) -> Vec<Fused> {
-    let mut rows: FxHashMap<RecordId, Vec<Option<Place>>> = FxHashMap::default();
+    let mut rows: FxHashMap<RecordId, Vec<Option<RetrieverRank>>> = FxHashMap::default();
     for (i, ranking) in rankings.iter().enumerate() {
         for (n, hit) in ranking.hits.iter().enumerate() {
             let places = rows.entry(hit.id).or_insert_with(|| vec![None; rankings.len()]);
-            places[i].get_or_insert(Place { rank: n + 1, score: hit.score });
+            places[i].get_or_insert(RetrieverRank { rank: n + 1, score: hit.score });
         }
     }
     let mut fused: Vec<Fused> = rows
         .into_iter()
         .map(|(id, places)| {
-            let share =
-                |(place, ranking): (&Option<Place>, &Ranking)| place.map_or(0.0, |p| ranking.part(p, fusion.method));
+            let share = |(place, ranking): (&Option<RetrieverRank>, &Ranking)| {
+                place.map_or(0.0, |p| ranking.part(p, fusion.method))
+            };
             Fused { id, score: Score::new(places.iter().zip(rankings).map(share).sum()), places }
         })
         .collect();

@@ -5,7 +5,7 @@ mod lexical;
 mod novelty;
 mod reranker;
 
-pub use fusion::{Fused, Fusion, Method, Place, Ranking, fuse};
+pub use fusion::{Fused, Fusion, Method, Ranking, RetrieverRank, fuse};
 pub use lexical::LexicalReranker;
 pub use novelty::Novelty;
 pub use reranker::Reranker;

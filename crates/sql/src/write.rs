@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{
-    Basis, BlockReason, Decision, Deleted, Embedding, Error, Job, Outcome, Record, RecordId, Removed, Result, Terms,
-    Timestamp, Tombstone, Write, Written,
+    Basis, BlockReason, Decision, DeletionReport, Embedding, Error, Job, Outcome, Record, RecordId, RemovalCounts,
+    Result, Terms, Timestamp, Tombstone, Write, WriteResult,
 };
 
 /// A change to one record and to everything that is derived from it. A backend has one function that applies it.
@@ -75,13 +75,13 @@ pub fn decide<S: StoredState>(
     old: Option<&Record>,
     state: &S,
     keeps_vectors: bool,
-) -> Result<(Written, Option<RecordWrite>), S::Error> {
+) -> Result<(WriteResult, Option<RecordWrite>), S::Error> {
     for basis in &write.based_on {
         Basis::check(*basis, state.source_revision(basis.id)?)?;
     }
     let id = write.record.id;
     let jobs = write.pending();
-    let unchanged = |outcome, revision| Ok((Written::new(id, outcome, revision, Vec::new()), None));
+    let unchanged = |outcome, revision| Ok((WriteResult::new(id, outcome, revision, Vec::new()), None));
     let (record, is_new, reindex, cascades) = match Decision::of(write.mode, write.record, old)? {
         Decision::Keep(revision) => return unchanged(Outcome::Unchanged, revision),
         Decision::Insert(_) if state.has_tombstone(id)? => return unchanged(Outcome::Blocked(BlockReason::Id), 0),
@@ -110,7 +110,7 @@ pub fn decide<S: StoredState>(
     });
     let outcome = if is_new { Outcome::Created } else { Outcome::Updated };
     let queued = index.as_ref().map(|index| index.jobs.clone()).unwrap_or_default();
-    let written = Written::new(id, outcome, record.revision, queued);
+    let written = WriteResult::new(id, outcome, record.revision, queued);
     Ok((written, Some(RecordWrite { record, is_new, index, cascades })))
 }
 
@@ -150,13 +150,13 @@ pub fn deleted(
     asked: &[RecordId],
     mut named: BTreeSet<RecordId>,
     mut cascaded: BTreeSet<RecordId>,
-    mut removed: Removed,
-) -> Deleted {
+    mut removed: RemovalCounts,
+) -> DeletionReport {
     cascaded.retain(|id| !named.contains(id));
     removed.withdrawn = cascaded.len() as u64;
     let mut ids: Vec<RecordId> = asked.iter().copied().filter(|id| named.remove(id)).collect();
     ids.extend(cascaded);
-    Deleted { ids, removed }
+    DeletionReport { ids, removed }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Inconsistencies that must not exist, each with the way to fix it.
-const FAULTS: [(&str, &str); 4] = [
+const INCONSISTENCIES: [(&str, &str); 4] = [
     (
         concat!(
             count_indexed!(),
@@ -50,19 +50,19 @@ const FAULTS: [(&str, &str); 4] = [
 ];
 
 /// Selects for each job the number of queued records, the time of the oldest, and the number that were given up.
-const WAITING: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
+const QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
         min(b.queued_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
         count(*) FILTER (WHERE b.leased_until = ?2) AS given_up
     FROM backlog b WHERE b.job = ?1";
 
 /// The same for an earlier schema, which only has the write time of each record.
-const WAITING_BEFORE: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
+const OLD_QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
         min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
         count(*) FILTER (WHERE b.leased_until = ?2) AS given_up
     FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
 
 /// Maximum number of faults of the file that are listed one by one.
-const TOLD: usize = 5;
+const MAX_LISTED_PROBLEMS: usize = 5;
 
 /// Looks at a whole file, and changes nothing. Call it from a place that may block: it reads everything once.
 ///
@@ -112,7 +112,10 @@ fn examine(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteE
     let faults: Vec<_> = faults.into_iter().filter(|fault| fault != "ok").collect();
     // The messages of SQLite name tables and pages, and contain no text of records.
     checkup.problems.extend(
-        faults.iter().take(TOLD).map(|fault| format!("the file is damaged: {fault}; restore it from a backup")),
+        faults
+            .iter()
+            .take(MAX_LISTED_PROBLEMS)
+            .map(|fault| format!("the file is damaged: {fault}; restore it from a backup")),
     );
     if found == 0 {
         return Ok(checkup);
@@ -141,7 +144,7 @@ fn examine(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteE
             "SELECT count(*) FROM graph_entities g JOIN records r ON r.record = g.record WHERE r.state <> 'active'";
         checkup.blame(count(stale)?, health::INACTIVE_IN_GRAPH);
     }
-    let waiting = if found == schema::SCHEMA { WAITING } else { WAITING_BEFORE };
+    let waiting = if found == schema::SCHEMA { QUEUE_SQL } else { OLD_QUEUE_SQL };
     for job in Job::ALL {
         let waiting = connection.query_row(waiting, params![job.as_str(), LEASE_DEAD], |row| {
             let oldest = row.get::<_, Option<i64>>("oldest")?.map(Timestamp::from_micros);
@@ -149,7 +152,7 @@ fn examine(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteE
         });
         checkup.waiting.insert(job, waiting?);
     }
-    for (sql, what) in FAULTS {
+    for (sql, what) in INCONSISTENCIES {
         let found = count(sql)?;
         checkup.blame(found, what);
     }

@@ -25,8 +25,8 @@ use crate::{
     cache::writer::CacheWriter,
     database::connection,
     database::error::SqliteError,
-    database::readers::{self, Reading, Readings},
-    database::writer::{self, Answer, Residue, Writing},
+    database::readers::{self, ReadJob, ReadQueue},
+    database::writer::{self, Residue, WriteJob, WriteOutcome},
     database::{index_metadata, schema},
     options::SqliteOptions,
     queue::lease_owner::LeaseOwner,
@@ -64,8 +64,8 @@ struct File {
 
 #[derive(Clone)]
 struct Queues {
-    write: mpsc::Sender<Writing>,
-    read: Arc<Readings>,
+    write: mpsc::Sender<WriteJob>,
+    read: Arc<ReadQueue>,
 }
 
 /// The threads; a queue that nothing is sent through any more tells when they have ended.
@@ -109,7 +109,7 @@ impl SqliteStore {
         })?;
         let origin = IndexMetadata::new(&store);
         let (write, writes) = mpsc::channel(options.queue_length);
-        let read = Arc::new(Readings::new(options.queue_length));
+        let read = Arc::new(ReadQueue::new(options.queue_length));
         let (reading, readers_ended) = mpsc::channel(1);
         let (writing, ended) = mpsc::channel(1);
         let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
@@ -212,9 +212,9 @@ impl SqliteStore {
         }
         let flush_pending = Arc::clone(&self.file.flush_pending);
         // An empty write: the writer thread flushes caches after every batch.
-        let job: Writing = Box::new(move |_| {
+        let job: WriteJob = Box::new(move |_| {
             flush_pending.store(false, Ordering::Release);
-            Answer { failed: false, residue: Residue::None, tell: Box::new(|_| {}) }
+            WriteOutcome { failed: false, residue: Residue::None, tell: Box::new(|_| {}) }
         });
         let queued = self.queues("flush caches").is_ok_and(|queues| queues.write.try_send(job).is_ok());
         if !queued {
@@ -234,7 +234,7 @@ impl SqliteStore {
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let caller_span = Span::current();
-        let job: Reading = Box::new(move |connection| {
+        let job: ReadJob = Box::new(move |connection| {
             let _entered = caller_span.enter();
             let run = || {
                 let transaction = connection.transaction()?;
@@ -258,10 +258,10 @@ impl SqliteStore {
         body: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
-        let job: Writing = Box::new(move |connection| {
+        let job: WriteJob = Box::new(move |connection| {
             let run = |connection| body(connection).map_err(|failure| failure.into_error(operation));
             let outcome = connection.map_err(|failed| failed.error(operation)).and_then(run);
-            Answer {
+            WriteOutcome {
                 failed: outcome.is_err(),
                 residue: outcome.as_ref().map_or(Residue::None, residue),
                 tell: Box::new(move |failed| {

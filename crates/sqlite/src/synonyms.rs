@@ -9,7 +9,7 @@ use crate::{
     database::error::SqliteError,
     database::statement::Statement,
     database::writer::Residue,
-    records::scopes::{self, Reach},
+    records::scopes::{self, CoveredScope},
     store::SqliteStore,
 };
 
@@ -52,7 +52,7 @@ impl SynonymStore for SqliteStore {
     async fn clear(&self, scope: &Scope) -> Result<u64> {
         let scope = scope.namespace();
         let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
-        self.write("clear synonyms", residue, move |connection| match Reach::of(connection, &scope)? {
+        self.write("clear synonyms", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
             Some(reach) => clear(connection, &reach),
         })
@@ -135,7 +135,7 @@ fn judge(connection: &Connection, scope: &Scope, verdicts: &[PairVerdict]) -> Re
 }
 
 /// Removes everything within reach; whether there was anything.
-fn clear(connection: &Connection, reach: &Reach) -> Result<u64, SqliteError> {
+fn clear(connection: &Connection, reach: &CoveredScope) -> Result<u64, SqliteError> {
     let mut gone = 0;
     for table in ["DELETE FROM synonym_groups WHERE ", "DELETE FROM synonym_verdicts WHERE "] {
         let mut statement = Statement::new(table);

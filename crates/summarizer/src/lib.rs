@@ -31,5 +31,5 @@ pub use profile::{
 pub use sentence::sentences;
 pub use spoken::is_said;
 pub use summary::{ChatSummarizer, ExtractiveSummarizer, SUMMARY_PROMPT, Summarizer, Summary, SummaryRequest};
-pub use supersede::{Change, What, reconcile};
+pub use supersede::{Change, ChangeKind, reconcile};
 pub use window::{RollingWindow, SummaryReason, SummaryTrigger, Window};

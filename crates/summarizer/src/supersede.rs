@@ -13,7 +13,7 @@ use crate::fact::{ExtractedFact, Polarity, fact_keys as keys};
 #[non_exhaustive]
 pub struct Change {
     /// The action.
-    pub what: What,
+    pub what: ChangeKind,
     /// The record as it was; nothing when it is new.
     pub before: Option<Record>,
     /// The new record; `None` if it is deleted.
@@ -24,7 +24,7 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum What {
+pub enum ChangeKind {
     /// The fact is new, and holds.
     Add,
     /// The fact repeats another one, and becomes further evidence for it.
@@ -57,7 +57,7 @@ pub enum What {
     Undo,
 }
 
-impl What {
+impl ChangeKind {
     /// The name: `add`, `merge`, `supersede`, `retract`, `confirm`, `reopen` or `undo`.
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl What {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for ChangeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -81,7 +81,7 @@ impl fmt::Display for What {
 impl Change {
     /// The change that takes this one back.
     pub fn undo(&self) -> Self {
-        Self { what: What::Undo, before: self.after.clone(), after: self.before.clone() }
+        Self { what: ChangeKind::Undo, before: self.after.clone(), after: self.before.clone() }
     }
 
     /// The record that it is about.
@@ -275,14 +275,16 @@ fn change(observed: Observed, before: Option<&Record>) -> Option<Change> {
         return None;
     }
     let what = match (end, before) {
-        (Some(End::Merged(into)), _) => What::Merge { into },
+        (Some(End::Merged(into)), _) => ChangeKind::Merge { into },
         (Some(End::Superseded(by, _)), _) => {
-            What::Supersede { by, valid_until: record.valid_until.unwrap_or_default() }
+            ChangeKind::Supersede { by, valid_until: record.valid_until.unwrap_or_default() }
         }
-        (Some(End::Retracted(by, _)), _) => What::Retract { by, valid_until: record.valid_until.unwrap_or_default() },
-        (None, None) => What::Add,
-        (None, Some(before)) if before.state == State::Active => What::Confirm { by: confirmed },
-        (None, Some(_)) => What::Reopen,
+        (Some(End::Retracted(by, _)), _) => {
+            ChangeKind::Retract { by, valid_until: record.valid_until.unwrap_or_default() }
+        }
+        (None, None) => ChangeKind::Add,
+        (None, Some(before)) if before.state == State::Active => ChangeKind::Confirm { by: confirmed },
+        (None, Some(_)) => ChangeKind::Reopen,
     };
     Some(Change { what, before: before.cloned(), after: Some(record) })
 }

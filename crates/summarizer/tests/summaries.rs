@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 use memory_engine_core::{ErrorKind, Kind, Locale, ManualClock, Record, Role, Scope, Timestamp, Trust};
-use memory_engine_llm::{Answer, ScriptedModel};
+use memory_engine_llm::{ScriptedModel, ScriptedReply};
 use memory_engine_summarizer::{
     ChatFacts, ChatMetadata, ChatSummarizer, ExtractiveSummarizer, FactExtractor, MetadataExtractor, RuleFacts,
     RuleMetadata, Summarizer, SummaryRequest, sentences,
@@ -112,7 +112,7 @@ fn a_model_gets_what_was_said_and_its_answer_is_kept_within_bounds() {
 #[test]
 fn a_failing_model_leaves_the_extract_and_says_so() {
     let half = "Sure! {\"summary\": \"The user";
-    for script in [Answer::Fail(ErrorKind::Timeout), "…".into(), "".into(), half.into()] {
+    for script in [ScriptedReply::Fail(ErrorKind::Timeout), "…".into(), "".into(), half.into()] {
         let summarizer = ChatSummarizer::new(Arc::new(ScriptedModel::replying([script])));
         let summary = block_on(summarizer.summarize(&english(), &SummaryRequest::default())).unwrap();
         assert!(summary.degraded.is_some() && summary.text.contains("Biscuit"));

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Role, Scope, State, Timestamp};
-use memory_engine_summarizer::{Change, ExtractedFact, RuleFacts, What, fact_keys, reconcile, render};
+use memory_engine_summarizer::{Change, ChangeKind, ExtractedFact, RuleFacts, fact_keys, reconcile, render};
 use proptest::prelude::*;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -140,7 +140,7 @@ fn an_older_fact_that_arrives_late_is_stored_with_its_interval() {
     learn(&mut records, &said(5, "I live in Denver"));
     let changes = learn(&mut records, &said(1, "I live in Boston"));
     assert_eq!(changes.len(), 1);
-    assert!(matches!(changes[0].what, What::Supersede { valid_until, .. } if valid_until == day(5)));
+    assert!(matches!(changes[0].what, ChangeKind::Supersede { valid_until, .. } if valid_until == day(5)));
     assert!(changes[0].before.is_none());
     assert_eq!(shown(&records, 5).0, ["The user lives in Denver."]);
 }
@@ -166,7 +166,7 @@ fn what_a_deleted_fact_had_ended_holds_again() {
     learn(&mut records, &newer);
     records.retain(|record| record.id != newer[0].id);
     let changes = learn(&mut records, &[]);
-    assert_eq!(changes[0].what, What::Reopen);
+    assert_eq!(changes[0].what, ChangeKind::Reopen);
     assert_eq!(shown(&records, 1).0, ["The user lives in Boston."]);
 }
 
@@ -186,10 +186,10 @@ fn facts_of_other_agents_and_branches_do_not_meet() {
     let mut other = said(1, "I live in Denver").remove(0);
     other.scope = scope().with_agent("aicy").unwrap();
     let changes = learn(&mut records, &[other]);
-    assert_eq!((changes.len(), changes[0].what.clone()), (1, What::Add));
+    assert_eq!((changes.len(), changes[0].what.clone()), (1, ChangeKind::Add));
     let mut session = said(2, "I live in Rome").remove(0);
     session.scope = scope().with_session("s2").unwrap();
-    assert!(learn(&mut records, &[session]).iter().any(|change| matches!(change.what, What::Supersede { .. })));
+    assert!(learn(&mut records, &[session]).iter().any(|change| matches!(change.what, ChangeKind::Supersede { .. })));
 }
 
 /// Sentences about slots with one value and with many.

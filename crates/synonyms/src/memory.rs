@@ -14,11 +14,11 @@ use crate::{
 
 /// A [`SynonymStore`] in memory, gone with the process.
 #[derive(Debug, Default)]
-pub struct MemorySynonymStore(RwLock<BTreeMap<Scope, Shelf>>);
+pub struct MemorySynonymStore(RwLock<BTreeMap<Scope, OwnerEntries>>);
 
 /// The groups and verdicts of one tenant or user.
 #[derive(Debug, Default)]
-struct Shelf {
+struct OwnerEntries {
     groups: BTreeMap<String, SynonymGroup>,
     verdicts: BTreeMap<WordPair, bool>,
 }

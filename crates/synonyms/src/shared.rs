@@ -22,11 +22,11 @@ pub struct SharedThesaurus {
     max_age: Duration,
     max_users: usize,
     synonym_weight: f64,
-    loaded: RwLock<FxHashMap<Scope, Loaded>>,
+    loaded: RwLock<FxHashMap<Scope, LoadedThesaurus>>,
 }
 
 #[derive(Debug, Clone)]
-struct Loaded {
+struct LoadedThesaurus {
     thesaurus: Arc<Thesaurus>,
     at: Timestamp,
 }
@@ -108,7 +108,7 @@ impl SharedThesaurus {
             // A load that started later has finished earlier, and its result is at least as recent.
             Some(newer) if newer.at > at => Ok(Arc::clone(&newer.thesaurus)),
             _ => {
-                loaded.insert(namespace, Loaded { thesaurus: Arc::clone(&thesaurus), at });
+                loaded.insert(namespace, LoadedThesaurus { thesaurus: Arc::clone(&thesaurus), at });
                 Ok(thesaurus)
             }
         }

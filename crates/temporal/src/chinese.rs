@@ -8,7 +8,7 @@ mod week;
 mod words;
 mod year;
 
-use crate::reading::{Read, Reader, Rule};
+use crate::reading::{DateReading, Reader, Rule};
 
 /// The rules for Chinese dates. Of two that read equally long dates the later one counts.
 pub(crate) const RULES: &[Rule] = &[
@@ -33,7 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Reads the longest date that begins at a place, with what is counted from it: 昨天的三天前.
-pub(crate) fn parse(reader: Reader<'_>, begin: usize) -> Option<Read> {
+pub(crate) fn parse(reader: Reader<'_>, begin: usize) -> Option<DateReading> {
     // No date begins with a Latin letter, a blank or a sign.
     if reader.scan.at(begin).is_none_or(|c| c.is_ascii() && !c.is_ascii_digit()) {
         return None;

@@ -10,7 +10,7 @@ mod year;
 
 use crate::{
     characters::is_latin,
-    reading::{Read, Reader, Rule},
+    reading::{DateReading, Reader, Rule},
 };
 
 /// The rules for English dates. Of two that read equally long dates the later one counts.
@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Reads the date that begins at the word at a place.
-pub(crate) fn parse(reader: Reader<'_>, begin: usize) -> Option<Read> {
+pub(crate) fn parse(reader: Reader<'_>, begin: usize) -> Option<DateReading> {
     let read = reader.date(begin)?;
     let next = reader.scan.at(read.end + 1);
     // "yesterdays" is no date, "yesterday's" and "2023-05-07T10:00" are.

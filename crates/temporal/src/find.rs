@@ -6,7 +6,7 @@ use memory_engine_core::Timestamp;
 use crate::{
     calendar::Reference,
     chinese, english,
-    reading::{Read, Reader},
+    reading::{DateReading, Reader},
     scan::Scan,
     window::Window,
 };
@@ -30,7 +30,7 @@ pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<Window>
     let Some(reference) = Reference::new(reference, zone) else { return Vec::new() };
     let scan = Scan::new(text);
     let mut found = Vec::new();
-    for Read { begin, end, stretch, .. } in reads(&scan, &reference) {
+    for DateReading { begin, end, stretch, .. } in reads(&scan, &reference) {
         if let Some((from, until)) = reference.moments(&stretch) {
             let range = scan.bytes(begin, end);
             found.push(Window { from, until, range, exactness: stretch.exactness, relative: stretch.relative });
@@ -40,7 +40,7 @@ pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<Window>
 }
 
 /// Reads the dates of a text, none within another. Of two dates that begin at the same place the longer one counts.
-pub(crate) fn reads(scan: &Scan, reference: &Reference<'_>) -> Vec<Read> {
+pub(crate) fn reads(scan: &Scan, reference: &Reference<'_>) -> Vec<DateReading> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < scan.len() {

@@ -6,18 +6,18 @@ use crate::{
 };
 
 /// A date that a rule has found: the place after it, and the stretch of the calendar that it means.
-pub(crate) type Found = Option<(usize, Stretch)>;
+pub(crate) type FoundDate = Option<(usize, Stretch)>;
 
 /// A rule that reads the dates of one form.
 pub(crate) struct Rule {
     pub(crate) id: &'static str,
     /// Reads the date that begins at a place.
-    pub(crate) read: fn(&Reader<'_>, usize) -> Found,
+    pub(crate) read: fn(&Reader<'_>, usize) -> FoundDate,
 }
 
 /// A date that was read: the characters that name it, the stretch of the calendar that they mean, and the id of the rule.
 #[derive(Debug, Clone)]
-pub(crate) struct Read {
+pub(crate) struct DateReading {
     pub(crate) begin: usize,
     pub(crate) end: usize,
     pub(crate) stretch: Stretch,
@@ -43,10 +43,10 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads the longest date that begins at a place. Of equal ones the last rule of the list counts.
-    pub(crate) fn date(&self, begin: usize) -> Option<Read> {
+    pub(crate) fn date(&self, begin: usize) -> Option<DateReading> {
         let readings = self.rules.iter().filter_map(|rule| {
             let (end, stretch) = (rule.read)(self, begin)?;
-            Some(Read { begin, end, stretch, rule: rule.id })
+            Some(DateReading { begin, end, stretch, rule: rule.id })
         });
         readings.max_by_key(|read| read.end)
     }

@@ -59,7 +59,7 @@ fn dates(text: &str) -> Vec<(&'static str, String)> {
     let now: Timestamp = "2023-05-09T12:00:00Z".parse().unwrap();
     let zone = TimeZone::UTC;
     let reference = Reference::new(now, &zone).unwrap();
-    let labelled = |read: crate::reading::Read| {
+    let labelled = |read: crate::reading::DateReading| {
         let (from, until) = reference.moments(&read.stretch).unwrap();
         (read.rule, label(from, until, &zone))
     };

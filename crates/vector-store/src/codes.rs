@@ -17,13 +17,13 @@ use crate::kernel::{self, rows::Rows};
 const TOP: f32 = 127.0;
 /// Maximum rounding error of a sum of some thousand products in single precision, relative to the product of the two
 /// lengths.
-const ROUNDING: f32 = 1e-5;
+const ROUNDING_ERROR: f32 = 1e-5;
 
 /// Error bound of a sum of many small errors, in standard deviations.
 const SIGMAS: f32 = 7.0;
 
 /// Fewer rows than this are not parted among processors.
-const PART: usize = 4096;
+const PART_ROWS: usize = 4096;
 
 /// Rows of codes. Number i of a row is about `codes[i] · scale`.
 #[derive(Debug, Clone, Default)]
@@ -92,7 +92,7 @@ impl Codes {
     pub(crate) fn greater(&self, than: &[f32]) -> Vec<u64> {
         let scales: Vec<f32> = self.about.iter().map(|about| about.scale).collect();
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let part = scales.len().div_ceil(processors).max(PART);
+        let part = scales.len().div_ceil(processors).max(PART_ROWS);
         let part_of = |(codes, scales): (&[i8], &[f32])| {
             let mut words = Vec::with_capacity(scales.len() * than.len().div_ceil(64));
             kernel::greater(Kernel::detect(), than, codes, scales, &mut words);
@@ -131,8 +131,9 @@ impl Codes {
         let estimate = |(place, product): (usize, i32)| {
             let row = self.about[rows.at(place)];
             // q · x = q̂ · x̂ + q · (x − x̂) + (q − q̂) · x̂, and no inner product is greater than the two lengths.
-            let slack =
-                length * row.missing + asked.missing * row.length + ROUNDING * length * (row.length + row.missing);
+            let slack = length * row.missing
+                + asked.missing * row.length
+                + ROUNDING_ERROR * length * (row.length + row.missing);
             Estimate { product: product as f32 * asked.scale * row.scale, slack }
         };
         products.into_iter().enumerate().map(estimate).collect()
@@ -154,7 +155,7 @@ impl Codes {
         let about = self.about[row];
         let product = kernel::mixed_product(query, &self.codes[row * width..(row + 1) * width]) * about.scale;
         let part = (SIGMAS / (width as f32).sqrt()).min(1.0);
-        let slack = part * length * about.missing + ROUNDING * length * (about.length + about.missing);
+        let slack = part * length * about.missing + ROUNDING_ERROR * length * (about.length + about.missing);
         Estimate { product, slack }
     }
 }

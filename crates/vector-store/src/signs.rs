@@ -11,10 +11,10 @@ use crate::{
 };
 
 /// Number of rows that are compared with the limit at once.
-const BLOCK: usize = 16;
+const BLOCK_ROWS: usize = 16;
 
 /// Maximum number of rows, evenly spread, of which the mean is computed.
-const SAMPLED: usize = 4096;
+const MEAN_MAX_ROWS: usize = 4096;
 
 /// The signs of the numbers of each row, less the mean of the rows that there were when it was taken. Without that the
 /// vectors of a model that all point one way would all be alike.
@@ -32,7 +32,7 @@ impl Signs {
     /// Computes the signs of the first `rows` rows of codes of this width.
     pub(crate) fn of(codes: &Codes, rows: usize, width: usize) -> Self {
         let (mut sums, mut values) = (vec![0.0_f64; width], Vec::with_capacity(width));
-        let looked_at = (0..rows).step_by(rows.div_ceil(SAMPLED).max(1));
+        let looked_at = (0..rows).step_by(rows.div_ceil(MEAN_MAX_ROWS).max(1));
         let count = looked_at.len().max(1);
         for row in looked_at {
             codes.decode(row, width, &mut values);
@@ -120,7 +120,7 @@ impl Signs {
 /// Returns the rows whose difference is at most `limit`. `expected` is about how many there are.
 fn rows_up_to(differences: &[u16], limit: u16, expected: usize) -> Vec<u32> {
     let mut near = Vec::with_capacity(expected + expected / 4);
-    for (block, first) in differences.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+    for (block, first) in differences.chunks(BLOCK_ROWS).zip((0..).step_by(BLOCK_ROWS)) {
         // Most blocks hold nothing near, which the compiler finds out for all of one at once.
         if block.iter().fold(u16::MAX, |least, difference| least.min(*difference)) <= limit {
             near.extend((first..).zip(block).filter(|(_, difference)| **difference <= limit).map(|(row, _)| row));

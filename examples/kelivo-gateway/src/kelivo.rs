@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 pub(crate) struct Kelivo(Relay, HeaderMap);
 
 /// An answer: what the gateway says about it, its text, and how long it took.
-pub(crate) struct Answer {
+pub(crate) struct ChatResponse {
     headers: HeaderMap,
     pub(crate) body: String,
     pub(crate) took: Duration,
 }
 
-impl Answer {
+impl ChatResponse {
     /// A header of the gateway; empty when it is not there.
     pub(crate) fn says(&self, header: &str) -> &str {
         self.headers.get(header).and_then(|value| value.to_str().ok()).unwrap_or_default()
@@ -38,7 +38,7 @@ impl Kelivo {
     }
 
     /// A chat: the whole history of its window, the new message at the end.
-    pub(crate) async fn chat(&self, session: &str, messages: &[Value], streamed: bool) -> Result<Answer> {
+    pub(crate) async fn chat(&self, session: &str, messages: &[Value], streamed: bool) -> Result<ChatResponse> {
         let body = json!({ "model": "krueger", "messages": messages, "stream": streamed });
         self.send(Method::POST, &["s", session, "v1", "chat", "completions"], body.to_string()).await
     }
@@ -51,13 +51,13 @@ impl Kelivo {
         Ok(answer.json()["result"]["structuredContent"].take())
     }
 
-    pub(crate) async fn send(&self, method: Method, path: &[&str], body: String) -> Result<Answer> {
+    pub(crate) async fn send(&self, method: Method, path: &[&str], body: String) -> Result<ChatResponse> {
         let request = RelayRequest::new(method, path).with_headers(self.1.clone()).with_body(body);
         let began = Instant::now();
         let mut reply = self.0.send(&request, Duration::from_secs(60)).await?;
         let bytes = reply.rest(1 << 20).await?;
         let (took, body) = (began.elapsed(), String::from_utf8(bytes.to_vec())?);
         ensure!(reply.status().is_success(), "{}: {body}", reply.status());
-        Ok(Answer { headers: reply.headers(), body, took })
+        Ok(ChatResponse { headers: reply.headers(), body, took })
     }
 }

@@ -62,7 +62,7 @@ async fn main() -> Result<()> {
     engine.forget(&scope, Forget::Everything).await?;
     engine.synonyms().store().put(&scope, &synonyms).await?;
 
-    let seen = upstream::Seen::default();
+    let seen = upstream::LastRequest::default();
     let (name, base_url) = ("scripted".into(), upstream::listen(seen.clone()).await?);
     config.gateway.upstreams = vec![UpstreamConfig { name, base_url, key_env: None, models: Vec::new() }];
     let server = config.server(&engine, |_| None)?;

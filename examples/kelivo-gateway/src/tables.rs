@@ -30,7 +30,7 @@ pub(crate) struct World {
     pub(crate) engine: MemoryEngine,
     pub(crate) scope: Scope,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) seen: upstream::Seen,
+    pub(crate) seen: upstream::LastRequest,
     pub(crate) client: Kelivo,
 }
 

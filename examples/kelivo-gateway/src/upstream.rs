@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 /// The last request to the model.
-pub(crate) type Seen = Arc<Mutex<Value>>;
+pub(crate) type LastRequest = Arc<Mutex<Value>>;
 
 /// The system prompt of the latest request.
-pub(crate) fn system(seen: &Seen) -> String {
+pub(crate) fn system(seen: &LastRequest) -> String {
     let body = seen.lock().unwrap_or_else(PoisonError::into_inner);
     body["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Serves the model, and says where.
-pub(crate) async fn listen(seen: Seen) -> Result<String> {
+pub(crate) async fn listen(seen: LastRequest) -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let router = Router::new().route("/v1/chat/completions", post(answer)).with_state(seen);
@@ -25,7 +25,7 @@ pub(crate) async fn listen(seen: Seen) -> Result<String> {
     Ok(format!("http://{address}/v1"))
 }
 
-async fn answer(State(seen): State<Seen>, Json(body): Json<Value>) -> impl IntoResponse {
+async fn answer(State(seen): State<LastRequest>, Json(body): Json<Value>) -> impl IntoResponse {
     let streamed = body["stream"] == true;
     *seen.lock().unwrap_or_else(PoisonError::into_inner) = body;
     let said = if system(&seen).contains("[记忆参考") { "嗯，我记得。" } else { "嗯。" };

@@ -18,7 +18,7 @@ use prompt::PromptBuilder;
 use tokio::net::TcpListener;
 
 /// The time that a tick waits until its message is completely indexed.
-const PATIENCE: Wait = Wait::Until(Duration::from_secs(10));
+const INDEX_TIMEOUT: Wait = Wait::Until(Duration::from_secs(10));
 /// Number of latest messages that are part of a prompt.
 const RECENT: usize = 2;
 
@@ -73,7 +73,7 @@ impl Branch {
     }
 
     async fn index(&self, memory: &StoryMemory, message: StoryMessage) {
-        for degraded in memory.index(&self.scope, message, PATIENCE).await.degraded {
+        for degraded in memory.index(&self.scope, message, INDEX_TIMEOUT).await.degraded {
             eprintln!("memory {}: {}", degraded.stage, degraded.reason);
         }
     }
@@ -128,7 +128,7 @@ async fn main() -> Result<()> {
     println!("the fork knows what came before it: {inherited}; and what came after it in main: {foreign}");
 
     main.delete_last(&memory).await?;
-    let seen = main.tick(&memory, &story::AGAIN).await;
+    let seen = main.tick(&memory, &story::REPLACED_TICK).await;
     println!("what was deleted is still told: {}", seen.contains(story::DELETED));
 
     if let Some(address) = arguments.serve {

@@ -36,5 +36,5 @@ pub(crate) const MERCY: Tick =
     tick(5, &["林晓月去落霞山取金钥匙。", "Captain Holt sails the Sea Hawk again."], "林晓月打开了石门，放船长出来。");
 
 /// In the place of the last tick, which was deleted.
-pub(crate) const AGAIN: Tick =
+pub(crate) const REPLACED_TICK: Tick =
     tick(9, &["Captain Holt stands in the harbour."], "Captain Holt stood at the quay and said nothing.");

@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Job, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, Written,
-    store::{Adjacent, Deleted, Done, Failure, JobQueue, MemoryRecordStore, Pending, RecordStore, Tombstone, Write},
+    Job, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
+    store::{Adjacent, DeletionReport, Done, Failure, JobQueue, MemoryRecordStore, Pending, RecordStore, Tombstone, Write},
 };
 
 /// Records in memory, with an audit log of who changed what.
@@ -35,7 +35,7 @@ impl AuditedRecords {
 
 #[async_trait]
 impl RecordStore for AuditedRecords {
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         let count = writes.len();
         let written = self.records.put(scope, writes).await?;
         self.note(format!("put {count} at {scope}"));
@@ -46,7 +46,7 @@ impl RecordStore for AuditedRecords {
         self.records.get(scope, ids).await
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         let deleted = self.records.delete(scope, ids).await?;
         self.note(format!("delete {} at {scope}", deleted.ids.len()));
         Ok(deleted)

@@ -13,7 +13,7 @@ use crate::{Arguments, Backend, data::Data, report::Report, store};
 /// Number of records in one call.
 const BATCH: usize = 1000;
 /// Number of concurrent calls: while one is written, the texts of the next are analyzed.
-const AT_ONCE: usize = 2;
+const CONCURRENT_CALLS: usize = 2;
 /// Number of records that are read from the data while the clock is stopped.
 const READ: usize = 10 * BATCH;
 
@@ -21,7 +21,7 @@ pub(crate) async fn run(arguments: &Arguments, data: &Data, report: &mut Report)
     let embedder = GivenEmbedder::new(arguments.dim);
     let scope = store::everything()?;
     let engine = store::open(arguments, &embedder).await?;
-    ensure!(engine.stats(&scope).await?.records == 0, "the store is to be empty");
+    ensure!(engine.stats(&scope).await?.records == 0, "the store must be empty");
     let (mut rows, mut vectors) = (data.rows()?, data.vectors()?);
     let (mut wall, mut cpu, mut done) = (0.0, 0.0, 0);
     while done < data.records {
@@ -37,7 +37,7 @@ pub(crate) async fn run(arguments: &Arguments, data: &Data, report: &mut Report)
         }
         let (started, computed) = (Instant::now(), process::cpu_s());
         let calls = batches.into_iter().map(|batch| put(&engine, &scope, batch));
-        stream::iter(calls).buffered(AT_ONCE).try_collect::<()>().await?;
+        stream::iter(calls).buffered(CONCURRENT_CALLS).try_collect::<()>().await?;
         wall += started.elapsed().as_secs_f64();
         cpu += process::cpu_s() - computed;
         done += count;
@@ -56,7 +56,7 @@ pub(crate) async fn run(arguments: &Arguments, data: &Data, report: &mut Report)
     if arguments.backend == Backend::Sqlite {
         report.number("ingest_cpu_s", cpu);
         report.number("ingest_cpu_rps", done as f64 / cpu);
-        let directory = arguments.store.parent().context("the store is to be a file in a directory")?;
+        let directory = arguments.store.parent().context("the store must be a file in a directory")?;
         report.number("disk_mb", process::disk_mb(directory));
     }
     Ok(())

@@ -28,7 +28,7 @@ enum Part {
 
 /// The retrievers of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
+enum QueryMode {
     Vectors,
     Words,
     /// Both lists, fused by reciprocal ranks: what every peer does.
@@ -38,29 +38,29 @@ enum How {
 }
 
 /// A kind of query: its name, how, of what, and the file of the exact answer.
-type Sort = (&'static str, How, Part, Option<&'static str>);
+type Sort = (&'static str, QueryMode, Part, Option<&'static str>);
 
 const SORTS: [Sort; 12] = [
-    ("vec_all", How::Vectors, Part::All, Some("all")),
-    ("vec_org", How::Vectors, Part::Org, Some("all")),
-    ("vec_scope", How::Vectors, Part::Scope, Some("scope")),
-    ("vec_time", How::Vectors, Part::Time, Some("time")),
-    ("kw_all", How::Words, Part::All, None),
-    ("kw_scope", How::Words, Part::Scope, None),
-    ("hyb_all", How::Both, Part::All, None),
-    ("hyb_scope", How::Both, Part::Scope, None),
-    ("vec_scope_time", How::Vectors, Part::ScopeAndTime, None),
-    ("hyb_time", How::Both, Part::Time, None),
-    ("recall_all", How::Recall, Part::All, None),
-    ("recall_scope", How::Recall, Part::Scope, None),
+    ("vec_all", QueryMode::Vectors, Part::All, Some("all")),
+    ("vec_org", QueryMode::Vectors, Part::Org, Some("all")),
+    ("vec_scope", QueryMode::Vectors, Part::Scope, Some("scope")),
+    ("vec_time", QueryMode::Vectors, Part::Time, Some("time")),
+    ("kw_all", QueryMode::Words, Part::All, None),
+    ("kw_scope", QueryMode::Words, Part::Scope, None),
+    ("hyb_all", QueryMode::Both, Part::All, None),
+    ("hyb_scope", QueryMode::Both, Part::Scope, None),
+    ("vec_scope_time", QueryMode::Vectors, Part::ScopeAndTime, None),
+    ("hyb_time", QueryMode::Both, Part::Time, None),
+    ("recall_all", QueryMode::Recall, Part::All, None),
+    ("recall_scope", QueryMode::Recall, Part::Scope, None),
 ];
 
 /// Number of queries before the measurement.
-const WARM: usize = 3;
+const WARM_UP_QUERIES: usize = 3;
 /// Maximum number of attempts for a query with a partial answer.
-const PATIENCE: usize = 30;
+const MAX_ATTEMPTS: usize = 30;
 /// Minimum number of queries, even if they are slow.
-const LEAST: usize = 10;
+const MIN_QUERIES: usize = 10;
 
 pub(crate) async fn run(
     arguments: &Arguments,
@@ -99,7 +99,7 @@ async fn measure(
     let (name, _, _, nearest) = sort;
     let begun = Instant::now();
     let late = |enough: bool| enough && begun.elapsed().as_secs_f64() > arguments.metric_cap_s;
-    for question in questions.iter().skip(questions.len().saturating_sub(WARM)) {
+    for question in questions.iter().skip(questions.len().saturating_sub(WARM_UP_QUERIES)) {
         ask_until_whole(engine, arguments, sort, question).await?;
         if late(true) {
             break;
@@ -111,7 +111,7 @@ async fn measure(
         let found = ask(engine, arguments, sort, question).await?;
         times.push(started.elapsed().as_secs_f64());
         given.push(found);
-        if late(times.len() >= LEAST) {
+        if late(times.len() >= MIN_QUERIES) {
             break;
         }
     }
@@ -147,7 +147,7 @@ async fn ask_until_whole(
     loop {
         tries += 1;
         match ask(engine, arguments, sort, question).await {
-            Err(_) if tries < PATIENCE => {}
+            Err(_) if tries < MAX_ATTEMPTS => {}
             answer => return answer,
         }
     }
@@ -162,9 +162,9 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
         Part::Scope | Part::ScopeAndTime => Scope::user(question.scope.as_str())?,
     };
     let query = RecallQuery::new(question.text.as_str()).with_limit(arguments.k).with_retrievers(match how {
-        How::Vectors => Retrievers::VectorOnly,
-        How::Words => Retrievers::KeywordOnly,
-        How::Both | How::Recall => Retrievers::All,
+        QueryMode::Vectors => Retrievers::VectorOnly,
+        QueryMode::Words => Retrievers::KeywordOnly,
+        QueryMode::Both | QueryMode::Recall => Retrievers::All,
     });
     let query =
         match part {
@@ -174,9 +174,9 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
                 .with_filter(Filter::compare(Field::OccurredAt, Op::Le, store::seconds(question.t_to))),
         };
     let query = match how {
-        How::Recall => query,
-        How::Vectors | How::Words => query.with_options(plain(arguments, arguments.k)),
-        How::Both => query.with_options(plain(arguments, arguments.pool)),
+        QueryMode::Recall => query,
+        QueryMode::Vectors | QueryMode::Words => query.with_options(plain(arguments, arguments.k)),
+        QueryMode::Both => query.with_options(plain(arguments, arguments.pool)),
     };
     let recall = engine.recall(&scope, query).await?;
     ensure!(recall.degraded.is_empty(), "a recall was degraded: {:?}", recall.degraded);

@@ -5,7 +5,7 @@ use std::{path::Path, time::Instant};
 use anyhow::Result;
 use memory_engine::recall::Retrievers;
 use memory_engine_benches::{
-    filled::Filled,
+    filled::FilledStore,
     process, synthetic,
     times::{percentile, rounded},
 };
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const QUESTIONS: usize = 200;
 /// Maximum number of attempts for a question with a partial answer: indexes continue to load after the first
 /// question.
-const PATIENCE: usize = 60;
+const MAX_ATTEMPTS: usize = 60;
 
 /// The kinds of questions: name, retrievers, and true if they are about one user.
 pub(crate) const KINDS: [(&str, Retrievers, bool); 6] = [
@@ -31,7 +31,7 @@ pub(crate) const KINDS: [(&str, Retrievers, bool); 6] = [
 pub(crate) async fn run(store: &Path, records: usize) -> Result<Value> {
     let before = process::resident_mb();
     let started = Instant::now();
-    let filled = Filled::open(store).await?;
+    let filled = FilledStore::open(store).await?;
     let questions: Vec<_> = (0..QUESTIONS).map(|number| synthetic::question(number, records)).collect();
     questions.iter().try_for_each(|question| filled.learn(question))?;
     let mut medians = serde_json::Map::new();
@@ -40,7 +40,7 @@ pub(crate) async fn run(store: &Path, records: usize) -> Result<Value> {
         // What is kept of a user is read with the first question about them.
         for question in &questions {
             let mut tries = 0;
-            while !filled.ask(question, arms, of_one_user).await? && tries < PATIENCE {
+            while !filled.ask(question, arms, of_one_user).await? && tries < MAX_ATTEMPTS {
                 tries += 1;
             }
             open_ms.get_or_insert_with(|| rounded(started.elapsed().as_secs_f64() * 1e3));

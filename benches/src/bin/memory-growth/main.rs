@@ -9,7 +9,7 @@ use std::{fs, path::PathBuf, process::Command, time::Instant};
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use memory_engine_benches::{
-    filled::{Filled, Took},
+    filled::{FilledStore, Took},
     process,
     times::rounded,
 };
@@ -42,7 +42,7 @@ async fn main() -> Result<()> {
         println!("{}", asked::run(store, records).await?);
         return Ok(());
     }
-    ensure!(arguments.sizes.is_sorted(), "the sizes are to be named from the smallest on");
+    ensure!(arguments.sizes.is_sorted(), "name the sizes in ascending order");
     let folder = tempfile::tempdir().context("there is no room for a store")?;
     let directory = arguments.store.clone().unwrap_or_else(|| folder.path().to_owned());
     std::fs::create_dir_all(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
@@ -78,7 +78,7 @@ async fn main() -> Result<()> {
 
 /// Adds the records of these numbers, with the time that closing the store takes.
 async fn fill(store: &std::path::Path, numbers: std::ops::Range<usize>) -> Result<Vec<Took>> {
-    let filled = Filled::open(store).await?;
+    let filled = FilledStore::open(store).await?;
     let mut took = filled.import(numbers).await?;
     let (started, computed) = (Instant::now(), process::cpu_s());
     drop(filled);

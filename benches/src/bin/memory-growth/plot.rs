@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::asked::KINDS;
 
 const WIDTH: f64 = 900.0;
-const LEFT: f64 = 70.0;
+const LEFT_MARGIN: f64 = 70.0;
 const RIGHT: f64 = 210.0;
 const TOP: f64 = 34.0;
 const HEIGHT: f64 = 230.0;
@@ -77,15 +77,16 @@ impl Axis {
 
 fn panel(svg: &mut String, top: f64, title: &str, lines: &[Line], sizes: &[f64]) {
     let (right, bottom) = (WIDTH - RIGHT, top + HEIGHT);
-    let across = Axis::over(sizes.iter().copied(), LEFT, right);
+    let across = Axis::over(sizes.iter().copied(), LEFT_MARGIN, right);
     let values = lines.iter().flat_map(|(_, points)| points.iter().map(|(_, value)| *value));
     let up = Axis::over(values, bottom, top);
     // Writing to a text cannot fail.
-    let _ = writeln!(svg, "<text x=\"{LEFT}\" y=\"{}\" font-weight=\"bold\">{title}</text>", top - 10.0);
+    let _ = writeln!(svg, "<text x=\"{LEFT_MARGIN}\" y=\"{}\" font-weight=\"bold\">{title}</text>", top - 10.0);
     for tick in up.ticks() {
         let (y, label) = (up.at(tick), number(tick));
-        let _ = writeln!(svg, "<path d=\"M{LEFT} {y:.1}H{right}\" stroke=\"#ddd\"/>");
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>", LEFT - 8.0, y + 4.0);
+        let _ = writeln!(svg, "<path d=\"M{LEFT_MARGIN} {y:.1}H{right}\" stroke=\"#ddd\"/>");
+        let _ =
+            writeln!(svg, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>", LEFT_MARGIN - 8.0, y + 4.0);
     }
     for tick in across.ticks() {
         let (x, label) = (across.at(tick), number(tick));

@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use memory_engine::{PutMode, recall::Retrievers};
 use memory_engine_benches::{
-    filled::{self, BATCH, Filled},
+    filled::{self, BATCH, FilledStore},
     synthetic,
     times::{percentile, rounded},
 };
@@ -43,13 +43,13 @@ struct Arguments {
 
 /// The load in addition to the readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
+enum BackgroundLoad {
     Nothing,
     Computing,
     Imports,
 }
 
-impl Beside {
+impl BackgroundLoad {
     fn as_str(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -79,7 +79,7 @@ struct Measured {
 async fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let folder = tempfile::tempdir().context("there is no room for a store")?;
-    let filled = Arc::new(Filled::open(&folder.path().join("memory.db")).await?);
+    let filled = Arc::new(FilledStore::open(&folder.path().join("memory.db")).await?);
     filled.import(0..arguments.n).await?;
     for number in 0..QUESTIONS {
         let question = synthetic::question(number, arguments.n);
@@ -94,7 +94,7 @@ async fn main() -> Result<()> {
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let (mut rows, mut next) = (Vec::new(), arguments.n);
     for readers in &arguments.readers {
-        for beside in [Beside::Nothing, Beside::Computing, Beside::Imports] {
+        for beside in [BackgroundLoad::Nothing, BackgroundLoad::Computing, BackgroundLoad::Imports] {
             let measured = measure(&filled, &arguments, *readers, beside, &mut next).await?;
             rows.push(row(*readers, beside, &measured));
         }
@@ -108,10 +108,10 @@ async fn main() -> Result<()> {
 
 /// Runs this many readers and the writer, if there is one, which imports records from this number on.
 async fn measure(
-    filled: &Arc<Filled>,
+    filled: &Arc<FilledStore>,
     arguments: &Arguments,
     readers: usize,
-    beside: Beside,
+    beside: BackgroundLoad,
     next: &mut usize,
 ) -> Result<Measured> {
     let stop = Arc::new(AtomicBool::new(false));
@@ -122,9 +122,9 @@ async fn measure(
     let mut measured = Measured::default();
     let (begun, seconds) = (Instant::now(), Duration::from_secs_f64(arguments.seconds));
     match beside {
-        Beside::Nothing => tokio::time::sleep(seconds).await,
-        Beside::Computing => tokio::task::spawn_blocking(move || compute(seconds)).await?,
-        Beside::Imports => {
+        BackgroundLoad::Nothing => tokio::time::sleep(seconds).await,
+        BackgroundLoad::Computing => tokio::task::spawn_blocking(move || compute(seconds)).await?,
+        BackgroundLoad::Imports => {
             let scope = filled::everything()?;
             while begun.elapsed() < seconds {
                 let from = *next;
@@ -157,7 +157,12 @@ fn compute(seconds: Duration) {
 }
 
 /// Asks until it is told to stop: how long each question took, and how many answers lacked something.
-async fn read(filled: Arc<Filled>, reader: usize, records: usize, stop: Arc<AtomicBool>) -> Result<(Vec<f64>, usize)> {
+async fn read(
+    filled: Arc<FilledStore>,
+    reader: usize,
+    records: usize,
+    stop: Arc<AtomicBool>,
+) -> Result<(Vec<f64>, usize)> {
     let (mut asked, mut partial) = (Vec::new(), 0);
     let mut number = reader * 37;
     while !stop.load(Ordering::Relaxed) {
@@ -171,7 +176,7 @@ async fn read(filled: Arc<Filled>, reader: usize, records: usize, stop: Arc<Atom
     Ok((asked, partial))
 }
 
-fn row(readers: usize, beside: Beside, measured: &Measured) -> Value {
+fn row(readers: usize, beside: BackgroundLoad, measured: &Measured) -> Value {
     let ms = |times: &[f64], part| if times.is_empty() { None } else { Some(rounded(percentile(times, part) * 1e3)) };
     let shown = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.1}"));
     let a_second = measured.asked.len() as f64 / measured.lasted;

@@ -1,6 +1,6 @@
 //! The ledger of a companion: its state and the log of affection.
 
-use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write, Written};
+use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, Scope, Write, WriteResult};
 
 use super::companion::Companion;
 use crate::{
@@ -76,7 +76,7 @@ impl Companion {
     }
 
     /// Writes all records or none. Turns among them get the same background jobs as any other turn.
-    pub(super) async fn commit(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<Written>> {
+    pub(super) async fn commit(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         for write in &mut writes {
             write.jobs = self.engine.admin().jobs_for(&write.record);
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     World,
-    given::{MANY, id, lin, mo, numbered, session},
+    given::{LARGE_LIMIT, id, lin, mo, numbered, session},
 };
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -21,7 +21,7 @@ fn ids(pending: &[Pending]) -> Vec<RecordId> {
 }
 
 async fn waiting(world: &World, job: Job) -> Vec<RecordId> {
-    ids(&claim(world, job, MANY, Duration::ZERO).await)
+    ids(&claim(world, job, LARGE_LIMIT, Duration::ZERO).await)
 }
 
 /// Puts one after the other, each in a call of its own.
@@ -177,7 +177,7 @@ pub async fn requeueing_queues_every_active_record_within_the_scope_for_one_job(
     put(world, &records).await;
     put(world, &[numbered(&mo(), 5)]).await;
     for job in Job::INDEXING {
-        let done: Vec<_> = claim(world, job, MANY, LEASE).await.iter().map(Pending::done).collect();
+        let done: Vec<_> = claim(world, job, LARGE_LIMIT, LEASE).await.iter().map(Pending::done).collect();
         world.jobs.complete(&done).await.unwrap();
     }
     assert_eq!(world.jobs.requeue(&session("a"), Job::Embedding).await.unwrap(), 2);

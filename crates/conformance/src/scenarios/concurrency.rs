@@ -8,7 +8,7 @@ use memory_engine_keyword_store::KeywordEntry;
 
 use crate::{
     World,
-    given::{MANY, at_angle, find, id, lin, mo, near, numbered, session, terms, turn},
+    given::{LARGE_LIMIT, at_angle, find, id, lin, mo, near, numbered, session, terms, turn},
 };
 
 fn with_mode(record: &Record, mode: PutMode) -> Vec<Write> {
@@ -64,7 +64,7 @@ pub async fn a_batch_that_fails_beside_others_takes_none_of_them_along(world: &W
     }
     let expected: Vec<_> = (0..12).filter(|n| n % 3 > 0).flat_map(|n| [id(2 * n), id(2 * n + 1)]).collect();
     assert_eq!(world.all(&scope).await.iter().map(|r| r.id).collect::<Vec<_>>(), expected);
-    let waiting = world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
+    let waiting = world.jobs.claim(Job::Embedding, LARGE_LIMIT, Duration::ZERO).await.unwrap();
     assert_eq!(waiting.iter().map(|p| p.record.id).collect::<BTreeSet<_>>(), expected.into_iter().collect());
     assert_eq!(world.records.stats(&scope).await.unwrap().records, 16);
 }
@@ -76,7 +76,7 @@ pub async fn workers_who_claim_at_once_are_given_different_records(world: &World
     let claims = join_all((0..8).map(|_| world.jobs.claim(Job::Embedding, 7, lease))).await;
     let mut given: Vec<_> = claims.into_iter().flat_map(Result::unwrap).map(|pending| pending.record.id).collect();
     // Concurrent workers may get fewer items than requested; unclaimed items stay available.
-    let left = world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
+    let left = world.jobs.claim(Job::Embedding, LARGE_LIMIT, Duration::ZERO).await.unwrap();
     given.extend(left.iter().map(|pending| pending.record.id));
     assert_eq!(given.len(), 40);
     assert_eq!(given.into_iter().collect::<BTreeSet<_>>().len(), 40, "each is given once");
@@ -131,7 +131,7 @@ pub async fn a_write_that_is_given_up_is_done_or_undone_and_never_half(world: &W
         give_up!(world.records.delete(&scope, &ids));
         world.put(&[&numbered(&mo(), round + 200)]).await;
         assert_eq!(half(&scope).await, None);
-        let tombstones = world.records.tombstones(&scope, None, MANY).await.unwrap().len();
+        let tombstones = world.records.tombstones(&scope, None, LARGE_LIMIT).await.unwrap().len();
         assert!(tombstones == 0 || tombstones == 50, "{tombstones} of 50 have a tombstone");
     }
 }

@@ -1,14 +1,14 @@
 //! Derivations of records, and their deletion with their sources.
 
 use memory_engine_core::{
-    Basis, BlockReason, Deleted, ErrorKind, Job, Kind, Outcome, PutMode, Record, RecordId, Removed, Scope, State,
-    Tombstone, Trust, Write,
+    Basis, BlockReason, DeletionReport, ErrorKind, Job, Kind, Outcome, PutMode, Record, RecordId, RemovalCounts, Scope,
+    State, Tombstone, Trust, Write,
 };
 use serde_json::json;
 
 use crate::{
     World,
-    given::{MANY, fails_with, id, lin, mo, numbered, session, terms},
+    given::{LARGE_LIMIT, fails_with, id, lin, mo, numbered, session, terms},
 };
 
 /// A record that was made from others.
@@ -24,11 +24,11 @@ async fn ids_within(world: &World, scope: &Scope) -> Vec<RecordId> {
 }
 
 async fn tombstones(world: &World, scope: &Scope) -> Vec<Tombstone> {
-    world.records.tombstones(scope, None, MANY).await.unwrap()
+    world.records.tombstones(scope, None, LARGE_LIMIT).await.unwrap()
 }
 
 async fn waiting(world: &World, job: Job) -> Vec<RecordId> {
-    let pending = world.jobs.claim(job, MANY, std::time::Duration::ZERO).await.unwrap();
+    let pending = world.jobs.claim(job, LARGE_LIMIT, std::time::Duration::ZERO).await.unwrap();
     pending.into_iter().map(|pending| pending.record.id).collect()
 }
 
@@ -86,9 +86,9 @@ pub async fn a_deletion_of_several_counts_what_was_there_whatever_was_made_from_
     world.put(&[&made(&lin(), 6, Kind::PROFILE, &[4]), &made(&a, 7, Kind::FACT, &[5, 3])]).await;
     let queued = async || world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>();
     let before = queued().await;
-    let Deleted { ids, removed } = world.records.delete(&lin(), &[2, 4, 1, 2].map(id)).await.unwrap();
+    let DeletionReport { ids, removed } = world.records.delete(&lin(), &[2, 4, 1, 2].map(id)).await.unwrap();
     assert_eq!(ids, [2, 4, 1, 5, 6, 7].map(id), "as they were asked for, then what was made from them");
-    let mut expected = Removed::default();
+    let mut expected = RemovalCounts::default();
     expected.records =
         [("fact", 2), ("profile", 1), ("summary", 1), ("turn", 2)].map(|(k, n)| (k.to_owned(), n)).into();
     (expected.withdrawn, expected.tombstones) = (3, 6);

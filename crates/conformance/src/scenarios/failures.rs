@@ -6,7 +6,7 @@ use memory_engine_core::{Error, ErrorKind, Failure, Job, Pending, State, Timesta
 
 use crate::{
     World,
-    given::{MANY, id, lin, mo, numbered, session},
+    given::{LARGE_LIMIT, id, lin, mo, numbered, session},
 };
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -16,7 +16,7 @@ fn trouble() -> Error {
 }
 
 async fn claim(world: &World, job: Job) -> Vec<Pending> {
-    world.jobs.claim(job, MANY, LEASE).await.unwrap()
+    world.jobs.claim(job, LARGE_LIMIT, LEASE).await.unwrap()
 }
 
 fn after(world: &World, delay: Duration) -> Timestamp {
@@ -25,7 +25,7 @@ fn after(world: &World, delay: Duration) -> Timestamp {
 }
 
 async fn failures(world: &World) -> Vec<Failure> {
-    world.jobs.failures(&lin(), MANY).await.unwrap()
+    world.jobs.failures(&lin(), LARGE_LIMIT).await.unwrap()
 }
 
 pub async fn jobs_are_queued_for_what_is_new_or_says_something_else(world: &World) {
@@ -88,9 +88,9 @@ pub async fn what_was_given_up_is_told_and_counted_apart(world: &World) {
         [(id(1), None), (id(2), None)]
     );
     assert!(failures(world).await[0].reason.contains("the service is away"));
-    assert_eq!(world.jobs.failures(&session("a"), MANY).await.unwrap().len(), 1);
+    assert_eq!(world.jobs.failures(&session("a"), LARGE_LIMIT).await.unwrap().len(), 1);
     assert_eq!(world.jobs.failures(&lin(), 1).await.unwrap()[0].id, id(1));
-    assert_eq!(world.jobs.failures(&session("b"), MANY).await.unwrap(), []);
+    assert_eq!(world.jobs.failures(&session("b"), LARGE_LIMIT).await.unwrap(), []);
 
     assert_eq!(world.jobs.requeue(&session("a"), Job::Embedding).await.unwrap(), 1);
     let again = claim(world, Job::Embedding).await;

@@ -8,7 +8,7 @@ use crate::{
     World,
     arbitrary::{filters, records},
     cases::{Verdict, ensure, for_all},
-    given::{MANY, at_angle, find, id, lin, near, numbered, terms},
+    given::{LARGE_LIMIT, at_angle, find, id, lin, near, numbered, terms},
 };
 
 /// Writes the records and indexes the active ones under one word and one vector each.
@@ -24,7 +24,7 @@ async fn remember(world: &World, scope: &Scope, records: &[Record]) -> Verdict {
 /// Checks that scan, keyword and vector search return exactly the records that `matches` accepts.
 async fn agree(world: &World, scope: &Scope, records: &[Record], filter: &Filter) -> Verdict {
     let mut expected: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
-    let query = ScanQuery::oldest(MANY).with_filter(filter.clone());
+    let query = ScanQuery::oldest(LARGE_LIMIT).with_filter(filter.clone());
     let scanned = world.records.scan(scope, &query).await?.records;
     let mut found: Vec<_> = scanned.iter().map(|r| r.id).collect();
     expected.sort();

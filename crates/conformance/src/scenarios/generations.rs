@@ -7,7 +7,7 @@ use memory_engine_vector_store::{GenerationRole, GenerationStore, VectorEntry, V
 
 use crate::{
     World,
-    given::{MANY, at_angle, fails_with, id, lin, mo, near, numbered},
+    given::{LARGE_LIMIT, at_angle, fails_with, id, lin, mo, near, numbered},
     space,
 };
 
@@ -42,7 +42,7 @@ async fn remember(world: &World, record: &Record) {
 
 /// Does what waits for a job: each vector lies at the angle of its record's number, moved on by `turn`.
 async fn work(world: &World, vectors: &Arc<dyn VectorStore>, job: Job, turn: f32) -> usize {
-    let pending = world.jobs.claim(job, MANY, Duration::from_secs(60)).await.unwrap();
+    let pending = world.jobs.claim(job, LARGE_LIMIT, Duration::from_secs(60)).await.unwrap();
     for one in &pending {
         let embedding = at_angle(angle(one.record.id) + turn);
         let record = Arc::new(one.record.clone());
@@ -87,7 +87,7 @@ pub async fn a_second_generation_is_filled_beside_the_one_that_serves_and_takes_
     // The vectors that the old version lacked are still missing now that it is the second one. The new embedder does
     // not make them.
     assert_eq!(world.vectors.generations().unwrap().role().await.unwrap(), GenerationRole::Second);
-    assert!(world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap().is_empty());
+    assert!(world.jobs.claim(Job::Embedding, LARGE_LIMIT, Duration::ZERO).await.unwrap().is_empty());
     assert!(!world.vectors.generations().unwrap().switch(0).await.unwrap());
     assert_eq!(work(world, &world.vectors, Job::Reembedding, 0.0).await, 1);
     assert!(world.vectors.generations().unwrap().switch(0).await.unwrap(), "back again");
@@ -111,7 +111,7 @@ pub async fn a_second_generation_that_is_dropped_leaves_nothing_and_makes_room_f
     let late = VectorEntry { record, embedding: at_angle(1.0) };
     fails_with(ErrorKind::SchemaMismatch, second.upsert(&lin(), &[late]).await);
     remember(world, &numbered(&lin(), 5)).await;
-    assert!(world.jobs.claim(Job::Reembedding, MANY, Duration::ZERO).await.unwrap().is_empty());
+    assert!(world.jobs.claim(Job::Reembedding, LARGE_LIMIT, Duration::ZERO).await.unwrap().is_empty());
     assert_eq!(store(&third).begin().await.unwrap(), 4, "of another length");
     assert_eq!(store(&third).generations().await.unwrap().second.unwrap().vectors, 0);
     assert_eq!(nearest(&world.vectors, at_angle(0.5)).await, id(5));
@@ -119,7 +119,7 @@ pub async fn a_second_generation_that_is_dropped_leaves_nothing_and_makes_room_f
 
 pub async fn a_second_generation_that_is_begun_again_goes_on_and_may_lack_what_was_given_up(world: &World) {
     let second = begun(world).await;
-    let pending = world.jobs.claim(Job::Reembedding, MANY, Duration::from_secs(60)).await.unwrap();
+    let pending = world.jobs.claim(Job::Reembedding, LARGE_LIMIT, Duration::from_secs(60)).await.unwrap();
     let failed = pending[0].failed(&Error::invalid("embed", "it is no text"), None);
     world.jobs.fail(&[failed]).await.unwrap();
     assert_eq!(store(&second).begin().await.unwrap(), 3, "what was given up is tried again");

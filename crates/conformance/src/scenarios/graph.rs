@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
-    Deleted, ErrorKind, Field, Filter, Kind, Op, Record, RecordId, Removed, RuleId, Scope, State, Timestamp, Trust,
+    DeletionReport, ErrorKind, Field, Filter, Kind, Op, Record, RecordId, RemovalCounts, RuleId, Scope, State,
+    Timestamp, Trust,
 };
 use memory_engine_graph::{
     Edge, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore, GraphStoreExt,
@@ -383,7 +384,7 @@ pub async fn a_deletion_says_how_much_it_removed_where(world: &World) {
         (stats.backlog.values().sum::<u64>(), stats.tombstones)
     };
     let before = waiting().await;
-    let Deleted { ids, mut removed } = world.records.delete(&lin(), &[id(1), id(99), id(1)]).await.unwrap();
+    let DeletionReport { ids, mut removed } = world.records.delete(&lin(), &[id(1), id(99), id(1)]).await.unwrap();
     assert_eq!(ids, [1, 2].map(id));
     // What one database has removed is not there to be removed again; other stores have it still.
     for _ in 0..2 {
@@ -391,7 +392,7 @@ pub async fn a_deletion_says_how_much_it_removed_where(world: &World) {
         removed.vectors += world.vectors.delete(&lin(), &ids).await.unwrap();
         removed += store.delete(&lin(), &ids).await.unwrap();
     }
-    let mut expected = Removed::default();
+    let mut expected = RemovalCounts::default();
     expected.records = [("fact".to_owned(), 1), ("turn".to_owned(), 1)].into();
     (expected.withdrawn, expected.keywords, expected.vectors) = (1, 2, 2);
     (expected.mentions, expected.aliases, expected.relations) = (4, 4, 2);
@@ -399,7 +400,7 @@ pub async fn a_deletion_says_how_much_it_removed_where(world: &World) {
     assert!(expected.queued >= 2, "at least the vectors were waited for");
     assert_eq!(removed, expected);
     let again = world.records.delete(&lin(), &[id(1)]).await.unwrap();
-    assert_eq!(again, Deleted::default(), "what is gone is not counted again");
+    assert_eq!(again, DeletionReport::default(), "what is gone is not counted again");
 }
 
 pub async fn in_one_database_it_goes_with_its_record_and_does_not_come_back(world: &World) {

@@ -11,23 +11,23 @@ use crate::{
     World,
     arbitrary::{Address, addresses},
     cases::{Verdict, ensure, for_all},
-    given::{MANY, at_angle, find, id, near, numbered, terms},
+    given::{LARGE_LIMIT, at_angle, find, id, near, numbered, terms},
 };
 
 /// Something that happens to a world; the number is the record's id.
 #[derive(Debug, Clone)]
 enum Step {
-    Write { place: Place, number: u8, active: bool },
-    Delete { reader: Place, numbers: Vec<u8> },
+    Write { place: RecordKey, number: u8, active: bool },
+    Delete { reader: RecordKey, numbers: Vec<u8> },
 }
 
 /// An address in one of the case's two tenants.
-type Place = (bool, Address);
+type RecordKey = (bool, Address);
 
 #[derive(Debug)]
 struct Case {
     steps: Vec<Step>,
-    readers: Vec<Place>,
+    readers: Vec<RecordKey>,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -42,7 +42,7 @@ fn cases() -> impl Strategy<Value = Case> {
     (steps, vec(place(), 1..8)).prop_map(|(steps, readers)| Case { steps, readers })
 }
 
-fn scope(tenant: &str, (second, address): &Place) -> Scope {
+fn scope(tenant: &str, (second, address): &RecordKey) -> Scope {
     // One tenant's name begins with the other's, followed by what parts the names of dimensions elsewhere.
     address.within(&if *second { format!("{tenant}/a") } else { tenant.to_owned() })
 }
@@ -160,7 +160,7 @@ async fn read(world: &World, expected: &Expected, reader: &Scope) -> Verdict {
 
     let mut gone: Vec<_> = expected.gone.iter().filter(|(_, at)| reader.covers(at)).map(|((_, id), _)| *id).collect();
     gone.sort();
-    let tombstones = world.records.tombstones(reader, None, MANY).await?;
+    let tombstones = world.records.tombstones(reader, None, LARGE_LIMIT).await?;
     ensure!(tombstones.iter().all(|t| reader.covers(&t.scope)), "{reader} sees {tombstones:?}");
     ensure!(tombstones.iter().map(|t| t.id).eq(gone.iter().copied()), "{reader} sees {tombstones:?}, not {gone:?}");
 

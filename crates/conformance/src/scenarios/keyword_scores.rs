@@ -5,7 +5,7 @@ use memory_engine_keyword_store::{Analyzer, Clause, KeywordQuery, TextAnalyzer, 
 
 use crate::{
     World,
-    given::{MANY, find, id, lin, mo, numbered, session, terms},
+    given::{LARGE_LIMIT, find, id, lin, mo, numbered, session, terms},
     twin::Twin,
 };
 
@@ -46,7 +46,7 @@ pub async fn scores_are_those_of_the_formula(world: &World) {
     for question in
         ["海鲜过敏", "docker 部署失败", "hiking in the rain", "北京爬山 and Beijing", "mu747", "the", "未知"]
     {
-        for limit in [1, 3, MANY] {
+        for limit in [1, 3, LARGE_LIMIT] {
             let query = KeywordQuery::new(TextAnalyzer.query(question), limit);
             twin.same_words(&lin(), &query).await.unwrap_or_else(|e| panic!("{question}: {e}"));
         }
@@ -77,14 +77,14 @@ pub async fn statistics_are_those_of_the_searched_scope(world: &World) {
     let twin = chronicle(world).await;
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     for scope in [session("a"), session("b"), lin(), tenant] {
-        let query = KeywordQuery::new(TextAnalyzer.query("docker 海鲜 rain"), MANY);
+        let query = KeywordQuery::new(TextAnalyzer.query("docker 海鲜 rain"), LARGE_LIMIT);
         twin.same_words(&scope, &query).await.unwrap_or_else(|e| panic!("{scope}: {e}"));
     }
 }
 
 pub async fn nobodys_score_depends_on_what_others_have_stored(world: &World) {
     let twin = chronicle(world).await;
-    let query = KeywordQuery::new(TextAnalyzer.query("docker 海鲜 rain"), MANY);
+    let query = KeywordQuery::new(TextAnalyzer.query("docker 海鲜 rain"), LARGE_LIMIT);
     let before = world.keywords.search(&lin(), &query).await.unwrap();
     for (text, number) in TEXTS.iter().zip(1..) {
         for stranger in [mo(), Scope::tenant_wide("other").unwrap().with_user("lin").unwrap()] {
@@ -107,12 +107,12 @@ pub async fn a_group_counts_once_by_the_sum_of_its_weighted_terms(world: &World)
     };
     for weights in [[1.0, 1.0, 1.0], [1.0, 0.5, 0.25], [0.1, 2.0, 0.7]] {
         let clauses = vec![synonyms(weights), Clause::weighted("docker", 0.3)];
-        twin.same_words(&lin(), &KeywordQuery::new(clauses, MANY)).await.unwrap();
+        twin.same_words(&lin(), &KeywordQuery::new(clauses, LARGE_LIMIT)).await.unwrap();
     }
     // A record that holds both words of a group gets less than from two clauses of their own, beside another record.
     let ratio = async |mut clauses: Vec<Clause>| {
         clauses.push(Clause::term("docker"));
-        let hits = world.keywords.search(&lin(), &KeywordQuery::new(clauses, MANY)).await.unwrap();
+        let hits = world.keywords.search(&lin(), &KeywordQuery::new(clauses, LARGE_LIMIT)).await.unwrap();
         let score = |number| hits.iter().find(|hit| hit.id == id(number)).unwrap().score.value();
         score(1) / score(2)
     };
@@ -124,16 +124,16 @@ pub async fn one_term_in_two_clauses_counts_in_both(world: &World) {
     let twin = chronicle(world).await;
     let group = Clause { terms: ["docker", "rain"].map(|t| Clause::term(t).terms.remove(0)).to_vec(), weight: 0.5 };
     let clauses = vec![Clause::term("docker"), group, Clause::weighted("docker", 2.0)];
-    twin.same_words(&lin(), &KeywordQuery::new(clauses, MANY)).await.unwrap();
+    twin.same_words(&lin(), &KeywordQuery::new(clauses, LARGE_LIMIT)).await.unwrap();
 }
 
 pub async fn a_filter_narrows_what_is_found_and_leaves_the_scores(world: &World) {
     let twin = chronicle(world).await;
     let clauses = TextAnalyzer.query("docker 海鲜 rain 爬山");
-    let all = world.keywords.search(&lin(), &KeywordQuery::new(clauses.clone(), MANY)).await.unwrap();
+    let all = world.keywords.search(&lin(), &KeywordQuery::new(clauses.clone(), LARGE_LIMIT)).await.unwrap();
     for filter in [Filter::eq(Field::Scene, "plot"), Filter::ne(Field::Scene, "plot"), Filter::eq(Field::Session, "a")]
     {
-        for limit in [1, 2, MANY] {
+        for limit in [1, 2, LARGE_LIMIT] {
             let query = KeywordQuery::new(clauses.clone(), limit).with_filter(Some(filter.clone()));
             twin.same_words(&lin(), &query).await.unwrap();
             let found = world.keywords.search(&lin(), &query).await.unwrap();
@@ -145,7 +145,7 @@ pub async fn a_filter_narrows_what_is_found_and_leaves_the_scores(world: &World)
 pub async fn scores_follow_what_was_replaced_and_deleted(world: &World) {
     let twin = chronicle(world).await;
     twin.index(&world.stored(&numbered(&session("a"), 3)).await.unwrap(), terms(["rain", "docker"])).await;
-    let query = KeywordQuery::new(TextAnalyzer.query("docker rain"), MANY);
+    let query = KeywordQuery::new(TextAnalyzer.query("docker rain"), LARGE_LIMIT);
     twin.same_words(&lin(), &query).await.unwrap();
     twin.forget(&lin(), &[id(2), id(10)]).await;
     twin.same_words(&lin(), &query).await.unwrap();
@@ -153,7 +153,7 @@ pub async fn scores_follow_what_was_replaced_and_deleted(world: &World) {
 
 pub async fn records_without_an_entry_are_not_counted_and_those_without_terms_are(world: &World) {
     let twin = chronicle(world).await;
-    let query = KeywordQuery::new(TextAnalyzer.query("docker"), MANY);
+    let query = KeywordQuery::new(TextAnalyzer.query("docker"), LARGE_LIMIT);
     world.put(&[&numbered(&session("a"), 100)]).await;
     twin.same_words(&lin(), &query).await.unwrap();
     let silent = numbered(&session("a"), 101);

@@ -7,7 +7,7 @@ use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery};
 
 use crate::{
     World,
-    given::{MANY, fails_with, find, id, lin, mo, numbered, session, terms},
+    given::{LARGE_LIMIT, fails_with, find, id, lin, mo, numbered, session, terms},
 };
 
 async fn entry(world: &World, record: &Record, terms: Terms) -> KeywordEntry {
@@ -36,7 +36,7 @@ pub async fn a_record_is_found_by_any_of_its_terms_and_by_no_other(world: &World
 pub async fn a_query_without_terms_finds_nothing(world: &World) {
     remember(world, &numbered(&lin(), 1), ["x"]).await;
     for clauses in [vec![], vec![Clause { terms: vec![], weight: 1.0 }]] {
-        assert_eq!(world.keywords.search(&lin(), &KeywordQuery::new(clauses, MANY)).await.unwrap(), []);
+        assert_eq!(world.keywords.search(&lin(), &KeywordQuery::new(clauses, LARGE_LIMIT)).await.unwrap(), []);
     }
 }
 

@@ -4,24 +4,24 @@ use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 
 use memory_engine_core::{
     Basis, Clock, Done, Error, ErrorKind, Failure, Job, JobQueue, Kind, MemoryRecordStore, PutMode, Record, RecordId,
-    RecordStore, Result, ScanQuery, Scope, State, Tombstone, Trust, Write, Written,
+    RecordStore, Result, ScanQuery, Scope, State, Tombstone, Trust, Write, WriteResult,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use crate::{
     World,
     cases::{Verdict, ensure, for_all},
-    given::{MANY, id, numbered},
+    given::{LARGE_LIMIT, id, numbered},
 };
 
 #[derive(Debug, Clone)]
 enum Step {
-    Put(Place, Vec<Draft>),
-    Delete(Place, Vec<u8>),
-    Bury(Place, Vec<(u8, &'static str)>),
-    Requeue(Place, Job),
-    Complete(Place, Job, Vec<(u8, u64)>),
-    Fail(Place, Job, Vec<(u8, u64)>, bool),
+    Put(ScopeNames, Vec<Draft>),
+    Delete(ScopeNames, Vec<u8>),
+    Bury(ScopeNames, Vec<(u8, &'static str)>),
+    Requeue(ScopeNames, Job),
+    Complete(ScopeNames, Job, Vec<(u8, u64)>),
+    Fail(ScopeNames, Job, Vec<(u8, u64)>, bool),
 }
 
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ struct Draft {
 }
 
 /// A user, and perhaps one session.
-type Place = (&'static str, Option<&'static str>);
+type ScopeNames = (&'static str, Option<&'static str>);
 
 const TEXTS: [&str; 4] = ["one", "two", "three", "Three  "];
 const NUMBERS: std::ops::Range<u8> = 1..9;
@@ -100,13 +100,13 @@ fn basis(number: u8, revision: u64) -> Basis {
     Basis { id: id(number), revision }
 }
 
-fn sorted_jobs(mut written: Vec<Written>) -> Vec<Written> {
+fn sorted_jobs(mut written: Vec<WriteResult>) -> Vec<WriteResult> {
     written.iter_mut().for_each(|w| w.pending.sort());
     written
 }
 
 impl Pair<'_> {
-    fn scope(&self, (user, session): Place) -> Scope {
+    fn scope(&self, (user, session): ScopeNames) -> Scope {
         let user = Scope::tenant_wide(self.tenant).unwrap().with_user(user).unwrap();
         session.map_or(user.clone(), |session| user.with_session(session).unwrap())
     }
@@ -122,7 +122,7 @@ impl Pair<'_> {
     /// Tombstones of what is not there, or of what is there in the same place; none of what has one already.
     async fn tombstones(&self, user: &'static str, buried: &[(u8, &'static str)]) -> Result<Vec<Tombstone>> {
         let all = self.scope((user, None));
-        let known: BTreeSet<_> = self.model.tombstones(&all, None, MANY).await?.iter().map(|t| t.id).collect();
+        let known: BTreeSet<_> = self.model.tombstones(&all, None, LARGE_LIMIT).await?.iter().map(|t| t.id).collect();
         let mut tombstones: Vec<Tombstone> = Vec::new();
         for (number, text) in buried {
             let stored = self.model.get(&all, &[id(*number)]).await?.remove(0);
@@ -198,7 +198,7 @@ impl Pair<'_> {
         let (lin, lins_a, mo) = (self.scope(("lin", None)), self.scope(("lin", Some("a"))), self.scope(("mo", None)));
         let ids: Vec<RecordId> = NUMBERS.map(id).collect();
         for scope in [&lin, &lins_a, &mo] {
-            let query = ScanQuery::oldest(MANY);
+            let query = ScanQuery::oldest(LARGE_LIMIT);
             same("scan", world.scan(scope, &query).await, model.scan(scope, &query).await)?;
             same("get", world.get(scope, &ids).await, model.get(scope, &ids).await)?;
             same("adjacent", world.adjacent(scope, &ids).await, model.adjacent(scope, &ids).await)?;
@@ -209,10 +209,10 @@ impl Pair<'_> {
             let sorted = |failures: Vec<Failure>| {
                 failures.into_iter().map(|f| (f.job, f.id, f.revision, f.retry_at)).collect::<BTreeSet<_>>()
             };
-            let theirs = model.failures(scope, MANY).await.map(sorted);
-            same("failures", jobs.failures(scope, MANY).await.map(sorted), theirs)?;
-            let tombstones = model.tombstones(scope, None, MANY).await;
-            same("tombstones", world.tombstones(scope, None, MANY).await, tombstones)?;
+            let theirs = model.failures(scope, LARGE_LIMIT).await.map(sorted);
+            same("failures", jobs.failures(scope, LARGE_LIMIT).await.map(sorted), theirs)?;
+            let tombstones = model.tombstones(scope, None, LARGE_LIMIT).await;
+            same("tombstones", world.tombstones(scope, None, LARGE_LIMIT).await, tombstones)?;
         }
         for scope in [&lin, &lins_a, &mo, &tenant] {
             let without_zeros = |mut stats: memory_engine_core::Stats| {
@@ -233,7 +233,7 @@ impl Pair<'_> {
     }
 
     async fn waiting(&self, store: &dyn JobQueue, job: Job) -> Result<BTreeSet<(Scope, RecordId, u64)>> {
-        let pending = store.claim(job, MANY, Duration::ZERO).await?;
+        let pending = store.claim(job, LARGE_LIMIT, Duration::ZERO).await?;
         let own = pending.into_iter().map(|p| p.record).filter(|r| r.scope.tenant() == self.tenant);
         Ok(own.map(|r| (r.scope, r.id, r.revision)).collect())
     }

@@ -4,7 +4,7 @@ use memory_engine_core::{Cursor, ErrorKind, Field, Filter, Order, Record, Record
 
 use crate::{
     World,
-    given::{MANY, fails_with, id, lin, mo, numbered, session},
+    given::{LARGE_LIMIT, fails_with, id, lin, mo, numbered, session},
 };
 
 /// Ten records at three times, some of one sequence number, in an order that no column has by itself.
@@ -40,7 +40,7 @@ async fn walk(world: &World, query: &ScanQuery) -> Vec<RecordId> {
     loop {
         let page = world.records.scan(&lin(), &query).await.unwrap();
         seen.extend(ids(&page.records));
-        assert!(page.records.len() <= query.limit && seen.len() <= MANY);
+        assert!(page.records.len() <= query.limit && seen.len() <= LARGE_LIMIT);
         let Some(next) = page.next else { return seen };
         assert_eq!(page.records.len(), query.limit, "only the last page is short");
         assert_eq!(Some(next), page.records.last().map(Cursor::at));
@@ -52,9 +52,9 @@ pub async fn both_orders_go_by_time_then_sequence_then_id(world: &World) {
     let mut records = entangled();
     world.put(&records.iter().collect::<Vec<_>>()).await;
     records.sort_by_key(Record::position);
-    let oldest = world.records.scan(&lin(), &ScanQuery::oldest(MANY)).await.unwrap();
+    let oldest = world.records.scan(&lin(), &ScanQuery::oldest(LARGE_LIMIT)).await.unwrap();
     assert_eq!((ids(&oldest.records), oldest.next), (ids(&records), None));
-    let newest = world.records.scan(&lin(), &ScanQuery::newest(MANY)).await.unwrap();
+    let newest = world.records.scan(&lin(), &ScanQuery::newest(LARGE_LIMIT)).await.unwrap();
     assert_eq!((ids(&newest.records), newest.next), (ids(records.iter().rev()), None));
 }
 

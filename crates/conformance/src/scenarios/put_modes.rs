@@ -1,7 +1,7 @@
 //! The modes of a write to an existing record.
 
 use memory_engine_core::{
-    ErrorKind, Job, ManualClock, Outcome, PutMode, Record, Result, Role, State, Timestamp, Write, Written,
+    ErrorKind, Job, ManualClock, Outcome, PutMode, Record, Result, Role, State, Timestamp, Write, WriteResult,
 };
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::{
     given::{fails_with, id, lin, mo, numbered, session},
 };
 
-async fn put_one(world: &World, record: &Record, mode: PutMode) -> Result<Written> {
+async fn put_one(world: &World, record: &Record, mode: PutMode) -> Result<WriteResult> {
     let write = Write { mode, ..Write::upsert(record.clone()) };
     Ok(world.records.put(&record.scope, vec![write]).await?.remove(0))
 }

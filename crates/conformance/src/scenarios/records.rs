@@ -6,7 +6,7 @@ use memory_engine_core::{ErrorKind, Job, Kind, Outcome, Pending, RecordId, ScanQ
 
 use crate::{
     World,
-    given::{MANY, fails_with, id, lin, mo, numbered, session, turn},
+    given::{LARGE_LIMIT, fails_with, id, lin, mo, numbered, session, turn},
 };
 
 pub async fn a_new_record_gets_revision_one_and_waits_for_both_jobs(world: &World) {
@@ -108,7 +108,7 @@ pub async fn a_record_in_another_scope_looks_like_not_existing(world: &World) {
         assert_eq!(world.records.delete(scope, &[id(1)]).await.unwrap().ids, []);
         assert_eq!(world.records.adjacent(scope, &[id(1)]).await.unwrap(), [Default::default()]);
         assert!(world.all(scope).await.is_empty());
-        assert!(world.records.tombstones(scope, None, MANY).await.unwrap().is_empty());
+        assert!(world.records.tombstones(scope, None, LARGE_LIMIT).await.unwrap().is_empty());
     }
     assert!(world.stored(&record).await.is_some(), "nobody else could delete it");
 }
@@ -164,11 +164,11 @@ pub async fn two_thousand_records_fit_in_one_call(world: &World) {
     let adjacent = world.records.adjacent(&lin(), &ids).await.unwrap();
     let ends = (adjacent[1].previous.map(|n| n.id), adjacent[1998].next.map(|n| n.id));
     assert_eq!(ends, (Some(ids[0]), Some(ids[1999])));
-    let pending = world.jobs.claim(Job::Embedding, MANY, Duration::ZERO).await.unwrap();
+    let pending = world.jobs.claim(Job::Embedding, LARGE_LIMIT, Duration::ZERO).await.unwrap();
     let done: Vec<_> = pending.iter().map(Pending::done).collect();
     assert_eq!(world.jobs.complete(&done).await.unwrap(), vec![true; 2000]);
     assert_eq!(world.forget(&lin(), &ids).await, ids);
-    assert_eq!(world.records.tombstones(&lin(), None, MANY).await.unwrap().len(), 2000);
+    assert_eq!(world.records.tombstones(&lin(), None, LARGE_LIMIT).await.unwrap().len(), 2000);
 }
 
 pub async fn a_limit_may_be_as_large_as_there_are_numbers(world: &World) {

@@ -9,7 +9,7 @@ use memory_engine_core::{
 
 use crate::{
     World,
-    given::{MANY, fails_with, id, lin, mo, numbered, session},
+    given::{LARGE_LIMIT, fails_with, id, lin, mo, numbered, session},
 };
 
 fn saying(number: u8, address: &Scope, text: &str, trust: Trust) -> Record {
@@ -23,7 +23,7 @@ fn tombstone(record: &Record, world: &World) -> Tombstone {
 }
 
 async fn tombstones(world: &World, scope: &Scope) -> Vec<Tombstone> {
-    world.records.tombstones(scope, None, MANY).await.unwrap()
+    world.records.tombstones(scope, None, LARGE_LIMIT).await.unwrap()
 }
 
 async fn outcome(world: &World, record: &Record) -> Outcome {
@@ -140,7 +140,7 @@ pub async fn burying_removes_what_is_there_bars_it_and_counts_what_is_new(world:
     assert_eq!(outcome(world, &two).await, Outcome::Blocked(BlockReason::Id));
     let derived = saying(4, &session("b"), "never seen here", Trust::Derived);
     assert_eq!(outcome(world, &derived).await, Outcome::Blocked(BlockReason::Content));
-    let pending = world.jobs.claim(memory_engine_core::Job::Embedding, MANY, Duration::ZERO).await.unwrap();
+    let pending = world.jobs.claim(memory_engine_core::Job::Embedding, LARGE_LIMIT, Duration::ZERO).await.unwrap();
     assert_eq!(pending.iter().map(|p| p.record.id).collect::<Vec<_>>(), [id(3)], "what was buried waits for nothing");
 }
 
@@ -154,7 +154,7 @@ pub async fn a_deletion_carries_over_to_another_store(world: &World) {
     world.forget(&lin(), &[id(1)]).await;
     other.delete(&lin(), &[id(2)]).await.unwrap();
     assert_eq!(other.import_tombstones(&lin(), &tombstones(world, &lin()).await).await.unwrap(), 1);
-    let theirs = other.tombstones(&lin(), None, MANY).await.unwrap();
+    let theirs = other.tombstones(&lin(), None, LARGE_LIMIT).await.unwrap();
     assert_eq!(world.records.import_tombstones(&lin(), &theirs).await.unwrap(), 1, "one of the two it knows already");
     assert_eq!(tombstones(world, &lin()).await, theirs);
     assert_eq!(world.all(&lin()).await.iter().map(|r| r.id).collect::<Vec<_>>(), [id(3)]);

@@ -7,7 +7,7 @@ use memory_engine_vector_store::{VectorEntry, VectorQuery};
 
 use crate::{
     World,
-    given::{MANY, at_angle, fails_with, id, lin, mo, near, numbered, session, vector},
+    given::{LARGE_LIMIT, at_angle, fails_with, id, lin, mo, near, numbered, session, vector},
     space,
     twin::Twin,
 };
@@ -72,7 +72,9 @@ pub async fn the_length_of_a_vector_does_not_matter(world: &World) {
 pub async fn a_search_finds_what_an_exact_one_finds(world: &World) {
     let twin = cloud(world).await;
     for seed in 1000..1010 {
-        for (scope, limit) in [(lin(), 1), (lin(), 10), (lin(), MANY), (session("a"), 5), (session("b"), MANY)] {
+        for (scope, limit) in
+            [(lin(), 1), (lin(), 10), (lin(), LARGE_LIMIT), (session("a"), 5), (session("b"), LARGE_LIMIT)]
+        {
             let query = VectorQuery::new(scattered(seed), limit);
             twin.same_nearest(&scope, &query).await.unwrap();
         }
@@ -94,7 +96,7 @@ pub async fn a_filter_that_keeps_few_still_gives_as_many_as_there_are(world: &Wo
     let twin = cloud(world).await;
     for (least, kept) in [(0.1, 91), (0.9, 11), (0.96, 5), (1.0, 1), (2.0, 0)] {
         let filter = Filter::compare(Field::Importance, memory_engine_core::Op::Ge, least);
-        for limit in [3, 10, MANY] {
+        for limit in [3, 10, LARGE_LIMIT] {
             let query = VectorQuery::new(scattered(1234), limit).with_filter(Some(filter.clone()));
             twin.same_nearest(&lin(), &query).await.unwrap();
             assert_eq!(world.vectors.search(&lin(), &query).await.unwrap().len(), limit.min(kept));

@@ -27,7 +27,7 @@ const MAX_FACTS: usize = 40;
 /// Maximum number of retries after another writer changed what a profile is made from.
 const MAX_RETRIES: usize = 5;
 /// Metadata key and value of profiles that this job wrote, unlike those of a companion or an application.
-const MARK: (&str, &str) = ("kept_by", "digest");
+const PROFILE_MARKER: (&str, &str) = ("kept_by", "digest");
 /// Maximum length of a line of facts, in characters.
 const MAX_LINE_CHARS: usize = 180;
 
@@ -108,7 +108,7 @@ impl ProfileJob {
         let based_on: Vec<Basis> = sources.iter().map(|source| Basis::of(source)).collect();
         let mut record = user_profile_record(profile, language, person, made_from, self.store.clock());
         record.occurred_at = sources.iter().map(|source| source.occurred_at).max().unwrap_or(now);
-        record.metadata.insert(MARK.0.into(), json!(MARK.1));
+        record.metadata.insert(PROFILE_MARKER.0.into(), json!(PROFILE_MARKER.1));
         let mut kept = kept.into_iter();
         let mode = match kept.next() {
             Some(old) => {
@@ -144,7 +144,7 @@ impl ProfileJob {
         if kept.is_empty() && turns.len() >= self.every {
             let filter = Filter::eq(Field::Kind, Kind::PROFILE.as_str())
                 .and(Filter::eq(Field::State, State::Active.as_str()))
-                .and(Filter::eq(Field::Metadata(MARK.0.into()), MARK.1));
+                .and(Filter::eq(Field::Metadata(PROFILE_MARKER.0.into()), PROFILE_MARKER.1));
             kept = self.store.scan_all(person, filter, Order::NewestFirst).await?;
             kept.retain(mine);
         }
@@ -208,7 +208,7 @@ impl ProfileJob {
 
 /// Returns true if a record is a profile that this job wrote.
 pub(crate) fn is_written_here(record: &Record) -> bool {
-    record.kind == Kind::PROFILE && record.metadata.get(MARK.0) == Some(&json!(MARK.1))
+    record.kind == Kind::PROFILE && record.metadata.get(PROFILE_MARKER.0) == Some(&json!(PROFILE_MARKER.1))
 }
 
 fn known_label(language: Language) -> &'static str {

@@ -26,7 +26,7 @@ const MAX_WORDS: usize = 6;
 
 /// Returns the names in a text, each with the id of the rule that found it.
 pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
-    let found: Vec<Found> = sentences::of(text).into_iter().flat_map(in_sentence).collect();
+    let found: Vec<FoundName> = sentences::of(text).into_iter().flat_map(in_sentence).collect();
     let sure: BTreeSet<&str> =
         found.iter().filter(|name| !name.doubtful).flat_map(|name| name.text.split(' ')).collect();
     let kept = found.iter().filter(|name| !name.doubtful || sure.contains(name.text.as_str()));
@@ -51,7 +51,7 @@ pub(super) fn kind_of(name: &str) -> EntityKind {
     }
 }
 
-struct Found {
+struct FoundName {
     text: String,
     /// True if the capital may be only that of the beginning of a sentence.
     doubtful: bool,
@@ -92,7 +92,7 @@ fn is_letter(c: char) -> bool {
     c.is_alphanumeric() && !memory_engine_core::text::is_han(c)
 }
 
-fn in_sentence(sentence: &str) -> Vec<Found> {
+fn in_sentence(sentence: &str) -> Vec<FoundName> {
     let tokens = tokens(sentence);
     if is_shouting(&tokens) {
         return Vec::new();
@@ -133,7 +133,7 @@ fn end_of_run(tokens: &[Token<'_>], first: usize) -> usize {
 }
 
 /// Returns the name in a run of capitalised words.
-fn name(run: &[Token<'_>], begins: bool) -> Option<Found> {
+fn name(run: &[Token<'_>], begins: bool) -> Option<FoundName> {
     let common = |token: &Token<'_>| words::is_common(&token.text.to_lowercase()) && !titles::is_before(token.text);
     // "When Anna Reed" at the beginning of a sentence, "the Old Mill" anywhere.
     let leading = run.iter().take_while(|token| common(token)).count();
@@ -149,7 +149,7 @@ fn name(run: &[Token<'_>], begins: bool) -> Option<Found> {
     }
     let text = run.iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
     let acronym = first.text.chars().filter(|c| c.is_uppercase()).count() > 1;
-    Some(Found { text, doubtful: begins && leading == 0 && run.len() == 1 && !acronym })
+    Some(FoundName { text, doubtful: begins && leading == 0 && run.len() == 1 && !acronym })
 }
 
 fn is_capital(word: &str) -> bool {

@@ -76,14 +76,14 @@ struct Choice {
     #[serde(default)]
     index: u64,
     /// In a whole answer.
-    message: Option<Said>,
+    message: Option<ReplyMessage>,
     /// In a piece of one.
-    delta: Option<Said>,
+    delta: Option<ReplyMessage>,
     finish_reason: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
-struct Said {
+struct ReplyMessage {
     content: Option<Content>,
     reasoning_content: Option<String>,
     // Newer vLLM, OpenRouter and Ollama call it so.
@@ -110,7 +110,7 @@ struct Tokens {
     completion_tokens: u64,
 }
 
-impl Said {
+impl ReplyMessage {
     fn text(content: Option<Content>) -> String {
         match content {
             Some(Content::Text(text)) => text,

@@ -9,9 +9,9 @@ use memory_engine_core::{Clock, SystemClock};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 /// Number of successful requests that pay for one retry.
-const COST: u32 = 10;
+const RETRY_COST: u32 = 10;
 /// The most that is saved up: ten retries.
-const MOST: u32 = 10 * COST;
+const MAX_BUDGET: u32 = 10 * RETRY_COST;
 
 /// Keeps retries to a small part of the traffic: a service that is down must not get three times the requests.
 ///
@@ -21,19 +21,20 @@ pub(super) struct Budget(AtomicU32);
 
 impl Default for Budget {
     fn default() -> Self {
-        Self(AtomicU32::new(MOST))
+        Self(AtomicU32::new(MAX_BUDGET))
     }
 }
 
 impl Budget {
     pub(super) fn earn(&self) {
         // `Err` says that it is full.
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| (saved < MOST).then(|| saved + 1));
+        let _ =
+            self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| (saved < MAX_BUDGET).then(|| saved + 1));
     }
 
     /// Takes one retry from the budget. Returns false if there is none.
     pub(super) fn spend(&self) -> bool {
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| saved.checked_sub(COST)).is_ok()
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| saved.checked_sub(RETRY_COST)).is_ok()
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 pub(super) const OPERATION: &str = "embed";
 
 #[derive(Deserialize)]
-pub(super) struct Answer {
+pub(super) struct EmbeddingResponse {
     data: Vec<Item>,
 }
 
@@ -29,7 +29,7 @@ fn corrupt(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Corrupt, OPERATION, message)
 }
 
-impl Answer {
+impl EmbeddingResponse {
     /// One vector for each of `count` texts, in their order.
     pub(super) fn vectors(self, count: usize) -> Result<Vec<Vec<f32>>> {
         let found = self.data.len();
@@ -69,7 +69,8 @@ mod tests {
     use super::*;
 
     fn vectors(data: serde_json::Value, count: usize) -> Result<Vec<Vec<f32>>, String> {
-        let answer: Answer = serde_json::from_value(json!({"object": "list", "data": data})).map_err(|_| "form")?;
+        let answer: EmbeddingResponse =
+            serde_json::from_value(json!({"object": "list", "data": data})).map_err(|_| "form")?;
         answer.vectors(count).map_err(|e| e.message().to_owned())
     }
 

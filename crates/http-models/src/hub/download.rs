@@ -17,7 +17,7 @@ use super::{
     address::Hub,
     file::{Checked, Fetched, OPERATION, Step, at},
     model::{HubFile, HubModel, hex},
-    sums::Sums,
+    sums::RunningChecksums,
 };
 use crate::client::HttpError;
 
@@ -49,7 +49,7 @@ impl Download<'_> {
     }
 
     /// The file, if it is there and its sum is the one that is pinned or was noted.
-    pub(super) async fn verified(&self, sums: &Sums) -> Result<Option<Fetched>> {
+    pub(super) async fn verified(&self, sums: &RunningChecksums) -> Result<Option<Fetched>> {
         let (expected, checked) = match (&self.file.sha256, sums.of(&self.file.name)) {
             (Some(pinned), _) => (pinned.as_str(), Checked::Pinned),
             (None, Some(noted)) => (noted, Checked::Noted),

@@ -9,7 +9,7 @@ use super::{
     download::Download,
     file::{Fetched, Step, at},
     model::HubModel,
-    sums::Sums,
+    sums::RunningChecksums,
 };
 
 impl Hub {
@@ -34,7 +34,7 @@ impl Hub {
         model.check()?;
         let folder = models.join(model.folder());
         tokio::fs::create_dir_all(&folder).await.map_err(|e| at(&folder, e))?;
-        let mut sums = Sums::read(&folder).await?;
+        let mut sums = RunningChecksums::read(&folder).await?;
         let downloads = model.files.iter().map(|file| Download { hub: self, model, file, folder: &folder, progress });
         let mut places = Vec::new();
         for download in downloads {

@@ -28,15 +28,15 @@ pub struct HubModel {
 }
 
 /// Files that an encoder requires.
-const NEEDED: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
+const REQUIRED_FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
 /// The pooling settings of sentence-transformers. Without them, mean pooling is used.
-const OPTIONAL: [&str; 3] = ["modules.json", "sentence_bert_config.json", "1_Pooling/config.json"];
+const OPTIONAL_FILES: [&str; 3] = ["modules.json", "sentence_bert_config.json", "1_Pooling/config.json"];
 
 /// A short name, the repository, and the sums of its files.
-type Known = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+type KnownModel = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// The models that have a short name, with the sums that could be compared with an independent copy.
-const KNOWN: &[Known] = &[
+const KNOWN: &[KnownModel] = &[
     ("e5-small", "intfloat/multilingual-e5-small", &[]),
     (
         "minilm",
@@ -54,7 +54,7 @@ impl HubModel {
     pub fn encoder(repository: impl Into<String>) -> Self {
         let file = |optional| move |name: &str| HubFile { name: name.to_owned(), sha256: None, optional };
         // The weights last: a folder that has them is whole.
-        let files = OPTIONAL.into_iter().map(file(true)).chain(NEEDED.into_iter().map(file(false)));
+        let files = OPTIONAL_FILES.into_iter().map(file(true)).chain(REQUIRED_FILES.into_iter().map(file(false)));
         Self { repository: repository.into(), revision: "main".into(), files: files.collect() }
     }
 

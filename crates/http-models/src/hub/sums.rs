@@ -16,12 +16,12 @@ use super::{
 const NAME: &str = "SHA256SUMS";
 
 #[derive(Debug)]
-pub(super) struct Sums {
+pub(super) struct RunningChecksums {
     path: PathBuf,
     known: BTreeMap<String, String>,
 }
 
-impl Sums {
+impl RunningChecksums {
     /// Reads what was noted in a folder; a line that is none is passed over.
     pub(super) async fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);

@@ -36,7 +36,7 @@ impl Dialect {
 /// The rows of an answer, under whichever name. Services answer in each other's forms, so that all are read always.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Answer {
+pub(super) enum RerankResponse {
     Bare(Vec<Row>),
     Results { results: Vec<Row> },
     Data { data: Vec<Row> },
@@ -49,7 +49,7 @@ pub(super) struct Row {
     pub(super) score: f64,
 }
 
-impl Answer {
+impl RerankResponse {
     pub(super) fn rows(self) -> Vec<Row> {
         match self {
             Self::Bare(rows) | Self::Results { results: rows } | Self::Data { data: rows } => rows,

@@ -20,7 +20,7 @@ const FILE: &str = "chroma.sqlite3";
 /// The metadata key under which Chroma stores the document.
 const DOCUMENT: &str = "chroma:document";
 /// Keys of Chroma's own.
-const OWN: &str = "chroma:";
+const OWN_KEY_PREFIX: &str = "chroma:";
 
 /// Reads what a persistent Chroma client has written, and changes nothing.
 ///
@@ -187,7 +187,7 @@ impl ChromaReader {
             let value = value(row)?;
             if key == DOCUMENT {
                 item.document = value.as_str().map(str::to_owned);
-            } else if !key.starts_with(OWN) {
+            } else if !key.starts_with(OWN_KEY_PREFIX) {
                 item.metadata.insert(key, value);
             }
         }

@@ -28,12 +28,12 @@ mod weight {
 
 /// Gives the terms of a run: characters, pairs of them, and dictionary words of three or more.
 pub(super) fn analyze(run: &[char], emit: &mut impl FnMut(String, f64)) {
-    let mut places = vec![Place::default(); run.len()];
+    let mut places = vec![Position::default(); run.len()];
     for token in dictionary::tokens_for_search(run) {
         let length = token.end - token.start;
         // A token covers its parts, which come before it, so that the whole word decides.
         for place in &mut places[token.start..token.end] {
-            *place = Place { word: token.start, length, stop: token.is_stop_word };
+            *place = Position { word: token.start, length, stop: token.is_stop_word };
         }
         if token.is_dictionary_word && length > 2 && !token.is_stop_word {
             emit(run[token.start..token.end].iter().collect(), weight::WORD);
@@ -63,7 +63,7 @@ pub(super) fn cut(run: &[char]) -> Vec<(usize, usize)> {
 
 /// The word that a character belongs to.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct Position {
     word: usize,
     length: usize,
     stop: bool,

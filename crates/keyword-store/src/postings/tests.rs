@@ -6,7 +6,7 @@ use memory_engine_core::Terms;
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::{bm25::Candidate, store::WeightedTerm, wanted::Wanted};
+use crate::{bm25::Candidate, query_terms::QueryTerms, store::WeightedTerm};
 
 type Admit = fn(i64) -> bool;
 
@@ -35,7 +35,7 @@ impl Reference {
         limit: usize,
         admit: impl Fn(i64) -> bool,
     ) -> Vec<(RecordId, Score)> {
-        let wanted = Wanted::of(clauses);
+        let wanted = QueryTerms::of(clauses);
         let mut reached = 0;
         let mut candidates = Vec::new();
         for (number, (group, terms)) in &self.documents {

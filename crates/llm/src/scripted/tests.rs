@@ -22,7 +22,7 @@ fn rules_answer_again_and_again_and_the_script_once() {
 #[test]
 fn a_stream_gives_the_same_as_the_whole_reply() {
     let reply = ChatReply { reasoning: Some("想".into()), ..ChatReply::new("小王吃虾会起疹子。") };
-    let model = ScriptedModel::default().otherwise(Answer::Reply(reply.clone()));
+    let model = ScriptedModel::default().otherwise(ScriptedReply::Reply(reply.clone()));
     let streamed = block_on(async { ChatReply::collect(model.stream(&asking("?")).await?).await }).unwrap();
     assert_eq!((&streamed, streamed.finish.clone()), (&reply, FinishReason::Stop));
     assert_eq!(block_on(model.complete(&asking("?"))).unwrap(), reply);
@@ -30,7 +30,8 @@ fn a_stream_gives_the_same_as_the_whole_reply() {
 
 #[test]
 fn it_fails_hangs_and_breaks_off_where_the_script_says_so() {
-    let script = [Answer::Fail(ErrorKind::RateLimited), Answer::Hang, Answer::BreakOff("ha".into())];
+    let script =
+        [ScriptedReply::Fail(ErrorKind::RateLimited), ScriptedReply::Hang, ScriptedReply::BreakOff("ha".into())];
     let model = ScriptedModel::replying(script.into_iter().cycle().take(6));
     let ask = asking("?");
     assert_eq!(block_on(model.complete(&ask)).unwrap_err().kind(), ErrorKind::RateLimited);

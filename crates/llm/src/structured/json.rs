@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
 /// Maximum number of positions that are tried as the beginning of the JSON.
-const MOST_STARTS: usize = 64;
+const MAX_STARTS: usize = 64;
 
 /// The reason why no value could be read.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
         return Ok(value);
     }
     let (mut from, mut first) = (0, None);
-    for _ in 0..MOST_STARTS {
+    for _ in 0..MAX_STARTS {
         let Some(start) = text[from..].find(['{', '[']).map(|at| from + at) else { break };
         let fault = match end(&text[start..]) {
             Some(length) => {
@@ -104,11 +104,11 @@ fn inside_json(text: &str, tag: usize) -> bool {
 /// Returns the end of the value at the beginning of the text, if it is complete.
 fn end(text: &str) -> Option<usize> {
     let mut open = Vec::new();
-    let mut marks = Marks::default();
+    let mut marks = JsonTokens::default();
     for (at, c) in text.char_indices() {
         match marks.next(c) {
-            Mark::Open => open.push(c),
-            Mark::Close => {
+            JsonToken::Open => open.push(c),
+            JsonToken::Close => {
                 let fits = matches!((open.pop(), c), (Some('{'), '}') | (Some('['), ']'));
                 if !fits {
                     return None;
@@ -117,7 +117,7 @@ fn end(text: &str) -> Option<usize> {
                     return Some(at + c.len_utf8());
                 }
             }
-            Mark::Text | Mark::Other => {}
+            JsonToken::Text | JsonToken::Other => {}
         }
     }
     None
@@ -135,20 +135,22 @@ fn repair(json: &str) -> Cow<'_, str> {
         return Cow::Borrowed(json);
     }
     let mut repaired = String::with_capacity(json.len());
-    let mut marks = Marks::default();
+    let mut marks = JsonTokens::default();
     let mut rest = json.chars().peekable();
     while let Some(c) = rest.next() {
         match marks.next(c) {
-            Mark::Text if c < ' ' => repaired.push_str(&format!("\\u{:04x}", u32::from(c))),
-            Mark::Close => {
+            JsonToken::Text if c < ' ' => repaired.push_str(&format!("\\u{:04x}", u32::from(c))),
+            JsonToken::Close => {
                 let solid = repaired.trim_end().len();
                 if repaired[..solid].ends_with(',') {
                     repaired.truncate(solid - 1);
                 }
                 repaired.push(c);
             }
-            Mark::Other if c == '/' && rest.peek() == Some(&'/') => while rest.next_if(|c| *c != '\n').is_some() {},
-            Mark::Text | Mark::Open | Mark::Other => repaired.push(c),
+            JsonToken::Other if c == '/' && rest.peek() == Some(&'/') => {
+                while rest.next_if(|c| *c != '\n').is_some() {}
+            }
+            JsonToken::Text | JsonToken::Open | JsonToken::Other => repaired.push(c),
         }
     }
     Cow::Owned(repaired)
@@ -156,7 +158,7 @@ fn repair(json: &str) -> Cow<'_, str> {
 
 /// The role of a character in the syntax of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum JsonToken {
     /// A brace or bracket that opens.
     Open,
     /// A brace or bracket that closes.
@@ -169,26 +171,26 @@ enum Mark {
 
 /// Tells what is in a string from what is not.
 #[derive(Debug, Default)]
-struct Marks {
+struct JsonTokens {
     in_string: bool,
     escaped: bool,
 }
 
-impl Marks {
-    fn next(&mut self, c: char) -> Mark {
+impl JsonTokens {
+    fn next(&mut self, c: char) -> JsonToken {
         if self.in_string {
             self.in_string = self.escaped || c != '"';
             self.escaped = !self.escaped && c == '\\';
-            return Mark::Text;
+            return JsonToken::Text;
         }
         match c {
             '"' => {
                 self.in_string = true;
-                Mark::Text
+                JsonToken::Text
             }
-            '{' | '[' => Mark::Open,
-            '}' | ']' => Mark::Close,
-            _ => Mark::Other,
+            '{' | '[' => JsonToken::Open,
+            '}' | ']' => JsonToken::Close,
+            _ => JsonToken::Other,
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     request::OutputSchema,
-    scripted::{Answer, ScriptedModel},
+    scripted::{ScriptedModel, ScriptedReply},
 };
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -18,14 +18,14 @@ fn asking() -> ChatRequest {
     ChatRequest::new([Message::user("who?")]).with_output(OutputSchema::new("fact", json!({"type": "object"})))
 }
 
-fn ask_scripted(script: Vec<Answer>) -> (Result<Structured<Fact>>, ScriptedModel) {
+fn ask_scripted(script: Vec<ScriptedReply>) -> (Result<Structured<Fact>>, ScriptedModel) {
     let model = ScriptedModel::replying(script);
     (block_on(ask(&model, asking())), model)
 }
 
-fn costing(text: &str, finish: FinishReason) -> Answer {
+fn costing(text: &str, finish: FinishReason) -> ScriptedReply {
     let usage = Some(Usage { input_tokens: 10, output_tokens: 5 });
-    Answer::Reply(ChatReply { usage, finish, ..ChatReply::new(text) })
+    ScriptedReply::Reply(ChatReply { usage, finish, ..ChatReply::new(text) })
 }
 
 #[test]
@@ -67,6 +67,6 @@ fn an_answer_cut_off_at_the_most_tokens_is_not_asked_for_again() {
 
 #[test]
 fn what_the_model_reports_is_passed_on() {
-    let (answer, _) = ask_scripted(vec![Answer::Fail(ErrorKind::RateLimited)]);
+    let (answer, _) = ask_scripted(vec![ScriptedReply::Fail(ErrorKind::RateLimited)]);
     assert_eq!(answer.unwrap_err().kind(), ErrorKind::RateLimited);
 }

@@ -10,7 +10,7 @@ use crate::{
     error::ModelError,
     kernel::rows::BLOCK,
     source::Source,
-    weights::{Q4_BLOCK, Stored},
+    weights::{Q4_BLOCK, StoredTensor},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,12 +94,12 @@ impl Entry {
 }
 
 impl<R: Read + Seek> TensorSource for Tensors<R> {
-    fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<Stored, ModelError> {
+    fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<StoredTensor, ModelError> {
         let entry = self.find(name, rows * columns)?;
         self.source.seek(entry.offset)?;
         let stored = match entry.encoding {
-            Encoding::F32 => Stored::Full(self.source.f32s(rows * columns, name)?),
-            Encoding::Q4 if columns.is_multiple_of(BLOCK) => Stored::Q4(self.source.bytes(entry.bytes, name)?),
+            Encoding::F32 => StoredTensor::Full(self.source.f32s(rows * columns, name)?),
+            Encoding::Q4 if columns.is_multiple_of(BLOCK) => StoredTensor::Q4(self.source.bytes(entry.bytes, name)?),
             Encoding::Q4 => {
                 return Err(ModelError::unsupported(format!(
                     "tensor {name}: rows of {columns} do not divide into blocks"

@@ -11,7 +11,7 @@ use crate::{
     encoder::TensorSource,
     error::ModelError,
     source::Source,
-    weights::{Stored, f16_to_f32},
+    weights::{StoredTensor, f16_to_f32},
 };
 
 /// Maximum header size that the format allows, in bytes.
@@ -81,8 +81,8 @@ impl SafetensorsFile {
 }
 
 impl TensorSource for SafetensorsFile {
-    fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<Stored, ModelError> {
-        self.read(name, &[rows, columns]).map(Stored::Full)
+    fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<StoredTensor, ModelError> {
+        self.read(name, &[rows, columns]).map(StoredTensor::Full)
     }
 
     fn vector(&mut self, name: &str, length: usize) -> Result<Vec<f32>, ModelError> {

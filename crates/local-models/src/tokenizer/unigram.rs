@@ -54,13 +54,13 @@ pub(crate) struct Unigram {
 
 /// The best segmentation up to a position: its score and its last piece.
 #[derive(Clone, Copy)]
-struct Best {
+struct BestPath {
     score: f64,
     start: usize,
     id: u32,
 }
 
-impl Best {
+impl BestPath {
     /// Keeps the better one; the earlier offer wins a tie.
     fn improve(&mut self, other: Self) {
         if other.score > self.score {
@@ -170,10 +170,10 @@ impl Unigram {
     }
 
     /// Appends the ids of the best segmentation of one word.
-    fn segment(&self, word: &str, best: &mut Vec<Best>, ids: &mut Vec<u32>) {
+    fn segment(&self, word: &str, best: &mut Vec<BestPath>, ids: &mut Vec<u32>) {
         let unknown = self.options.unknown;
         best.clear();
-        best.resize(word.len() + 1, Best { score: f64::NEG_INFINITY, start: 0, id: unknown });
+        best.resize(word.len() + 1, BestPath { score: f64::NEG_INFINITY, start: 0, id: unknown });
         best[0].score = 0.0;
         for (start, character) in word.char_indices() {
             let prefix_score = best[start].score;
@@ -182,22 +182,22 @@ impl Unigram {
             self.pieces.for_each_prefix(&word[start..], |length, id| {
                 covered |= length == one;
                 let score = prefix_score + f64::from(self.scores[id as usize]);
-                best[start + length].improve(Best { score, start, id });
+                best[start + length].improve(BestPath { score, start, id });
             });
             if !covered {
                 let score = prefix_score + self.unknown_score;
-                best[start + one].improve(Best { score, start, id: unknown });
+                best[start + one].improve(BestPath { score, start, id: unknown });
             }
         }
         self.trace(best, ids);
     }
 
     /// Follows the best pieces back from the end; neighbouring unknown characters become one.
-    fn trace(&self, best: &[Best], ids: &mut Vec<u32>) {
+    fn trace(&self, best: &[BestPath], ids: &mut Vec<u32>) {
         let first = ids.len();
         let mut end = best.len() - 1;
         while end > 0 {
-            let Best { start, id, .. } = best[end];
+            let BestPath { start, id, .. } = best[end];
             if id != self.options.unknown || ids[first..].last() != Some(&id) {
                 ids.push(id);
             }

@@ -1,7 +1,7 @@
 //! BERT's tokenizer: basic splitting, then greedy longest-match pieces (Devlin et al. 2018).
 
 use super::{
-    bert_tables::{ACCENTED, BARE, IDEOGRAPHS, MARKS, PUNCTUATION, REMOVED, SEVERAL},
+    bert_tables::{ACCENTED, BARE, IDEOGRAPHS, NONSPACING_MARKS, PUNCTUATION, REMOVED, SEVERAL},
     pieces::PieceTable,
 };
 use crate::error::ModelError;
@@ -105,7 +105,7 @@ impl WordPiece {
             self.lower(self.folds[index].1, out);
         } else if let Ok(index) = SEVERAL.binary_search_by_key(&character, |&(from, _)| from) {
             SEVERAL[index].1.chars().for_each(|part| self.lower(part, out));
-        } else if !within(&MARKS, character) {
+        } else if !within(&NONSPACING_MARKS, character) {
             self.lower(character, out);
         }
     }

@@ -95,7 +95,7 @@ impl Copy {
         scopes.retain(|scope| self.tenant.as_deref().is_none_or(|tenant| scope.tenant() == tenant));
         scopes.retain(|scope| self.user.is_none() || scope.user_name() == self.user.as_deref());
         if scopes.is_empty() && all > 0 {
-            bail!("{from} knows nobody of that name; `memory stats --db {from}` counts what is there");
+            bail!("{from} has no user of that name; `memory stats --db {from}` shows the counts");
         }
         Ok(scopes)
     }
@@ -116,7 +116,9 @@ impl Copy {
             say!("{}", serde_json::to_string(report)?);
             return Ok(());
         }
-        say!("{} records and {} tombstones copied from {from} to {to}", report.added, report.tombstones);
+        let records = output::counted(report.added, "record");
+        let tombstones = output::counted(report.tombstones, "tombstone");
+        say!("{records} and {tombstones} copied from {from} to {to}");
         let rows = [
             (report.updated, "records replaced"),
             (report.unchanged, "records were there already"),

@@ -13,7 +13,7 @@ use crate::{args::StoreArgs, database::DatabaseArg, embedder::EmbedderArgs, outp
 
 const CONVERSATION: &str = include_str!("../../demo/conversation.jsonl");
 const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
-const SHOWN: usize = 3;
+const MAX_SHOWN_HITS: usize = 3;
 
 /// Run a demonstration on a bundled bilingual conversation; needs no setup.
 #[derive(Debug, Args)]
@@ -45,14 +45,22 @@ impl Demo {
         output::drain(&engine, &lin).await?;
         let took = started.elapsed().as_secs_f64() * 1e3;
         let turns = report.added + report.unchanged;
-        say!("{turns} turns of Lin and Kai, March and April 2026, imported and indexed in {took:.0} ms.\n");
+        say!(
+            "{} of Lin and Kai, March and April 2026, imported and indexed in {took:.0} ms.\n",
+            output::counted(turns, "turn")
+        );
 
         for line in QUESTIONS.lines() {
             let question: Question = serde_json::from_str(line)?;
             let started = Instant::now();
-            let recall = engine.recall(&lin, RecallQuery::new(&question.question).with_limit(SHOWN)).await?;
+            let recall = engine.recall(&lin, RecallQuery::new(&question.question).with_limit(MAX_SHOWN_HITS)).await?;
             let took = started.elapsed().as_secs_f64() * 1e3;
-            say!("? {}   ({}; {took:.1} ms)\n{}\n", question.question, question.note, output::recall_table(&recall));
+            say!(
+                "? {}   ({}; {took:.1} ms)\n{}\n",
+                question.question,
+                question.note,
+                output::recall_table(&recall, &memory_engine_server::local_zone())
+            );
         }
 
         let asked = "海鲜过敏";

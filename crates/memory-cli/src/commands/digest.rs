@@ -46,17 +46,21 @@ impl Digest {
         let (facts, summaries) = (count(Kind::FACT), count(Kind::SUMMARY));
         let mut report = serde_json::json!({ "facts": facts, "summaries": summaries, "given_up": given_up });
         let mut text = match queued {
-            Some(turns) => format!("{turns} turns digested"),
-            None => format!("{done} jobs that waited done"),
+            Some(turns) => format!("{} digested", output::counted(turns, "turn")),
+            None => format!("{} from the queue done", output::counted(done, "job")),
         };
         text += &format!(
-            "\n{facts} facts and {summaries} summaries are stored within {scope}; `memory facts --user NAME` shows the facts"
+            "\nstored within {scope}: {} and {}; `memory facts --user NAME` shows the facts",
+            output::counted(facts, "fact"),
+            output::counted(summaries, "summary"),
         );
         if graph {
             let stats = engine.graph().store().stats(&scope).await?;
             text += &format!(
-                "\n{} entities and {} relations are told of by {} records; `memory graph --user NAME` shows them",
-                stats.entities, stats.edges, stats.records
+                "\n{} and {} are stated by {}; `memory graph --user NAME` shows them",
+                output::counted(stats.entities, "entity"),
+                output::counted(stats.edges, "relation"),
+                output::counted(stats.records, "record"),
             );
             report["graph"] = serde_json::to_value(stats)?;
         }

@@ -102,7 +102,7 @@ fn table(db: &str, checkup: &HealthReport) -> String {
         row(what, made_by.clone().unwrap_or_else(|| "none yet".into()));
     }
     if let Some(space) = &checkup.second_space {
-        row("second generation", format!("{space}; the store does not go by it (yet, or any more)"));
+        row("second generation", format!("{space}; not in use (not complete yet, or replaced)"));
     }
     for (what, count) in &checkup.counts {
         row(what, count.to_string());

@@ -19,7 +19,7 @@ use crate::{
     args::StoreArgs,
     database::DatabaseArg,
     embedder::EmbedderArgs,
-    metrics::{DEPTH, Metrics},
+    metrics::{Metrics, RECIPROCAL_RANK_DEPTH},
     modes::Mode,
     off_topic, output,
     question::{self, Question},
@@ -65,7 +65,10 @@ pub(crate) struct Eval {
 
 impl Eval {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        ensure!(self.k.iter().all(|k| (1..=DEPTH).contains(k)), "each k lies between 1 and {DEPTH}");
+        ensure!(
+            self.k.iter().all(|k| (1..=RECIPROCAL_RANK_DEPTH).contains(k)),
+            "each k lies between 1 and {RECIPROCAL_RANK_DEPTH}"
+        );
         let ks: Vec<usize> = self.k.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let questions = question::read(&self.questions)?;
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
@@ -100,7 +103,11 @@ impl Eval {
         report.insert("by_category".into(), Value::Object(categories.clone()));
         self.report.print(&report, || {
             let ks = ks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
-            let mut text = format!("{memories} memories, {} questions, k = {ks}\n{table}", questions.len());
+            let mut text = format!(
+                "{}, {}, k = {ks}\n{table}",
+                output::counted(memories, "memory"),
+                output::counted(questions.len(), "question")
+            );
             text += &category_table(&categories);
             if let Some(measured) = report.get("off_topic") {
                 text += &format!("\n{}", off_topic::table(measured));
@@ -151,7 +158,7 @@ async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Resul
     for question in questions {
         let scope = Scope::user(&question.scope)?;
         let started = std::time::Instant::now();
-        let query = question.query()?.with_limit(DEPTH).with_retrievers(mode.arms);
+        let query = question.query()?.with_limit(RECIPROCAL_RANK_DEPTH).with_retrievers(mode.arms);
         let query = query.with_options(mode.options(engine.admin().recall_options()));
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);

@@ -46,7 +46,7 @@ impl Export {
         let file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
         let count = write_all(&engine, &scope, BufWriter::new(file.as_file())).await?;
         file.persist(path).with_context(failed)?;
-        eprintln!("{count} lines written to {}", path.display());
+        eprintln!("{} written to {}", output::counted(count, "line"), path.display());
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::Forgotten;
+use memory_engine::ForgetReport;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
@@ -35,13 +35,13 @@ impl Forget {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         if self.ids.is_empty() && scope.user_name().is_none() {
-            bail!("what is to be forgotten? Name records by id, or a user with --user");
+            bail!("nothing to forget: name records by id, or a user with --user");
         }
         let engine = self.store.open().await?;
         let ids = records::resolve(&engine, &scope, &self.ids, "nothing was forgotten").await?;
         let (target, question) = if self.ids.is_empty() {
             let count = engine.stats(&scope).await?.records;
-            (memory_engine::Forget::Everything, format!("forget all {count} records within {scope}?"))
+            (memory_engine::Forget::Everything, format!("forget {} within {scope}?", output::counted(count, "record")))
         } else {
             (memory_engine::Forget::Ids(ids), format!("forget {} within {scope}?", self.ids.join(", ")))
         };
@@ -56,7 +56,7 @@ impl Forget {
 }
 
 /// Lists what was removed, without the rows that are zero.
-fn table(forgotten: &Forgotten) -> String {
+fn table(forgotten: &ForgetReport) -> String {
     let removed = &forgotten.removed;
     let kinds = removed.records.iter().map(|(kind, count)| (format!("records of kind {kind}"), *count));
     let rest = [
@@ -80,7 +80,7 @@ fn table(forgotten: &Forgotten) -> String {
 
 fn confirm(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("{question} Nobody is there to confirm it; add --yes");
+        bail!("{question} There is no terminal to confirm it; add --yes");
     }
     print!("{question} [y/N] ");
     io::stdout().flush()?;

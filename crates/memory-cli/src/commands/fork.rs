@@ -8,6 +8,7 @@ use memory_engine::{MemoryEngine, ScanQuery, Scope};
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
+    output,
     records::PAGE_RECORDS,
     report::ReportArgs,
 };
@@ -54,7 +55,8 @@ impl Fork {
         self.report.print_line(&report, || {
             let at = self.at;
             let parent = self.from.as_ref().map_or("the branch without a name".into(), |parent| format!("'{parent}'"));
-            let text = format!("'{branch}' begins after {at} of {parent}, and sees {seen} records");
+            let text =
+                format!("'{branch}' begins after {at} of {parent}, and sees {}", output::counted(seen, "record"));
             if seen > 0 || self.alone {
                 return text;
             }

@@ -50,7 +50,7 @@ impl Graph {
         let scope = self.scope.address()?;
         let zone = self.timezone.zone();
         if !self.key_entities && self.about.iter().all(|text| text.trim().is_empty()) {
-            bail!("about whom? Name somebody or something, or ask for --key-entities");
+            bail!("no entity given: name a person or thing, or use --key-entities");
         }
         let query =
             if self.key_entities { GraphFactsQuery::most_mentioned() } else { GraphFactsQuery::about(&self.about) };

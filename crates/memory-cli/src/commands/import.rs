@@ -176,9 +176,9 @@ impl Import {
         }
         let database = self.store.database()?;
         match dry_run {
-            None => say!("{} turns added to {database}", report.added),
+            None => say!("{} added to {database}", output::counted(report.added, "turn")),
             Some(dry_run) => {
-                say!("{} turns would be added to {database}; nothing was written", report.added);
+                say!("{} would be added to {database}; nothing was written", output::counted(report.added, "turn"));
                 for line in dry_run.lines() {
                     say!("{line}");
                 }
@@ -199,7 +199,7 @@ impl Import {
         }
         if let Some(lag) = report.vector_lag {
             let (p50, p95) = (output::duration(lag.p50), output::duration(lag.p95));
-            say!("found by their words at once, by meaning after {p50} (half of them) to {p95} (95 %)");
+            say!("found by keywords at once, by vectors after {p50} (half of them) to {p95} (95 %)");
         }
         Ok(())
     }

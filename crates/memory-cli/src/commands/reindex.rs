@@ -64,10 +64,10 @@ impl Reindex {
         self.drain(&engine, &scope).await?;
         let beside = engine.admin().generations().await?.and_then(|now| now.second).map(|second| second.space);
         let hint = beside.as_ref().map_or(String::new(), |beside| {
-            format!("; vectors of {beside} lie beside them, and `memory reindex --drop` removes those")
+            format!("; the database also has vectors of {beside}, which `memory reindex --drop` removes")
         });
         let report = json!({ "records": count, "space": space, "beside": beside });
-        self.report.print_line(&report, || format!("{count} records indexed anew with {space}{hint}"))
+        self.report.print_line(&report, || format!("{} reindexed with {space}{hint}", output::counted(count, "record")))
     }
 
     /// Fills the vectors of this command's embedder, and makes the store use them.
@@ -79,25 +79,27 @@ impl Reindex {
             let left =
                 engine.admin().generations().await?.and_then(|now| now.second).map_or(0, |second| second.given_up);
             bail!(
-                "{left} records could not be embedded (`memory stats` says why), so the store still goes by '{old}'; the same \
-                 command tries them again, and `--lacking {left}` changes over without them"
+                "{} could not be embedded (`memory stats` says why), so the store still uses '{old}'; run the command \
+                 again to retry, or add `--lacking {left}` to switch without them",
+                output::counted(left, "record")
             );
         }
         let kept = self.keep_old || engine.admin().drop_second_generation().await?.is_none();
-        // What was waiting for terms, or came in since.
+        // Indexes records that were still queued or arrived since.
         output::drain(engine, scope).await?;
         let now = engine.admin().generations().await?.map_or(0, |now| now.serving.vectors);
-        let what = if kept { "are kept; `memory reindex --drop` removes them" } else { "are gone" };
+        let what = if kept { "are kept; `memory reindex --drop` removes them" } else { "were removed" };
         let report = json!({ "records": now, "space": new, "replaced": old, "kept": kept });
-        self.report
-            .print_line(&report, || format!("{now} records indexed anew with {new}; the vectors of {old} {what}"))
+        self.report.print_line(&report, || {
+            format!("{} reindexed with {new}; the vectors of {old} {what}", output::counted(now, "record"))
+        })
     }
 
     async fn drop_second(&self) -> Result<ExitCode> {
         let dropped = self.store.open_as_it_is().await?.admin().drop_second_generation().await?;
         self.report.print_line(&json!({ "dropped": dropped }), || match &dropped {
-            Some(space) => format!("the vectors of {space} are gone"),
-            None => "there are no vectors beside those that the store goes by".to_owned(),
+            Some(space) => format!("the vectors of {space} were removed"),
+            None => "there are no vectors except those in use".to_owned(),
         })
     }
 

@@ -32,12 +32,12 @@ impl Restore {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let Ok(retraction) = self.retraction.parse::<RecordId>() else {
-            bail!("'{}' is no id of a retraction; `memory retractions` lists them", self.retraction);
+            bail!("'{}' is not the id of a retraction; `memory retractions` lists them", self.retraction);
         };
         let engine = self.store.open_with(self.work.work()?).await?;
         let count = engine.restore(&scope, retraction).await?;
         output::settle(&engine, &scope.namespace()).await?;
         let report = serde_json::json!({ "restored": count });
-        self.report.print_line(&report, || format!("{count} records brought back"))
+        self.report.print_line(&report, || format!("{} restored", output::counted(count, "record")))
     }
 }

@@ -53,6 +53,7 @@ pub(super) fn print(retraction: &Retraction, scope: &Scope, report: ReportArgs) 
     let user = scope.user_name().unwrap_or_default();
     report.print(retraction, || {
         let count = retraction.records.len();
-        format!("{count} records taken back\n`memory restore {} --user {user}` brings them back", retraction.id)
+        let records = output::counted(count, "record");
+        format!("{records} retracted\n`memory restore {} --user {user}` restores them", retraction.id)
     })
 }

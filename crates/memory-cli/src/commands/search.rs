@@ -85,7 +85,7 @@ impl Search {
         if recall.hits.is_empty() {
             lines.push(format!("nothing found within {scope}"));
         } else {
-            lines.push(output::recall_table(recall));
+            lines.push(output::recall_table(recall, &self.timezone.zone()));
         }
         if self.explain {
             let hits = recall.hits.iter().zip(1..);

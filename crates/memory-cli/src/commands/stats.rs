@@ -77,7 +77,7 @@ fn describe(
         generations.and_then(|all| Some((all, all.second.as_ref()?)))
     {
         text += &format!(
-            "\n{} of {records} records of all users have vectors of {}, which searches use,\n\
+            "\nof all users' records ({records}), {} have vectors of {}, which searches use,\n\
              and {} have vectors of {}, which searches do not use",
             serving.vectors, serving.space, second.vectors, second.space
         );

@@ -44,7 +44,7 @@ impl Summarize {
         };
         self.report.print(&made, || {
             let texts: String = made.iter().rev().map(|summary| format!("\n\n{}", summary.text)).collect();
-            format!("{count} summaries made{texts}")
+            format!("{} made{texts}", output::counted(count, "summary"))
         })
     }
 }

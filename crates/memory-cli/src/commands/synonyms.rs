@@ -181,7 +181,7 @@ async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
         .collect();
     if !unknown.is_empty() {
         bail!(
-            "no group within {scope} goes by {}; nothing was removed. `memory synonyms list` shows the terms",
+            "{scope} has no group with the term {}; nothing was removed. `memory synonyms list` shows the terms",
             unknown.join(", ")
         );
     }
@@ -203,6 +203,6 @@ async fn import(args: &GroupArgs, file: Option<PathBuf>, seed: bool) -> Result<E
     engine.synonyms().store().put(&scope, &groups).await?;
     let count = groups.len();
     args.report.print(&json!({ "imported": count }), || {
-        format!("{count} groups imported; each replaces the group with the same term")
+        format!("{} imported; each replaces the group with the same term", output::counted(count, "group"))
     })
 }

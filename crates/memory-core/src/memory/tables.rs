@@ -11,8 +11,8 @@ use crate::{
     record::{ContentHash, Kind, Record, State},
     scope::Scope,
     store::{
-        Adjacent, Basis, BlockReason, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, Removed, Ticket,
-        Tombstone, Write, Written,
+        Adjacent, Basis, BlockReason, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, RemovalCounts, Ticket,
+        Tombstone, Write, WriteResult,
     },
     time::Timestamp,
 };
@@ -28,8 +28,8 @@ pub(super) fn key(record: &Record) -> Key {
     (record.scope.namespace(), record.id)
 }
 
-const FIRST: RecordId = RecordId::from_bytes([0; 16]);
-const LAST: RecordId = RecordId::from_bytes([255; 16]);
+const MIN_ID: RecordId = RecordId::from_bytes([0; 16]);
+const MAX_ID: RecordId = RecordId::from_bytes([255; 16]);
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
@@ -90,7 +90,7 @@ impl Tables {
     pub(super) fn within<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = &'a Record> {
         let namespace = scope.user_name().map(|_| scope.namespace());
         let (some, all) = match namespace {
-            Some(space) => (Some(self.records.range((space.clone(), FIRST)..=(space, LAST))), None),
+            Some(space) => (Some(self.records.range((space.clone(), MIN_ID)..=(space, MAX_ID))), None),
             None => (None, Some(self.records.iter())),
         };
         let rows = some.into_iter().flatten().chain(all.into_iter().flatten());
@@ -120,7 +120,7 @@ impl Tables {
     pub(super) fn derived(&self, key: &Key) -> BTreeSet<Key> {
         let (mut found, mut open) = (BTreeSet::new(), vec![key.clone()]);
         while let Some(source) = open.pop() {
-            for (_, id) in self.made_from.range((source.clone(), FIRST)..=(source, LAST)) {
+            for (_, id) in self.made_from.range((source.clone(), MIN_ID)..=(source, MAX_ID)) {
                 let made = (key.0.clone(), *id);
                 if made != *key && found.insert(made.clone()) {
                     open.push(made);
@@ -195,8 +195,8 @@ impl Tables {
         Ok(step)
     }
 
-    pub(super) fn carry_out(&mut self, step: Step, now: Timestamp) -> Written {
-        let mut written = Written::new(step.id, step.outcome, step.revision, Vec::new());
+    pub(super) fn carry_out(&mut self, step: Step, now: Timestamp) -> WriteResult {
+        let mut written = WriteResult::new(step.id, step.outcome, step.revision, Vec::new());
         let Some(Store { record, reindex, jobs, .. }) = step.store else { return written };
         let key = key(&record);
         self.unlink(&key);
@@ -235,7 +235,7 @@ impl Tables {
     }
 
     /// Removes a record and leaves a tombstone.
-    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, removed: &mut Removed) {
+    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, removed: &mut RemovalCounts) {
         let (id, scope, content_hash) = (record.id, record.scope.clone(), record.content_hash());
         self.entomb(&Tombstone { id, scope, content_hash, deleted_at, withdrawn: false }, removed);
     }
@@ -247,7 +247,7 @@ impl Tables {
         ids: &BTreeSet<RecordId>,
         kept: &BTreeSet<RecordId>,
         now: Timestamp,
-        removed: &mut Removed,
+        removed: &mut RemovalCounts,
     ) -> Vec<RecordId> {
         let made: BTreeSet<Key> = ids.iter().flat_map(|id| self.derived(&(namespace.clone(), *id))).collect();
         let made = made.into_iter().filter(|(_, id)| !kept.contains(id) && !ids.contains(id));
@@ -275,13 +275,13 @@ impl Tables {
         if self.records.get(&key).is_some_and(|record| record.scope != tombstone.scope) {
             return false;
         }
-        let mut removed = Removed::default();
+        let mut removed = RemovalCounts::default();
         self.withdraw(&key.0, &[key.1].into(), &BTreeSet::new(), now, &mut removed);
         self.entomb(tombstone, &mut removed)
     }
 
     /// Removes what the tombstone names and keeps the tombstone; whether it is new.
-    fn entomb(&mut self, tombstone: &Tombstone, removed: &mut Removed) -> bool {
+    fn entomb(&mut self, tombstone: &Tombstone, removed: &mut RemovalCounts) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
         self.unlink(&key);
         removed.queued += self.unqueue(&key);

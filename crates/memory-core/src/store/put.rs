@@ -80,7 +80,8 @@ impl Basis {
         if revision == Some(self.revision) {
             return Ok(());
         }
-        let message = format!("record {}, which this was made from, has changed or gone; make it anew", self.id);
+        let message =
+            format!("record {}, from which this one was derived, has changed or was deleted; derive it again", self.id);
         Err(Error::new(ErrorKind::Conflict, "put", message))
     }
 }
@@ -106,7 +107,7 @@ pub enum PutMode {
 /// The outcome of one write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Written {
+pub struct WriteResult {
     /// The record.
     pub id: RecordId,
     /// The outcome.
@@ -119,7 +120,7 @@ pub struct Written {
     pub withdrawn: Vec<RecordId>,
 }
 
-impl Written {
+impl WriteResult {
     /// Creates the outcome of a write that removed no derived records.
     pub fn new(id: RecordId, outcome: Outcome, revision: u64, pending: Vec<Job>) -> Self {
         Self { id, outcome, revision, pending, withdrawn: Vec::new() }

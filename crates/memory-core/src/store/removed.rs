@@ -8,18 +8,18 @@ use crate::id::RecordId;
 
 /// The result of a deletion: the deleted records, and the numbers of items removed with them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Deleted {
+pub struct DeletionReport {
     /// The ids that were there, in the order in which they were asked for, and after them those of what had been made from
     /// them, by id.
     pub ids: Vec<RecordId>,
     /// The numbers of removed items.
-    pub removed: Removed,
+    pub removed: RemovalCounts,
 }
 
 /// Numbers of removed items, counted by the statements that remove them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
-pub struct Removed {
+pub struct RemovalCounts {
     /// Number of records of each kind.
     pub records: BTreeMap<String, u64>,
     /// Number of these records that were deleted in a cascade, because they were derived from deleted ones.
@@ -40,7 +40,7 @@ pub struct Removed {
     pub tombstones: u64,
 }
 
-impl Removed {
+impl RemovalCounts {
     /// Returns the number of records of all kinds.
     pub fn total(&self) -> u64 {
         self.records.values().sum()
@@ -52,7 +52,7 @@ impl Removed {
     }
 }
 
-impl AddAssign for Removed {
+impl AddAssign for RemovalCounts {
     fn add_assign(&mut self, other: Self) {
         for (kind, count) in other.records {
             *self.records.entry(kind).or_default() += count;
@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn what_was_removed_in_two_steps_is_added_up_kind_by_kind() {
-        let mut all = Removed { vectors: 2, queued: 1, ..Removed::default() };
+        let mut all = RemovalCounts { vectors: 2, queued: 1, ..RemovalCounts::default() };
         all.count("turn");
-        let mut more = Removed { vectors: 1, withdrawn: 1, tombstones: 2, ..Removed::default() };
+        let mut more = RemovalCounts { vectors: 1, withdrawn: 1, tombstones: 2, ..RemovalCounts::default() };
         more.count("turn");
         more.count("fact");
         all += more;

@@ -7,9 +7,9 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Page, Record, RecordId, Result, ScanQuery, Scope, Stats, Written,
+    Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
     store::{
-        Adjacent, Deleted, Done, Failure, Job, JobQueue, KeywordEntry, KeywordQuery, KeywordStore, Pending,
+        Adjacent, DeletionReport, Done, Failure, Job, JobQueue, KeywordEntry, KeywordQuery, KeywordStore, Pending,
         RecordStore, Tombstone, Write,
     },
 };
@@ -54,14 +54,14 @@ impl<S: KeywordStore> KeywordStore for SlowStore<S> {
 
 #[async_trait]
 impl<S: RecordStore> RecordStore for SlowStore<S> {
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         self.inner.put(scope, writes).await
     }
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
         self.delay.pass().await;
         self.inner.get(scope, ids).await
     }
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         self.inner.delete(scope, ids).await
     }
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::thread::{Said, Speaker};
+use super::thread::{ChatMessage, Speaker};
 use crate::access::Owner;
 
 /// A chat request as the client wrote it. What is changed is put into its bytes; everything else stays as it is, down to the
@@ -24,7 +24,7 @@ pub(super) struct ChatBody {
 struct Messages {
     /// Right behind the opening bracket.
     start: usize,
-    said: Vec<Said>,
+    said: Vec<ChatMessage>,
     /// The content of the first system or developer message.
     system: Option<Range<usize>>,
 }
@@ -115,7 +115,7 @@ impl ChatBody {
     }
 
     /// Returns the messages, or none if they cannot be read.
-    pub(super) fn said(&self) -> &[Said] {
+    pub(super) fn said(&self) -> &[ChatMessage] {
         self.messages.as_ref().map_or(&[], |messages| &messages.said)
     }
 
@@ -175,11 +175,13 @@ impl Messages {
         for raw in list {
             let read = Some(raw.get()).filter(|raw| raw.starts_with('{'));
             let Some(message) = read.and_then(|raw| serde_json::from_str::<Message<'_>>(raw).ok()) else {
-                said.push(Said::unknown());
+                said.push(ChatMessage::unknown());
                 continue;
             };
             let heard = heard(&message);
-            if heard.speaker == Speaker::System && !said.iter().any(|other: &Said| other.speaker == Speaker::System) {
+            if heard.speaker == Speaker::System
+                && !said.iter().any(|other: &ChatMessage| other.speaker == Speaker::System)
+            {
                 system = message.content.map(|content| place(text, content));
             }
             said.push(heard);
@@ -207,9 +209,9 @@ fn name(value: &Value) -> Option<String> {
     }
 }
 
-fn heard(message: &Message<'_>) -> Said {
+fn heard(message: &Message<'_>) -> ChatMessage {
     let is_there = |raw: Option<&RawValue>| raw.is_some_and(|raw| !matches!(raw.get(), "null" | "[]"));
-    Said {
+    ChatMessage {
         speaker: Speaker::of(message.role.as_str().unwrap_or_default()),
         text: message.content.map(|raw| content(raw.get())).unwrap_or_default(),
         calls: is_there(message.tool_calls) || is_there(message.function_call),

@@ -27,14 +27,14 @@ impl Speaker {
 
 /// The parts of a message that the gateway uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct ChatMessage {
     pub(super) speaker: Speaker,
     pub(super) text: String,
     /// True if the message calls tools.
     pub(super) calls: bool,
 }
 
-impl Said {
+impl ChatMessage {
     pub(super) fn unknown() -> Self {
         Self { speaker: Speaker::Unknown, text: String::new(), calls: false }
     }
@@ -68,7 +68,7 @@ pub(super) struct TurnKey {
 }
 
 impl Thread {
-    pub(super) fn of(messages: &[Said]) -> Self {
+    pub(super) fn of(messages: &[ChatMessage]) -> Self {
         let mut thread = Self::default();
         for message in messages {
             let text = match message.speaker {

@@ -37,14 +37,14 @@ pub(super) struct Turn {
 
 /// The stored records of a turn and of the one before it.
 #[derive(Debug, Default)]
-pub(super) struct Stored {
+pub(super) struct StoredTurn {
     pub(super) user: Option<Record>,
     pub(super) reply: Option<Record>,
     pub(super) parent_user: Option<Record>,
     pub(super) parent_reply: Option<Record>,
 }
 
-impl Stored {
+impl StoredTurn {
     /// The round that the turn has, or would have by the one before it.
     pub(super) fn round(&self) -> Option<u32> {
         let round = |record: &Option<Record>| record.as_ref().and_then(|record| record.source.round);
@@ -66,7 +66,7 @@ impl Turn {
 
     /// The records to be written, given what is there: those that say something new. A new reply takes the old one's place,
     /// and what was made from the old one goes with it. The reply before is made to say what the client shows of it.
-    pub(super) fn records(&self, stored: Stored, round: u32) -> Vec<Record> {
+    pub(super) fn records(&self, stored: StoredTurn, round: u32) -> Vec<Record> {
         let [user, reply] = ids(&self.address, &self.key.key);
         let mut records = Vec::new();
         if let (Some(mut old), Some(shown)) =

@@ -37,7 +37,7 @@ impl SizeLimit {
 async fn check(State((limit, errors)): State<(SizeLimit, ErrorFormat)>, request: Request, next: Next) -> Response {
     let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length > limit.max_bytes) {
-        let message = format!("a request has {} bytes at the most", limit.max_bytes);
+        let message = format!("the request is too large; the maximum is {} bytes", limit.max_bytes);
         return errors(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message));
     }
     next.run(request).await

@@ -8,7 +8,7 @@ use memory_engine::{
 };
 
 /// Maximum number of notes, summaries and messages.
-const NOTES: usize = 40;
+const MAX_NOTES: usize = 40;
 const SUMMARIES: usize = 10;
 const MESSAGES: usize = 40;
 
@@ -74,7 +74,7 @@ impl OpeningContext {
         };
         let mut facts = engine.facts(scope).records().await?;
         facts.retain(|fact| seen.as_ref().is_none_or(|seen| seen.matches(fact)));
-        facts.extend(newest(Kind::NOTE, NOTES).await?);
+        facts.extend(newest(Kind::NOTE, MAX_NOTES).await?);
         facts.sort_by_key(Record::position);
         Ok(Self {
             profile: newest(Kind::PROFILE, 1).await?,

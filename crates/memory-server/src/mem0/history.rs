@@ -12,7 +12,7 @@ use crate::access::Access;
 /// The book in which deleted memories stand: that they were, and when, and nothing of what they said.
 const BOOK: &str = "mem0-history";
 /// The metadata key with the id of the memory that an entry is about.
-const MEMORY: &str = "memory_id";
+const MEMORY_ID_KEY: &str = "memory_id";
 
 /// An event in the life of a memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,9 +38,9 @@ struct Edit {
 }
 
 /// Maximum number of changes that are stored with a memory.
-const EDITS: usize = 50;
+const MAX_CHANGES: usize = 50;
 /// Maximum size of the former texts in a record's metadata, in bytes of JSON. Other metadata counts too.
-const ROOM: usize = Record::MAX_METADATA_BYTES / 2;
+const HISTORY_MAX_BYTES: usize = Record::MAX_METADATA_BYTES / 2;
 
 impl Event {
     fn new(event: &str, at: Timestamp, old: Option<String>, new: Option<String>) -> Self {
@@ -53,13 +53,13 @@ impl Event {
 pub(super) fn note_edit(record: &mut Record, until: Timestamp) {
     let mut edits = edits(record);
     edits.push(Edit { text: Some(record.text.clone()), until });
-    if edits.len() > EDITS {
+    if edits.len() > MAX_CHANGES {
         edits.remove(0);
         // This is not what it said in the beginning.
         edits[0].text = None;
     }
     record.metadata.shift_remove(metadata::EDITS);
-    let mut room = ROOM.saturating_sub(json!(record.metadata).to_string().len());
+    let mut room = HISTORY_MAX_BYTES.saturating_sub(json!(record.metadata).to_string().len());
     for edit in edits.iter_mut().rev() {
         let size = json!(edit).to_string().len();
         // Behind one that does not fit none is kept: the history has no holes but at its beginning.
@@ -187,7 +187,7 @@ impl Mem0 {
             let mut events = self.events(record).await?;
             events.push(Event::new("DELETE", now, None, None));
             entry.trust = Trust::Tool;
-            entry.metadata.insert(MEMORY.into(), json!(record.id));
+            entry.metadata.insert(MEMORY_ID_KEY.into(), json!(record.id));
             entry.metadata.insert("events".into(), json!(events));
             entries.push(entry);
         }
@@ -200,7 +200,7 @@ impl Mem0 {
 
     /// Returns the history of a deleted memory: its log, or else its tombstone if another client has deleted it.
     async fn events_of_the_deleted(&self, scope: &Scope, id: RecordId) -> Result<Vec<Event>, Mem0Error> {
-        let about = Field::Metadata(MEMORY.into());
+        let about = Field::Metadata(MEMORY_ID_KEY.into());
         let filter =
             Filter::eq(Field::Kind, Kind::ledger(BOOK).as_str()).and(Filter::eq(about, id.to_string().as_str()));
         let entries = self.engine.scan(scope, &ScanQuery::newest(1).with_filter(filter)).await?.records;

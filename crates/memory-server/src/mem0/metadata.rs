@@ -6,7 +6,7 @@ use memory_engine::{Record, enrichment::fact_keys};
 use serde_json::{Map, Value};
 
 /// The prefix of our own keys.
-const OWN: &str = "mem0.";
+const OWN_KEY_PREFIX: &str = "mem0.";
 /// The prefix of a caller's key that collides with one of ours or of the engine.
 const ASIDE: &str = "mem0.user.";
 
@@ -49,7 +49,11 @@ const ENGINE: &[&str] = &[
 
 /// The key under which a caller's key is stored.
 pub(super) fn stored_key(name: &str) -> Cow<'_, str> {
-    if name.starts_with(OWN) || ENGINE.contains(&name) { Cow::Owned(format!("{ASIDE}{name}")) } else { name.into() }
+    if name.starts_with(OWN_KEY_PREFIX) || ENGINE.contains(&name) {
+        Cow::Owned(format!("{ASIDE}{name}"))
+    } else {
+        name.into()
+    }
 }
 
 /// A caller's metadata under the keys that are stored.
@@ -64,7 +68,7 @@ pub(super) fn shown(record: &Record) -> Value {
     let one = |(name, value): (&String, &Value)| {
         let name = match name.strip_prefix(ASIDE) {
             Some(name) => name,
-            None if name.starts_with(OWN) => return None,
+            None if name.starts_with(OWN_KEY_PREFIX) => return None,
             // Records of other writers may use such keys for their own purposes, unless they are facts.
             None if ENGINE.contains(&name.as_str()) && (by_us || is_fact(record)) => return None,
             None => name,

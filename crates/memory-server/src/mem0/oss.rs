@@ -17,7 +17,7 @@ use super::{
     memory::UpdateParams,
     owner::{Mem0Owner, OwnerParams, names_an_owner},
     params::{Body, Dialect, Int, ParamGroup, StrictQuery, request},
-    responses::{Answer, Message, Results, message, not_served, refuse},
+    responses::{Mem0Response, Message, Results, message, not_served, refuse},
     row::{self, MemoryRow, Score},
     search::{DEFAULT_THRESHOLD, SearchParams},
     selection::VisibilityParams,
@@ -111,7 +111,11 @@ struct EntityRow {
     updated_at: String,
 }
 
-async fn add(State(mem0): State<Mem0>, access: Access, Body(request): Body<AddRequest>) -> Answer<Results<AddResult>> {
+async fn add(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Body(request): Body<AddRequest>,
+) -> Mem0Response<Results<AddResult>> {
     let addition = request.addition(DIALECT, &access)?;
     let added = mem0.add(&access, addition, mem0.add_timeout).await?;
     Ok(Json(Results { results: added.results }))
@@ -121,7 +125,7 @@ async fn list(
     State(mem0): State<Mem0>,
     access: Access,
     StrictQuery(ListQuery { owner, options }): StrictQuery<ListQuery>,
-) -> Answer<Results<MemoryRow>> {
+) -> Mem0Response<Results<MemoryRow>> {
     let owner = owner.owner(DIALECT)?;
     let default_limit = if owner.is_empty() { MAX_LIMIT as usize } else { DEFAULT_LIMIT };
     let limit = options.top_k.map_or(default_limit, Int::get);
@@ -131,7 +135,7 @@ async fn list(
     Ok(Json(Results { results: records.iter().map(|record| MemoryRow::new(record, DIALECT)).collect() }))
 }
 
-async fn get(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<MemoryRow> {
+async fn get(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<MemoryRow> {
     let record = mem0.find(&access, parse_id(&id)?).await?.ok_or_else(unknown)?;
     Ok(Json(MemoryRow::new(&record, DIALECT).with_score(Score::default())))
 }
@@ -150,12 +154,12 @@ async fn update(
     access: Access,
     Path(id): Path<String>,
     Body(params): Body<UpdateParams>,
-) -> Answer<Message> {
+) -> Mem0Response<Message> {
     mem0.change(&access, parse_id(&id)?, &params.change()?).await?;
     message("Memory updated successfully!")
 }
 
-async fn delete(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<Message> {
+async fn delete(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Message> {
     mem0.delete(&access, parse_id(&id)?, false).await?;
     message("Memory deleted successfully")
 }
@@ -164,7 +168,7 @@ async fn delete_all(
     State(mem0): State<Mem0>,
     access: Access,
     StrictQuery(owner): StrictQuery<OwnerParams>,
-) -> Answer<Message> {
+) -> Mem0Response<Message> {
     mem0.delete_of(&access, &owner.owner(DIALECT)?).await?;
     message("All relevant memories deleted")
 }
@@ -181,7 +185,7 @@ impl Mem0 {
     }
 }
 
-async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<Vec<HistoryRow>> {
+async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Vec<HistoryRow>> {
     match id.parse() {
         Ok(id) => Ok(Json(mem0.history(&access, id, DIALECT).await?)),
         Err(_) => Ok(Json(Vec::new())),
@@ -192,7 +196,7 @@ async fn search(
     State(mem0): State<Mem0>,
     access: Access,
     Body(SearchRequest { owner, search, filters, visibility }): Body<SearchRequest>,
-) -> Answer<Results<MemoryRow>> {
+) -> Mem0Response<Results<MemoryRow>> {
     let owner = owner.owner(DIALECT)?;
     let query = search.checked(DEFAULT_LIMIT)?;
     let filter = filters.filters.unwrap_or_default();
@@ -207,7 +211,7 @@ async fn search(
     Ok(Json(Results { results: hits.iter().map(|hit| hit.row(DIALECT, &query)).collect() }))
 }
 
-async fn reset(State(mem0): State<Mem0>, access: Access) -> Answer<Message> {
+async fn reset(State(mem0): State<Mem0>, access: Access) -> Mem0Response<Message> {
     if !access.is_for_all_users() {
         return Err(Mem0Error::forbidden("Admin role required: this key is for certain users."));
     }
@@ -217,7 +221,7 @@ async fn reset(State(mem0): State<Mem0>, access: Access) -> Answer<Message> {
     message("All memories reset")
 }
 
-async fn entities(State(mem0): State<Mem0>, access: Access) -> Answer<Vec<EntityRow>> {
+async fn entities(State(mem0): State<Mem0>, access: Access) -> Mem0Response<Vec<EntityRow>> {
     Ok(Json(mem0.entities(&access).await?.into_iter().map(EntityRow::from).collect()))
 }
 
@@ -237,7 +241,7 @@ async fn delete_entity(
     State(mem0): State<Mem0>,
     access: Access,
     Path((kind, name)): Path<(String, String)>,
-) -> Answer<Message> {
+) -> Mem0Response<Message> {
     mem0.delete_entity(&access, &kind, &name).await?;
     message("Entity deleted")
 }

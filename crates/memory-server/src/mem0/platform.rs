@@ -22,7 +22,7 @@ use super::{
     owner::{Mem0Owner, OwnerParams},
     page::{Page, PageOf, PageParams},
     params::{Body, Dialect, ParamGroup, QueryParams, StrictQuery, request},
-    responses::{Answer, ListOrObject, Message, Results, message, not_served},
+    responses::{ListOrObject, Mem0Response, Message, Results, message, not_served},
     row::{self, MemoryRow},
     search::SearchParams,
     selection::{FieldsParam, FormatParam, SelectionParams, VisibilityParams, one_filter},
@@ -195,7 +195,7 @@ struct PlatformEntity {
     metadata: Value,
 }
 
-async fn ping(access: Access) -> Answer<Ping> {
+async fn ping(access: Access) -> Mem0Response<Ping> {
     Ok(Json(Ping {
         status: "ok",
         org_id: access.scopes()?.first().map(|scope| scope.tenant().to_owned()),
@@ -204,7 +204,7 @@ async fn ping(access: Access) -> Answer<Ping> {
     }))
 }
 
-async fn add_v3(State(mem0): State<Mem0>, access: Access, Body(request): Body<AddRequest>) -> Answer<Accepted> {
+async fn add_v3(State(mem0): State<Mem0>, access: Access, Body(request): Body<AddRequest>) -> Mem0Response<Accepted> {
     let addition = request.addition(DIALECT, &access)?;
     let added = mem0.add(&access, addition, mem0.platform_add_timeout).await?;
     let (status, message) = match added.is_pending {
@@ -223,7 +223,7 @@ async fn add_v1(
     State(mem0): State<Mem0>,
     access: Access,
     Body(request): Body<AddRequest>,
-) -> Answer<ListOrObject<AddResult, Results<AddResult>>> {
+) -> Mem0Response<ListOrObject<AddResult, Results<AddResult>>> {
     let is_object = request.format.is_object();
     let addition = request.addition(DIALECT, &access)?;
     let added = mem0.add(&access, addition, mem0.add_timeout).await?;
@@ -237,7 +237,7 @@ async fn list_v3(
     QueryParams(query): QueryParams<PageParams>,
     headers: HeaderMap,
     Body(request): Body<ListRequest>,
-) -> Answer<PageOf<Value>> {
+) -> Mem0Response<PageOf<Value>> {
     let page = query.or(request.page).page("/v3/memories/", &headers);
     let owner = request.owner.owner(DIALECT)?;
     let condition = request.selection.condition(&owner, &access, true)?;
@@ -251,7 +251,7 @@ async fn list_v2(
     QueryParams(query): QueryParams<PageParams>,
     headers: HeaderMap,
     Body(request): Body<ListRequest>,
-) -> Answer<ListOrObject<Value, PageOf<Value>>> {
+) -> Mem0Response<ListOrObject<Value, PageOf<Value>>> {
     let page = query.or(request.page).page("/v2/memories/", &headers);
     let owner = request.owner.owner(DIALECT)?;
     let condition = request.selection.condition(&owner, &access, false)?;
@@ -265,7 +265,7 @@ async fn list_v1(
     headers: HeaderMap,
     uri: Uri,
     StrictQuery(ListQuery { list: request, keywords, .. }): StrictQuery<ListQuery>,
-) -> Answer<ListOrObject<Value, PageOf<Value>>> {
+) -> Mem0Response<ListOrObject<Value, PageOf<Value>>> {
     let page = request.page.page("/v1/memories/", &headers).with_parameters_of(&uri);
     let owner = request.owner.owner(DIALECT)?;
     let mut condition = request.selection.condition(&owner, &access, false)?;
@@ -299,7 +299,7 @@ impl Mem0 {
         access: &Access,
         list: List,
         page: &Page,
-    ) -> Answer<ListOrObject<Value, PageOf<Value>>> {
+    ) -> Mem0Response<ListOrObject<Value, PageOf<Value>>> {
         let listed = self.list(access, list, page).await?;
         let is_page = page.is_requested;
         Ok(Json(if is_page { ListOrObject::Object(listed) } else { ListOrObject::List(listed.results) }))
@@ -325,7 +325,7 @@ async fn search_v3(
     State(mem0): State<Mem0>,
     access: Access,
     Body(request): Body<SearchRequest>,
-) -> Answer<Results<Value>> {
+) -> Mem0Response<Results<Value>> {
     Ok(Json(Results { results: mem0.search_selected(&access, request, true).await? }))
 }
 
@@ -333,7 +333,7 @@ async fn search_v2(
     State(mem0): State<Mem0>,
     access: Access,
     Body(request): Body<SearchRequest>,
-) -> Answer<ListOrObject<Value, Results<Value>>> {
+) -> Mem0Response<ListOrObject<Value, Results<Value>>> {
     let is_object = request.format.is_object();
     let results = mem0.search_selected(&access, request, false).await?;
     Ok(Json(if is_object { ListOrObject::Object(Results { results }) } else { ListOrObject::List(results) }))
@@ -344,14 +344,14 @@ async fn search_v1(
     mem0: State<Mem0>,
     access: Access,
     Body(request): Body<SearchRequest>,
-) -> Answer<ListOrObject<Value, Results<Value>>> {
+) -> Mem0Response<ListOrObject<Value, Results<Value>>> {
     if request.owner.is_empty() && request.selection.filters.is_none() {
         return Err(Mem0Error::bad_request("user_id: Field required"));
     }
     search_v2(mem0, access, Body(request)).await
 }
 
-async fn get(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<MemoryRow> {
+async fn get(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<MemoryRow> {
     let record = mem0.find(&access, parse_id(&id)?).await?.ok_or_else(unknown)?;
     Ok(Json(MemoryRow::new(&record, DIALECT)))
 }
@@ -361,7 +361,7 @@ async fn update(
     access: Access,
     Path(id): Path<String>,
     Body(params): Body<UpdateParams>,
-) -> Answer<MemoryRow> {
+) -> Mem0Response<MemoryRow> {
     let record: Record = mem0.change(&access, parse_id(&id)?, &params.change()?).await?;
     Ok(Json(MemoryRow::new(&record, DIALECT)))
 }
@@ -371,7 +371,7 @@ async fn delete(
     access: Access,
     Path(id): Path<String>,
     QueryParams(params): QueryParams<LinkedParam>,
-) -> Answer<Message> {
+) -> Mem0Response<Message> {
     mem0.delete(&access, parse_id(&id)?, params.delete_linked.unwrap_or(false)).await?;
     message("Memory deleted successfully!")
 }
@@ -380,16 +380,16 @@ async fn delete_all(
     State(mem0): State<Mem0>,
     access: Access,
     StrictQuery(query): StrictQuery<DeleteQuery>,
-) -> Answer<Message> {
+) -> Mem0Response<Message> {
     mem0.delete_of(&access, &query.owner.owner(DIALECT)?).await?;
     message("Memories deleted successfully!")
 }
 
-async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<Vec<HistoryRow>> {
+async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Vec<HistoryRow>> {
     Ok(Json(mem0.history(&access, parse_id(&id)?, DIALECT).await?))
 }
 
-async fn event(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Answer<EventState> {
+async fn event(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<EventState> {
     let id: RecordId = id.parse().map_err(|_| Mem0Error::bad_request("event_id should be a valid UUID"))?;
     Ok(Json(mem0.event(&access, id).await?))
 }
@@ -399,7 +399,7 @@ async fn entities(
     access: Access,
     headers: HeaderMap,
     QueryParams(page): QueryParams<PageParams>,
-) -> Answer<PageOf<PlatformEntity>> {
+) -> Mem0Response<PageOf<PlatformEntity>> {
     let page = page.page("/v1/entities/", &headers);
     let entities = mem0.entities(&access).await?;
     let count = entities.len();
@@ -420,12 +420,16 @@ async fn delete_entity(
     State(mem0): State<Mem0>,
     access: Access,
     Path((kind, name)): Path<(String, String)>,
-) -> Answer<Message> {
+) -> Mem0Response<Message> {
     mem0.delete_entity(&access, &kind, &name).await?;
     message("Entity deleted successfully!")
 }
 
-async fn update_batch(State(mem0): State<Mem0>, access: Access, Body(request): Body<BatchRequest>) -> Answer<Message> {
+async fn update_batch(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Body(request): Body<BatchRequest>,
+) -> Mem0Response<Message> {
     let changes = request.changes()?;
     for (id, _) in &changes {
         mem0.find(&access, *id).await?.ok_or_else(unknown)?;
@@ -436,7 +440,11 @@ async fn update_batch(State(mem0): State<Mem0>, access: Access, Body(request): B
     message(format!("Successfully updated {} memories", changes.len()))
 }
 
-async fn delete_batch(State(mem0): State<Mem0>, access: Access, Body(request): Body<BatchRequest>) -> Answer<Message> {
+async fn delete_batch(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Body(request): Body<BatchRequest>,
+) -> Mem0Response<Message> {
     let ids = request.ids()?;
     for id in &ids {
         mem0.find(&access, *id).await?.ok_or_else(unknown)?;
@@ -450,6 +458,10 @@ async fn delete_batch(State(mem0): State<Mem0>, access: Access, Body(request): B
     message(format!("Successfully deleted {} memories", ids.len()))
 }
 
-async fn feedback(State(mem0): State<Mem0>, access: Access, Body(params): Body<FeedbackParams>) -> Answer<Feedback> {
+async fn feedback(
+    State(mem0): State<Mem0>,
+    access: Access,
+    Body(params): Body<FeedbackParams>,
+) -> Mem0Response<Feedback> {
     Ok(Json(mem0.set_feedback(&access, params).await?))
 }

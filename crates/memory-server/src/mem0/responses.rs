@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{error::Mem0Error, service::Mem0};
 
 /// The result of a handler.
-pub(super) type Answer<T> = Result<Json<T>, Mem0Error>;
+pub(super) type Mem0Response<T> = Result<Json<T>, Mem0Error>;
 
 /// A confirmation.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub(super) enum ListOrObject<T, O> {
     Object(O),
 }
 
-pub(super) fn message(message: impl Into<String>) -> Answer<Message> {
+pub(super) fn message(message: impl Into<String>) -> Mem0Response<Message> {
     Ok(Json(Message { message: message.into() }))
 }
 

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use memory_engine::{
     EnrichmentOptions, Error, ErrorKind, Job, Kind, MemoryEngine, Page, PutMode, Record, RecordId, Result, ScanQuery,
-    Scope, Stats, Timestamp, Written,
+    Scope, Stats, Timestamp, WriteResult,
     admin::Failure,
     embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
     history::Tombstone,
@@ -17,7 +17,7 @@ use memory_engine::{
     store::{JobQueue, RecordStore, Stores},
     testing::ManualClock,
 };
-use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
+use memory_engine_core::{Adjacent, DeletionReport, Done, Pending, Write};
 use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mem0, Server};
 use serde_json::{Map, json};
 use tokio::net::TcpListener;
@@ -78,9 +78,9 @@ macro_rules! away {
 
 away! {
     RecordStore:
-    put(&Scope, Vec<Write>) -> Vec<Written>;
+    put(&Scope, Vec<Write>) -> Vec<WriteResult>;
     get(&Scope, &[RecordId]) -> Vec<Option<Record>>;
-    delete(&Scope, &[RecordId]) -> Deleted;
+    delete(&Scope, &[RecordId]) -> DeletionReport;
     scan(&Scope, &ScanQuery) -> Page;
     derived(&Scope, &[RecordId]) -> Vec<RecordId>;
     adjacent(&Scope, &[RecordId]) -> Vec<Adjacent>;

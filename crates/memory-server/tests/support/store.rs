@@ -8,13 +8,13 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Error, ErrorKind, Job, MemoryEngine, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, Written,
+    Error, ErrorKind, Job, MemoryEngine, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
     admin::Failure,
     embed::{Embedder, HashEmbedder},
     history::Tombstone,
     store::{JobQueue, MemoryRecordStore, RecordStore, Stores},
 };
-use memory_engine_core::{Adjacent, Deleted, Done, Pending, Write};
+use memory_engine_core::{Adjacent, DeletionReport, Done, Pending, Write};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ macro_rules! watched {
     ) => {
         #[async_trait]
         impl RecordStore for WatchedStore {
-            async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+            async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
                 self.note("put");
                 let trouble = *self.trouble.lock();
                 if let Some((word, trouble)) = trouble
@@ -101,7 +101,7 @@ macro_rules! watched {
 watched! {
     records {
         get(scope: &Scope, ids: &[RecordId]) -> Vec<Option<Record>>;
-        delete(scope: &Scope, ids: &[RecordId]) -> Deleted;
+        delete(scope: &Scope, ids: &[RecordId]) -> DeletionReport;
         derived(scope: &Scope, ids: &[RecordId]) -> Vec<RecordId>;
         adjacent(scope: &Scope, ids: &[RecordId]) -> Vec<Adjacent>;
         stats(scope: &Scope) -> Stats;

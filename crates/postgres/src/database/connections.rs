@@ -31,14 +31,14 @@ use crate::{
 };
 
 /// A connection that was idle for longer is checked before use.
-const TRUSTED: Duration = Duration::from_secs(2);
+const UNCHECKED_IDLE_TIME: Duration = Duration::from_secs(2);
 
 /// A connection that was idle for longer is closed without a check: a firewall may have forgotten it, and then no
 /// answer would come.
-const FORGOTTEN: Duration = Duration::from_secs(300);
+const MAX_IDLE_TIME: Duration = Duration::from_secs(300);
 
 /// Maximum time that a connection stays outside of the pool, which closes old connections.
-const AWAY: Duration = Duration::from_secs(300);
+const MAX_TIME_OUTSIDE_POOL: Duration = Duration::from_secs(300);
 
 /// The connections to one server.
 #[derive(Debug)]
@@ -105,9 +105,9 @@ impl Connections {
         };
         while let Some(mut resting) = self.wake() {
             let rested = resting.since.elapsed();
-            if rested > FORGOTTEN {
+            if rested > MAX_IDLE_TIME {
                 resting.connection.close_on_drop();
-            } else if rested <= TRUSTED || resting.connection.ping().await.is_ok() {
+            } else if rested <= UNCHECKED_IDLE_TIME || resting.connection.ping().await.is_ok() {
                 let Resting { connection, away_since, .. } = resting;
                 return Ok(Lease { connection: Leased::Own(connection), away_since, home: self, permit });
             }
@@ -126,8 +126,10 @@ impl Connections {
             let mut resting = self.resting();
             let resting = resting.as_mut()?;
             let woken = resting.pop();
-            let unneeded =
-                resting.first().is_some_and(|first| first.since.elapsed() > TRUSTED).then(|| resting.remove(0));
+            let unneeded = resting
+                .first()
+                .is_some_and(|first| first.since.elapsed() > UNCHECKED_IDLE_TIME)
+                .then(|| resting.remove(0));
             (woken, unneeded)
         };
         woken
@@ -214,7 +216,7 @@ impl Lease<'_> {
         match connection {
             Leased::Own(connection) => {
                 let now = Instant::now();
-                if now.duration_since(away_since) < AWAY {
+                if now.duration_since(away_since) < MAX_TIME_OUTSIDE_POOL {
                     home.rest(Resting { connection, since: now, away_since });
                 }
             }

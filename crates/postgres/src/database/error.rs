@@ -118,7 +118,7 @@ fn meaning_of_code(code: &str) -> (ErrorKind, &'static str) {
         "42P01" | "42703" | "42883" | "3F000" => {
             return (
                 ErrorKind::SchemaMismatch,
-                "the database lacks a table or column of this version; open it anew, or migrate it",
+                "the database lacks a table or column of this version; open it again, or migrate it",
             );
         }
         "42P07" => {

@@ -47,7 +47,7 @@ const MIGRATIONS: [Migration; 11] = [
 ];
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.
-const MARK: &str = "/* by namespace */";
+const PARTITION_MARKER: &str = "/* by namespace */";
 
 /// The oldest pgvector with iterative index scans, which continue if a filter leaves too few rows.
 const PGVECTOR: (u32, u32) = (0, 8);
@@ -227,8 +227,8 @@ fn spread(sql: &str, partitions: u32) -> Vec<String> {
     if partitions == 0 {
         return vec![sql.to_owned()];
     }
-    let mut statements = vec![sql.replace(MARK, "PARTITION BY HASH (ns)")];
-    for before in sql.split(MARK).collect::<Vec<_>>().split_last().map_or(&[][..], |(_, tables)| tables) {
+    let mut statements = vec![sql.replace(PARTITION_MARKER, "PARTITION BY HASH (ns)")];
+    for before in sql.split(PARTITION_MARKER).collect::<Vec<_>>().split_last().map_or(&[][..], |(_, tables)| tables) {
         let table = before.rsplit("CREATE TABLE ").next().and_then(|rest| rest.split_whitespace().next());
         let of = table.unwrap_or_default();
         statements.extend((0..partitions).map(|part| {
@@ -289,7 +289,7 @@ mod tests {
         let all: Vec<String> = MIGRATIONS.iter().flat_map(|migration| spread(migration.up, 3)).collect();
         let of = |table: &str| all.iter().filter(|sql| sql.contains(&format!(" PARTITION OF {table} "))).count();
         assert_eq!((of("records"), of("vectors"), of("origins")), (3, 3, 0));
-        assert!(all.iter().all(|sql| !sql.contains(MARK)));
+        assert!(all.iter().all(|sql| !sql.contains(PARTITION_MARKER)));
         assert_eq!(spread(MIGRATIONS[0].up, 0), [MIGRATIONS[0].up]);
     }
 }

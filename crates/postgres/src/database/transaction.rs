@@ -8,7 +8,7 @@ use crate::database::{
 };
 
 /// Maximum number of attempts for a transaction that conflicts with others.
-const COLLISIONS: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 
 /// Counts how often a transaction was tried.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl Tries {
             return failure.is_loss() && !waited(failure) && !std::mem::replace(&mut self.lost, true);
         }
         self.collisions += 1;
-        if !failure.is_collision() || self.collisions > COLLISIONS {
+        if !failure.is_collision() || self.collisions > MAX_ATTEMPTS {
             return false;
         }
         tokio::time::sleep(Duration::from_millis(2_u64 << self.collisions)).await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{RecordId, Removed, RuleId};
+use memory_engine_core::{RecordId, RemovalCounts, RuleId};
 use memory_engine_graph::{AliasRow, EdgeRow, GraphEntry, GraphStats, MentionRow, Rows};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
@@ -12,17 +12,21 @@ use crate::{
     graph::graph_walk::entity_key,
     records::{
         namespaces, row,
-        scopes::{self, Reach, uuid},
+        scopes::{self, CoveredScope, uuid},
     },
 };
 
 /// Removes what these records say, and counts it.
-pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<Removed, PostgresError> {
+pub(crate) async fn remove(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    ids: &[Uuid],
+) -> Result<RemovalCounts, PostgresError> {
     let mut empty = async |sql| {
         let gone = sqlx::query(sql).bind(ns).bind(ids).execute(&mut *connection).await?;
         Ok::<u64, PostgresError>(gone.rows_affected())
     };
-    let mut removed = Removed::default();
+    let mut removed = RemovalCounts::default();
     removed.relations = empty("DELETE FROM graph_edges g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
     removed.aliases = empty("DELETE FROM graph_aliases g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
     removed.mentions = empty("DELETE FROM graph_entities g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
@@ -40,7 +44,7 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[GraphEntry]
         let ids: Vec<_> = entries.keys().copied().collect();
         let current = row::current(connection, ns, &ids).await?;
         let fresh = current.iter().filter_map(|now| entries.get(&now.id).filter(|entry| now.is(&entry.record)));
-        let said: Vec<Said> = fresh.map(|entry| Said::of(entry)).collect();
+        let said: Vec<RecordStatements> = fresh.map(|entry| RecordStatements::of(entry)).collect();
         remove(connection, ns, &said.iter().map(|said| said.id).collect::<Vec<_>>()).await?;
         insert(connection, ns, &said).await?;
     }
@@ -48,21 +52,21 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[GraphEntry]
 }
 
 /// The statements of one record, with its keys.
-struct Said {
+struct RecordStatements {
     id: Uuid,
     address: Uuid,
     rows: Rows,
 }
 
-impl Said {
+impl RecordStatements {
     fn of(entry: &GraphEntry) -> Self {
         let (id, address) = (uuid(entry.record.id), scopes::address(&entry.record.scope));
         Self { id, address, rows: Rows::of(entry) }
     }
 }
 
-async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[Said]) -> Result<(), PostgresError> {
-    let mentions: Vec<(&Said, &MentionRow)> =
+async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[RecordStatements]) -> Result<(), PostgresError> {
+    let mentions: Vec<(&RecordStatements, &MentionRow)> =
         said.iter().flat_map(|said| said.rows.mentions.iter().map(move |row| (said, row))).collect();
     if mentions.is_empty() {
         return Ok(());
@@ -79,7 +83,7 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[Said]) -> Resul
     .bind(mentions.iter().map(|(_, row)| row.kind.as_str()).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
-    let aliases: Vec<(&Said, &AliasRow)> =
+    let aliases: Vec<(&RecordStatements, &AliasRow)> =
         said.iter().flat_map(|said| said.rows.aliases.iter().map(move |row| (said, row))).collect();
     if !aliases.is_empty() {
         sqlx::query(
@@ -95,7 +99,7 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[Said]) -> Resul
         .execute(&mut *connection)
         .await?;
     }
-    let edges: Vec<(&Said, i32, &EdgeRow)> = said
+    let edges: Vec<(&RecordStatements, i32, &EdgeRow)> = said
         .iter()
         .flat_map(|said| (0..).zip(&said.rows.edges).map(move |(number, row)| (said, number, row)))
         .collect();
@@ -125,10 +129,10 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[Said]) -> Resul
 /// Removes what these records within reach say, and counts it.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     ids: &[RecordId],
-) -> Result<Removed, PostgresError> {
-    let mut removed = Removed::default();
+) -> Result<RemovalCounts, PostgresError> {
+    let mut removed = RemovalCounts::default();
     for (ns, ids) in row::keys(connection, reach, ids).await? {
         namespaces::lock_known(connection, &[ns]).await?;
         removed += remove(connection, ns, &ids).await?;
@@ -137,7 +141,7 @@ pub(crate) async fn delete(
 }
 
 /// Removes everything that is said within reach.
-pub(crate) async fn clear(connection: &mut PgConnection, reach: &Reach) -> Result<(), PostgresError> {
+pub(crate) async fn clear(connection: &mut PgConnection, reach: &CoveredScope) -> Result<(), PostgresError> {
     let namespaces = reach.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     for table in [
@@ -152,7 +156,7 @@ pub(crate) async fn clear(connection: &mut PgConnection, reach: &Reach) -> Resul
     Ok(())
 }
 
-pub(crate) async fn stats(connection: &mut PgConnection, reach: &Reach) -> Result<GraphStats, PostgresError> {
+pub(crate) async fn stats(connection: &mut PgConnection, reach: &CoveredScope) -> Result<GraphStats, PostgresError> {
     let mut statement = Statement::new(
         "SELECT count(DISTINCT g.entity) AS entities, count(DISTINCT (g.ns, g.id)) AS records FROM graph_entities g WHERE ",
     );

@@ -1,14 +1,14 @@
 //! The graph store contract: each call runs on a connection of the store.
 
 use async_trait::async_trait;
-use memory_engine_core::{RecordId, Removed, Result, Scope};
+use memory_engine_core::{RecordId, RemovalCounts, Result, Scope};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_sql::request::{check_filter, check_graph_entries};
 
 use crate::{
     database::transaction::{reading, writing},
     graph::{graph_rows, graph_walk},
-    records::scopes::Reach,
+    records::scopes::CoveredScope,
     store::PostgresStore,
 };
 
@@ -19,8 +19,8 @@ impl GraphStore for PostgresStore {
         writing!(self, "graph upsert", |connection| graph_rows::upsert(connection, entries).await)
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
-        let reach = Reach::of(scope);
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
+        let reach = CoveredScope::of(scope);
         writing!(self, "graph delete", |connection| graph_rows::delete(connection, &reach, ids).await)
     }
 
@@ -31,12 +31,12 @@ impl GraphStore for PostgresStore {
     }
 
     async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
-        let reach = Reach::of(scope);
+        let reach = CoveredScope::of(scope);
         reading!(self, "graph stats", |connection| graph_rows::stats(connection, &reach).await)
     }
 
     async fn clear(&self, scope: &Scope) -> Result<()> {
-        let reach = Reach::of(scope);
+        let reach = CoveredScope::of(scope);
         writing!(self, "graph clear", |connection| graph_rows::clear(connection, &reach).await)
     }
 }

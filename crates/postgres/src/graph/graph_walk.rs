@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::{
     database::{error::PostgresError, statement::Statement},
-    records::scopes::{self, Reach, record_id},
+    records::scopes::{self, CoveredScope, record_id},
 };
 
 /// Returns the neighbourhood of the entities of the query, for each visible user.
@@ -24,7 +24,7 @@ pub(crate) async fn expand(
 ) -> Result<Subgraph, PostgresError> {
     let mut parts = Vec::new();
     for owner in owners(connection, scope).await? {
-        let seen = Seen { reach: Reach::of(scope).within(scopes::namespace(&owner)), query };
+        let seen = VisibleGraph { reach: CoveredScope::of(scope).within(scopes::namespace(&owner)), query };
         parts.push(seen.walk(connection, &owner).await?);
     }
     Ok(Subgraph::merged(parts, query.entities, query.edges))
@@ -41,12 +41,12 @@ async fn owners(connection: &mut PgConnection, scope: &Scope) -> Result<Vec<Scop
 }
 
 /// The part of the graph that a reader may see.
-struct Seen<'q> {
-    reach: Reach,
+struct VisibleGraph<'q> {
+    reach: CoveredScope,
     query: &'q GraphQuery,
 }
 
-impl Seen<'_> {
+impl VisibleGraph<'_> {
     async fn walk(&self, connection: &mut PgConnection, owner: &Scope) -> Result<Subgraph, PostgresError> {
         let begins = self.query.from == Seeds::MostMentioned;
         let most = if begins { self.most_mentioned(connection).await? } else { Vec::new() };

@@ -6,7 +6,7 @@ use sqlx::{Connection, PgConnection, Row};
 
 use crate::{
     database::error::PostgresError, database::statement::Statement, database::transaction::reading, records::scopes,
-    records::scopes::Reach, store::PostgresStore,
+    records::scopes::CoveredScope, store::PostgresStore,
 };
 
 /// Chinese has no blanks: to `pg_trgm` a sentence is one word, and a word within it is far less like it than half.
@@ -56,7 +56,7 @@ async fn search(
 pub(crate) fn write(scope: &Scope, wanted: &str, limit: usize, statement: &mut Statement) {
     statement.push("SELECT r.id, word_similarity(").bind(wanted.to_owned());
     statement.push(", coalesce(r.folded, r.text))::double precision AS likeness FROM records r WHERE ");
-    Reach::of(scope).holds("r", statement);
+    CoveredScope::of(scope).holds("r", statement);
     statement.push(" AND r.state = 'active' AND ").bind(wanted.to_owned()).push(" <% coalesce(r.folded, r.text)");
     statement.push(" ORDER BY likeness DESC, r.id LIMIT ").bind(sql_limit(limit));
 }

@@ -1,7 +1,7 @@
 //! Searching the terms.
 
 use memory_engine_core::{Hit, Index, RecordId, Scope};
-use memory_engine_keyword_store::{Bm25, Candidate, KeywordQuery, Wanted, packed};
+use memory_engine_keyword_store::{Bm25, Candidate, KeywordQuery, QueryTerms, packed};
 use memory_engine_sql::filter;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use crate::{
     database::error::PostgresError,
     database::statement::Statement,
     keywords::lexeme::Owner,
-    records::scopes::{self, Reach, Tenants},
+    records::scopes::{self, CoveredScope, Tenants},
 };
 use memory_engine_sql::index_metadata::IndexMetadata;
 
@@ -22,8 +22,8 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &KeywordQuery,
 ) -> Result<Vec<Hit>, PostgresError> {
-    let wanted = Wanted::of(&query.clauses);
-    let ask = async |reach: &Reach, connection: &mut PgConnection| {
+    let wanted = QueryTerms::of(&query.clauses);
+    let ask = async |reach: &CoveredScope, connection: &mut PgConnection| {
         let mut statement = Statement::default();
         count(reach, &mut statement);
         if !wanted.terms().is_empty() && query.limit > 0 {
@@ -34,9 +34,9 @@ pub(crate) async fn search(
     let mut found = ask(&tenants.reach(scope), connection).await?;
     if !found.is_right {
         tenants.note_several();
-        found = ask(&Reach::of(scope), connection).await?;
+        found = ask(&CoveredScope::of(scope), connection).await?;
     }
-    let Found { documents, made_by, candidates, .. } = found;
+    let KeywordMatches { documents, made_by, candidates, .. } = found;
     origin.check(Index::Keywords, made_by.as_deref(), "keyword search")?;
     let ranked = Bm25::default().rank(documents, &query.clauses, &candidates, query.limit);
     Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
@@ -44,26 +44,32 @@ pub(crate) async fn search(
 
 /// Writes the statement of a search.
 pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
-    let reach = Reach::of(scope);
+    let reach = CoveredScope::of(scope);
     count(&reach, statement);
-    propose(&reach, scope, query, &Wanted::of(&query.clauses), statement.push(" UNION ALL "));
+    propose(&reach, scope, query, &QueryTerms::of(&query.clauses), statement.push(" UNION ALL "));
 }
 
 /// Begins the statement with one row: how many documents are within reach, what they were made by, and whether the reach is the
 /// right one. One statement for this and for what is found is one way to the server less.
-fn count(reach: &Reach, statement: &mut Statement) {
+fn count(reach: &CoveredScope, statement: &mut Statement) {
     statement.push(
         "SELECT NULL::uuid AS id, NULL::bigint AS length, NULL::bytea AS terms, NULL::bytea AS counts,
                 NULL::boolean AS admitted, coalesce(sum(a.documents), 0)::bigint AS documents,
                 (SELECT o.made_by FROM origins o WHERE o.part = 'keywords') AS made_by, ",
     );
-    reach.is_right(statement);
+    reach.push_assumption_check(statement);
     statement.push(" AS is_right");
-    reach.is_address("a", statement.push(" FROM addresses a WHERE "));
+    reach.push_exact_scope("a", statement.push(" FROM addresses a WHERE "));
 }
 
 /// Goes on with all that may hold a term.
-fn propose(reach: &Reach, scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'_>, statement: &mut Statement) {
+fn propose(
+    reach: &CoveredScope,
+    scope: &Scope,
+    query: &KeywordQuery,
+    wanted: &QueryTerms<'_>,
+    statement: &mut Statement,
+) {
     statement.push("SELECT d.id, d.length, d.terms, d.counts, ");
     match &query.filter {
         None => drop(statement.push("true, NULL, NULL, NULL FROM keyword_documents d")),
@@ -77,7 +83,7 @@ fn propose(reach: &Reach, scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'
     }
     statement.push(" WHERE ");
     reach.holds("d", statement);
-    reach.is_right(statement.push(" AND "));
+    reach.push_assumption_check(statement.push(" AND "));
     let lexemes = Owner::of(scope).query(wanted.terms().iter().copied());
     statement.push(" AND d.lexemes @@ ").bind(lexemes).push("::tsquery");
 }
@@ -85,16 +91,16 @@ fn propose(reach: &Reach, scope: &Scope, query: &KeywordQuery, wanted: &Wanted<'
 /// The number of documents, the analyzer of the index, the check of the assumed tenant, and all records with a query
 /// term. Lexemes propose records; the stored counts decide.
 #[derive(Debug, Default)]
-struct Found {
+struct KeywordMatches {
     documents: u64,
     made_by: Option<String>,
     is_right: bool,
     candidates: Vec<Candidate<RecordId>>,
 }
 
-fn read(rows: Vec<PgRow>, wanted: &Wanted<'_>) -> Result<Found, PostgresError> {
+fn read(rows: Vec<PgRow>, wanted: &QueryTerms<'_>) -> Result<KeywordMatches, PostgresError> {
     let mut counts = vec![0; wanted.terms().len()];
-    let mut found = Found::default();
+    let mut found = KeywordMatches::default();
     for row in rows {
         let Some(id) = row.try_get::<Option<Uuid>, _>("id")? else {
             found.documents = u64::try_from(row.try_get::<i64, _>("documents")?).unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::{
     keywords::lexeme::Owner,
     records::namespaces,
     records::row,
-    records::scopes::{self, Reach, uuid},
+    records::scopes::{self, CoveredScope, uuid},
 };
 
 /// The terms of a record as they are kept.
@@ -122,7 +122,7 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntr
 /// Removes the terms of these records within reach, and counts those that had any.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<u64, PostgresError> {
     let mut gone = 0;

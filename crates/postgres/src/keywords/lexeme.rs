@@ -9,17 +9,17 @@ use memory_engine_core::{Scope, Terms};
 
 use crate::records::scopes;
 
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const BASE64_ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// The longest term that stands in a lexeme as it is, in bytes: Postgres allows 2046 together with the mark.
-const LONGEST: usize = 2000;
+const LEXEME_MAX_BYTES: usize = 2000;
 
 /// Maximum number of bytes of a record's lexemes. The limit of Postgres is one megabyte.
-const MOST: usize = 900_000;
+const LEXEMES_MAX_BYTES: usize = 900_000;
 
 /// The lexeme of a record with too many lexemes. Every search includes it. It equals no term, since no term contains
 /// a blank.
-const ANYTHING: &str = " ";
+const OVERSIZED_LEXEME: &str = " ";
 
 /// The owner of lexemes.
 #[derive(Debug, Clone)]
@@ -50,9 +50,9 @@ impl Owner {
         for (term, _) in terms.iter() {
             self.push(term, &mut vector);
             vector.push(' ');
-            if vector.len() > MOST {
+            if vector.len() > LEXEMES_MAX_BYTES {
                 vector.clear();
-                self.push(ANYTHING, &mut vector);
+                self.push(OVERSIZED_LEXEME, &mut vector);
                 break;
             }
         }
@@ -62,7 +62,7 @@ impl Owner {
     /// The text of a `tsquery` for any of these terms.
     pub(crate) fn query<'t>(&self, terms: impl Iterator<Item = &'t str>) -> String {
         let mut query = String::new();
-        for term in terms.chain([ANYTHING]) {
+        for term in terms.chain([OVERSIZED_LEXEME]) {
             if !query.is_empty() {
                 query.push('|');
             }
@@ -76,9 +76,9 @@ impl Owner {
 
     fn push(&self, term: &str, to: &mut String) {
         to.push('\'');
-        if term.len() > LONGEST || term.contains('\0') {
+        if term.len() > LEXEME_MAX_BYTES || term.contains('\0') {
             // As no term begins with a blank, this one is like no other.
-            to.push_str(ANYTHING);
+            to.push_str(OVERSIZED_LEXEME);
             to.push_str(blake3::hash(term.as_bytes()).to_hex().as_str());
         } else {
             for c in term.chars() {
@@ -98,7 +98,7 @@ fn letters(bytes: &[u8]) -> String {
     let mut text = String::new();
     for three in bytes.chunks_exact(3) {
         let bits = three.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
-        text.extend([18, 12, 6, 0].map(|shift| char::from(LETTERS[bits >> shift & 63])));
+        text.extend([18, 12, 6, 0].map(|shift| char::from(BASE64_ALPHABET[bits >> shift & 63])));
     }
     text
 }

@@ -20,7 +20,7 @@ use crate::{
     queue::lease_owner,
     records::namespaces,
     records::row::{self, selected},
-    records::scopes::{self, Reach, record_id},
+    records::scopes::{self, CoveredScope, record_id},
 };
 
 /// A place in the queue, behind all that were drawn before it.
@@ -52,7 +52,7 @@ pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid
 /// Queues every visible record that is to be indexed, or those with these ids, user by user, in order of their ids.
 pub(crate) async fn requeue(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     ids: Option<&[RecordId]>,
     job: Job,
     now: Timestamp,
@@ -254,7 +254,7 @@ pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) ->
 /// Returns the failed jobs of visible records, longest waiting first.
 pub(crate) async fn failures(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     limit: usize,
 ) -> Result<Vec<Failure>, PostgresError> {
     let mut statement = Statement::new(
@@ -281,7 +281,7 @@ pub(crate) async fn failures(
 /// for which the job was given up.
 pub(crate) async fn count(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     stats: &mut Stats,
 ) -> Result<(), PostgresError> {
     let mut statement = Statement::new("SELECT b.job, b.leased_until = ");

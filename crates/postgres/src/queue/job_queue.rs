@@ -8,7 +8,7 @@ use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result
 use crate::{
     database::transaction::{reading, writing},
     queue::backlog,
-    records::scopes::Reach,
+    records::scopes::CoveredScope,
     store::PostgresStore,
 };
 
@@ -34,17 +34,17 @@ impl JobQueue for PostgresStore {
     }
 
     async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
-        let reach = Reach::of(scope);
+        let reach = CoveredScope::of(scope);
         reading!(self, "failures", |connection| backlog::failures(connection, &reach, limit).await)
     }
 
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let (reach, now) = (Reach::of(scope), self.clock().now());
+        let (reach, now) = (CoveredScope::of(scope), self.clock().now());
         writing!(self, "enqueue", |connection| backlog::requeue(connection, &reach, Some(ids), job, now).await)
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let (reach, now) = (Reach::of(scope), self.clock().now());
+        let (reach, now) = (CoveredScope::of(scope), self.clock().now());
         writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, None, job, now).await)
     }
 }

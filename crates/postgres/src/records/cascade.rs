@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{RecordId, Removed, Timestamp};
+use memory_engine_core::{RecordId, RemovalCounts, Timestamp};
 use memory_engine_sql::write::{self, RecordChange};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -21,7 +21,7 @@ pub(crate) async fn remove_derived_records(
     sources: &BTreeSet<RecordId>,
     kept: &BTreeSet<RecordId>,
     deleted_at: Timestamp,
-) -> Result<(Vec<RecordId>, Removed), PostgresError> {
+) -> Result<(Vec<RecordId>, RemovalCounts), PostgresError> {
     let ids: Vec<RecordId> = sources.iter().copied().collect();
     let mut made = derivations::made_from(connection, ns, &ids).await?;
     made.retain(|record| !kept.contains(&record.id));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{Record, Removed, Timestamp, Tombstone};
+use memory_engine_core::{Record, RemovalCounts, Timestamp, Tombstone};
 use memory_engine_sql::{
     embedding_versions::VectorTable,
     write::{RecordChange, RecordWrite},
@@ -30,7 +30,7 @@ pub(crate) async fn apply(
     changes: &[RecordChange],
     table: Option<VectorTable>,
     now: Timestamp,
-) -> Result<Removed, PostgresError> {
+) -> Result<RemovalCounts, PostgresError> {
     let mut writes = Vec::new();
     let mut tombstones: BTreeMap<Uuid, Vec<&Tombstone>> = BTreeMap::new();
     for change in changes {
@@ -44,7 +44,7 @@ pub(crate) async fn apply(
     if !writes.is_empty() {
         store(connection, &writes, table, now).await?;
     }
-    let mut removed = Removed::default();
+    let mut removed = RemovalCounts::default();
     for (ns, tombstones) in tombstones {
         removed += import_tombstones(connection, ns, &tombstones).await?;
     }
@@ -91,7 +91,7 @@ async fn store(
 }
 
 /// Removes records from the indexes and the queue, and counts what was removed.
-async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<Removed, PostgresError> {
+async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<RemovalCounts, PostgresError> {
     let mut removed = graph_rows::remove(connection, ns, ids).await?;
     removed.keywords = keyword_store::remove(connection, ns, ids).await?;
     removed.vectors = vector_store::remove(connection, ns, ids).await?;
@@ -104,7 +104,7 @@ async fn import_tombstones(
     connection: &mut PgConnection,
     ns: Uuid,
     tombstones: &[&Tombstone],
-) -> Result<Removed, PostgresError> {
+) -> Result<RemovalCounts, PostgresError> {
     let last: BTreeMap<Uuid, &Tombstone> =
         tombstones.iter().map(|tombstone| (uuid(tombstone.id), *tombstone)).collect();
     let ids: Vec<Uuid> = last.keys().copied().collect();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Deleted, RecordId, Removed, Scope, Timestamp, Tombstone};
+use memory_engine_core::{DeletionReport, RecordId, RemovalCounts, Scope, Timestamp, Tombstone};
 use memory_engine_sql::write::{self, RecordChange};
 use rustc_hash::FxHashMap;
 use sqlx::PgConnection;
@@ -12,17 +12,17 @@ use crate::{
     database::error::PostgresError,
     records::{
         cascade, change, namespaces, row,
-        scopes::{self, Reach},
+        scopes::{self, CoveredScope},
     },
 };
 
 /// Deletes the records of these ids within reach, and the records that were made from them.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     ids: &[RecordId],
     deleted_at: Timestamp,
-) -> Result<Deleted, PostgresError> {
+) -> Result<DeletionReport, PostgresError> {
     // Of a tenant with many users only those are locked who have such a record.
     let namespaces = match reach.is_tenant_wide() {
         false => reach.namespaces(connection).await?,
@@ -36,7 +36,7 @@ pub(crate) async fn delete(
         changes.push(RecordChange::Remove(write::tombstone(&stored.record, deleted_at, false)));
     }
     let (mut named, mut cascaded, kept) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    let mut removed = Removed::default();
+    let mut removed = RemovalCounts::default();
     for (ns, (changes, own)) in by_namespace {
         removed += change::apply(connection, &changes, None, deleted_at).await?;
         let made = cascade::remove_derived_records(connection, ns, &own, &kept, deleted_at).await?;

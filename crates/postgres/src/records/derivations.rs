@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     records::row::{self, selected},
-    records::scopes::{Reach, record_id, uuids},
+    records::scopes::{CoveredScope, record_id, uuids},
 };
 
 const MADE_FROM: &str = concat!(
@@ -48,7 +48,7 @@ pub(crate) async fn derived(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<RecordId>, PostgresError> {
-    let reach = Reach::of(scope);
+    let reach = CoveredScope::of(scope);
     let mut found = BTreeSet::new();
     for (ns, sources) in row::keys(connection, &reach, ids).await? {
         let made: Vec<Uuid> = sqlx::query_scalar(DERIVED).bind(ns).bind(sources).fetch_all(&mut *connection).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{ContentHash, Index, Job, Record, RecordId, Timestamp, Tombstone, Write, Written};
+use memory_engine_core::{ContentHash, Index, Job, Record, RecordId, Timestamp, Tombstone, Write, WriteResult};
 use memory_engine_sql::{
     embedding_versions::{EmbeddingVersions, PARTS},
     index_metadata::IndexMetadata,
@@ -41,7 +41,7 @@ pub(crate) async fn put(
     metadata: &IndexMetadata,
     writes: &[Write],
     now: Timestamp,
-) -> Result<Vec<Written>, PostgresError> {
+) -> Result<Vec<WriteResult>, PostgresError> {
     namespaces::lock(connection, writes.iter().map(|write| &write.record.scope)).await?;
     // After the lock: versions and analyzer change between two writes, and a rebuild of an index waits for this one.
     let mut state = read_state(connection, writes).await?;

@@ -11,7 +11,7 @@ use crate::{
     database::statement::Statement,
     queue::backlog,
     records::row,
-    records::scopes::{Reach, record_id, uuids},
+    records::scopes::{CoveredScope, record_id, uuids},
 };
 
 /// The records of these ids, aligned with them.
@@ -21,7 +21,7 @@ pub(crate) async fn get(
     ids: &[RecordId],
 ) -> Result<Vec<Option<Record>>, PostgresError> {
     let mut found: FxHashMap<RecordId, Record> = FxHashMap::default();
-    for stored in row::find(connection, &Reach::of(scope), ids).await? {
+    for stored in row::find(connection, &CoveredScope::of(scope), ids).await? {
         // Of several users' records of one id the first user's is given.
         found.entry(stored.record.id).or_insert(stored.record);
     }
@@ -64,7 +64,7 @@ pub(crate) async fn adjacent(
         " WHERE r.id = ANY ("
     ));
     statement.bind(uuids(ids)).push(") AND ");
-    Reach::of(scope).holds("r", &mut statement);
+    CoveredScope::of(scope).holds("r", &mut statement);
     statement.push(" ORDER BY n.username");
     let mut found: FxHashMap<RecordId, Adjacent> = FxHashMap::default();
     for row in statement.rows(connection).await? {
@@ -83,7 +83,7 @@ pub(crate) async fn adjacent(
 /// Counts what is within `scope`.
 pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Result<Stats, PostgresError> {
     let mut stats = Stats::default();
-    let reach = Reach::of(scope);
+    let reach = CoveredScope::of(scope);
     let mut statement = Statement::new(
         "SELECT r.ns, r.address, r.kind, r.state, count(*) AS records, min(r.occurred_at) AS oldest,
                 max(r.occurred_at) AS newest FROM records r WHERE ",

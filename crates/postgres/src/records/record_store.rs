@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, EmbeddingSpace, Hit, Index, Job, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
-    Stats, Tombstone, Write, Written,
+    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, Page, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
@@ -17,14 +17,14 @@ use crate::{
         transaction::{Readers, reading, writing},
     },
     keywords::{keyword_search, keyword_store},
-    records::{delete, derivations, put, read, scan, scopes::Reach, tombstones},
+    records::{delete, derivations, put, read, scan, scopes::CoveredScope, tombstones},
     store::PostgresStore,
     vectors::{generations, vector_search, vector_store},
 };
 
 #[async_trait]
 impl RecordStore for PostgresStore {
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         request::check_writes(scope, self.embedding_space(), &writes)?;
         if writes.is_empty() {
             return Ok(Vec::new());
@@ -39,8 +39,8 @@ impl RecordStore for PostgresStore {
         reading!(self, "get", |connection| read::get(connection, scope, ids).await)
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
-        let (reach, deleted_at) = (Reach::of(scope), self.clock().now());
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
+        let (reach, deleted_at) = (CoveredScope::of(scope), self.clock().now());
         writing!(self, "delete", |connection| delete::delete(connection, &reach, ids, deleted_at).await)
     }
 
@@ -62,7 +62,7 @@ impl RecordStore for PostgresStore {
     }
 
     async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
-        let reach = Reach::of(scope);
+        let reach = CoveredScope::of(scope);
         reading!(self, "tombstones", |connection| tombstones::tombstones(connection, &reach, after, limit).await)
     }
 
@@ -89,7 +89,7 @@ impl KeywordStore for PostgresStore {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let reach = Reach::of(scope);
+        let reach = CoveredScope::of(scope);
         writing!(self, "keyword delete", |connection| keyword_store::delete(connection, &reach, ids).await)
     }
 
@@ -117,7 +117,7 @@ impl VectorStore for PostgresStore {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let reach = Reach::of(scope);
+        let reach = CoveredScope::of(scope);
         writing!(self, "vector delete", |connection| vector_store::delete(connection, &reach, ids).await)
     }
 

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     database::statement::Statement,
-    records::scopes::{self, Reach, record_id, uuid, uuids},
+    records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
 /// The selected columns of a record, up to the conditions.
@@ -39,13 +39,13 @@ pub(crate) use selected;
 
 /// A record with its namespace.
 #[derive(Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoredRecord {
     pub(crate) ns: Uuid,
     pub(crate) record: Record,
 }
 
 /// The record in a row of [`selected!`].
-pub(crate) fn read(row: &PgRow) -> Result<Stored, PostgresError> {
+pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, PostgresError> {
     let optional_time =
         |column: &str| Ok::<_, sqlx::Error>(row.try_get::<Option<i64>, _>(column)?.map(Timestamp::from_micros));
     let id = record_id(row.try_get("id")?);
@@ -75,15 +75,15 @@ pub(crate) fn read(row: &PgRow) -> Result<Stored, PostgresError> {
     record.tags = row.try_get("tags")?;
     record.derived_from = row.try_get::<Vec<Uuid>, _>("derived_from")?.into_iter().map(record_id).collect();
     record.metadata = row.try_get::<Json<Map<String, Value>>, _>("metadata")?.0;
-    Ok(Stored { ns: row.try_get("ns")?, record })
+    Ok(StoredRecord { ns: row.try_get("ns")?, record })
 }
 
 /// The records of these ids that `reach` covers, by user: ids of two users may be equal.
 pub(crate) async fn find(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     ids: &[RecordId],
-) -> Result<Vec<Stored>, PostgresError> {
+) -> Result<Vec<StoredRecord>, PostgresError> {
     let mut statement = Statement::new(concat!(selected!("records r"), "WHERE r.id = ANY ("));
     statement.bind(uuids(ids)).push(") AND ");
     reach.holds_joined(&mut statement);
@@ -105,7 +105,7 @@ pub(crate) async fn named(
 /// Returns the visible records with these ids, by namespace.
 pub(crate) async fn keys(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<BTreeMap<Uuid, Vec<Uuid>>, PostgresError> {
     let mut statement = Statement::new("SELECT r.ns, r.id FROM records r WHERE r.id = ANY (");
@@ -163,7 +163,7 @@ pub(crate) async fn pairs(
     connection: &mut PgConnection,
     ns: &[Uuid],
     ids: &[Uuid],
-) -> Result<Vec<Stored>, PostgresError> {
+) -> Result<Vec<StoredRecord>, PostgresError> {
     let sql = selected!("unnest($1::uuid[], $2::uuid[]) k (ns, id) JOIN records r ON r.ns = k.ns AND r.id = k.id");
     let rows = sqlx::query(sql).bind(ns).bind(ids).fetch_all(connection).await?;
     rows.iter().map(read).collect()
@@ -171,7 +171,7 @@ pub(crate) async fn pairs(
 
 /// A record as the statements below read it.
 #[derive(Serialize)]
-struct Written<'r> {
+struct RowValues<'r> {
     ns: Uuid,
     id: Uuid,
     address: Uuid,
@@ -202,7 +202,7 @@ struct Written<'r> {
     content_hash: String,
 }
 
-impl<'r> Written<'r> {
+impl<'r> RowValues<'r> {
     fn of(record: &'r Record, hash: ContentHash) -> Self {
         let folded = text::normalize(&record.text);
         Self {
@@ -304,7 +304,7 @@ pub(crate) fn chunks(records: &[&Record]) -> Result<Vec<String>, PostgresError> 
     let (mut chunks, mut chunk) = (Vec::new(), String::new());
     for (i, record) in records.iter().enumerate() {
         chunk.push(if chunk.is_empty() { '[' } else { ',' });
-        let row = serde_json::to_string(&Written::of(record, record.content_hash()));
+        let row = serde_json::to_string(&RowValues::of(record, record.content_hash()));
         chunk.push_str(&row.map_err(|_| PostgresError::corrupt("a field that cannot be written"))?);
         if chunk.len() > CHUNK || i + 1 == records.len() {
             chunk.push(']');

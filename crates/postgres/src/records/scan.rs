@@ -11,7 +11,7 @@ use crate::{
     database::error::PostgresError,
     database::statement::Statement,
     records::row::{self, selected},
-    records::scopes::{Reach, uuid},
+    records::scopes::{CoveredScope, uuid},
 };
 
 /// A page of the records within `scope`.
@@ -44,7 +44,7 @@ async fn count(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) 
 
 /// Writes which records are within `scope` and let through by the filter.
 fn matching(scope: &Scope, query: &ScanQuery, statement: &mut Statement) {
-    Reach::of(scope).holds("r", statement);
+    CoveredScope::of(scope).holds("r", statement);
     if let Some(filter) = &query.filter {
         filter::write(filter, statement.push(" AND "));
     }
@@ -52,7 +52,7 @@ fn matching(scope: &Scope, query: &ScanQuery, statement: &mut Statement) {
 
 /// Writes the statement that reads a page.
 pub(crate) fn write(scope: &Scope, query: &ScanQuery, statement: &mut Statement) {
-    let reach = Reach::of(scope);
+    let reach = CoveredScope::of(scope);
     matching(scope, query, statement.push(concat!(selected!("records r"), "WHERE ")));
     if let Some(after) = query.after {
         statement.push(rows::after_position(query.order));

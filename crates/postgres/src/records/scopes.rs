@@ -82,13 +82,13 @@ pub(crate) async fn settle(connection: &mut PgConnection, scopes: &[&Scope]) -> 
 
 /// The namespaces that a reading scope covers.
 #[derive(Debug, Clone)]
-pub(crate) struct Reach {
-    whose: Whose,
+pub(crate) struct CoveredScope {
+    whose: OwnerFilter,
     below: Vec<(&'static str, String)>,
 }
 
 #[derive(Debug, Clone)]
-enum Whose {
+enum OwnerFilter {
     /// One user: one namespace, a bound parameter of every statement.
     User(Uuid),
     /// All users of a tenant. These statements go to every partition.
@@ -104,16 +104,16 @@ pub(crate) struct Tenants {
 }
 
 impl Tenants {
-    /// Returns the reach of `scope`, for a statement that checks [`Reach::is_right`]. If only one tenant is known, a
+    /// Returns the reach of `scope`, for a statement that checks [`CoveredScope::push_assumption_check`]. If only one tenant is known, a
     /// scope of the whole tenant covers everything: comparing the owner of each row with all namespaces of a tenant
     /// takes longer than finding the rows.
-    pub(crate) fn reach(&self, scope: &Scope) -> Reach {
-        let exact = Reach::of(scope);
+    pub(crate) fn reach(&self, scope: &Scope) -> CoveredScope {
+        let exact = CoveredScope::of(scope);
         match exact.whose {
-            Whose::Tenant(tenant) if !self.several.load(Ordering::Relaxed) => {
-                Reach { whose: Whose::Everyone(tenant), ..exact }
+            OwnerFilter::Tenant(tenant) if !self.several.load(Ordering::Relaxed) => {
+                CoveredScope { whose: OwnerFilter::Everyone(tenant), ..exact }
             }
-            Whose::User(_) | Whose::Tenant(_) | Whose::Everyone(_) => exact,
+            OwnerFilter::User(_) | OwnerFilter::Tenant(_) | OwnerFilter::Everyone(_) => exact,
         }
     }
 
@@ -123,31 +123,31 @@ impl Tenants {
     }
 }
 
-impl Reach {
+impl CoveredScope {
     /// Returns the reach of `scope`.
     pub(crate) fn of(scope: &Scope) -> Self {
         let whose = match scope.user_name() {
-            Some(_) => Whose::User(namespace(scope)),
-            None => Whose::Tenant(scope.tenant().to_owned()),
+            Some(_) => OwnerFilter::User(namespace(scope)),
+            None => OwnerFilter::Tenant(scope.tenant().to_owned()),
         };
         Self { whose, below: rows::dimensions_below_user(scope) }
     }
 
     /// Returns true if it covers all users of a tenant.
     pub(crate) fn is_tenant_wide(&self) -> bool {
-        matches!(self.whose, Whose::Tenant(_) | Whose::Everyone(_))
+        matches!(self.whose, OwnerFilter::Tenant(_) | OwnerFilter::Everyone(_))
     }
 
     /// What of it lies in this namespace.
     pub(crate) fn within(&self, ns: Uuid) -> Self {
-        Self { whose: Whose::User(ns), below: self.below.clone() }
+        Self { whose: OwnerFilter::User(ns), below: self.below.clone() }
     }
 
     /// The namespaces within reach that are there, by user.
     pub(crate) async fn namespaces(&self, connection: &mut PgConnection) -> Result<Vec<Uuid>, PostgresError> {
         match &self.whose {
-            Whose::User(ns) => Ok(vec![*ns]),
-            Whose::Tenant(tenant) | Whose::Everyone(tenant) => {
+            OwnerFilter::User(ns) => Ok(vec![*ns]),
+            OwnerFilter::Tenant(tenant) | OwnerFilter::Everyone(tenant) => {
                 let sql = "SELECT n.ns FROM namespaces n WHERE n.tenant = $1 ORDER BY n.username";
                 Ok(sqlx::query_scalar(sql).bind(tenant).fetch_all(connection).await?)
             }
@@ -161,38 +161,40 @@ impl Reach {
             return;
         }
         match &self.whose {
-            Whose::User(_) => {
+            OwnerFilter::User(_) => {
                 statement.push(" AND ").push(row);
                 statement.push(".address = ANY (ARRAY(SELECT w.address FROM addresses w WHERE ");
-                self.is_address("w", statement);
+                self.push_exact_scope("w", statement);
                 statement.push("))");
             }
-            Whose::Tenant(_) | Whose::Everyone(_) => {
+            OwnerFilter::Tenant(_) | OwnerFilter::Everyone(_) => {
                 statement.push(" AND (").push(row).push(".ns, ").push(row);
                 statement.push(".address) IN (SELECT w.ns, w.address FROM addresses w WHERE ");
-                self.is_address("w", statement);
+                self.push_exact_scope("w", statement);
                 statement.push(")");
             }
         }
     }
 
     /// The condition that `row` of `addresses` is within reach.
-    pub(crate) fn is_address(&self, row: &'static str, statement: &mut Statement) {
+    pub(crate) fn push_exact_scope(&self, row: &'static str, statement: &mut Statement) {
         self.owns(row, statement);
-        self.is_below(row, statement);
+        self.push_inside_scope(row, statement);
     }
 
     /// The condition that the record `r`, with its namespace `n` and its address `a`, is within reach.
     pub(crate) fn holds_joined(&self, statement: &mut Statement) {
         match &self.whose {
-            Whose::User(ns) => statement.push("r.ns = ").bind(*ns),
-            Whose::Tenant(tenant) | Whose::Everyone(tenant) => statement.push("n.tenant = ").bind(tenant.clone()),
+            OwnerFilter::User(ns) => statement.push("r.ns = ").bind(*ns),
+            OwnerFilter::Tenant(tenant) | OwnerFilter::Everyone(tenant) => {
+                statement.push("n.tenant = ").bind(tenant.clone())
+            }
         };
-        self.is_below("a", statement);
+        self.push_inside_scope("a", statement);
     }
 
     /// Goes on with the condition that `row` of `addresses` is at the places that the scope names.
-    fn is_below(&self, row: &'static str, statement: &mut Statement) {
+    fn push_inside_scope(&self, row: &'static str, statement: &mut Statement) {
         for (dimension, name) in &self.below {
             statement.push(" AND ").push(row).push(match *dimension {
                 "agent" => ".agent = ",
@@ -205,10 +207,10 @@ impl Reach {
 
     /// The condition under which everything that it covers is what the scope reaches, in one value. True as a rule; where it is
     /// not, nothing that was found may be given.
-    pub(crate) fn is_right(&self, statement: &mut Statement) {
+    pub(crate) fn push_assumption_check(&self, statement: &mut Statement) {
         match &self.whose {
-            Whose::User(_) | Whose::Tenant(_) => drop(statement.push("true")),
-            Whose::Everyone(tenant) => {
+            OwnerFilter::User(_) | OwnerFilter::Tenant(_) => drop(statement.push("true")),
+            OwnerFilter::Everyone(tenant) => {
                 statement.push("(SELECT coalesce(min(t.tenant) = ").bind(tenant.clone());
                 statement.push(" AND max(t.tenant) = ").bind(tenant.clone());
                 statement.push(", true) FROM namespaces t)");
@@ -219,9 +221,9 @@ impl Reach {
     /// Appends the condition that `row` belongs to a covered namespace.
     pub(crate) fn owns(&self, row: &'static str, statement: &mut Statement) {
         match &self.whose {
-            Whose::Everyone(_) => statement.push("true"),
-            Whose::User(ns) => statement.push(row).push(".ns = ").bind(*ns),
-            Whose::Tenant(tenant) => statement
+            OwnerFilter::Everyone(_) => statement.push("true"),
+            OwnerFilter::User(ns) => statement.push(row).push(".ns = ").bind(*ns),
+            OwnerFilter::Tenant(tenant) => statement
                 .push(row)
                 .push(".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = ")
                 .bind(tenant.clone())

@@ -6,7 +6,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use crate::{
     database::{error::PostgresError, statement::Statement},
-    records::scopes::{self, Reach, uuid},
+    records::scopes::{self, CoveredScope, uuid},
 };
 
 /// The column `content_hash` of a row.
@@ -18,7 +18,7 @@ pub(crate) fn content_hash(row: &PgRow) -> Result<ContentHash, PostgresError> {
 /// A page of tombstones within reach, by id.
 pub(crate) async fn tombstones(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     after: Option<RecordId>,
     limit: usize,
 ) -> Result<Vec<Tombstone>, PostgresError> {

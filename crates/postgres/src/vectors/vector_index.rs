@@ -54,10 +54,10 @@ pub(crate) struct VectorIndex {
 const RECOUNTED: u32 = 100;
 
 /// Minimum number of vectors for an index. With an index, a write takes four times as long.
-const WORTH_WAITING: u64 = 1000;
+const INDEX_MIN_VECTORS: u64 = 1000;
 
 /// Maximum number of vectors without an index. Writes wait while it is built, some seconds for this many.
-const LONGEST_WAITING: u64 = 20_000;
+const UNINDEXED_MAX_VECTORS: u64 = 20_000;
 
 /// Number of vectors that this process writes before it checks again whether the table has enough for an index.
 const CHECK_INTERVAL: u64 = 500;
@@ -195,11 +195,11 @@ impl VectorIndex {
     /// Returns true if there are too many vectors for an exact search. Building an HNSW graph at once takes a fifth
     /// of the time of inserting the vectors one by one.
     async fn is_needed(&self, connection: &mut PgConnection, table: VectorTable) -> Result<bool, PostgresError> {
-        if self.exact_up_to < WORTH_WAITING {
+        if self.exact_up_to < INDEX_MIN_VECTORS {
             return Ok(true);
         }
         let vectors = vector_store::count_vectors(connection, table).await?;
-        Ok(vectors > self.exact_up_to.min(LONGEST_WAITING))
+        Ok(vectors > self.exact_up_to.min(UNINDEXED_MAX_VECTORS))
     }
 
     /// Returns true if it is time to check for the index, after this many more written vectors.

@@ -18,7 +18,7 @@ use crate::{
     database::error::PostgresError,
     database::index_metadata,
     database::statement::Statement,
-    records::scopes::{self, Reach},
+    records::scopes::{self, CoveredScope},
     vectors::vector_index::VectorIndex,
     vectors::vector_store,
 };
@@ -26,17 +26,17 @@ use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::index_metadata::IndexMetadata;
 
 /// Maximum number of hits that the index is asked for. It visits at most a thousand rows at a time.
-const MOST_FROM_INDEX: usize = 500;
+const INDEX_MAX_HITS: usize = 500;
 
 /// Number of additional candidates that are scored again, since the rounding of the server may have swapped close
 /// ones.
-const SPARE: usize = 8;
+const EXTRA_CANDIDATES: usize = 8;
 
 /// Maximum difference of the cosines of such candidates. The server adds in single precision.
-const DOUBT: &str = "1e-4";
+const COSINE_TOLERANCE: &str = "1e-4";
 
 /// The frame of a window over everything that was found.
-const WHOLE: &str = " WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)";
+const WHOLE_WINDOW_SQL: &str = " WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)";
 
 /// The first statement of a search: a row that describes the scope, then the hits, if the plan fits that description.
 const COUNT_AND_SEARCH: &str = "
@@ -62,7 +62,7 @@ const COUNTS: &str =
 
 /// A way to the nearest vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum SearchPlan {
     /// Each within reach is looked at.
     Each,
     /// Each that passes the filter is looked at, unless they are too many.
@@ -76,9 +76,9 @@ enum Way {
 struct Search<'s> {
     origin: &'s IndexMetadata,
     index: &'s VectorIndex,
-    reach: &'s Reach,
+    reach: &'s CoveredScope,
     /// The assumed reach, for a statement that checks it.
-    guessed: Reach,
+    guessed: CoveredScope,
     query: &'s VectorQuery,
     /// True if a recent count found too many vectors for an exact search.
     is_large: bool,
@@ -86,7 +86,7 @@ struct Search<'s> {
 
 /// Counts of the visible records.
 #[derive(Debug)]
-struct Known {
+struct VisibleCounts {
     /// Number of vectors in the serving table; `None` if they were not counted because there are many.
     there: Option<u64>,
     table: VectorTable,
@@ -105,7 +105,7 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &VectorQuery,
 ) -> Result<Vec<Hit>, PostgresError> {
-    let (reach, is_large) = (&Reach::of(scope), index.is_large(scope));
+    let (reach, is_large) = (&CoveredScope::of(scope), index.is_large(scope));
     let mut search = Search { origin, index, reach, guessed: index.tenants().reach(scope), query, is_large };
     let (guess, table) = (search.guess(), index.likely_table());
     let (mut known, mut found) = search.run_first(guess, table, connection).await?;
@@ -130,8 +130,8 @@ pub(crate) async fn search(
     }
     // An index that found too few may have given up; then every vector is looked at.
     let wanted = known.there.map_or(query.limit, |there| query.limit.min(usize::try_from(there).unwrap_or(usize::MAX)));
-    if way == Way::Index && found.len() < wanted {
-        found = search.run(Way::Each, known.table, connection).await?;
+    if way == SearchPlan::Index && found.len() < wanted {
+        found = search.run(SearchPlan::Each, known.table, connection).await?;
     }
     if found.is_empty() {
         // It may have been dropped since it was counted.
@@ -152,38 +152,38 @@ pub(crate) async fn explained(
     query: &VectorQuery,
     statement: &mut Statement,
 ) -> Result<(), PostgresError> {
-    let reach = &Reach::of(scope);
+    let reach = &CoveredScope::of(scope);
     let search = Search { origin, index, reach, guessed: reach.clone(), query, is_large: false };
     let (known, _) = search.run_first(search.guess(), index.likely_table(), connection).await?;
     match search.way(&known) {
-        Way::EachThatPasses => search.write_first(Way::EachThatPasses, known.table, statement),
-        way @ (Way::Each | Way::Index) => search.write(way, known.table, statement),
+        SearchPlan::EachThatPasses => search.write_first(SearchPlan::EachThatPasses, known.table, statement),
+        way @ (SearchPlan::Each | SearchPlan::Index) => search.write(way, known.table, statement),
     }
     Ok(())
 }
 
 impl Search<'_> {
     /// The way that is the right one as a rule: one user has few vectors, and all of a tenant many.
-    fn guess(&self) -> Way {
+    fn guess(&self) -> SearchPlan {
         match self.query.filter {
-            Some(_) => Way::EachThatPasses,
-            None if (self.is_large || self.reach.is_tenant_wide()) && self.may_be_proposed() => Way::Index,
-            None => Way::Each,
+            Some(_) => SearchPlan::EachThatPasses,
+            None if (self.is_large || self.reach.is_tenant_wide()) && self.may_be_proposed() => SearchPlan::Index,
+            None => SearchPlan::Each,
         }
     }
 
     /// Returns the right plan for these counts.
-    fn way(&self, known: &Known) -> Way {
+    fn way(&self, known: &VisibleCounts) -> SearchPlan {
         let few = self.index.exact_up_to;
         match known.passing {
-            Some(passing) if passing <= few => Way::EachThatPasses,
-            _ if known.there.is_none_or(|there| there > few) && self.may_be_proposed() => Way::Index,
-            _ => Way::Each,
+            Some(passing) if passing <= few => SearchPlan::EachThatPasses,
+            _ if known.there.is_none_or(|there| there > few) && self.may_be_proposed() => SearchPlan::Index,
+            _ => SearchPlan::Each,
         }
     }
 
     fn may_be_proposed(&self) -> bool {
-        self.index.is_there() && self.query.limit <= MOST_FROM_INDEX
+        self.index.is_there() && self.query.limit <= INDEX_MAX_HITS
     }
 
     /// Returns the maximum number of rows for an exact search, as a parameter of the server.
@@ -192,14 +192,14 @@ impl Search<'_> {
     }
 
     /// Writes the statement that counts, and searches if the plan was right.
-    fn write_first(&self, guess: Way, table: VectorTable, statement: &mut Statement) {
-        let is_filtered = guess == Way::EachThatPasses;
+    fn write_first(&self, guess: SearchPlan, table: VectorTable, statement: &mut Statement) {
+        let is_filtered = guess == SearchPlan::EachThatPasses;
         statement.fill(COUNT_AND_SEARCH, |part, statement| match part {
-            "is_right" => self.guessed.is_right(statement),
+            "is_right" => self.guessed.push_assumption_check(statement),
             "counts" if self.is_large => drop(statement.push("NULL::bigint AS first, NULL::bigint AS second")),
             "counts" => {
                 statement.push(COUNTS);
-                self.guessed.is_address("a", statement);
+                self.guessed.push_exact_scope("a", statement);
             }
             "passing_records" => self.write_passing_records(is_filtered, statement),
             "passing" => drop(statement.push(if is_filtered { "(SELECT count(*) FROM m)" } else { "NULL::bigint" })),
@@ -224,8 +224,8 @@ impl Search<'_> {
         }
     }
 
-    fn write_guessed_search(&self, guess: Way, table: VectorTable, statement: &mut Statement) {
-        if guess != Way::EachThatPasses {
+    fn write_guessed_search(&self, guess: SearchPlan, table: VectorTable, statement: &mut Statement) {
+        if guess != SearchPlan::EachThatPasses {
             return self.write_selection(guess, &self.guessed, table, statement);
         }
         self.write_distance(guess, statement.push("SELECT v.id, v.embedding, "));
@@ -242,43 +242,43 @@ impl Search<'_> {
     /// Lets the statement find nothing where the other way is the right one, if there is another one, and where vectors of
     /// another space serve, or those of the other table: the server would fail on their length. And where the guessed reach is
     /// not the right one.
-    fn guard(&self, guess: Way, table: VectorTable, statement: &mut Statement) {
+    fn guard(&self, guess: SearchPlan, table: VectorTable, statement: &mut Statement) {
         statement
             .push(" AND (SELECT c.is_right FROM c) AND (SELECT c.made_by FROM c) = ")
             .bind(self.origin.space().to_owned());
         statement.push(" AND (SELECT coalesce(c.serving, ").bind(VectorTable::First.name().to_owned());
         statement.push(") FROM c) = ").bind(table.name().to_owned());
-        if guess == Way::EachThatPasses {
+        if guess == SearchPlan::EachThatPasses {
             statement.push(" AND (SELECT count(*) FROM m) <= ").number(self.few());
         } else if !self.is_large && self.may_be_proposed() {
             statement.push(match table {
                 VectorTable::First => " AND (SELECT c.first FROM c)",
                 VectorTable::Second => " AND (SELECT c.second FROM c)",
             });
-            statement.push(if guess == Way::Each { " <= " } else { " > " }).number(self.few());
+            statement.push(if guess == SearchPlan::Each { " <= " } else { " > " }).number(self.few());
         }
     }
 
     /// Writes the statement of this plan.
-    fn write(&self, way: Way, table: VectorTable, statement: &mut Statement) {
+    fn write(&self, way: SearchPlan, table: VectorTable, statement: &mut Statement) {
         self.write_vector(way, statement.push("SELECT f.id, "));
         statement.push(" AS embedding");
         self.write_selection(way, self.reach, table, statement.push(" FROM ("));
         self.nearest_first(way, statement);
-        statement.push(") f").push(WHOLE);
+        statement.push(") f").push(WHOLE_WINDOW_SQL);
     }
 
     /// The vector of row `f`, if it may be one of those asked for: most of what comes over is vectors.
-    fn write_vector(&self, way: Way, statement: &mut Statement) {
-        if !self.index.is_sure(way == Way::Index) || self.query.limit == 0 {
+    fn write_vector(&self, way: SearchPlan, statement: &mut Statement) {
+        if !self.index.is_sure(way == SearchPlan::Index) || self.query.limit == 0 {
             statement.push("f.embedding");
             return;
         }
-        statement.push("CASE WHEN f.distance - ").push(DOUBT).push(" <= coalesce(nth_value(f.distance, ");
+        statement.push("CASE WHEN f.distance - ").push(COSINE_TOLERANCE).push(" <= coalesce(nth_value(f.distance, ");
         statement.number(self.query.limit.min(i32::MAX as usize)).push(") OVER w, 'NaN') THEN f.embedding END");
     }
 
-    fn write_selection(&self, way: Way, reach: &Reach, table: VectorTable, statement: &mut Statement) {
+    fn write_selection(&self, way: SearchPlan, reach: &CoveredScope, table: VectorTable, statement: &mut Statement) {
         self.write_distance(way, statement.push("SELECT v.id, v.embedding, "));
         statement.push(" FROM ").push(table.name()).push(" v");
         if let Some(filter) = &self.query.filter {
@@ -291,9 +291,9 @@ impl Search<'_> {
         }
     }
 
-    fn write_distance(&self, way: Way, statement: &mut Statement) {
+    fn write_distance(&self, way: SearchPlan, statement: &mut Statement) {
         let to = vector_store::kept(&self.query.embedding);
-        if way == Way::Index {
+        if way == SearchPlan::Index {
             self.index.indexed_distance(to, statement);
         } else {
             self.index.distance(to, statement);
@@ -303,24 +303,29 @@ impl Search<'_> {
         statement.push(" AS distance");
     }
 
-    fn nearest_first(&self, way: Way, statement: &mut Statement) {
-        statement.push(if way == Way::Index { " ORDER BY distance" } else { " ORDER BY distance, v.id" });
+    fn nearest_first(&self, way: SearchPlan, statement: &mut Statement) {
+        statement.push(if way == SearchPlan::Index { " ORDER BY distance" } else { " ORDER BY distance, v.id" });
         // Not bound: the planner has to know how few are wanted.
-        statement.push(" LIMIT ").number(self.query.limit.saturating_add(SPARE).min(i64::MAX as usize));
+        statement.push(" LIMIT ").number(self.query.limit.saturating_add(EXTRA_CANDIDATES).min(i64::MAX as usize));
     }
 
     async fn run_first(
         &self,
-        guess: Way,
+        guess: SearchPlan,
         table: VectorTable,
         connection: &mut PgConnection,
-    ) -> Result<(Known, Found), PostgresError> {
+    ) -> Result<(VisibleCounts, FoundVectors), PostgresError> {
         let mut statement = Statement::default();
         self.write_first(guess, table, &mut statement);
         read(statement.rows(connection).await?)
     }
 
-    async fn run(&self, way: Way, table: VectorTable, connection: &mut PgConnection) -> Result<Found, PostgresError> {
+    async fn run(
+        &self,
+        way: SearchPlan,
+        table: VectorTable,
+        connection: &mut PgConnection,
+    ) -> Result<FoundVectors, PostgresError> {
         let mut statement = Statement::default();
         self.write(way, table, &mut statement);
         let rows = statement.rows(connection).await?;
@@ -340,11 +345,12 @@ fn join_address(filter: &Filter, row: &'static str, statement: &mut Statement) {
     }
 }
 
-type Found = Vec<(RecordId, Embedding)>;
+type FoundVectors = Vec<(RecordId, Embedding)>;
 
 /// Reads the counts, which are in the row without an id, and the hits.
-fn read(rows: Vec<PgRow>) -> Result<(Known, Found), PostgresError> {
-    let mut known = Known { there: None, table: VectorTable::First, made_by: None, is_right: true, passing: None };
+fn read(rows: Vec<PgRow>) -> Result<(VisibleCounts, FoundVectors), PostgresError> {
+    let mut known =
+        VisibleCounts { there: None, table: VectorTable::First, made_by: None, is_right: true, passing: None };
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
         if row.try_get::<Option<Uuid>, _>("id")?.is_some() {
@@ -371,7 +377,7 @@ fn found(row: &PgRow) -> Result<Option<(RecordId, Embedding)>, PostgresError> {
     Ok(Some((scopes::record_id(row.try_get("id")?), embedding)))
 }
 
-fn rescored(index: &VectorIndex, query: &VectorQuery, found: Found) -> Vec<Hit> {
+fn rescored(index: &VectorIndex, query: &VectorQuery, found: FoundVectors) -> Vec<Hit> {
     let mut exact = FlatIndex::new(index.space());
     for (number, (id, embedding)) in found.into_iter().enumerate() {
         // Two users of a tenant may have the same id.

@@ -12,7 +12,7 @@ use crate::{
     database::{error::PostgresError, index_metadata},
     records::namespaces,
     records::row,
-    records::scopes::{self, Reach, uuid},
+    records::scopes::{self, CoveredScope, uuid},
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::index_metadata::IndexMetadata;
@@ -148,7 +148,7 @@ async fn remove_from(
 /// Removes the vectors of these records within reach, and counts those that had any.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
-    reach: &Reach,
+    reach: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<u64, PostgresError> {
     let mut gone = 0;

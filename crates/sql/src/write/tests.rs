@@ -55,6 +55,7 @@ fn tombstones_block_ids_always_and_content_by_trust() {
 #[test]
 fn a_deletion_names_each_record_once_and_counts_the_cascade() {
     let [first, second, made] = ["a", "b", "c"].map(|name| RecordId::named(&Scope::tenant_wide("t").unwrap(), name));
-    let deleted = deleted(&[second, first, second], [first, second].into(), [made, first].into(), Removed::default());
+    let deleted =
+        deleted(&[second, first, second], [first, second].into(), [made, first].into(), RemovalCounts::default());
     assert_eq!((deleted.ids, deleted.removed.withdrawn), (vec![second, first, made], 1));
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     database::error::SqliteError,
-    records::scopes::{self, Reach},
+    records::scopes::{self, CoveredScope},
 };
 
 /// All addresses with their numbers and names, so that a search or a read need not look them up in the database.
@@ -56,13 +56,13 @@ struct User {
 
 impl AddressCache {
     /// Returns the part of the database that `scope` covers; `None` if nothing was ever written there.
-    pub(crate) fn reach(&self, connection: &Connection, scope: &Scope) -> Result<Option<Reach>, SqliteError> {
+    pub(crate) fn reach(&self, connection: &Connection, scope: &Scope) -> Result<Option<CoveredScope>, SqliteError> {
         let reach = self.loaded.read().reach(scope);
-        if reach.is_some() { Ok(reach) } else { Reach::of(connection, scope) }
+        if reach.is_some() { Ok(reach) } else { CoveredScope::of(connection, scope) }
     }
 
     /// Returns the numbers of the addresses within reach, as of this transaction or later.
-    pub(crate) fn scopes_within(&self, connection: &Connection, reach: &Reach) -> Result<Vec<i64>, SqliteError> {
+    pub(crate) fn scopes_within(&self, connection: &Connection, reach: &CoveredScope) -> Result<Vec<i64>, SqliteError> {
         let last = connection
             .prepare_cached("SELECT coalesce(max(scope), 0) FROM scopes")?
             .query_row([], |row| row.get::<_, i64>(0))?;
@@ -81,7 +81,7 @@ impl AddressCache {
     pub(crate) fn scope(
         &self,
         connection: &Connection,
-        reach: &Reach,
+        reach: &CoveredScope,
         scope: i64,
     ) -> Result<Option<Scope>, SqliteError> {
         self.read_up_to(connection, scope)?;
@@ -114,7 +114,7 @@ impl Tenant {
 }
 
 /// Returns the names below the user that a reach requires, each with its index in an address.
-fn required_names(reach: &Reach) -> Vec<(usize, &str)> {
+fn required_names(reach: &CoveredScope) -> Vec<(usize, &str)> {
     let index = |dimension: &str| match dimension {
         "agent" => 0,
         "session" => 1,
@@ -130,13 +130,13 @@ impl Address {
 }
 
 impl LoadedAddresses {
-    fn reach(&self, scope: &Scope) -> Option<Reach> {
+    fn reach(&self, scope: &Scope) -> Option<CoveredScope> {
         let number = *self.tenant_numbers.get(scope.tenant())?;
         let namespace = match scope.user_name() {
             None => None,
             Some(user) => Some(*self.tenants.get(&number)?.users.get(user)?),
         };
-        Some(Reach::new(number, namespace, scope))
+        Some(CoveredScope::new(number, namespace, scope))
     }
 
     fn last(&self) -> i64 {

@@ -16,7 +16,7 @@ use crate::{
         row_set::RowSet,
     },
     database::{error::SqliteError, statement::Statement},
-    records::scopes::Reach,
+    records::scopes::CoveredScope,
 };
 
 /// Maximum number of cached filters. One takes at most one bit per record of the database.
@@ -53,7 +53,7 @@ impl FilterCache {
     pub(crate) fn matching(
         &self,
         connection: &Connection,
-        reach: &Reach,
+        reach: &CoveredScope,
         filter: &Filter,
     ) -> Result<Arc<RowSet>, SqliteError> {
         if reach.is_narrow() {
@@ -69,7 +69,7 @@ impl FilterCache {
     }
 
     /// Returns the cached matches of a filter; empty ones if it is new.
-    fn matches_of(&self, reach: &Reach, filter: &Filter) -> Arc<Mutex<FilterMatches>> {
+    fn matches_of(&self, reach: &CoveredScope, filter: &Filter) -> Arc<Mutex<FilterMatches>> {
         let mut entries = self.entries.lock();
         let entry = match entries.iter().position(|entry| entry.has_key(reach, filter)) {
             Some(index) => entries.remove(index),
@@ -87,7 +87,7 @@ impl FilterCache {
 }
 
 impl CachedFilter {
-    fn new(reach: &Reach, filter: &Filter) -> Self {
+    fn new(reach: &CoveredScope, filter: &Filter) -> Self {
         Self {
             filter: filter.clone(),
             tenant: reach.tenant,
@@ -97,7 +97,7 @@ impl CachedFilter {
         }
     }
 
-    fn has_key(&self, reach: &Reach, filter: &Filter) -> bool {
+    fn has_key(&self, reach: &CoveredScope, filter: &Filter) -> bool {
         self.tenant == reach.tenant
             && self.namespace == reach.namespace
             && self.below == reach.below()
@@ -106,7 +106,7 @@ impl CachedFilter {
 }
 
 impl FilterMatches {
-    fn refresh(&mut self, connection: &Connection, reach: &Reach, filter: &Filter) -> Result<(), SqliteError> {
+    fn refresh(&mut self, connection: &Connection, reach: &CoveredScope, filter: &Filter) -> Result<(), SqliteError> {
         let newest = match change_log::lag(connection, self.newest_change)? {
             Lag::None => return Ok(()),
             Lag::Changes { newest } => {
@@ -137,7 +137,7 @@ impl FilterMatches {
 /// those that the change log lists after that change.
 fn evaluate(
     connection: &Connection,
-    reach: &Reach,
+    reach: &CoveredScope,
     filter: &Filter,
     changed_after: Option<i64>,
     rows: &mut RowSet,

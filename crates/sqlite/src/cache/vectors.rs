@@ -29,7 +29,7 @@ use memory_engine_sql::embedding_versions::VectorTable;
 
 /// If at most one in this many rows passes a filter, the rows are looked up; otherwise every vector is checked in
 /// order.
-const LISTED_PART: usize = 16;
+const LOOKUP_MAX_SHARE: usize = 16;
 
 /// All vectors of an embedding version, read at the first search and kept up to date with the writes of all processes.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ impl VectorIndex {
         let keys: Vec<Key>;
         let is_admitted = |key: &Key| rows.as_ref().is_some_and(|rows| rows.contains(key.row));
         let among = match (&rows, window) {
-            (Some(rows), _) if rows.len() < loaded.index.len() / LISTED_PART => {
+            (Some(rows), _) if rows.len() < loaded.index.len() / LOOKUP_MAX_SHARE => {
                 keys = rows.iter().map(Key::of_row).collect();
                 Among::Keys(&keys)
             }

@@ -42,7 +42,7 @@ pub(crate) struct CacheWriter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Occasion {
     /// Enough has been written.
-    Written,
+    WriteResult,
     /// The database is being closed.
     Closing,
 }
@@ -93,7 +93,7 @@ impl CacheWriter {
             return Ok(());
         }
         self.rows_at_last_flush = rows;
-        in_transaction(connection, |transaction| self.flush(transaction, Occasion::Written))
+        in_transaction(connection, |transaction| self.flush(transaction, Occasion::WriteResult))
     }
 
     /// Flushes the caches of a database that is being closed, so that the next open is fast. Does nothing for a process that wrote
@@ -136,7 +136,7 @@ impl CacheWriter {
         let mut candidates = Vec::new();
         if let Some(table) = index_metadata::versions(connection)?.table_for_new_records(&self.origin) {
             let is_in_memory = match occasion {
-                Occasion::Written => self.caches.vectors.needs_flush(),
+                Occasion::WriteResult => self.caches.vectors.needs_flush(),
                 Occasion::Closing => self.caches.vectors.is_loaded(),
             };
             candidates.push(FlushCandidate { cache: CacheId::Vectors(table), is_in_memory, records: None });
@@ -145,7 +145,7 @@ impl CacheWriter {
             self.tenant_sizes.update(connection, self.policy.min_records, occasion == Occasion::Closing)?;
         }
         let in_memory = match occasion {
-            Occasion::Written => self.caches.keywords.tenants_to_flush(),
+            Occasion::WriteResult => self.caches.keywords.tenants_to_flush(),
             Occasion::Closing => self.caches.keywords.loaded_tenants(),
         };
         let mut tenants: FxHashMap<i64, (u64, bool)> = FxHashMap::default();
@@ -207,7 +207,7 @@ impl CacheWriter {
     /// Number of changes by which a cache may lag without being flushed.
     fn max_lag(&self, occasion: Occasion) -> i64 {
         match occasion {
-            Occasion::Written => self.policy.flush_min_changes,
+            Occasion::WriteResult => self.policy.flush_min_changes,
             Occasion::Closing => self.policy.close_max_lag,
         }
     }

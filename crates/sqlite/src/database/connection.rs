@@ -13,10 +13,10 @@ use crate::{
 };
 
 /// Default time that a connection waits for another one that is writing.
-pub(crate) const USUAL_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time that a checkpoint waits for readers.
-const CHECKPOINT_WAIT: Duration = Duration::from_millis(250);
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Refuses a path at which there can be no database, before SQLite says less about it.
 pub(crate) fn check_path(path: &Path) -> Result<()> {
@@ -36,7 +36,7 @@ pub(crate) fn check_path(path: &Path) -> Result<()> {
     }
     if !may_write(directory) {
         let message = format!(
-            "the directory {} is read-only; SQLite keeps its log beside the database, so make it writable",
+            "the directory {} is read-only; SQLite writes its log next to the database, so make the directory writable",
             directory.display()
         );
         return wrong(ErrorKind::Unauthorized, message);
@@ -115,7 +115,7 @@ pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connect
 /// A connection that only reads a file that is there.
 pub(crate) fn open_existing(path: &Path) -> Result<Connection> {
     must_exist(path)?;
-    open_reader(path, USUAL_WAIT)
+    open_reader(path, DEFAULT_BUSY_TIMEOUT)
 }
 
 /// Refuses a file that is not there: opening it would make one.
@@ -170,7 +170,7 @@ fn enter_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Resul
 /// if that was impossible because a reader still uses an earlier state.
 pub(crate) fn clear_log(connection: &Connection, busy_timeout: Duration) -> bool {
     let checkpoint = || {
-        connection.busy_timeout(CHECKPOINT_WAIT.min(busy_timeout))?;
+        connection.busy_timeout(CHECKPOINT_TIMEOUT.min(busy_timeout))?;
         let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
         connection.busy_timeout(busy_timeout)?;
         busy
@@ -180,7 +180,7 @@ pub(crate) fn clear_log(connection: &Connection, busy_timeout: Duration) -> bool
 
 /// Closes the connection that writes, with nothing left in the log.
 pub(crate) fn close(connection: Connection) {
-    clear_log(&connection, CHECKPOINT_WAIT);
+    clear_log(&connection, CHECKPOINT_TIMEOUT);
     // Nothing is lost when closing fails: what was acknowledged is on the disk.
     drop(connection);
 }

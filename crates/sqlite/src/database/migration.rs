@@ -19,7 +19,7 @@ use crate::database::{
 /// Those of [`SqliteStore::open`](crate::SqliteStore::open) but for the mismatches, which are left alone.
 pub fn migrate_up(path: &Path) -> Result<u32> {
     connection::check_path(path)?;
-    let mut connection = connection::open_writer(path, connection::USUAL_WAIT, connection::PAGE)?;
+    let mut connection = connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::PAGE)?;
     let mut found = SCHEMA;
     in_transaction(&mut connection, |transaction| {
         found = recognise(transaction, path)?;
@@ -48,7 +48,7 @@ pub fn schema(path: &Path) -> Result<u32> {
 /// file's.
 pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
     connection::must_exist(path)?;
-    let mut connection = connection::open_writer(path, connection::USUAL_WAIT, connection::PAGE)?;
+    let mut connection = connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::PAGE)?;
     let down = |transaction: &Transaction<'_>| {
         let found = recognise(transaction, path)?;
         if schema > found {

@@ -17,11 +17,11 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::{database::connection, options::SqliteOptions};
 
 /// A job of a reader thread. It sends its own reply.
-pub(crate) type Reading = Box<dyn FnOnce(&mut Connection) + Send>;
+pub(crate) type ReadJob = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// The queue of the reader threads. When it is dropped, the threads finish the queued jobs and end.
 #[derive(Debug)]
-pub(crate) struct Readings {
+pub(crate) struct ReadQueue {
     shared: Arc<Shared>,
 }
 
@@ -34,20 +34,20 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Reading>,
+    jobs: VecDeque<ReadJob>,
     /// Wakes the waiting threads; the one that began to wait last is at the end.
     idle: Vec<Arc<Condvar>>,
     closed: bool,
 }
 
-impl Readings {
+impl ReadQueue {
     /// Creates an open queue for this many jobs.
     pub(crate) fn new(length: usize) -> Self {
         Self { shared: Arc::new(Shared { queue: Mutex::default(), room: Semaphore::new(length) }) }
     }
 
     /// Queues a job as soon as there is room.
-    pub(crate) async fn send(&self, job: Reading) {
+    pub(crate) async fn send(&self, job: ReadJob) {
         // The semaphore is never closed.
         if let Ok(permit) = self.shared.room.acquire().await {
             permit.forget();
@@ -62,7 +62,7 @@ impl Readings {
     }
 }
 
-impl Drop for Readings {
+impl Drop for ReadQueue {
     fn drop(&mut self) {
         let mut queue = self.shared.queue.lock();
         queue.closed = true;
@@ -74,7 +74,7 @@ impl Drop for Readings {
 
 impl Shared {
     /// The next job of the thread that `awake` wakes; `None` at the end.
-    fn next(&self, awake: &Arc<Condvar>) -> Option<Reading> {
+    fn next(&self, awake: &Arc<Condvar>) -> Option<ReadJob> {
         let mut queue = self.queue.lock();
         loop {
             if let Some(job) = queue.jobs.pop_front() {
@@ -101,7 +101,7 @@ impl fmt::Debug for Shared {
 pub(crate) fn start(
     path: &Path,
     options: &SqliteOptions,
-    readings: &Readings,
+    readings: &ReadQueue,
     running: mpsc::Sender<()>,
     ready: mpsc::Sender<Result<()>>,
 ) -> Result<Vec<JoinHandle<()>>> {

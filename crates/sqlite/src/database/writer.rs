@@ -13,16 +13,16 @@ use tokio::sync::mpsc;
 use crate::{cache::epoch, cache::writer::CacheWriter, database::connection, database::error::meaning};
 
 /// Maximum number of writes that are committed together. Each is atomic by itself; they share one flush to disk.
-const GROUP: usize = 64;
+const GROUP_COMMIT_MAX_WRITES: usize = 64;
 
 /// Maximum number of attempts to truncate the log while there are no writes.
-const CLEARINGS: usize = 40;
+const MAX_CHECKPOINT_ATTEMPTS: usize = 40;
 
 /// A write job. Without a transaction, it reports the error to its caller.
-pub(crate) type Writing = Box<dyn FnOnce(Result<&Connection, CommitError>) -> Answer + Send>;
+pub(crate) type WriteJob = Box<dyn FnOnce(Result<&Connection, CommitError>) -> WriteOutcome + Send>;
 
 /// The result of one write within the transaction, and the reply to its caller, which is sent after the commit.
-pub(crate) struct Answer {
+pub(crate) struct WriteOutcome {
     /// True if it failed and must be rolled back.
     pub(crate) failed: bool,
     /// The deleted data that it leaves in the log.
@@ -74,7 +74,7 @@ impl CommitError {
 pub(crate) fn work(
     mut connection: Connection,
     path: &Path,
-    mut queue: mpsc::Receiver<Writing>,
+    mut queue: mpsc::Receiver<WriteJob>,
     mut readers_ended: mpsc::Receiver<()>,
     busy_timeout: Duration,
     mut cache_writer: CacheWriter,
@@ -83,7 +83,7 @@ pub(crate) fn work(
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
         let mut group = vec![first];
-        while group.len() < GROUP
+        while group.len() < GROUP_COMMIT_MAX_WRITES
             && let Ok(next) = queue.try_recv()
         {
             group.push(next);
@@ -91,7 +91,7 @@ pub(crate) fn work(
         residue = residue.max(write(&mut connection, path, group, busy_timeout));
         // What fails is tried again after the next write: the database has everything.
         let _ = cache_writer.flush_if_due(&mut connection);
-        for _ in 0..CLEARINGS {
+        for _ in 0..MAX_CHECKPOINT_ATTEMPTS {
             if residue == Residue::None || !queue.is_empty() {
                 break;
             }
@@ -108,7 +108,7 @@ pub(crate) fn work(
 }
 
 /// Writes a group in one transaction and tells each caller; what is still to be cleared from the log.
-fn write(connection: &mut Connection, path: &Path, group: Vec<Writing>, busy_timeout: Duration) -> Residue {
+fn write(connection: &mut Connection, path: &Path, group: Vec<WriteJob>, busy_timeout: Duration) -> Residue {
     let mut answers = Vec::with_capacity(group.len());
     let mut group = group.into_iter();
     let failed = commit(connection, path, &mut group, &mut answers).err();
@@ -130,8 +130,8 @@ fn write(connection: &mut Connection, path: &Path, group: Vec<Writing>, busy_tim
 fn commit(
     connection: &mut Connection,
     path: &Path,
-    group: &mut impl ExactSizeIterator<Item = Writing>,
-    answers: &mut Vec<Answer>,
+    group: &mut impl ExactSizeIterator<Item = WriteJob>,
+    answers: &mut Vec<WriteOutcome>,
 ) -> Result<(), CommitError> {
     let alone = group.len() == 1;
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -159,7 +159,7 @@ fn commit(
 }
 
 /// Ends the epoch of the index caches if something was deleted or replaced: it must not stay in a cache file.
-fn end_cache_epoch(connection: &Connection, path: &Path, answers: &[Answer]) -> rusqlite::Result<()> {
+fn end_cache_epoch(connection: &Connection, path: &Path, answers: &[WriteOutcome]) -> rusqlite::Result<()> {
     if answers.iter().any(|answer| answer.residue != Residue::None) {
         epoch::end(connection, path)?;
     }
@@ -167,6 +167,6 @@ fn end_cache_epoch(connection: &Connection, path: &Path, answers: &[Answer]) -> 
 }
 
 /// Runs one job. A bug in it must not take the thread from all others; its caller hears that there is no answer.
-fn run(job: Writing, connection: &Connection) -> Option<Answer> {
+fn run(job: WriteJob, connection: &Connection) -> Option<WriteOutcome> {
     catch_unwind(AssertUnwindSafe(|| job(Ok(connection)))).ok()
 }

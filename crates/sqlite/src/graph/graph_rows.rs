@@ -1,6 +1,6 @@
 //! The rows of what records say about entities and relations.
 
-use memory_engine_core::{RecordId, Removed, RuleId};
+use memory_engine_core::{RecordId, RemovalCounts, RuleId};
 use memory_engine_graph::{GraphEntry, GraphStats, Rows};
 use rusqlite::{Connection, params};
 
@@ -8,14 +8,14 @@ use crate::{
     database::{error::SqliteError, statement::Statement},
     records::{
         row,
-        scopes::{self, Place, Reach},
+        scopes::{self, CoveredScope, RecordAddress},
     },
 };
 
 /// Removes what a record says, and counts it.
-pub(crate) fn remove(connection: &Connection, row: i64) -> Result<Removed, SqliteError> {
+pub(crate) fn remove(connection: &Connection, row: i64) -> Result<RemovalCounts, SqliteError> {
     let empty = |sql: &str| Ok::<u64, SqliteError>(connection.prepare_cached(sql)?.execute([row])? as u64);
-    let mut removed = Removed::default();
+    let mut removed = RemovalCounts::default();
     removed.relations = empty("DELETE FROM graph_edges WHERE record = ?1")?;
     removed.aliases = empty("DELETE FROM graph_aliases WHERE record = ?1")?;
     removed.mentions = empty("DELETE FROM graph_entities WHERE record = ?1")?;
@@ -29,14 +29,14 @@ pub(crate) fn upsert(connection: &Connection, entries: &[GraphEntry]) -> Result<
         let place = scopes::settle(connection, &entry.record.scope)?;
         let Some(current) = row::current(connection, place.namespace, entry.record.id)? else { continue };
         if current.is(&entry.record, place) {
-            replaced |= remove(connection, current.row)? != Removed::default();
+            replaced |= remove(connection, current.row)? != RemovalCounts::default();
             insert(connection, current.row, place, &Rows::of(entry))?;
         }
     }
     Ok(replaced)
 }
 
-fn insert(connection: &Connection, row: i64, place: Place, rows: &Rows) -> Result<(), SqliteError> {
+fn insert(connection: &Connection, row: i64, place: RecordAddress, rows: &Rows) -> Result<(), SqliteError> {
     for mention in &rows.mentions {
         let sql = "INSERT INTO graph_entities (record, entity, scope, name, kind) VALUES (?1, ?2, ?3, ?4, ?5)";
         let (entity, kind) = (mention.entity.as_bytes(), mention.kind.as_str());
@@ -65,8 +65,12 @@ fn insert(connection: &Connection, row: i64, place: Place, rows: &Rows) -> Resul
 }
 
 /// Removes what these records within reach say, and counts it.
-pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<Removed, SqliteError> {
-    let mut removed = Removed::default();
+pub(crate) fn delete(
+    connection: &Connection,
+    reach: &CoveredScope,
+    ids: &[RecordId],
+) -> Result<RemovalCounts, SqliteError> {
+    let mut removed = RemovalCounts::default();
     for id in ids {
         for stored in row::all(connection, reach, *id)? {
             removed += remove(connection, stored.row)?;
@@ -76,7 +80,7 @@ pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -
 }
 
 /// Removes everything that is said within reach. Returns true if there was anything.
-pub(crate) fn clear(connection: &Connection, reach: &Reach) -> Result<bool, SqliteError> {
+pub(crate) fn clear(connection: &Connection, reach: &CoveredScope) -> Result<bool, SqliteError> {
     let mut gone = 0;
     for table in [
         "DELETE FROM graph_edges WHERE scope IN (SELECT s.scope FROM scopes s WHERE ",
@@ -92,7 +96,7 @@ pub(crate) fn clear(connection: &Connection, reach: &Reach) -> Result<bool, Sqli
     Ok(gone > 0)
 }
 
-pub(crate) fn stats(connection: &Connection, reach: &Reach) -> Result<GraphStats, SqliteError> {
+pub(crate) fn stats(connection: &Connection, reach: &CoveredScope) -> Result<GraphStats, SqliteError> {
     let count = |sql: &'static str, end: &'static str| -> Result<u64, SqliteError> {
         let mut statement = Statement::new(sql);
         reach.scopes(&mut statement);

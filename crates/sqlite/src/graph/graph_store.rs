@@ -1,14 +1,14 @@
 //! The graph store contract: each call runs on a thread of the store.
 
 use async_trait::async_trait;
-use memory_engine_core::{RecordId, Removed, Result, Scope};
+use memory_engine_core::{RecordId, RemovalCounts, Result, Scope};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_sql::request::{check_filter, check_graph_entries};
 
 use crate::{
     database::writer::Residue,
     graph::{graph_rows, graph_walk},
-    records::scopes::Reach,
+    records::scopes::CoveredScope,
     store::SqliteStore,
 };
 
@@ -22,11 +22,12 @@ impl GraphStore for SqliteStore {
         Ok(())
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Removed> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
-        let residue = |gone: &Removed| if *gone == Removed::default() { Residue::None } else { Residue::Deleted };
-        self.write("graph delete", residue, move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(Removed::default()),
+        let residue =
+            |gone: &RemovalCounts| if *gone == RemovalCounts::default() { Residue::None } else { Residue::Deleted };
+        self.write("graph delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
+            None => Ok(RemovalCounts::default()),
             Some(reach) => graph_rows::delete(connection, &reach, &ids),
         })
         .await
@@ -41,7 +42,7 @@ impl GraphStore for SqliteStore {
 
     async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
         let scope = scope.clone();
-        self.read("graph stats", move |connection| match Reach::of(connection, &scope)? {
+        self.read("graph stats", move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(GraphStats::default()),
             Some(reach) => graph_rows::stats(connection, &reach),
         })
@@ -51,7 +52,7 @@ impl GraphStore for SqliteStore {
     async fn clear(&self, scope: &Scope) -> Result<()> {
         let scope = scope.clone();
         let residue = |any: &bool| if *any { Residue::Deleted } else { Residue::None };
-        let clear = self.write("graph clear", residue, move |connection| match Reach::of(connection, &scope)? {
+        let clear = self.write("graph clear", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(false),
             Some(reach) => graph_rows::clear(connection, &reach),
         });

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row, types::Value};
 
 use crate::{
     database::{error::SqliteError, statement::Statement},
-    records::scopes::Reach,
+    records::scopes::CoveredScope,
 };
 
 /// Returns the neighbourhood of the entities of the query, for each visible user.
@@ -20,8 +20,8 @@ pub(crate) fn expand(connection: &Connection, scope: &Scope, query: &GraphQuery)
     let mut parts = Vec::new();
     for owner in owners(connection, scope)? {
         let own = graph::within(scope, &owner)?;
-        let Some(reach) = Reach::of(connection, &own)? else { continue };
-        parts.push(Seen { connection, reach: &reach, query }.walk(&owner)?);
+        let Some(reach) = CoveredScope::of(connection, &own)? else { continue };
+        parts.push(VisibleGraph { connection, reach: &reach, query }.walk(&owner)?);
     }
     Ok(Subgraph::merged(parts, query.entities, query.edges))
 }
@@ -38,13 +38,13 @@ fn owners(connection: &Connection, scope: &Scope) -> Result<Vec<Scope>, SqliteEr
 }
 
 /// The part of the graph that a reader may see.
-struct Seen<'q> {
+struct VisibleGraph<'q> {
     connection: &'q Connection,
-    reach: &'q Reach,
+    reach: &'q CoveredScope,
     query: &'q GraphQuery,
 }
 
-impl Seen<'_> {
+impl VisibleGraph<'_> {
     fn walk(&self, owner: &Scope) -> Result<Subgraph, SqliteError> {
         let begins = self.query.from == memory_engine_graph::Seeds::MostMentioned;
         let most = if begins { self.most_mentioned(owner)? } else { Vec::new() };

@@ -8,7 +8,7 @@ use crate::{
     cache::change_log,
     database::error::SqliteError,
     records::row,
-    records::scopes::{self, Place, Reach},
+    records::scopes::{self, CoveredScope, RecordAddress},
 };
 
 /// Stores the terms of a record that has none. The caller logs the change.
@@ -16,7 +16,7 @@ pub(crate) fn insert(
     connection: &Connection,
     row: i64,
     id: RecordId,
-    place: Place,
+    place: RecordAddress,
     terms: &Terms,
 ) -> Result<(), SqliteError> {
     let (words, counts) = packed::pack_short(terms);
@@ -49,7 +49,7 @@ pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Resul
 }
 
 /// Removes the terms of these records within reach, and counts those that had any.
-pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, SqliteError> {
+pub(crate) fn delete(connection: &Connection, reach: &CoveredScope, ids: &[RecordId]) -> Result<u64, SqliteError> {
     let mut gone = 0;
     for id in ids {
         for stored in row::all(connection, reach, *id)? {

@@ -14,7 +14,7 @@ use crate::{
     database::statement::Statement,
     queue::lease_owner::LeaseOwner,
     records::row::{self, selected},
-    records::scopes::{self, Reach},
+    records::scopes::{self, CoveredScope},
 };
 
 /// Queues a job for a record, behind all others and free to be claimed. What waits for a vector waits for one of each
@@ -44,7 +44,7 @@ pub(crate) fn unqueue(connection: &Connection, row: i64) -> rusqlite::Result<u64
 /// Queues every visible record that is to be indexed, or those with these ids, in order of their namespaces and ids.
 pub(crate) fn requeue(
     connection: &Connection,
-    reach: Option<&Reach>,
+    reach: Option<&CoveredScope>,
     ids: Option<&[RecordId]>,
     job: Job,
     now: Timestamp,
@@ -159,7 +159,11 @@ pub(crate) fn fail(connection: &Connection, failures: &[Failure]) -> Result<(), 
 }
 
 /// Reads the items within reach whose last attempt failed, the longest waiting first.
-pub(crate) fn failures(connection: &Connection, reach: &Reach, limit: usize) -> Result<Vec<Failure>, SqliteError> {
+pub(crate) fn failures(
+    connection: &Connection,
+    reach: &CoveredScope,
+    limit: usize,
+) -> Result<Vec<Failure>, SqliteError> {
     let mut statement = Statement::new(
         "SELECT t.name, n.user, s.agent, s.session, s.branch, r.id, r.revision, b.job, b.attempts, b.reason, b.leased_until
          FROM backlog b CROSS JOIN records r ON r.record = b.record CROSS JOIN scopes s ON s.scope = r.scope
@@ -184,7 +188,7 @@ pub(crate) fn failures(connection: &Connection, reach: &Reach, limit: usize) -> 
 }
 
 /// Adds the queued items and dead letters of each job within reach to the statistics.
-pub(crate) fn count(connection: &Connection, reach: &Reach, stats: &mut Stats) -> Result<(), SqliteError> {
+pub(crate) fn count(connection: &Connection, reach: &CoveredScope, stats: &mut Stats) -> Result<(), SqliteError> {
     let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
     statement.bind(LEASE_DEAD).push(
         " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest FROM backlog b CROSS JOIN records r ON r.record = b.record

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result, Scope};
 use rusqlite::Connection;
 
-use crate::{database::writer::Residue, queue::backlog, records::scopes::Reach, store::SqliteStore};
+use crate::{database::writer::Residue, queue::backlog, records::scopes::CoveredScope, store::SqliteStore};
 
 #[async_trait]
 impl JobQueue for SqliteStore {
@@ -39,7 +39,7 @@ impl JobQueue for SqliteStore {
 
     async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
         let scope = scope.clone();
-        self.read("failures", move |connection| match Reach::of(connection, &scope)? {
+        self.read("failures", move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(Vec::new()),
             Some(reach) => backlog::failures(connection, &reach, limit),
         })
@@ -49,7 +49,7 @@ impl JobQueue for SqliteStore {
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
         let (scope, ids, now) = (scope.clone(), ids.to_vec(), self.clock().now());
         let residue = |_: &u64| Residue::None;
-        self.write("enqueue", residue, move |connection| match Reach::of(connection, &scope)? {
+        self.write("enqueue", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
             Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job, now),
         })
@@ -59,7 +59,7 @@ impl JobQueue for SqliteStore {
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
         let (scope, now) = (scope.clone(), self.clock().now());
         let residue = |_: &u64| Residue::None;
-        self.write("requeue", residue, move |connection| match Reach::of(connection, &scope)? {
+        self.write("requeue", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
             Some(reach) => backlog::requeue(connection, Some(&reach), None, job, now),
         })

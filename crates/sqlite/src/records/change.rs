@@ -1,6 +1,6 @@
 //! Applies a change to one record and to everything that is derived from it.
 
-use memory_engine_core::{Record, Removed, Timestamp, Tombstone};
+use memory_engine_core::{Record, RemovalCounts, Timestamp, Tombstone};
 use memory_engine_sql::{
     embedding_versions::VectorTable,
     write::{IndexEntries, RecordChange, RecordWrite},
@@ -15,8 +15,8 @@ use crate::{
     queue::backlog,
     records::{
         derivations,
-        row::{self, Stored},
-        scopes::{self, Place},
+        row::{self, StoredRecord},
+        scopes::{self, RecordAddress},
     },
     vectors::vector_store,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Changes<'c> {
     table: Option<VectorTable>,
     now: Timestamp,
     /// Numbers of items removed by the changes.
-    pub(crate) removed: Removed,
+    pub(crate) removed: RemovalCounts,
     /// True if a write replaced content, so that caches with the old content must be deleted.
     pub(crate) overwrote: bool,
 }
@@ -37,14 +37,14 @@ pub(crate) struct Changes<'c> {
 impl<'c> Changes<'c> {
     /// Returns the changes of one transaction. `now` is the time at which jobs are queued.
     pub(crate) fn new(connection: &'c Connection, table: Option<VectorTable>, now: Timestamp) -> Self {
-        Self { connection, table, now, removed: Removed::default(), overwrote: false }
+        Self { connection, table, now, removed: RemovalCounts::default(), overwrote: false }
     }
 
     /// Applies a change to the record at `place`; `old` is the record that is stored there under its id.
     pub(crate) fn apply(
         &mut self,
-        place: Place,
-        old: Option<Stored>,
+        place: RecordAddress,
+        old: Option<StoredRecord>,
         change: &RecordChange,
     ) -> Result<(), SqliteError> {
         match change {
@@ -60,7 +60,12 @@ impl<'c> Changes<'c> {
         self.apply(place, old, &RecordChange::Remove(tombstone))
     }
 
-    fn write(&mut self, place: Place, old: Option<Stored>, write: &RecordWrite) -> Result<(), SqliteError> {
+    fn write(
+        &mut self,
+        place: RecordAddress,
+        old: Option<StoredRecord>,
+        write: &RecordWrite,
+    ) -> Result<(), SqliteError> {
         let connection = self.connection;
         let record = &write.record;
         let Some(old) = old else {
@@ -85,7 +90,13 @@ impl<'c> Changes<'c> {
     }
 
     /// Takes a record into the indexes and queues it for the rest.
-    fn index(&self, row: i64, place: Place, record: &Record, entries: &IndexEntries) -> Result<(), SqliteError> {
+    fn index(
+        &self,
+        row: i64,
+        place: RecordAddress,
+        record: &Record,
+        entries: &IndexEntries,
+    ) -> Result<(), SqliteError> {
         if let Some(terms) = &entries.terms {
             keyword_store::insert(self.connection, row, record.id, place, terms)?;
         }
@@ -101,7 +112,12 @@ impl<'c> Changes<'c> {
         Ok(())
     }
 
-    fn remove(&mut self, place: Place, old: Option<Stored>, tombstone: &Tombstone) -> Result<(), SqliteError> {
+    fn remove(
+        &mut self,
+        place: RecordAddress,
+        old: Option<StoredRecord>,
+        tombstone: &Tombstone,
+    ) -> Result<(), SqliteError> {
         if let Some(old) = old {
             self.removed += remove_derived(self.connection, old.row)?;
             self.removed.count(old.record.kind.as_str());
@@ -128,7 +144,7 @@ fn has_same_content(new: &Record, old: &Record) -> bool {
 }
 
 /// Removes everything that is derived from a record, and its queued jobs. Counts what was removed.
-fn remove_derived(connection: &Connection, row: i64) -> Result<Removed, SqliteError> {
+fn remove_derived(connection: &Connection, row: i64) -> Result<RemovalCounts, SqliteError> {
     let mut removed = graph_rows::remove(connection, row)?;
     removed.keywords = u64::from(keyword_store::remove(connection, row)?);
     removed.vectors = u64::from(vector_store::remove(connection, row)?);
@@ -140,7 +156,7 @@ fn remove_derived(connection: &Connection, row: i64) -> Result<Removed, SqliteEr
 }
 
 /// Stores a tombstone, in place of an earlier one of its id, and blocks its content. Returns true if there was none.
-fn store_tombstone(connection: &Connection, place: Place, tombstone: &Tombstone) -> Result<bool, SqliteError> {
+fn store_tombstone(connection: &Connection, place: RecordAddress, tombstone: &Tombstone) -> Result<bool, SqliteError> {
     let (id, hash) = (tombstone.id.as_bytes(), tombstone.content_hash.as_bytes());
     // `withdrawn` is 1 for a cascade and 0 for a deletion by the user, which takes precedence: hence `min`.
     connection

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Deleted, RecordId, Timestamp, Tombstone};
+use memory_engine_core::{DeletionReport, RecordId, Timestamp, Tombstone};
 use memory_engine_sql::write;
 use rusqlite::Connection;
 
@@ -13,17 +13,17 @@ use crate::{
         cascade,
         change::Changes,
         row,
-        scopes::{self, Reach},
+        scopes::{self, CoveredScope},
     },
 };
 
 /// Deletes the records of these ids within reach, and the records that were made from them.
 pub(crate) fn delete(
     connection: &Connection,
-    reach: &Reach,
+    reach: &CoveredScope,
     ids: &[RecordId],
     deleted_at: Timestamp,
-) -> Result<Deleted, SqliteError> {
+) -> Result<DeletionReport, SqliteError> {
     let mut applied = Changes::new(connection, None, deleted_at);
     let mut named = BTreeSet::new();
     let mut by_namespace: BTreeMap<i64, BTreeSet<RecordId>> = BTreeMap::new();

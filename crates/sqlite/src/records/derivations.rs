@@ -5,8 +5,8 @@ use rusqlite::{Connection, params};
 
 use crate::{
     database::error::SqliteError,
-    records::row::{self, Stored, selected},
-    records::scopes::Reach,
+    records::row::{self, StoredRecord, selected},
+    records::scopes::CoveredScope,
 };
 
 /// Writes down what a record was made from.
@@ -30,7 +30,11 @@ pub(crate) fn forget(connection: &Connection, namespace: i64, row: i64, record: 
 }
 
 /// The records that were made from one, directly or through others, by id.
-pub(crate) fn made_from(connection: &Connection, namespace: i64, id: RecordId) -> Result<Vec<Stored>, SqliteError> {
+pub(crate) fn made_from(
+    connection: &Connection,
+    namespace: i64,
+    id: RecordId,
+) -> Result<Vec<StoredRecord>, SqliteError> {
     let sql = concat!(
         "WITH RECURSIVE made (record, id) AS (
             SELECT m.record, m.id FROM derivations d JOIN records m ON m.record = d.record
@@ -53,7 +57,7 @@ pub(crate) fn made_from(connection: &Connection, namespace: i64, id: RecordId) -
 
 /// The records within `scope` that were made from these, by id.
 pub(crate) fn derived(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>, SqliteError> {
-    let Some(reach) = Reach::of(connection, scope)? else { return Ok(Vec::new()) };
+    let Some(reach) = CoveredScope::of(connection, scope)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for id in ids {
         for source in row::all(connection, &reach, *id)? {

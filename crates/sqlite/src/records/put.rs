@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{Record, RecordId, Scope, Timestamp, Write, Written};
+use memory_engine_core::{Record, RecordId, Scope, Timestamp, Write, WriteResult};
 use memory_engine_sql::{
     embedding_versions::VectorTable,
     write::{RecordChange, StoredState, decide},
@@ -17,7 +17,7 @@ use crate::{
         cascade,
         change::Changes,
         row,
-        scopes::{self, Place},
+        scopes::{self, RecordAddress},
     },
 };
 
@@ -29,8 +29,8 @@ pub(crate) fn put(
     writes: Vec<Write>,
     table: Option<VectorTable>,
     now: Timestamp,
-) -> Result<(Vec<Written>, bool), SqliteError> {
-    let mut places: FxHashMap<Scope, Place> = FxHashMap::default();
+) -> Result<(Vec<WriteResult>, bool), SqliteError> {
+    let mut places: FxHashMap<Scope, RecordAddress> = FxHashMap::default();
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
     let mut rewritten = Vec::new();
     let mut written = Vec::with_capacity(writes.len());

@@ -10,7 +10,7 @@ use crate::{
     database::statement::Statement,
     queue::backlog,
     records::row::{self, columns},
-    records::scopes::Reach,
+    records::scopes::CoveredScope,
 };
 
 /// The records of these ids, aligned with them.
@@ -98,7 +98,7 @@ pub(crate) fn adjacent(
 /// Counts what is within `scope`.
 pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, SqliteError> {
     let mut stats = Stats::default();
-    let Some(reach) = Reach::of(connection, scope)? else { return Ok(stats) };
+    let Some(reach) = CoveredScope::of(connection, scope)? else { return Ok(stats) };
     count_records(connection, &reach, &mut stats)?;
     backlog::count(connection, &reach, &mut stats)?;
     let mut statement =
@@ -110,7 +110,7 @@ pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Sql
     Ok(stats)
 }
 
-fn count_records(connection: &Connection, reach: &Reach, stats: &mut Stats) -> Result<(), SqliteError> {
+fn count_records(connection: &Connection, reach: &CoveredScope, stats: &mut Stats) -> Result<(), SqliteError> {
     let mut statement = Statement::new(
         "SELECT r.scope, r.kind, r.state, count(*) AS records, min(r.occurred_at) AS oldest,
              max(r.occurred_at) AS newest

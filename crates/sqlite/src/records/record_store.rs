@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, EmbeddingSpace, Hit, Index, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
-    Stats, Tombstone, Write, Written,
+    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Page, Record, RecordId, RecordStore, Result, ScanQuery,
+    Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
@@ -14,14 +14,14 @@ use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, V
 use crate::{
     database::{index_metadata, writer::Residue},
     keywords::keyword_store,
-    records::{delete, derivations, put, read, scan, scopes::Reach, tombstones},
+    records::{delete, derivations, put, read, scan, scopes::CoveredScope, tombstones},
     store::SqliteStore,
     vectors::{generations, vector_store},
 };
 
 #[async_trait]
 impl RecordStore for SqliteStore {
-    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<Written>> {
+    async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         request::check_writes(scope, self.embedding_space(), &writes)?;
         let (origin, now) = (self.origin(), self.clock().now());
         let residue = |(_, replaced): &(_, bool)| if *replaced { Residue::Replaced } else { Residue::None };
@@ -43,11 +43,11 @@ impl RecordStore for SqliteStore {
         self.read("get", move |connection| read::get(connection, &addresses, &scope, &ids)).await
     }
 
-    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<Deleted> {
+    async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         let (scope, ids, deleted_at) = (scope.clone(), ids.to_vec(), self.clock().now());
-        let residue = |gone: &Deleted| if gone.ids.is_empty() { Residue::None } else { Residue::Deleted };
-        self.write("delete", residue, move |connection| match Reach::of(connection, &scope)? {
-            None => Ok(Deleted::default()),
+        let residue = |gone: &DeletionReport| if gone.ids.is_empty() { Residue::None } else { Residue::Deleted };
+        self.write("delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
+            None => Ok(DeletionReport::default()),
             Some(reach) => delete::delete(connection, &reach, &ids, deleted_at),
         })
         .await
@@ -76,7 +76,7 @@ impl RecordStore for SqliteStore {
 
     async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
         let scope = scope.clone();
-        self.read("tombstones", move |connection| match Reach::of(connection, &scope)? {
+        self.read("tombstones", move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(Vec::new()),
             Some(reach) => tombstones::tombstones(connection, &reach, after, limit),
         })
@@ -115,7 +115,7 @@ impl KeywordStore for SqliteStore {
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
         let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
-        self.write("keyword delete", residue, move |connection| match Reach::of(connection, &scope)? {
+        self.write("keyword delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
             Some(reach) => keyword_store::delete(connection, &reach, &ids),
         })
@@ -166,7 +166,7 @@ impl VectorStore for SqliteStore {
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
         let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
-        self.write("vector delete", residue, move |connection| match Reach::of(connection, &scope)? {
+        self.write("vector delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
             Some(reach) => vector_store::delete(connection, &reach, &ids),
         })

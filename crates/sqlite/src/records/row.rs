@@ -10,16 +10,16 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     database::error::SqliteError,
     database::statement::Statement,
-    records::scopes::{self, Place, Reach},
+    records::scopes::{self, CoveredScope, RecordAddress},
 };
 
 /// A record with its numbers.
 #[derive(Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoredRecord {
     /// The row.
     pub(crate) row: i64,
     /// The namespace and scope ids.
-    pub(crate) place: Place,
+    pub(crate) place: RecordAddress,
     /// The record.
     pub(crate) record: Record,
 }
@@ -87,10 +87,11 @@ macro_rules! selected {
 pub(crate) use selected;
 
 /// The record in a row of [`selected!`].
-pub(crate) fn read(row: &Row<'_>) -> Result<Stored, SqliteError> {
-    let place = Place { tenant: row.get("tenant")?, namespace: row.get("namespace")?, scope: row.get("scope")? };
+pub(crate) fn read(row: &Row<'_>) -> Result<StoredRecord, SqliteError> {
+    let place =
+        RecordAddress { tenant: row.get("tenant")?, namespace: row.get("namespace")?, scope: row.get("scope")? };
     let record = content(row, ADDRESS_COLUMNS, scopes::read(row)?)?;
-    Ok(Stored { row: row.get(ADDRESS_COLUMNS + Column::Record as usize)?, place, record })
+    Ok(StoredRecord { row: row.get(ADDRESS_COLUMNS + Column::Record as usize)?, place, record })
 }
 
 /// The record at this address whose [`columns!`] begin at column `first`.
@@ -136,7 +137,11 @@ fn json<T: DeserializeOwned + Default>(text: &str) -> Result<T, SqliteError> {
 }
 
 /// The records of this id that `reach` covers, by user: ids of two users may be equal.
-pub(crate) fn all(connection: &Connection, reach: &Reach, id: RecordId) -> Result<Vec<Stored>, SqliteError> {
+pub(crate) fn all(
+    connection: &Connection,
+    reach: &CoveredScope,
+    id: RecordId,
+) -> Result<Vec<StoredRecord>, SqliteError> {
     let mut statement = Statement::new(concat!(selected!(""), "WHERE r.id = "));
     statement.bind(id.as_bytes().to_vec()).push(" AND ");
     reach.covers(&mut statement);
@@ -151,7 +156,11 @@ pub(crate) fn all(connection: &Connection, reach: &Reach, id: RecordId) -> Resul
 }
 
 /// The record of this id in a namespace.
-pub(crate) fn named(connection: &Connection, namespace: i64, id: RecordId) -> Result<Option<Stored>, SqliteError> {
+pub(crate) fn named(
+    connection: &Connection,
+    namespace: i64,
+    id: RecordId,
+) -> Result<Option<StoredRecord>, SqliteError> {
     let sql = concat!(selected!(""), "WHERE r.id = ?1 AND r.namespace = ?2");
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = prepared.query(params![id.as_bytes(), namespace])?;
@@ -169,7 +178,7 @@ pub(crate) struct Current {
 
 impl Current {
     /// Returns true if this is still the version that was read and indexed.
-    pub(crate) fn is(&self, record: &Record, place: Place) -> bool {
+    pub(crate) fn is(&self, record: &Record, place: RecordAddress) -> bool {
         self.indexed && self.scope == place.scope && self.revision == record.revision
     }
 }
@@ -193,7 +202,7 @@ pub(crate) fn current(connection: &Connection, namespace: i64, id: RecordId) -> 
 }
 
 /// Writes a new record and gives its row.
-pub(crate) fn insert(connection: &Connection, place: Place, record: &Record) -> Result<i64, SqliteError> {
+pub(crate) fn insert(connection: &Connection, place: RecordAddress, record: &Record) -> Result<i64, SqliteError> {
     let sql = "INSERT INTO records (namespace, scope, id, revision, state, kind, trust, occurred_at, recorded_at,
         valid_from, valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence,
         round, entities, tags, derived_from, metadata, text)
@@ -204,7 +213,7 @@ pub(crate) fn insert(connection: &Connection, place: Place, record: &Record) -> 
 }
 
 /// Writes a record in the place of one that is there.
-pub(crate) fn replace(connection: &Connection, place: Place, record: &Record) -> Result<(), SqliteError> {
+pub(crate) fn replace(connection: &Connection, place: RecordAddress, record: &Record) -> Result<(), SqliteError> {
     let sql = "UPDATE records SET revision = ?4, state = ?5, kind = ?6, trust = ?7, occurred_at = ?8,
         recorded_at = ?9, valid_from = ?10, valid_until = ?11, role = ?12, speaker = ?13, scene = ?14, topic = ?15,
         emotion = ?16, confidence = ?17, importance = ?18, message_id = ?19, sequence = ?20, round = ?21,
@@ -213,7 +222,7 @@ pub(crate) fn replace(connection: &Connection, place: Place, record: &Record) ->
     write(connection, sql, place, record)
 }
 
-fn write(connection: &Connection, sql: &'static str, place: Place, record: &Record) -> Result<(), SqliteError> {
+fn write(connection: &Connection, sql: &'static str, place: RecordAddress, record: &Record) -> Result<(), SqliteError> {
     let revision = i64::try_from(record.revision).unwrap_or(i64::MAX);
     connection.prepare_cached(sql)?.execute(params![
         place.namespace,

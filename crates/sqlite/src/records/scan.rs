@@ -8,12 +8,12 @@ use crate::{
     database::error::SqliteError,
     database::statement::Statement,
     records::row::{self, selected},
-    records::scopes::Reach,
+    records::scopes::CoveredScope,
 };
 
 /// A page of the records within `scope`.
 pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) -> Result<Page, SqliteError> {
-    let Some(reach) = Reach::of(connection, scope)? else {
+    let Some(reach) = CoveredScope::of(connection, scope)? else {
         return Ok(Page::default().with_total(query.counted.then_some(0)));
     };
     let total = if query.counted { Some(count(connection, &reach, query)?) } else { None };
@@ -34,7 +34,7 @@ pub(crate) fn scan(connection: &Connection, scope: &Scope, query: &ScanQuery) ->
 }
 
 /// Returns the total number of rows, independent of the page.
-fn count(connection: &Connection, reach: &Reach, query: &ScanQuery) -> Result<u64, SqliteError> {
+fn count(connection: &Connection, reach: &CoveredScope, query: &ScanQuery) -> Result<u64, SqliteError> {
     let mut statement = Statement::new("SELECT count(*)");
     matching(connection, reach, query, &mut statement)?;
     let (mut prepared, values) = statement.prepare(connection)?;
@@ -50,7 +50,7 @@ fn order(order: Order) -> &'static str {
 }
 
 /// Returns the tie-breaker for records with equal positions, which only different users can have.
-fn tie(reach: &Reach, order: Order) -> &'static str {
+fn tie(reach: &CoveredScope, order: Order) -> &'static str {
     match (reach.namespace, order) {
         (Some(_), _) => "",
         (None, Order::OldestFirst) => ", (SELECT user FROM namespaces WHERE namespace = r.namespace)",
@@ -61,7 +61,7 @@ fn tie(reach: &Reach, order: Order) -> &'static str {
 /// The rows within reach that the filter lets through.
 fn matching(
     connection: &Connection,
-    reach: &Reach,
+    reach: &CoveredScope,
     query: &ScanQuery,
     statement: &mut Statement,
 ) -> Result<(), SqliteError> {
@@ -91,7 +91,7 @@ fn matching(
 /// The rows of one page and one more, which tells that there is another page.
 fn choose(
     connection: &Connection,
-    reach: &Reach,
+    reach: &CoveredScope,
     query: &ScanQuery,
     statement: &mut Statement,
 ) -> Result<(), SqliteError> {
@@ -111,7 +111,7 @@ fn choose(
 }
 
 /// The one address within reach, if it is only one.
-fn only_scope(connection: &Connection, reach: &Reach) -> Result<Option<i64>, SqliteError> {
+fn only_scope(connection: &Connection, reach: &CoveredScope) -> Result<Option<i64>, SqliteError> {
     let mut statement = Statement::new("SELECT max(s.scope) FROM scopes s WHERE ");
     reach.scopes(&mut statement);
     statement.push(" HAVING count(*) = 1");

@@ -8,7 +8,7 @@ use crate::{database::error::SqliteError, database::statement::Statement};
 
 /// An address by its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct RecordAddress {
     pub(crate) tenant: i64,
     pub(crate) namespace: i64,
     pub(crate) scope: i64,
@@ -16,7 +16,7 @@ pub(crate) struct Place {
 
 /// The part of a tenant that a reading scope covers.
 #[derive(Debug)]
-pub(crate) struct Reach {
+pub(crate) struct CoveredScope {
     pub(crate) tenant: i64,
     /// The user, if the scope sets one.
     pub(crate) namespace: Option<i64>,
@@ -38,21 +38,21 @@ pub(crate) fn named(names: [&str; 5]) -> Result<Scope, SqliteError> {
 }
 
 /// The numbers of an address; new ones, if it has none yet.
-pub(crate) fn settle(connection: &Connection, scope: &Scope) -> Result<Place, SqliteError> {
+pub(crate) fn settle(connection: &Connection, scope: &Scope) -> Result<RecordAddress, SqliteError> {
     let sql = "SELECT t.tenant, n.namespace, s.scope FROM tenants t
         CROSS JOIN namespaces n ON n.tenant = t.tenant AND n.user = ?2
         CROSS JOIN scopes s ON s.namespace = n.namespace AND s.agent = ?3 AND s.session = ?4 AND s.branch = ?5
         WHERE t.name = ?1";
     let [_, agent, session, branch] = scope.dimensions().map(|(_, name)| name.unwrap_or_default());
     let key = params![scope.tenant(), scope.user_name().unwrap_or_default(), agent, session, branch];
-    let read = |row: &Row<'_>| Ok(Place { tenant: row.get(0)?, namespace: row.get(1)?, scope: row.get(2)? });
+    let read = |row: &Row<'_>| Ok(RecordAddress { tenant: row.get(0)?, namespace: row.get(1)?, scope: row.get(2)? });
     match connection.prepare_cached(sql)?.query_row(key, read).optional()? {
         Some(place) => Ok(place),
         None => settle_new(connection, scope),
     }
 }
 
-fn settle_new(connection: &Connection, scope: &Scope) -> Result<Place, SqliteError> {
+fn settle_new(connection: &Connection, scope: &Scope) -> Result<RecordAddress, SqliteError> {
     let tenant = number(
         connection,
         "SELECT tenant FROM tenants WHERE name = ?1",
@@ -72,7 +72,7 @@ fn settle_new(connection: &Connection, scope: &Scope) -> Result<Place, SqliteErr
         "INSERT INTO scopes (namespace, agent, session, branch) VALUES (?1, ?2, ?3, ?4)",
         params![namespace, agent, session, branch],
     )?;
-    Ok(Place { tenant, namespace, scope })
+    Ok(RecordAddress { tenant, namespace, scope })
 }
 
 fn number(
@@ -98,7 +98,7 @@ pub(crate) fn namespace(connection: &Connection, scope: &Scope) -> rusqlite::Res
         .optional()
 }
 
-impl Reach {
+impl CoveredScope {
     /// Returns the reach of `scope` in this file, or `None` if nothing was ever written there.
     pub(crate) fn of(connection: &Connection, scope: &Scope) -> Result<Option<Self>, SqliteError> {
         let tenant = connection

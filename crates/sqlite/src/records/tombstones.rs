@@ -6,13 +6,13 @@ use rusqlite::Connection;
 
 use crate::{
     database::{error::SqliteError, statement::Statement},
-    records::scopes::{self, Reach},
+    records::scopes::{self, CoveredScope},
 };
 
 /// A page of tombstones within reach, by id.
 pub(crate) fn tombstones(
     connection: &Connection,
-    reach: &Reach,
+    reach: &CoveredScope,
     after: Option<RecordId>,
     limit: usize,
 ) -> Result<Vec<Tombstone>, SqliteError> {

@@ -8,7 +8,7 @@ use crate::{
     cache::change_log,
     database::error::SqliteError,
     records::row,
-    records::scopes::{self, Place, Reach},
+    records::scopes::{self, CoveredScope, RecordAddress},
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
@@ -31,7 +31,7 @@ pub(crate) fn insert(
     table: VectorTable,
     row: i64,
     id: RecordId,
-    place: Place,
+    place: RecordAddress,
     embedding: &Embedding,
 ) -> Result<(), SqliteError> {
     let vector: Vec<u8> = embedding.values().iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -52,7 +52,7 @@ pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteEr
 }
 
 /// Removes the vectors of these records within reach, and counts those that had any.
-pub(crate) fn delete(connection: &Connection, reach: &Reach, ids: &[RecordId]) -> Result<u64, SqliteError> {
+pub(crate) fn delete(connection: &Connection, reach: &CoveredScope, ids: &[RecordId]) -> Result<u64, SqliteError> {
     let mut gone = 0;
     for id in ids {
         for stored in row::all(connection, reach, *id)? {

@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, Deleted, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending, Record,
-    RecordId, RecordStore, Removed, Result, ScanQuery, Scope, Stats, Tombstone, Write, Written,
+    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending,
+    Record, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_embedder::{Embedder, HashEmbedder};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
@@ -42,13 +42,13 @@ impl BrokenStore {
 
 #[async_trait]
 impl RecordStore for BrokenStore {
-    async fn put(&self, _: &Scope, _: Vec<Write>) -> Result<Vec<Written>> {
+    async fn put(&self, _: &Scope, _: Vec<Write>) -> Result<Vec<WriteResult>> {
         self.refuse()
     }
     async fn get(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<Option<Record>>> {
         self.refuse()
     }
-    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<Deleted> {
+    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<DeletionReport> {
         self.refuse()
     }
     async fn scan(&self, _: &Scope, _: &ScanQuery) -> Result<Page> {
@@ -130,7 +130,7 @@ impl GraphStore for BrokenStore {
     async fn upsert(&self, _: &Scope, _: &[GraphEntry]) -> Result<()> {
         self.refuse()
     }
-    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<Removed> {
+    async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<RemovalCounts> {
         self.refuse()
     }
     async fn expand(&self, _: &Scope, _: &GraphQuery) -> Result<Subgraph> {

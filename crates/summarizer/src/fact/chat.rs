@@ -55,13 +55,13 @@ pub struct ChatFacts {
 }
 
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct FactsJson {
     #[serde(default)]
-    facts: Vec<Told>,
+    facts: Vec<FactJson>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Told {
+struct FactJson {
     n: usize,
     #[serde(default)]
     subject: String,
@@ -112,7 +112,7 @@ impl ChatFacts {
         let request = ChatRequest::new([Message::system(prompt), Message::user(input)])
             .with_temperature(0.0)
             .with_output(OutputSchema::new("facts", schema()));
-        let answer = structured::ask::<Answer>(&*self.model, request).await?.value;
+        let answer = structured::ask::<FactsJson>(&*self.model, request).await?.value;
         Ok(answer.facts.into_iter().take(MAX_FACTS).filter_map(|told| checked(told, turns, &locale.zone)).collect())
     }
 }
@@ -164,7 +164,7 @@ fn schema() -> serde_json::Value {
 }
 
 /// Returns the fact if its message bears it out.
-fn checked(told: Told, turns: &[&Record], zone: &TimeZone) -> Option<ExtractedFact> {
+fn checked(told: FactJson, turns: &[&Record], zone: &TimeZone) -> Option<ExtractedFact> {
     let turn = turns.get(told.n.checked_sub(1)?).filter(|turn| !spoken::is_assistant(turn))?;
     let (slot, value, text) = (told.slot.trim().to_lowercase(), one_line(&told.value), one_line(&told.text));
     if !is_slot_name(&slot) || !is_value(&value) || text.chars().count() > MAX_TEXT_CHARS {

@@ -10,7 +10,7 @@ use crate::data::{Pattern, Words, data};
 
 /// The days of an appointment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct When {
+pub(super) struct DatePhrase {
     pub(super) from: Timestamp,
     pub(super) until: Timestamp,
     pub(super) label: String,
@@ -24,9 +24,9 @@ data! {
 }
 
 /// Returns the dates to come that a sentence names, each with its place, in their order.
-pub(super) fn dates_ahead(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<(Range<usize>, When)> {
+pub(super) fn dates_ahead(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<(Range<usize>, DatePhrase)> {
     let today = said.in_zone(zone).date();
-    let mut found: Vec<(Range<usize>, When)> = Vec::new();
+    let mut found: Vec<(Range<usize>, DatePhrase)> = Vec::new();
     for window in windows(sentence, said, zone).into_iter().filter(|window| window.exactness != Exactness::Rough) {
         let days = days(&window, &sentence[window.range.clone()], today, zone);
         let when = days.filter(|(_, next)| *next > today).and_then(|(first, next)| when(first, next, zone));
@@ -73,9 +73,9 @@ fn weekdays(sentence: &str) -> impl Iterator<Item = (Range<usize>, i64)> {
     })
 }
 
-fn when(first: Date, next: Date, zone: &TimeZone) -> Option<When> {
+fn when(first: Date, next: Date, zone: &TimeZone) -> Option<DatePhrase> {
     let moment = |date: Date| Timestamp::parse_in(&date.to_string(), zone).ok();
     let last = next.yesterday().ok()?;
     let label = if last <= first { first.to_string() } else { format!("{first}/{last}") };
-    Some(When { from: moment(first)?, until: moment(next.max(first.tomorrow().ok()?))?, label })
+    Some(DatePhrase { from: moment(first)?, until: moment(next.max(first.tomorrow().ok()?))?, label })
 }

@@ -11,7 +11,7 @@ use crate::{
     data::{compiled, data},
     fact::{
         claim::Claim,
-        dates::{When, dates_ahead},
+        dates::{DatePhrase, dates_ahead},
         guard,
         template::{Macros, language_of},
         types::{ExtractedFact, Polarity},
@@ -92,7 +92,7 @@ pub(super) struct Plan {
     rule: RuleId,
     pub(super) event: String,
     /// Its date; `None` if it was called off.
-    pub(super) when: Option<When>,
+    pub(super) when: Option<DatePhrase>,
     /// The appointment that was known before no longer stands.
     pub(super) moves: bool,
     language: Language,
@@ -138,7 +138,7 @@ impl Plan {
 }
 
 impl PlanRule {
-    fn plan(&self, event: String, when: Option<When>) -> Plan {
+    fn plan(&self, event: String, when: Option<DatePhrase>) -> Plan {
         Plan { rule: self.id.clone(), event, when, moves: self.moves, language: self.language }
     }
 

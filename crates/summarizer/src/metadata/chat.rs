@@ -40,12 +40,12 @@ struct Line {
 }
 
 #[derive(Debug, Deserialize)]
-struct Answer {
-    turns: Vec<Told>,
+struct MetadataJson {
+    turns: Vec<TurnJson>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Told {
+struct TurnJson {
     n: usize,
     #[serde(default)]
     topic: Option<String>,
@@ -68,7 +68,7 @@ impl ChatMetadata {
         let request = ChatRequest::new([Message::system(self.prompt()), Message::user(input)])
             .with_temperature(0.0)
             .with_output(OutputSchema::new("turns", self.schema()));
-        let answer = structured::ask::<Answer>(&*self.model, request).await?.value;
+        let answer = structured::ask::<MetadataJson>(&*self.model, request).await?.value;
         let mut found: Vec<Option<TurnMetadata>> = vec![None; turns.len()];
         for told in answer.turns {
             let place = told.n.checked_sub(1).filter(|n| *n < turns.len());
@@ -79,7 +79,7 @@ impl ChatMetadata {
         all.ok_or_else(|| Error::invalid("metadata", "the model has not answered for every turn"))
     }
 
-    fn checked(&self, told: Told, turn: &Record) -> TurnMetadata {
+    fn checked(&self, told: TurnJson, turn: &Record) -> TurnMetadata {
         let said = normalize(&turn.text);
         let short = |text: &str, most: usize| {
             let line = one_line(text);

@@ -26,7 +26,7 @@ data! {
 }
 
 /// A name and its place in the text.
-type Found = (usize, String);
+type FoundEntity = (usize, String);
 
 /// Returns the names in a text, each once, in their order.
 pub(super) fn entities(text: &str, known: &[String]) -> Vec<String> {
@@ -51,7 +51,7 @@ pub(super) fn entities(text: &str, known: &[String]) -> Vec<String> {
     names
 }
 
-fn known_names(text: &str, known: &[String]) -> Vec<Found> {
+fn known_names(text: &str, known: &[String]) -> Vec<FoundEntity> {
     let folded = normalize(text);
     let place = |name: &str| {
         let places = folded.match_indices(name).map(|(at, _)| at);
@@ -61,14 +61,14 @@ fn known_names(text: &str, known: &[String]) -> Vec<Found> {
     known.iter().filter_map(|name| Some((place(&normalize(name))?, name.clone()))).collect()
 }
 
-fn chinese_names(text: &str) -> impl Iterator<Item = Found> {
+fn chinese_names(text: &str) -> impl Iterator<Item = FoundEntity> {
     DATA.name.captures_iter(text).filter_map(|found| {
         let name = found.iter().skip(1).flatten().next()?;
         Some((name.start(), name.as_str().to_owned()))
     })
 }
 
-fn institutions(text: &str) -> impl Iterator<Item = Found> {
+fn institutions(text: &str) -> impl Iterator<Item = FoundEntity> {
     DATA.institution.find_iter(text).filter_map(|end| {
         let start = institution_start(&text[..end.start()]);
         let named = start < end.start() || DATA.brands.contains(end.as_str());

@@ -14,7 +14,7 @@ use super::{
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RuleProfiles;
 
-const NAMED: [&str; 9] = [
+const NAME_PHRASES: [&str; 9] = [
     "叫我",
     "我叫",
     "我的名字是",
@@ -25,7 +25,7 @@ const NAMED: [&str; 9] = [
     "i am called ",
     "you can call me ",
 ];
-const LIKED: [&str; 13] = [
+const LIKE_PHRASES: [&str; 13] = [
     "我喜欢",
     "我不喜欢",
     "我讨厌",
@@ -41,7 +41,7 @@ const LIKED: [&str; 13] = [
     "i'm allergic ",
 ];
 /// Maximum number of likes in a profile.
-const MOST_LIKES: usize = 5;
+const MAX_LIKES: usize = 5;
 
 #[async_trait]
 impl ProfileSummarizer for RuleProfiles {
@@ -62,7 +62,7 @@ impl ProfileSummarizer for RuleProfiles {
             likes.retain(|known| *known != like);
             likes.push(like);
         }
-        profile.preferences = likes[likes.len().saturating_sub(MOST_LIKES)..].join(between);
+        profile.preferences = likes[likes.len().saturating_sub(MAX_LIKES)..].join(between);
         let length = said.iter().map(|(_, text)| text.chars().count()).sum::<usize>() / said.len();
         let long = if chinese { 40 } else { 120 };
         let personality = match (length * 4 < long, length > long, chinese) {
@@ -101,7 +101,7 @@ impl ProfileSummarizer for RuleProfiles {
 /// The name that a text gives: the word behind "call me".
 fn name(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
-    let at = NAMED.iter().find_map(|mark| lower.rfind(mark).map(|at| at + mark.len()))?;
+    let at = NAME_PHRASES.iter().find_map(|mark| lower.rfind(mark).map(|at| at + mark.len()))?;
     // Lower case can have another length than the text, in which case nothing is read.
     let rest = text.get(at..)?.trim_start();
     let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '·' | '_')).collect();
@@ -117,7 +117,8 @@ fn likes_in(text: &str) -> Vec<String> {
     let clauses = text.split(['。', '，', '！', '？', '；', '.', ',', '!', '?', ';']);
     let clauses = clauses.map(str::trim).filter(|clause| {
         let lower = clause.to_lowercase();
-        LIKED.iter().any(|mark| lower.starts_with(mark)) && (!lower.starts_with("我对") || lower.contains("过敏"))
+        LIKE_PHRASES.iter().any(|mark| lower.starts_with(mark))
+            && (!lower.starts_with("我对") || lower.contains("过敏"))
     });
     clauses.map(|clause| cut(clause, 40)).collect()
 }

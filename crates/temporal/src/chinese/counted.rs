@@ -4,7 +4,7 @@ use super::words::WORDS;
 use crate::{
     calendar::{Count, Stretch, Unit},
     numbers::number,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
     scan::Scan,
     window::Exactness,
 };
@@ -29,7 +29,7 @@ fn count(scan: &Scan, at: usize) -> Option<(usize, Count)> {
 }
 
 /// 三天前, 两周之前, 几个月前.
-pub(super) fn ago(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn ago(reader: &Reader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     if scan.is_inside_number(at) || scan.has_any_before(at, &WORDS.characters.before_ago) {
         return None;
@@ -43,7 +43,7 @@ pub(super) fn ago(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// Reads what is counted from a date: 前两天 or 的三天后 after it.
-pub(super) fn before_or_after(reader: &Reader<'_>, end: usize, stretch: Stretch) -> Found {
+pub(super) fn before_or_after(reader: &Reader<'_>, end: usize, stretch: Stretch) -> FoundDate {
     let scan = reader.scan;
     let of = scan.word(end, "的").unwrap_or(end);
     if let Some((next, later)) = direction(scan, of)

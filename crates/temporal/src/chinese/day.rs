@@ -3,12 +3,12 @@
 use super::words::{WORDS, offset_word};
 use crate::{
     calendar::Stretch,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
     scan::Scan,
 };
 
 /// 今晚, 昨夜.
-pub(super) fn night(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn night(reader: &Reader<'_>, at: usize) -> FoundDate {
     if reader.scan.has_any_before(at, &WORDS.characters.before_night) {
         return None;
     }
@@ -19,7 +19,7 @@ pub(super) fn night(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// 前天, 昨天下午.
-pub(super) fn near(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn near(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (day, end) = offset_word(reader.scan, at, &WORDS.days)?;
     if !day.stands_alone(reader.scan, at, end) {
         return None;
@@ -28,7 +28,7 @@ pub(super) fn near(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// Reads the part of the day that may follow a day.
-pub(super) fn part(scan: &Scan, at: usize, day: Stretch) -> Found {
+pub(super) fn part(scan: &Scan, at: usize, day: Stretch) -> FoundDate {
     let start = scan.word(at, "的").unwrap_or(at);
     for part in &WORDS.parts {
         if let Some((end, _)) = scan.one_of(start, &part.words) {

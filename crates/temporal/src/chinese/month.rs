@@ -10,12 +10,12 @@ use crate::{
     calendar::Stretch,
     characters::is_numeral,
     numbers::number,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
     scan::Scan,
 };
 
 /// 上个月, 这个月五号.
-pub(super) fn relative(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn relative(reader: &Reader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     let (month, end) = offset_word(scan, at, &WORDS.months)?;
     if !month.stands_alone(scan, at, end) || scan.has_any(end, &WORDS.characters.after_month) {
@@ -32,14 +32,14 @@ pub(super) fn relative(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// 五月七号.
-pub(super) fn with_day(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn with_day(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (end, month) = month_of_no_year(reader.scan, at)?;
     let (end, day) = day_of_month(reader.scan, end)?;
     part(reader.scan, end, reader.reference.latest_day(month, day)?)
 }
 
 /// 5月, 五月份.
-pub(super) fn alone(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn alone(reader: &Reader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     let (end, month) = month_of_no_year(scan, at)?;
     if day_of_month(scan, end).is_some() || scan.has_any_before(at, &WORDS.characters.before_month) {
@@ -54,7 +54,7 @@ pub(super) fn alone(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// Reads a month of a year, with a day and a part of it if they follow.
-pub(super) fn of_year(scan: &Scan, at: usize, year: i16) -> Found {
+pub(super) fn of_year(scan: &Scan, at: usize, year: i16) -> FoundDate {
     let (end, month) = month_number(scan, at)?;
     match day_of_month(scan, end) {
         Some((end, day)) => part(scan, end, Stretch::day(Date::new(year, month, day).ok()?)?),

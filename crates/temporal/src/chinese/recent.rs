@@ -6,7 +6,7 @@ use super::{counted::counted_units, words::WORDS};
 use crate::{
     calendar::{Count, Stretch, Unit},
     characters::is_latin,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
     scan::Scan,
     window::Exactness,
 };
@@ -16,7 +16,7 @@ fn rough(reader: &Reader<'_>, count: i64, unit: Unit) -> Option<Stretch> {
 }
 
 /// 刚才, 刚刚.
-pub(super) fn just_now(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn just_now(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (end, place) = reader.scan.one_of(at, &WORDS.just_now)?;
     let is_other_word = place > 0 && reader.scan.has_any(end, &WORDS.characters.after_just);
     if is_other_word { None } else { Some((end, rough(reader, 1, Unit::Hour)?)) }
@@ -29,7 +29,7 @@ fn last_units(scan: &Scan, at: usize) -> Option<(usize, Count, Unit)> {
 }
 
 /// 这几天, 过去三天.
-pub(super) fn counted(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn counted(reader: &Reader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     let (end, count, unit) = last_units(scan, at)?;
     let is_other_word = scan.word(at, "近").is_some() && scan.has_any_before(at, &WORDS.characters.before_near);
@@ -40,7 +40,7 @@ pub(super) fn counted(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// 最近, but not the nearest one: 最近的车站.
-pub(super) fn lately(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn lately(reader: &Reader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     let end = scan.word(at, "最近")?;
     let characters = &WORDS.characters;
@@ -50,20 +50,20 @@ pub(super) fn lately(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// 近来, 近期.
-pub(super) fn these_days(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn these_days(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (end, _) = reader.scan.one_of(at, &WORDS.lately)?;
     let is_other_word = reader.scan.has_any_before(at, &WORDS.characters.before_lately);
     if is_other_word { None } else { Some((end, rough(reader, 30, Unit::Day)?)) }
 }
 
 /// 前几天.
-pub(super) fn days(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn days(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (end, _) = reader.scan.one_of(at, &WORDS.recent_days)?;
     if begins_clause(reader.scan, at) { Some((end, rough(reader, 7, Unit::Day)?)) } else { None }
 }
 
 /// 前阵子.
-pub(super) fn months(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn months(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (end, _) = reader.scan.one_of(at, &WORDS.recent_months)?;
     if begins_clause(reader.scan, at) { Some((end, rough(reader, 60, Unit::Day)?)) } else { None }
 }

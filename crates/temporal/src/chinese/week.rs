@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     characters::is_numeral,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
     scan::Scan,
 };
 
@@ -20,19 +20,19 @@ fn week(scan: &Scan, at: usize) -> Option<(i64, usize)> {
 }
 
 /// 上周, 下个星期.
-pub(super) fn whole(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn whole(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, end) = week(reader.scan, at)?;
     Some((end, reader.reference.week(offset)?))
 }
 
 /// 这周末.
-pub(super) fn weekend(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn weekend(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, end) = week(reader.scan, at)?;
     Some((reader.scan.word(end, "末")?, reader.reference.weekend(offset)?))
 }
 
 /// 上周五晚上.
-pub(super) fn weekday(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn weekday(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, end) = week(reader.scan, at)?;
     let (end, weekday) = day_of_week(reader.scan, end)?;
     part(reader.scan, end, reader.reference.weekday(offset, weekday)?)

@@ -7,12 +7,12 @@ use super::{
 use crate::{
     calendar::Stretch,
     holidays, numbers,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
     scan::Scan,
 };
 
 /// 去年, 去年夏天, 前年五月七号.
-pub(super) fn relative(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn relative(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (year, end) = offset_word(reader.scan, at, &WORDS.years)?;
     if !year.stands_alone(reader.scan, at, end) || reader.scan.has_any(end, &WORDS.characters.after_year) {
         return None;
@@ -21,7 +21,7 @@ pub(super) fn relative(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// 2023年5月, 二〇二三年.
-pub(super) fn written(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn written(reader: &Reader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     if scan.is_inside_number(at) {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn written(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// 23年5月.
-pub(super) fn short(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn short(reader: &Reader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     if scan.is_inside_number(at) {
         return None;
@@ -46,7 +46,7 @@ pub(super) fn short(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// Reads what may follow a year: a month with a day, a season, a holiday.
-fn within(scan: &Scan, end: usize, year: i16) -> Found {
+fn within(scan: &Scan, end: usize, year: i16) -> FoundDate {
     let next = scan.word(end, "的").unwrap_or(end);
     month::of_year(scan, next, year)
         .or_else(|| season(scan, next, year))
@@ -54,6 +54,6 @@ fn within(scan: &Scan, end: usize, year: i16) -> Found {
         .or_else(|| Some((end, Stretch::year(year)?)))
 }
 
-fn season(scan: &Scan, at: usize, year: i16) -> Found {
+fn season(scan: &Scan, at: usize, year: i16) -> FoundDate {
     WORDS.seasons.iter().find_map(|row| Some((scan.one_of(at, &row.words)?.0, Stretch::season(year, row.season)?)))
 }

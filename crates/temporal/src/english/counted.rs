@@ -3,11 +3,11 @@
 use super::words;
 use crate::{
     calendar::{Count, Stretch, nearest_weekday},
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
 };
 
 /// `three weeks ago`.
-pub(super) fn ago(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn ago(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (end, count) = reader.count(at)?;
     let (end, unit) = reader.unit(end)?;
     let (_, end) = reader.then(end, &["ago"])?;
@@ -15,7 +15,7 @@ pub(super) fn ago(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `the day before yesterday`, `the day after tomorrow`.
-pub(super) fn day_but_one(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn day_but_one(reader: &Reader<'_>, at: usize) -> FoundDate {
     reader.nested()?;
     let start = reader.skip_the(at)?;
     [(["day", "before", "yesterday"], -2), (["day", "after", "tomorrow"], 2)]
@@ -32,7 +32,7 @@ fn anchor(reader: &Reader<'_>, end: usize) -> Option<(usize, Stretch, bool)> {
 }
 
 /// `the Friday before 15 July 2023`.
-pub(super) fn weekday_before_or_after(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn weekday_before_or_after(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(reader.skip_the(at)?)?;
     let weekday = words::weekday(word)?;
     let (end, stretch, later) = anchor(reader, end)?;
@@ -42,7 +42,7 @@ pub(super) fn weekday_before_or_after(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `two days before May 7`, `the week after 3 June`.
-pub(super) fn counted_before_or_after(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn counted_before_or_after(reader: &Reader<'_>, at: usize) -> FoundDate {
     if day_but_one(reader, at).is_some() {
         return None;
     }
@@ -66,14 +66,14 @@ fn rolling<'s>(reader: &Reader<'s>, at: usize) -> Option<(&'s str, usize)> {
 }
 
 /// `the past week`.
-pub(super) fn past_unit(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn past_unit(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (_, end) = rolling(reader, at).filter(|(word, _)| *word == "past")?;
     let (end, unit) = reader.unit(end)?;
     Some((end, reader.reference.last(Count::Exactly(1), unit)?))
 }
 
 /// `the past three days`, `the last few weeks`.
-pub(super) fn last_units(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn last_units(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (_, end) = rolling(reader, at)?;
     let (end, count) = reader.count(reader.next(end)?)?;
     let (end, unit) = reader.unit(end)?;

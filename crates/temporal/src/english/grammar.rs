@@ -5,7 +5,7 @@ use crate::{
     calendar::{Count, Stretch, Unit},
     characters::is_latin,
     numbers,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
 };
 
 impl<'s> Reader<'s> {
@@ -86,7 +86,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads the part of a day that may follow the day.
-    pub(super) fn part(&self, end: usize, day: Stretch) -> Found {
+    pub(super) fn part(&self, end: usize, day: Stretch) -> FoundDate {
         match self.next_word(end).and_then(|(word, end)| Some((end, WORDS.parts.get(word)?))) {
             Some((end, part)) => Some((end, day.part(*part)?)),
             None => Some((end, day)),

@@ -7,11 +7,11 @@ use crate::{
     calendar::Stretch,
     characters::is_latin,
     numbers,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
 };
 
 /// `2023-05-07`, `2023/5/7`, `2023.5.7`.
-pub(super) fn in_digits(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn in_digits(reader: &Reader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     let (end, year) = numbers::digits(scan, at)?;
     let sign = scan.at(end).filter(|c| matches!(c, '-' | '/' | '.'))?;
@@ -26,7 +26,7 @@ pub(super) fn in_digits(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `7 May 2023`, `the 7th of May`.
-pub(super) fn day_first(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn day_first(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (end, day) = numbers::digits(reader.scan, at)?;
     let start = reader.next(reader.skip_of(ordinal(reader, end)))?;
     let (month, end) = reader.month_name(start, false)?;
@@ -34,7 +34,7 @@ pub(super) fn day_first(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `in May`, `since March 2020`.
-pub(super) fn after_word(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn after_word(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(at).filter(|(word, _)| WORDS.before_month.contains(word))?;
     let start = reader.next(end)?;
     let (month, end) = reader.month_name(start, WORDS.only_before_month.contains(word))?;
@@ -47,7 +47,7 @@ pub(super) fn after_word(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `May 7`, `May 7th, 2023`.
-pub(super) fn with_day(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn with_day(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(at)?;
     let month = month(word)?;
     let next = reader.next(dot(reader, end, month))?;
@@ -66,7 +66,7 @@ pub(super) fn with_day(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `May 2023`, `May of 2023`.
-pub(super) fn with_year(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn with_year(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(at)?;
     let month = month(word)?;
     let end = dot(reader, end, month);
@@ -75,7 +75,7 @@ pub(super) fn with_year(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// Reads the year that may follow the day of a month.
-fn day_of_month(reader: &Reader<'_>, end: usize, month: Month, day: i64) -> Found {
+fn day_of_month(reader: &Reader<'_>, end: usize, month: Month, day: i64) -> FoundDate {
     let day = i8::try_from(day).ok()?;
     let comma = if reader.scan.at(end) == Some(',') { end + 1 } else { end };
     match reader.year(comma) {

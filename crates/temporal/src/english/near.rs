@@ -3,12 +3,12 @@
 use super::words::WORDS;
 use crate::{
     calendar::{Count, Part},
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
     window::Exactness,
 };
 
 /// `yesterday evening`, `today`.
-pub(super) fn named_day(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn named_day(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(at)?;
     match word {
         "yesterday" => reader.part(end, reader.reference.day(-1)?),
@@ -19,13 +19,13 @@ pub(super) fn named_day(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `tonight`.
-pub(super) fn tonight(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn tonight(reader: &Reader<'_>, at: usize) -> FoundDate {
     let end = reader.phrase(at, ["tonight"])?;
     Some((end, reader.reference.day(0)?.part(Part::Night)?))
 }
 
 /// `this morning`, `last night`.
-pub(super) fn part_of_near_day(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn part_of_near_day(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, (part, end)) = match reader.word(at)? {
         ("this", end) => (0, reader.then(end, &["morning", "afternoon", "evening"])?),
         ("last", end) => (-1, reader.then(end, &["night", "evening"])?),
@@ -35,7 +35,7 @@ pub(super) fn part_of_near_day(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `recently`, `just now`, `the other day`.
-pub(super) fn recent(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn recent(reader: &Reader<'_>, at: usize) -> FoundDate {
     WORDS.recent.iter().find_map(|recent| {
         let end = reader.phrase(at, recent.phrase.iter())?;
         let stretch = reader.reference.last(Count::Exactly(recent.count), recent.unit)?;

@@ -4,12 +4,12 @@ use super::words::{self, WORDS};
 use crate::{
     calendar::Stretch,
     holidays,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
     window::Exactness,
 };
 
 /// `over the weekend`.
-pub(super) fn over_the_weekend(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn over_the_weekend(reader: &Reader<'_>, at: usize) -> FoundDate {
     let end = reader.phrase(at, ["over", "the", "weekend"])?;
     Some((end, reader.reference.past_weekend(false)?.with(Exactness::About)))
 }
@@ -29,7 +29,7 @@ fn direction(reader: &Reader<'_>, at: usize) -> Option<(i64, usize)> {
 }
 
 /// `last week`, `next month`, `this year`.
-pub(super) fn unit(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn unit(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let (word, end) = reader.word(start)?;
     let stretch = match word {
@@ -43,7 +43,7 @@ pub(super) fn unit(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `this past weekend`, `next weekend`.
-pub(super) fn weekend(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn weekend(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let end = reader.phrase(start, ["weekend"])?;
     let weekend = if offset < 0 { reader.reference.past_weekend(true) } else { reader.reference.weekend(offset) };
@@ -51,7 +51,7 @@ pub(super) fn weekend(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `last Friday evening`, `this Monday`.
-pub(super) fn weekday(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn weekday(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let (word, end) = reader.word(start)?;
     let weekday = words::weekday(word)?;
@@ -63,14 +63,14 @@ pub(super) fn weekday(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `last summer`.
-pub(super) fn season(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn season(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let (word, end) = reader.word(start)?;
     Some((end, reader.reference.season(i16::try_from(offset).ok()?, *WORDS.seasons.get(word)?)?))
 }
 
 /// `last May`, `next June`.
-pub(super) fn month(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn month(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let (month, end) = reader.month_name(start, false).filter(|(month, _)| month.full)?;
     let this = reader.reference.today().month();
@@ -85,7 +85,7 @@ pub(super) fn month(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `last Christmas`.
-pub(super) fn holiday(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn holiday(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     reader.word(start)?;
     let year = reader.reference.year(if offset < 0 { -1 } else { 0 });

@@ -4,11 +4,11 @@ use super::words::WORDS;
 use crate::{
     calendar::Stretch,
     holidays,
-    reading::{Found, Reader},
+    reading::{FoundDate, Reader},
 };
 
 /// `summer of 2022`.
-pub(super) fn season_of_year(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn season_of_year(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(at)?;
     let season = WORDS.seasons.get(word)?;
     let (end, year) = reader.year(reader.skip_of(end))?;
@@ -16,7 +16,7 @@ pub(super) fn season_of_year(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `in 2023`, `since 2019`.
-pub(super) fn after_word(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn after_word(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(at).filter(|(word, _)| WORDS.before_year.contains(word))?;
     let (end, year) = reader.year(end)?;
     let is_counted = reader.next_word(end).is_some_and(|(word, _)| WORDS.counted.contains(word));
@@ -27,7 +27,7 @@ pub(super) fn after_word(reader: &Reader<'_>, at: usize) -> Found {
 }
 
 /// `Christmas 2022`, `Halloween of 2021`.
-pub(super) fn holiday_of_year(reader: &Reader<'_>, at: usize) -> Found {
+pub(super) fn holiday_of_year(reader: &Reader<'_>, at: usize) -> FoundDate {
     reader.word(at)?;
     let (end, _) = holidays::of_year(reader.scan, at, reader.reference.year(0))?;
     let end = reader.then(end, &["of", "in"]).map_or(end, |(_, end)| end);

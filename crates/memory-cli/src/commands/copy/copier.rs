@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use memory_engine::{
-    ErrorKind, MemoryEngine, Outcome, PutMode, Record, ScanQuery, Scope, Written, synonyms::PairVerdict,
+    ErrorKind, MemoryEngine, Outcome, PutMode, Record, ScanQuery, Scope, WriteResult, synonyms::PairVerdict,
 };
 use serde::Serialize;
 
@@ -60,7 +60,7 @@ impl Report {
         }
     }
 
-    fn count(&mut self, written: &Written) {
+    fn count(&mut self, written: &WriteResult) {
         *match written.outcome {
             Outcome::Created => &mut self.added,
             Outcome::Updated => &mut self.updated,

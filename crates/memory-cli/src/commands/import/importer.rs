@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::BufRead};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::tz::TimeZone;
 use memory_engine::{
-    Job, MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, Written, history::Tombstone,
+    Job, MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, WriteResult, history::Tombstone,
     store::ContentHash,
 };
 use memory_engine_import::{ImportError, ImportedTurn, Row, json_lines};
@@ -181,7 +181,7 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    fn count(&mut self, written: &Written) {
+    fn count(&mut self, written: &WriteResult) {
         *match written.outcome {
             Outcome::Created => &mut self.report.added,
             Outcome::Updated => &mut self.report.updated,

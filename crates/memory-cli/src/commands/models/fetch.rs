@@ -110,7 +110,7 @@ fn table(files: &[Fetched]) -> String {
             Checked::Pinned => "a sum known beforehand",
             Checked::Hub => "the hub's own sum",
             Checked::Noted => "the sum noted when it was fetched",
-            Checked::Size => "its size alone: nobody gave a sum",
+            Checked::Size => "its size only: the hub has no checksum",
         };
         table.add_row([&file.name, &file.bytes.to_string(), came, checked]);
     }

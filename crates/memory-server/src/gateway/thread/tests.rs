@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn said(speaker: Speaker, text: &str) -> Said {
-    Said { speaker, text: text.to_owned(), calls: false }
+fn said(speaker: Speaker, text: &str) -> ChatMessage {
+    ChatMessage { speaker, text: text.to_owned(), calls: false }
 }
 
 fn thread(pairs: &[(&str, &str)]) -> Thread {
@@ -23,7 +23,7 @@ fn a_question_is_what_the_person_said_last() {
 
 #[test]
 fn rounds_of_tools_belong_to_the_question_before_them() {
-    let call = Said { calls: true, ..said(Speaker::Assistant, "let me look") };
+    let call = ChatMessage { calls: true, ..said(Speaker::Assistant, "let me look") };
     let messages =
         [said(Speaker::User, "weather?"), call, said(Speaker::Tool, "sunny"), said(Speaker::Assistant, "It is sunny.")];
     let in_between = Thread::of(&messages[..3]);

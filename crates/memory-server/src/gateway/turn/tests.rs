@@ -26,7 +26,7 @@ fn turn(user: &str, assistant: &str) -> Turn {
 
 #[test]
 fn a_new_turn_is_two_records_in_their_order() {
-    let records = turn("你好", "早").records(Stored::default(), 3);
+    let records = turn("你好", "早").records(StoredTurn::default(), 3);
     let [user, reply] = records.as_slice() else { panic!("{records:?}") };
     assert_eq!((user.source.round, user.source.sequence, reply.source.sequence), (Some(3), Some(5), Some(6)));
     assert!(user.position() < reply.position());
@@ -37,8 +37,8 @@ fn a_new_turn_is_two_records_in_their_order() {
 
 #[test]
 fn the_same_again_writes_nothing_and_another_reply_takes_the_old_ones_place_and_time() {
-    let first = turn("你好", "早").records(Stored::default(), 3);
-    let stored = || Stored { user: Some(first[0].clone()), reply: Some(first[1].clone()), ..Stored::default() };
+    let first = turn("你好", "早").records(StoredTurn::default(), 3);
+    let stored = || StoredTurn { user: Some(first[0].clone()), reply: Some(first[1].clone()), ..StoredTurn::default() };
     assert_eq!(stored().round(), Some(3));
     assert!(turn("你好", "早").records(stored(), 3).is_empty());
     let mut later = turn("你好", "晚上好");
@@ -50,9 +50,9 @@ fn the_same_again_writes_nothing_and_another_reply_takes_the_old_ones_place_and_
 
 #[test]
 fn the_reply_before_says_what_the_client_shows_of_it() {
-    let mut parent = turn("a", "another").records(Stored::default(), 2).pop().unwrap();
+    let mut parent = turn("a", "another").records(StoredTurn::default(), 2).pop().unwrap();
     parent.metadata.insert("partial".into(), json!("client_gone"));
-    let stored = Stored { parent_reply: Some(parent.clone()), ..Stored::default() };
+    let stored = StoredTurn { parent_reply: Some(parent.clone()), ..StoredTurn::default() };
     assert_eq!(stored.round(), Some(3));
     let records = turn("c", "d").records(stored, 3);
     assert_eq!((records.len(), records[0].id, records[0].text.as_str()), (3, parent.id, "b"));
@@ -62,7 +62,7 @@ fn the_reply_before_says_what_the_client_shows_of_it() {
 #[test]
 fn a_text_that_no_record_can_hold_is_cut_and_an_empty_one_is_no_record() {
     let long = "我".repeat(Record::MAX_TEXT_BYTES);
-    let records = turn("", &long).records(Stored::default(), 1);
+    let records = turn("", &long).records(StoredTurn::default(), 1);
     assert_eq!(records.len(), 1);
     records[0].validate().unwrap();
 }

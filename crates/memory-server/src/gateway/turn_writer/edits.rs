@@ -7,11 +7,11 @@ use memory_engine::{Field, Filter, Kind, Record, RecordId, Result, Role, ScanQue
 use super::worker::TurnWorker;
 use crate::gateway::{
     thread::{Exchange, exchange_key},
-    turn::{FOLLOWS, Stored, TURN_KEY, Turn},
+    turn::{FOLLOWS, StoredTurn, TURN_KEY, Turn},
 };
 
 /// The reason of these retractions in the engine's ledger.
-const REASON: &str = "edited in the chat";
+const EDIT_REASON: &str = "edited in the chat";
 /// Maximum number of turns of a session that are searched.
 const MAX_SCANNED: usize = 1000;
 /// Maximum number of retractions of a session that are read.
@@ -27,14 +27,14 @@ impl TurnWorker {
         let page = self.engine.scan(&turn.address, &ScanQuery::newest(MAX_SCANNED).with_filter(later)).await?;
         let left = left_behind(&page.records, &turn.key.key, follows);
         if !left.is_empty() {
-            self.engine.retract(&turn.address, &left, REASON).await?;
+            self.engine.retract(&turn.address, &left, EDIT_REASON).await?;
         }
         Ok(())
     }
 
     /// Returns the records of a turn that someone else has retracted. They must stay retracted when the turn is repeated.
     /// Records that the gateway has retracted are restored with their turn.
-    pub(super) async fn taken_back_by_others(&self, turn: &Turn, stored: &Stored) -> Result<Vec<RecordId>> {
+    pub(super) async fn taken_back_by_others(&self, turn: &Turn, stored: &StoredTurn) -> Result<Vec<RecordId>> {
         let revoked = |record: &&Record| record.state == State::Revoked;
         let revoked: Vec<&Record> = [&stored.user, &stored.reply].into_iter().flatten().filter(revoked).collect();
         if revoked.is_empty() {
@@ -42,7 +42,7 @@ impl TurnWorker {
         }
         let ours = self.engine.retractions(&turn.address, MAX_RETRACTIONS).await?;
         let ours: BTreeSet<RecordId> =
-            ours.into_iter().filter(|taken| taken.reason == REASON).flat_map(|taken| taken.records).collect();
+            ours.into_iter().filter(|taken| taken.reason == EDIT_REASON).flat_map(|taken| taken.records).collect();
         let says = |record: &Record| match record.role == Some(Role::ASSISTANT) {
             true => turn.said.assistant.as_str(),
             false => turn.said.user.as_str(),

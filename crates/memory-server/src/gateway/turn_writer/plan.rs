@@ -12,7 +12,7 @@ use super::{
 use crate::gateway::{
     sessions::{LastTurn, last_turn},
     thread::is_derived,
-    turn::{Stored, Turn, ids},
+    turn::{StoredTurn, Turn, ids},
 };
 
 /// The records to write for a turn.
@@ -82,7 +82,7 @@ impl TurnWorker {
         wanted.extend(turn.key.parent.iter().flat_map(|parent| ids(&turn.address, parent)));
         let mut found = self.engine.get_all(&turn.address, &wanted).await?.into_iter();
         let mut next = || found.next().flatten();
-        let stored = Stored { user: next(), reply: next(), parent_user: next(), parent_reply: next() };
+        let stored = StoredTurn { user: next(), reply: next(), parent_user: next(), parent_reply: next() };
         let round = match stored.round() {
             Some(round) => round,
             None => self.last(&turn.address).await?.round + 1,

@@ -21,7 +21,7 @@ struct Arguments {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Answer {
+struct DeleteResult {
     /// The id of what was deleted
     id: String,
     /// Number of deleted memories: this one and those derived from it
@@ -31,7 +31,7 @@ struct Answer {
 pub(super) fn tool() -> Tool {
     let description = "Deletes a memory for good, with all that was derived from it. \
         Only when the user wants it gone; ask them first.";
-    described::<Arguments, Answer>(NAME, "Forget", description, writes(true, true))
+    described::<Arguments, DeleteResult>(NAME, "Forget", description, writes(true, true))
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
@@ -39,5 +39,5 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let scope = caller.person(&given.user_id)?;
     let record = found(NAME, &memory.engine, &scope, &given.id).await?;
     let deleted = memory.engine.forget(&record.scope, record.id).await?;
-    answer(&Answer { id: record.id.to_string(), deleted: deleted.records() })
+    answer(&DeleteResult { id: record.id.to_string(), deleted: deleted.records() })
 }

@@ -35,7 +35,7 @@ fn usual() -> i64 {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Answer {
+struct ContextResult {
     /// The text to put before the model; empty when nothing is remembered
     context: String,
     /// The ids of the memories in it, in its order
@@ -48,7 +48,7 @@ pub(super) fn tool() -> Tool {
     let description = "Gives a text to begin a conversation with: who the user is, what is known of them, \
         summaries of what was talked about, and the latest messages, within a budget of tokens. \
         Call it once, at the beginning of a conversation.";
-    described::<Arguments, Answer>(NAME, "Begin with what is known", description, read_only())
+    described::<Arguments, ContextResult>(NAME, "Load the context of a conversation", description, read_only())
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
@@ -59,7 +59,8 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let opening = OpeningContext::of(&memory.engine, &scope, scene).await?;
     let (context, ids, tokens) = opening.written(budget, &memory.zone, memory.counter.as_ref())?;
     let text = if context.is_empty() { NOTHING.to_owned() } else { context.clone() };
-    let mut result = answer(&Answer { context, memories: ids.iter().map(ToString::to_string).collect(), tokens })?;
+    let mut result =
+        answer(&ContextResult { context, memories: ids.iter().map(ToString::to_string).collect(), tokens })?;
     // For hosts that show the text as it is.
     result.content = vec![ContentBlock::text(text)];
     Ok(result)

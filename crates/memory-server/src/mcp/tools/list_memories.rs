@@ -37,7 +37,7 @@ fn twenty() -> i64 {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Answer {
+struct ListResult {
     /// The memories, newest first
     results: Vec<Memory>,
     /// The cursor of the next page; left out on the last page
@@ -47,7 +47,7 @@ struct Answer {
 
 pub(super) fn tool() -> Tool {
     let description = "Lists memories, newest first, page by page. To find something, use search_memory.";
-    described::<Arguments, Answer>(NAME, "List memories", description, read_only())
+    described::<Arguments, ListResult>(NAME, "List memories", description, read_only())
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
@@ -74,7 +74,7 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
         }
     }
     let next_cursor = query.after.map(|at| format!("{}.{}.{}", at.occurred_at.as_micros(), at.sequence, at.id));
-    answer(&Answer { results: records.iter().map(Memory::from).collect(), next_cursor })
+    answer(&ListResult { results: records.iter().map(Memory::from).collect(), next_cursor })
 }
 
 /// A place in the order of records. It says where to go on, and never how far one sees.

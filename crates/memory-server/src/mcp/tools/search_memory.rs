@@ -45,7 +45,7 @@ fn ten() -> i64 {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Answer {
+struct SearchResult {
     /// The memories found, best first
     results: Vec<Hit>,
     /// Parts of the search that failed, with the reason
@@ -69,7 +69,7 @@ impl From<&RecallHit> for Hit {
     }
 }
 
-impl From<&Recall> for Answer {
+impl From<&Recall> for SearchResult {
     fn from(recall: &Recall) -> Self {
         let degraded = recall.degraded.iter().map(|part| format!("{}: {}", part.stage, part.reason));
         Self { results: recall.hits.iter().map(Hit::from).collect(), degraded: degraded.collect() }
@@ -77,10 +77,10 @@ impl From<&Recall> for Answer {
 }
 
 pub(super) fn tool() -> Tool {
-    let description = "Finds what was said or noted earlier, by words and by meaning, in any language. \
+    let description = "Searches earlier messages, notes and facts about the user, in any language. \
         Use it whenever the user refers to something from before, or when knowing them better would make a better answer. \
         An empty list means that nothing is known; then say so and make nothing up.";
-    described::<Arguments, Answer>(NAME, "Search memory", description, read_only())
+    described::<Arguments, SearchResult>(NAME, "Search memory", description, read_only())
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
@@ -97,5 +97,5 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
         query = query.until(Timestamp::parse_in(&asked.until, &memory.zone)?);
     }
     query.zone = Some(memory.zone.clone());
-    answer(&Answer::from(&memory.engine.recall(&scope, query).await?))
+    answer(&SearchResult::from(&memory.engine.recall(&scope, query).await?))
 }

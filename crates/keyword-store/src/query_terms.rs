@@ -6,12 +6,12 @@ use crate::store::Clause;
 
 /// The terms of a query, each once and sorted, and for each clause which of them it takes with what weight.
 #[derive(Debug)]
-pub struct Wanted<'q> {
+pub struct QueryTerms<'q> {
     terms: Vec<&'q str>,
     clauses: Vec<Vec<(usize, f64)>>,
 }
 
-impl<'q> Wanted<'q> {
+impl<'q> QueryTerms<'q> {
     /// Returns the terms of these clauses.
     pub fn of(clauses: &'q [Clause]) -> Self {
         let all = clauses.iter().flat_map(|clause| &clause.terms);
