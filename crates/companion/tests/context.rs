@@ -282,16 +282,16 @@ fn a_pack_that_cannot_be_right_is_refused_with_the_reason() {
     };
     for (text, part) in [
         ("stages = []".to_owned(), "there is no stage"),
-        (stage.replace("from = 0", "from = 5"), "has to begin with 0"),
+        (stage.replace("from = 0", "from = 5"), "must begin at 0"),
         (format!("{stage}{stage}"), "each begins with more"),
         (format!("{stage}{}", stage.replace("from = 0", "from = 10000")), "9999 is the most"),
         (format!("colour = 1\n{stage}"), "unknown field `colour`"),
-        (stage.replace("'t'", "'../secret.md'"), "leads out of the pack"),
-        (stage.replace("'t'", "'/etc/x.md'"), "leads out of the pack"),
+        (stage.replace("'t'", "'../secret.md'"), "is outside of the pack"),
+        (stage.replace("'t'", "'/etc/x.md'"), "is outside of the pack"),
         (stage.replace("'t'", "'there.md'"), "there.md"),
         (format!("{stage}{moment}outcomes = []"), "has no outcome"),
         (format!("{stage}{moment}{outcome}{moment}{outcome}"), "two key moments have the id 'm'"),
-        (format!("{stage}{moment}from = 9\nuntil = 3\n{outcome}"), "could never come"),
+        (format!("{stage}{moment}from = 9\nuntil = 3\n{outcome}"), "can never happen"),
         (format!("{stage}{moment}words = ['']\n{outcome}"), "is empty; it would fit every message"),
         (format!("{stage}{}{outcome}", moment.replace("'m'", "'第一'")), "is not a valid id of a key moment"),
     ] {

@@ -132,7 +132,7 @@ fn one_thing_can_be_added_shown_and_found() {
     assert_eq!(shown["scene"], "plot");
     assert!(desk.run(&["search", "where is the key?", "--user", "mo"]).ok().contains("brass key"));
     assert!(desk.run(&["search", "key", "--user", "lin"]).ok().contains("nothing found"));
-    assert!(desk.run(&["reindex"]).ok().contains("1 records indexed anew"));
+    assert!(desk.run(&["reindex"]).ok().contains("1 record reindexed"));
     assert!(desk.run(&["search", "where is the key?", "--user", "mo"]).ok().contains("brass key"));
 }
 

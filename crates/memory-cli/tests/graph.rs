@@ -78,7 +78,7 @@ fn what_was_stored_without_a_graph_is_read_afterwards_and_what_goes_leaves_it() 
     assert!(shown.contains("no graph") && shown.contains("memory digest --graph rules"), "{shown}");
     desk.run(&["digest", "--user", "lin"]).refused(&["--digest rules", "--graph rules"]);
     let made = desk.run(&["digest", "--user", "lin", "--graph", "rules"]).ok();
-    assert!(made.contains("4 turns digested") && made.contains("are told of by 4 records"), "{made}");
+    assert!(made.contains("4 turns digested") && made.contains("are stated by 4 records"), "{made}");
     let again = desk.run(&["digest", "--user", "lin", "--graph", "rules", "--json"]).ok();
     let report: Value = serde_json::from_str(again.lines().last().unwrap()).unwrap();
     assert_eq!((&report["turns"], &report["graph"]["records"]), (&json!(4), &json!(4)), "{report}");
@@ -94,7 +94,7 @@ fn what_makes_no_sense_is_refused_with_what_would() {
     told(&desk, &["--graph", "rules"]).ok();
     desk.run(&["graph", "--user", "lin"]).refused(&["--key-entities"]);
     desk.run(&["graph", "Holt"]).refused(&["--user NAME"]);
-    desk.run(&["graph", "", "--user", "lin"]).refused(&["about whom?", "--key-entities"]);
+    desk.run(&["graph", "", "--user", "lin"]).refused(&["no entity given", "--key-entities"]);
     desk.run(&["graph", "Holt", "--user", "lin", "--hops", "9"]).refused(&["9 hops", "3"]);
     desk.run(&["add", "x", "--user", "lin", "--graph", "model"]).refused(&["none, rules", "deepseek"]);
     desk.run(&["add", "x", "--user", "lin", "--graph", "openai@3"]).refused(&["none, rules"]);

@@ -111,7 +111,7 @@ fn what_was_taken_back_is_listed_and_comes_back() {
     desk.run(&["restore", "the last one", "--user", "lin"]).refused(&["no id", "memory retractions"]);
     desk.run(&["restore", id]).refused(&["--user NAME"]);
     desk.run(&["restore", id, "--user", "mo"]).refused(&["no retraction"]);
-    assert_eq!(desk.run(&["restore", id, "--user", "lin"]).ok(), "3 records brought back\n");
+    assert_eq!(desk.run(&["restore", id, "--user", "lin"]).ok(), "3 records restored\n");
     assert!(shown(&desk, &["--history"]).join("\n").contains("lived in Porto until"));
     assert!(desk.run(&["search", "Lisbon", "--user", "lin"]).ok().contains("Lisbon now"));
     assert_eq!(desk.run(&["retractions", "--json"]).json(), serde_json::json!([]));
@@ -119,7 +119,7 @@ fn what_was_taken_back_is_listed_and_comes_back() {
     run(&["retract", "bb1"]).refused(&["--reason"]);
     run(&["retract", "bb1", "bb9", "--reason", "x"]).refused(&["bb9 not within", "nothing was taken back"]);
     let answer = run(&["retract", "bb1", "--reason", "that was Mo"]).ok();
-    assert!(answer.contains("2 records taken back") && answer.contains("memory restore"), "{answer}");
+    assert!(answer.contains("2 records retracted") && answer.contains("memory restore"), "{answer}");
     run(&["retract", "bb1", "--reason", "again"]).refused(&["was taken back before"]);
     let listed = desk.run(&["retractions", "--json"]).json();
     assert_eq!((listed[0]["reason"].as_str(), listed.as_array().unwrap().len()), (Some("that was Mo"), 1));
@@ -164,7 +164,7 @@ fn the_rest_of_a_conversation_is_summarized_when_that_is_asked_for() {
     let run = |arguments: &[&str]| desk.run(&[arguments, &conversation].concat());
     run(&["summarize"]).refused(&["--digest rules"]);
     let made = run(&["summarize", "--digest", "rules"]).ok();
-    assert!(made.starts_with("1 summaries made") && made.contains("Porto"), "{made}");
+    assert!(made.starts_with("1 summary made") && made.contains("Porto"), "{made}");
     assert_eq!(run(&["summarize", "--digest", "rules"]).ok(), "0 summaries made\n");
     let recall = run(&["search", "海鲜 Porto", "--kind", "summary", "--json"]).json();
     assert_eq!(recall["hits"][0]["record"]["derived_from"].as_array().unwrap().len(), 4);
@@ -267,7 +267,7 @@ fn an_export_brings_forks_retractions_facts_and_summaries_along_in_any_order() {
         assert!(!facts.join("\n").contains("pollen"), "{facts:?}");
 
         let restored = other.run(&["restore", kept["id"].as_str().unwrap(), "--user", "lin"]).ok();
-        assert_eq!(restored, "3 records brought back\n", "also where revisions begin anew");
+        assert_eq!(restored, "3 records restored\n", "also where revisions begin anew");
         assert!(shown(&other, &[]).join("\n").contains("Lisbon"));
     }
 

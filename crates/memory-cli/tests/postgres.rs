@@ -115,7 +115,7 @@ fn every_command_works_on_a_server(server: &Server) {
     server.run(&desk, &["forget", id.trim(), "--user", "mo", "--yes"]).ok();
     let exported = server.run(&desk, &["export"]).ok();
     assert_eq!(exported.lines().count(), 5, "four turns and a tombstone");
-    assert!(server.run(&desk, &["reindex"]).ok().contains("4 records indexed anew"));
+    assert!(server.run(&desk, &["reindex"]).ok().contains("4 records reindexed"));
     assert_eq!(server.run(&desk, &["stats", "--json"]).json()["backlog"], serde_json::json!({}));
     let by_word = desk.run_with(&[("DATABASE_URL", &server.url)], &["stats", "--db", "postgres", "--json"]);
     assert_eq!(server.keeps_quiet(by_word).json()["records"], 4);

@@ -65,7 +65,7 @@ async fn what_a_service_embeds_is_found_by_meaning_and_the_store_remembers_by_wh
     assert_eq!(found["degraded"], json!([]));
     assert!(run(&["doctor"]).ok().contains("toy (4-d, cosine)"));
     keeps_quiet(desk.run(&["search", "x", "--user", "lin"])).refused(&["toy (4-d, cosine)", "memory reindex"]);
-    assert!(keeps_quiet(desk.run(&["reindex"])).ok().contains("4 records indexed anew"));
+    assert!(keeps_quiet(desk.run(&["reindex"])).ok().contains("4 records reindexed"));
     keeps_quiet(desk.run(&["search", "x", "--user", "lin"])).ok();
     // Nothing of the key lies in the store, either.
     let file = std::fs::read(desk.path("memory.db")).unwrap();
@@ -106,7 +106,7 @@ async fn k3_a_service_that_fails_leaves_records_that_are_found_by_their_words() 
     server.reset().await;
     Mock::given(method("POST")).respond_with(embed).mount(&server).await;
     // Failed jobs are hidden for half a minute, unless everything is queued again.
-    assert!(run(&["reindex"]).ok().contains("4 records indexed anew with toy"));
+    assert!(run(&["reindex"]).ok().contains("4 records reindexed with toy"));
     assert!(run(&["reindex", "--waiting"]).ok().contains("0 that waited indexed with toy"));
     assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 0);
 }

@@ -108,7 +108,7 @@ pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
 
     let before = embedded.load(Ordering::Relaxed);
     let told = run(&[&["reindex", "--keep-old"], &new[..]].concat()).ok();
-    assert!(told.contains("indexed anew with") && told.contains("are kept"), "{told}");
+    assert!(told.contains("reindexed with") && told.contains("are kept"), "{told}");
     let again = embedded.load(Ordering::Relaxed) - before;
     // And one text to learn how long the vectors are.
     assert!(again <= TURNS + 2 - filled as usize, "{again} were embedded, {filled} were there");
@@ -117,7 +117,7 @@ pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
     run(&["search", "x", "--user", "lin", "--embedder", "hash"]).refused(&["memory reindex"]);
     // Back at once, since the old ones were kept, and then they go.
     let before = embedded.load(Ordering::Relaxed);
-    assert!(run(&["reindex", "--embedder", "hash"]).ok().contains("are gone"));
+    assert!(run(&["reindex", "--embedder", "hash"]).ok().contains("were removed"));
     serves_old();
     assert_eq!(embedded.load(Ordering::Relaxed), before);
     assert!(run(&["reindex", "--drop"]).ok().contains("there are no vectors beside those"));
