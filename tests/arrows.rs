@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 
 use serde_json::Value;
 
-/// The dependencies on our own packages that each package may have. `docs/ARCHITECTURE.md` says why.
+/// The dependencies on our own packages that each package may have. `docs/design/architecture.md` says why.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-core", &[]),
     ("memory-engine-rule-data", &[]),

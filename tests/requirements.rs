@@ -181,7 +181,7 @@ fn table(tests: &BTreeMap<String, BTreeSet<(String, String)>>) -> String {
 
 #[test]
 fn the_table_of_requirements_is_what_the_tests_say() {
-    let (path, made) = (root().join("docs/REQUIREMENTS.md"), table(&tests()));
+    let (path, made) = (root().join("tests/REQUIREMENTS.md"), table(&tests()));
     if std::env::var_os("UPDATE_REQUIREMENTS").is_some() {
         fs::write(&path, &made).unwrap();
     }
@@ -189,7 +189,7 @@ fn the_table_of_requirements_is_what_the_tests_say() {
     let differing = made.lines().find(|line| !there.lines().any(|old| old == *line));
     assert!(
         there == made,
-        "docs/REQUIREMENTS.md is not up to date{}; UPDATE_REQUIREMENTS=1 writes it anew",
+        "tests/REQUIREMENTS.md is not up to date{}; UPDATE_REQUIREMENTS=1 writes it anew",
         differing.map(|line| format!(", as in \"{line}\"")).unwrap_or_default()
     );
 }

@@ -14,7 +14,7 @@ use crate::store::Clause;
 ///
 /// The usual pivot is the mean length of all records. Here it is a fixed number of terms: what a length means does not
 /// depend on the others. Among turns of ten terms, twice as long is no dilution; among pasted pages and their answers it
-/// is. Measured, the mean loses on both: `docs/RETRIEVAL.md` has the figures.
+/// is. Measured, the mean loses on both: `docs/design/retrieval.md` has the figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bm25 {
     /// Saturation of the term frequency: with higher values, repetitions count longer. Default: 1.2.
@@ -26,7 +26,7 @@ pub struct Bm25 {
 }
 
 impl Default for Bm25 {
-    /// The values of `docs/RETRIEVAL.md`.
+    /// The values of `docs/design/retrieval.md`.
     fn default() -> Self {
         Self { k1: 1.2, b: 0.6, pivot: 40.0 }
     }

@@ -105,7 +105,7 @@ pub struct LocalEmbedder {
 }
 
 /// Returns the typical e5-small score of an unrelated query and text, by whether each is Chinese: higher within Chinese than
-/// within English, and lower across languages. `docs/RETRIEVAL.md` names the data on which it was measured.
+/// within English, and lower across languages. `docs/design/retrieval.md` names the data on which it was measured.
 fn unrelated_e5(question: bool, text: bool) -> f64 {
     match (question, text) {
         (true, true) => 0.83,

@@ -1,4 +1,4 @@
-//! Spans and metrics of the engine's operations, shared by all of its crates. `docs/OBSERVABILITY.md` lists them.
+//! Spans and metrics of the engine's operations, shared by all of its crates. `docs/reference/metrics.md` lists them.
 //!
 //! No field of a span, and no label of a metric, holds text, metadata, or names or ids of users.
 

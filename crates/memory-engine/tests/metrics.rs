@@ -1,4 +1,4 @@
-//! The metrics of `docs/OBSERVABILITY.md`: what the program records has the documented names and labels.
+//! The metrics of `docs/reference/metrics.md`: what the program records has the documented names and labels.
 
 #![cfg(feature = "metrics")]
 #![allow(
@@ -130,7 +130,7 @@ async fn calls_stages_and_jobs_are_counted_under_the_documented_names() {
 
 #[test]
 fn the_page_lists_every_metric_with_its_labels() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/OBSERVABILITY.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/metrics.md");
     let page = std::fs::read_to_string(path).unwrap();
     let rows = page.lines().filter(|line| line.starts_with("| `memory_engine_")).count();
     assert_eq!(rows, METRICS.len());

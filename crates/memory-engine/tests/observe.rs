@@ -1,4 +1,4 @@
-//! The spans of `docs/OBSERVABILITY.md`: each call has its own, with the documented fields, and nothing shows what
+//! The spans of `docs/reference/metrics.md`: each call has its own, with the documented fields, and nothing shows what
 //! users say.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]

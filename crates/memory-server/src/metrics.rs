@@ -39,7 +39,7 @@ const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 /// | `memory_queue_waiting`, `memory_queue_given_up` | `job` | what the background has still to do, or has given up, there |
 ///
 /// The parts of the server add their own, all of which begin with `memory_`. The engine adds those of
-/// [`METRICS`](memory_engine::admin::METRICS), all of which begin with `memory_engine_`; `docs/OBSERVABILITY.md` lists them.
+/// [`METRICS`](memory_engine::admin::METRICS), all of which begin with `memory_engine_`; `docs/reference/metrics.md` lists them.
 #[derive(Debug, Clone)]
 pub struct Metrics(PrometheusHandle);
 

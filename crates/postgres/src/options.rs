@@ -65,7 +65,7 @@ impl Default for PostgresOptions {
 }
 
 impl PostgresOptions {
-    /// Number of vectors up to which an exact scan is faster than the index; `docs/SCALING.md` has the figures.
+    /// Number of vectors up to which an exact scan is faster than the index; `docs/design/scaling.md` has the figures.
     pub const EXACT_UP_TO: u64 = 5_000;
 
     /// Sets [`max_connections`](Self::max_connections).

@@ -5,7 +5,7 @@ use std::time::Duration;
 use memory_engine_reranker::Method;
 use serde::{Deserialize, Serialize};
 
-/// The options of a recall. `docs/RETRIEVAL.md` gives the reasons for the defaults.
+/// The options of a recall. `docs/design/retrieval.md` gives the reasons for the defaults.
 ///
 /// ```
 /// use std::time::Duration;

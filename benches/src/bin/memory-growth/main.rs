@@ -25,10 +25,10 @@ struct Arguments {
     #[arg(long)]
     store: Option<PathBuf>,
     /// The plot
-    #[arg(long, default_value = "docs/growth.svg")]
+    #[arg(long, default_value = "docs/design/growth.svg")]
     svg: PathBuf,
     /// Its numbers
-    #[arg(long, default_value = "docs/growth.json")]
+    #[arg(long, default_value = "docs/design/growth.json")]
     json: PathBuf,
     /// Only queries a store of this many records, in this process, and prints the results
     #[arg(long, hide = true)]

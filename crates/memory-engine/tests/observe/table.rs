@@ -1,4 +1,4 @@
-//! The tables of spans in `docs/OBSERVABILITY.md`.
+//! The tables of spans in `docs/reference/metrics.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(crate) struct Table(BTreeMap<String, Row>);
 
 impl Table {
     pub(crate) fn read() -> Self {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/OBSERVABILITY.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/metrics.md");
         let page = std::fs::read_to_string(path).unwrap();
         let mut rows = BTreeMap::new();
         let mut common: Vec<&str> = Vec::new();

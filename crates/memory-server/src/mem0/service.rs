@@ -5,7 +5,7 @@ use std::time::Duration;
 use memory_engine::MemoryEngine;
 
 /// mem0's REST routes over one memory: those of its open-source server, and those of the platform that its clients of
-/// versions 0.1 to 2 call. `docs/SERVER.md` has the table, and the differences from mem0.
+/// versions 0.1 to 2 call. `docs/reference/server.md` has the table, and the differences from mem0.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Mem0 {
