@@ -78,7 +78,7 @@ fn a9_the_user_does_not_see_the_verdict_nor_a_thought() {
     for (reply, seen, verdict) in [
         ("好呀～\n<verdict>{\"outcome\":\"x\"}</verdict>", "好呀～", Some("{\"outcome\":\"x\"}")),
         ("好呀～", "好呀～", None),
-        ("好呀～ <VERDICT id='1'> yes </MomentVerdict >\n", "好呀～", Some("yes")),
+        ("好呀～ <VERDICT id='1'> yes </Verdict >\n", "好呀～", Some("yes")),
         ("好呀～＜verdict＞是＜／verdict＞", "好呀～", Some("是")),
         ("a\n<verdict>no</verdict>\nb", "a\n\nb", Some("no")),
         ("a <verdict>{\"outcome\":\"x\"}\n再见", "a \n再见", Some("{\"outcome\":\"x\"}")),
