@@ -283,8 +283,8 @@ fn a_pack_that_cannot_be_right_is_refused_with_the_reason() {
     for (text, part) in [
         ("stages = []".to_owned(), "there is no stage"),
         (stage.replace("from = 0", "from = 5"), "must begin at 0"),
-        (format!("{stage}{stage}"), "each begins with more"),
-        (format!("{stage}{}", stage.replace("from = 0", "from = 10000")), "9999 is the most"),
+        (format!("{stage}{stage}"), "in ascending order"),
+        (format!("{stage}{}", stage.replace("from = 0", "from = 10000")), "the maximum is 9999"),
         (format!("colour = 1\n{stage}"), "unknown field `colour`"),
         (stage.replace("'t'", "'../secret.md'"), "is outside of the pack"),
         (stage.replace("'t'", "'/etc/x.md'"), "is outside of the pack"),

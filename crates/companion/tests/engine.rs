@@ -361,13 +361,13 @@ async fn over_fifty_turns_the_beginning_stays_the_same_until_the_profile_is_made
 async fn what_cannot_be_is_refused_with_the_reason() {
     let World { memory, aicy, .. } = world(&Backend::all()[0], polite()).await;
     let nobody = aicy.turn(&Scope::tenant_wide("default").unwrap(), "你好").await.unwrap_err();
-    assert!(nobody.kind() == ErrorKind::InvalidInput && nobody.to_string().contains("names no user"), "{nobody}");
+    assert!(nobody.kind() == ErrorKind::InvalidInput && nobody.to_string().contains("has no user"), "{nobody}");
     assert_eq!(aicy.turn(&lin(), "  ").await.unwrap_err().kind(), ErrorKind::InvalidInput);
     assert_eq!(aicy.state(&lin()).await.unwrap().total_messages, 0);
     let silent =
         Companion::new(memory, Arc::new(ScriptedModel::replying(["<verdict>no</verdict>"])), Pack::example().unwrap());
     let said_nothing = silent.turn(&lin(), "你好").await.unwrap_err();
-    assert!(said_nothing.to_string().contains("says nothing"), "{said_nothing}");
+    assert!(said_nothing.to_string().contains("is empty"), "{said_nothing}");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Corrections of facts by a person.
 
 use memory_engine_core::{Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Role, Trust, Write};
-use memory_engine_summarizer::{Evidence, ExtractedFact, FactExtractor};
+use memory_engine_summarizer::{ExtractedFact, FactEvidence, FactExtractor};
 
 use crate::{enrich::built_in_rules, enrichment::Enrichment};
 
@@ -26,7 +26,7 @@ impl Enrichment {
         corrected.valid_until = None;
         corrected.sequence = None;
         corrected.confidence = 1.0;
-        corrected.evidence = vec![Evidence { record: note.id, quote: text.to_owned() }];
+        corrected.evidence = vec![FactEvidence { record: note.id, quote: text.to_owned() }];
         corrected.corrects = Some(record.id);
         self.store().write(address, vec![Write::new(note.clone(), PutMode::Create)]).await?;
         let stored = self.store().get(address, note.id).await?;

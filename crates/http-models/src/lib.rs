@@ -31,7 +31,7 @@ pub use postgrest::{Comparison, PostgrestClient, Select};
 pub use preset::Preset;
 #[cfg(feature = "relay")]
 pub use relay::{Relay, RelayOptions, RelayReply, RelayRequest};
-pub use reranker::{Dialect, HttpReranker, RerankOptions};
+pub use reranker::{HttpReranker, RerankApi, RerankOptions};
 pub use secret::Secret;
 #[cfg(feature = "relay")]
 pub use sse::SseEvents;

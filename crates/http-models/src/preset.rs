@@ -8,7 +8,7 @@ use crate::{
     chat::options::{ChatOptions, JsonMode},
     embedder::options::EmbeddingOptions,
     endpoint::Endpoint,
-    reranker::options::{Dialect, RerankOptions},
+    reranker::options::{RerankApi, RerankOptions},
     secret::Secret,
 };
 
@@ -154,7 +154,7 @@ impl Preset {
     /// The reranking model to begin with.
     pub fn rerank(self) -> Option<RerankOptions> {
         match self {
-            Self::SiliconFlow => Some(RerankOptions::new(Dialect::SiliconFlow, "BAAI/bge-reranker-v2-m3")),
+            Self::SiliconFlow => Some(RerankOptions::new(RerankApi::SiliconFlow, "BAAI/bge-reranker-v2-m3")),
             Self::OpenAi | Self::DeepSeek | Self::Ollama | Self::OpenRouter | Self::Vllm => None,
         }
     }

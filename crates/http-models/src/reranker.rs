@@ -8,7 +8,7 @@ use memory_engine_core::{Error, ErrorKind, Result, Score};
 use memory_engine_reranker::Reranker;
 use reqwest::Method;
 
-pub use options::{Dialect, RerankOptions};
+pub use options::{RerankApi, RerankOptions};
 
 use crate::{
     client::{Call, HttpClient},
@@ -31,7 +31,7 @@ impl HttpReranker {
     /// # Errors
     /// `InvalidInput` when the model has no name and needs one, or a request may hold no candidate.
     pub fn new(client: HttpClient, endpoint: Endpoint, options: RerankOptions) -> Result<Self> {
-        if (options.model.is_empty() && options.dialect != Dialect::Tei) || options.max_batch == 0 {
+        if (options.model.is_empty() && options.dialect != RerankApi::Tei) || options.max_batch == 0 {
             return Err(Error::invalid(OPERATION, "a model's name and at least one candidate in a request are needed"));
         }
         Ok(Self { client, endpoint, options })

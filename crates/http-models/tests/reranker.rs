@@ -5,7 +5,7 @@
 mod support;
 
 use memory_engine_core::{Error, ErrorKind};
-use memory_engine_http_models::{Dialect, Endpoint, HttpReranker, RerankOptions, Secret};
+use memory_engine_http_models::{Endpoint, HttpReranker, RerankApi, RerankOptions, Secret};
 use memory_engine_reranker::Reranker;
 use serde_json::{Value, json};
 use support::{KEY, client};
@@ -30,7 +30,7 @@ fn values(scores: Result<Vec<memory_engine_core::Score>, Error>) -> Vec<f64> {
 }
 
 /// The path and body that a dialect sends, given an answer of its own.
-async fn sent(dialect: Dialect, path: &str, answer: Value) -> (String, String) {
+async fn sent(dialect: RerankApi, path: &str, answer: Value) -> (String, String) {
     let server = serving(answer).await;
     let reranker = reranker(&server, path, RerankOptions::new(dialect, "m"));
     assert_eq!(values(reranker.rerank(QUESTION, &CANDIDATES).await), [0.9, 0.1], "{dialect:?}");
@@ -47,7 +47,7 @@ fn rows(name: &str) -> Value {
 #[tokio::test]
 async fn k6_siliconflow_is_asked_as_it_wants() {
     let answer = json!({"id": "x", "results": rows("relevance_score"), "meta": {"tokens": {"input_tokens": 3}}});
-    let (path, body) = sent(Dialect::SiliconFlow, "/v1", answer).await;
+    let (path, body) = sent(RerankApi::SiliconFlow, "/v1", answer).await;
     assert_eq!(path, "/v1/rerank");
     assert_eq!(
         body,
@@ -59,7 +59,7 @@ async fn k6_siliconflow_is_asked_as_it_wants() {
 async fn siliconflow_takes_an_instruction() {
     let server = serving(json!({"results": rows("relevance_score")})).await;
     let options =
-        RerankOptions::new(Dialect::SiliconFlow, "Qwen/Qwen3-Reranker-8B").with_instruction("find the allergy");
+        RerankOptions::new(RerankApi::SiliconFlow, "Qwen/Qwen3-Reranker-8B").with_instruction("find the allergy");
     reranker(&server, "/v1", options).rerank(QUESTION, &CANDIDATES).await.unwrap();
     let body: Value = server.received_requests().await.unwrap()[0].body_json().unwrap();
     assert_eq!(body["instruction"], "find the allergy");
@@ -69,7 +69,7 @@ async fn siliconflow_takes_an_instruction() {
 async fn jina_is_asked_as_it_wants() {
     let answer =
         json!({"model": "m", "object": "list", "results": rows("relevance_score"), "usage": {"total_tokens": 3}});
-    let (path, body) = sent(Dialect::Jina, "/v1", answer).await;
+    let (path, body) = sent(RerankApi::Jina, "/v1", answer).await;
     assert_eq!(path, "/v1/rerank");
     assert_eq!(
         body,
@@ -80,7 +80,7 @@ async fn jina_is_asked_as_it_wants() {
 #[tokio::test]
 async fn cohere_is_asked_as_it_wants() {
     let answer = json!({"id": "x", "results": rows("relevance_score"), "meta": {"api_version": {"version": "2"}}});
-    let (path, body) = sent(Dialect::Cohere, "/v2", answer).await;
+    let (path, body) = sent(RerankApi::Cohere, "/v2", answer).await;
     assert_eq!(path, "/v2/rerank");
     assert_eq!(body, r#"{"model":"m","query":"我对什么过敏？","documents":["虾","cats"],"top_n":2}"#);
 }
@@ -88,7 +88,7 @@ async fn cohere_is_asked_as_it_wants() {
 #[tokio::test]
 async fn voyage_is_asked_as_it_wants() {
     let answer = json!({"object": "list", "data": rows("relevance_score"), "model": "m"});
-    let (path, body) = sent(Dialect::Voyage, "/v1", answer).await;
+    let (path, body) = sent(RerankApi::Voyage, "/v1", answer).await;
     assert_eq!(path, "/v1/rerank");
     assert_eq!(
         body,
@@ -98,7 +98,7 @@ async fn voyage_is_asked_as_it_wants() {
 
 #[tokio::test]
 async fn tei_is_asked_as_it_wants() {
-    let (path, body) = sent(Dialect::Tei, "", rows("score")).await;
+    let (path, body) = sent(RerankApi::Tei, "", rows("score")).await;
     assert_eq!(path, "/rerank");
     assert_eq!(
         body,
@@ -109,7 +109,7 @@ async fn tei_is_asked_as_it_wants() {
 #[tokio::test]
 async fn vllm_is_asked_as_it_wants() {
     let answer = json!({"id": "x", "model": "m", "usage": {"total_tokens": 3}, "results": rows("relevance_score")});
-    let (path, body) = sent(Dialect::Vllm, "/v1", answer).await;
+    let (path, body) = sent(RerankApi::Vllm, "/v1", answer).await;
     assert_eq!(path, "/v1/rerank");
     assert_eq!(body, r#"{"model":"m","query":"我对什么过敏？","documents":["虾","cats"],"top_n":2}"#);
 }
@@ -117,14 +117,14 @@ async fn vllm_is_asked_as_it_wants() {
 #[tokio::test]
 async fn k6_raw_scores_are_brought_between_nothing_and_one_in_their_order() {
     let server = serving(json!([{"index": 0, "score": 5.5}, {"index": 1, "score": -8.0}])).await;
-    let scores = values(reranker(&server, "", RerankOptions::new(Dialect::Tei, "")).rerank("q", &CANDIDATES).await);
+    let scores = values(reranker(&server, "", RerankOptions::new(RerankApi::Tei, "")).rerank("q", &CANDIDATES).await);
     assert!(scores[0] > 0.99 && scores[1] < 0.001 && scores[1] > 0.0, "{scores:?}");
 }
 
 #[tokio::test]
 async fn many_candidates_go_in_parts_and_empty_ones_not_at_all() {
     let server = serving(json!({"results": rows("relevance_score")})).await;
-    let options = RerankOptions::new(Dialect::Cohere, "m").with_max_batch(2);
+    let options = RerankOptions::new(RerankApi::Cohere, "m").with_max_batch(2);
     let scores = values(reranker(&server, "/v2", options).rerank("q", &["a", "", "b", "c", " ", "d"]).await);
     assert_eq!(scores, [0.9, 0.0, 0.1, 0.9, 0.0, 0.1]);
     assert_eq!(server.received_requests().await.unwrap().len(), 2);
@@ -141,7 +141,7 @@ async fn scores_that_are_not_one_for_each_candidate_are_refused() {
     ];
     for (rows, says) in cases {
         let server = serving(json!({"results": rows})).await;
-        let reranker = reranker(&server, "/v1", RerankOptions::new(Dialect::Jina, "m"));
+        let reranker = reranker(&server, "/v1", RerankOptions::new(RerankApi::Jina, "m"));
         let error = reranker.rerank(QUESTION, &CANDIDATES).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert!(error.message().contains(says), "{error}");
@@ -151,11 +151,11 @@ async fn scores_that_are_not_one_for_each_candidate_are_refused() {
 #[tokio::test]
 async fn nothing_is_sent_for_nothing() {
     let server = serving(json!({})).await;
-    let reranker = reranker(&server, "/v1", RerankOptions::new(Dialect::Jina, "m"));
+    let reranker = reranker(&server, "/v1", RerankOptions::new(RerankApi::Jina, "m"));
     assert!(reranker.rerank("q", &[]).await.unwrap().is_empty());
     assert_eq!(values(reranker.rerank("q", &["", " "]).await), [0.0, 0.0]);
     assert_eq!(reranker.rerank(" ", &["x"]).await.unwrap_err().kind(), ErrorKind::InvalidInput);
     assert!(server.received_requests().await.unwrap().is_empty());
-    assert_eq!("voyage".parse::<Dialect>().unwrap(), Dialect::Voyage);
-    assert!("bing".parse::<Dialect>().unwrap_err().message().contains("siliconflow"));
+    assert_eq!("voyage".parse::<RerankApi>().unwrap(), RerankApi::Voyage);
+    assert!("bing".parse::<RerankApi>().unwrap_err().message().contains("siliconflow"));
 }

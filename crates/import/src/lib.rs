@@ -15,4 +15,4 @@ pub mod tables;
 pub use error::ChromaError;
 pub use error::{ImportError, RowError};
 pub use lines::{Line, Lines};
-pub use row::{ImportedTurn, Row, Rows};
+pub use row::{ImportRows, ImportedTurn, Row};

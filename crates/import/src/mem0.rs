@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json, value::RawValue};
 use crate::{
     error::{ImportError, RowError},
     json_lines::object,
-    row::{ImportedTurn, Row, Rows, take, time},
+    row::{ImportRows, ImportedTurn, Row, take, time},
 };
 
 /// The memories of an export.
 #[must_use]
 pub struct Mem0Export {
     /// One row for each memory.
-    pub rows: Rows,
+    pub rows: ImportRows,
     /// True if the file is one page of several, and names a next one.
     pub is_partial: bool,
 }

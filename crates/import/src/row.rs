@@ -47,7 +47,7 @@ impl ImportedTurn {
 }
 
 /// The rows of a source, read one after another. An error ends the iteration.
-pub type Rows = Box<dyn Iterator<Item = Result<Row, ImportError>>>;
+pub type ImportRows = Box<dyn Iterator<Item = Result<Row, ImportError>>>;
 
 /// Removes and returns the first of these keys with a value; the others stay.
 pub(crate) fn take(keys: &mut Map<String, Value>, names: &[&str]) -> Option<Value> {

@@ -14,7 +14,7 @@ use crate::{
     error::{ImportError, RowError},
     json_lines::object,
     lines::Lines,
-    row::{ImportedTurn, Row, Rows, is_nothing, time},
+    row::{ImportRows, ImportedTurn, Row, is_nothing, time},
 };
 
 /// Types of messages that SillyTavern writes itself. A message that is only hidden from the model has none of them.
@@ -40,7 +40,7 @@ const UNUSED: &str = "unused";
 ///
 /// # Errors
 /// For a path that cannot be read, a directory without chats, and one file that is no chat.
-pub fn rows(path: &Path, default: &Scope) -> Result<(Rows, u64), ImportError> {
+pub fn rows(path: &Path, default: &Scope) -> Result<(ImportRows, u64), ImportError> {
     let files = if path.is_dir() { chats_in(path)? } else { vec![path.to_owned()] };
     if files.is_empty() {
         return Err(ImportError::NoChats(path.to_owned()));

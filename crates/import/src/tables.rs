@@ -8,7 +8,7 @@ use crate::{
     csv,
     error::{ImportError, RowError},
     json_lines::objects,
-    row::{ImportedTurn, Row, Rows, is_nothing, take, time, whole},
+    row::{ImportRows, ImportedTurn, Row, is_nothing, take, time, whole},
 };
 
 const USER: &[&str] = &["user_msg", "user_message", "user_content"];
@@ -32,7 +32,7 @@ const LEFT_OUT: [&str; 2] = ["ns", "tenant"];
 ///
 /// # Errors
 /// For a file that cannot be read, has no header, or has the columns of another table.
-pub fn rows(mut input: impl BufRead + 'static) -> Result<Rows, ImportError> {
+pub fn rows(mut input: impl BufRead + 'static) -> Result<ImportRows, ImportError> {
     let begin = input.fill_buf()?;
     let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
     if begin.trim_ascii_start().starts_with(b"{") {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use memory_engine_core::{Record, Terms, Timestamp};
 use memory_engine_keyword_store::{Analyzer, Clause, WeightedTerm};
-use memory_engine_temporal::{Exactness, Window, windows};
+use memory_engine_temporal::{Exactness, TimeWindow, windows};
 
 /// Windows of at most this many days become day terms.
 const MAX_DAYS: usize = 31;
@@ -48,7 +48,7 @@ pub(crate) fn add_date_terms(terms: &mut Terms, record: &Record) {
 
 /// Returns one clause for each window of time that a query names.
 pub fn date_clauses(query: &str, asked_at: Timestamp, zone: &TimeZone, weight: f64) -> Vec<Clause> {
-    let clause = |window: Window| {
+    let clause = |window: TimeWindow| {
         let terms = window_terms(&window, zone).into_iter().map(|term| WeightedTerm { term, weight: 1.0 }).collect();
         Clause { terms, weight }
     };
@@ -56,12 +56,12 @@ pub fn date_clauses(query: &str, asked_at: Timestamp, zone: &TimeZone, weight: f
 }
 
 /// The windows of time that a text names exactly enough.
-fn exact_windows(text: &str, said_at: Timestamp, zone: &TimeZone) -> impl Iterator<Item = Window> {
+fn exact_windows(text: &str, said_at: Timestamp, zone: &TimeZone) -> impl Iterator<Item = TimeWindow> {
     windows(text, said_at, zone).into_iter().filter(|window| window.exactness != Exactness::Rough)
 }
 
 /// The terms of a window: its days, or its months, or its years, whichever are fewest.
-fn window_terms(window: &Window, zone: &TimeZone) -> Vec<String> {
+fn window_terms(window: &TimeWindow, zone: &TimeZone) -> Vec<String> {
     let end = Timestamp::from_micros(window.until.as_micros().saturating_sub(1));
     let first = date(window.from, zone);
     let last = date(end, zone);

@@ -16,4 +16,4 @@ pub use blocking::{current_runtime, run_blocking};
 pub use date_terms::{date_clauses, index_fingerprint};
 pub use embedding::{EmbeddingBackend, EmbeddingBackends};
 pub use indexed_text::indexed_text;
-pub use store::{IndexedStore, Stores};
+pub use store::{IndexedStore, StoreSet};

@@ -23,7 +23,7 @@ const SCAN_PAGE_ROWS: usize = 500;
 
 /// The stores that an [`IndexedStore`] is made of. One object may be all of them.
 #[derive(Debug, Clone)]
-pub struct Stores {
+pub struct StoreSet {
     /// Records.
     pub records: Arc<dyn RecordStore>,
     /// The job queue of the record store.
@@ -36,7 +36,7 @@ pub struct Stores {
     pub graph: Arc<dyn GraphStore>,
 }
 
-impl Stores {
+impl StoreSet {
     /// Returns true if terms or vectors are stored apart from the records, so that no transaction of the record store
     /// covers them.
     fn has_separate_indexes(&self) -> bool {
@@ -60,7 +60,7 @@ impl Stores {
 /// Records together with the indexes derived from them. What is written here reaches every index, at once or by a queued
 /// job; what is removed leaves every index.
 pub struct IndexedStore {
-    stores: Stores,
+    stores: StoreSet,
     has_separate_indexes: bool,
     gate: Arc<Gate>,
     closing: Mutex<()>,
@@ -82,7 +82,7 @@ impl fmt::Debug for IndexedStore {
 impl IndexedStore {
     /// Combines stores, embedding backends and an analyzer.
     pub fn new(
-        stores: Stores,
+        stores: StoreSet,
         embedding: EmbeddingBackends,
         analyzer: Arc<dyn Analyzer>,
         clock: Arc<dyn Clock>,

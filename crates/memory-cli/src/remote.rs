@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use memory_engine::{
     embed::Embedder,
     http_models::{
-        Dialect, EmbeddingOptions, Endpoint, HttpChatModel, HttpClient, HttpEmbedder, HttpOptions, HttpReranker,
-        Preset, RerankOptions, Secret,
+        EmbeddingOptions, Endpoint, HttpChatModel, HttpClient, HttpEmbedder, HttpOptions, HttpReranker, Preset,
+        RerankApi, RerankOptions, Secret,
     },
     llm::ChatModel,
     recall::Reranker,
@@ -77,18 +77,18 @@ struct Service {
     model: Option<&'static str>,
 }
 
-fn service(dialect: Dialect) -> Option<Service> {
+fn service(dialect: RerankApi) -> Option<Service> {
     let (base, variables, model) = match dialect {
-        Dialect::Jina => {
+        RerankApi::Jina => {
             let model = "jina-reranker-v2-base-multilingual";
             ("https://api.jina.ai/v1", ["JINA_BASE_URL", "JINA_API_KEY"], Some(model))
         }
-        Dialect::Cohere => ("https://api.cohere.com/v2", ["COHERE_BASE_URL", "COHERE_API_KEY"], Some("rerank-v3.5")),
-        Dialect::Voyage => ("https://api.voyageai.com/v1", ["VOYAGE_BASE_URL", "VOYAGE_API_KEY"], Some("rerank-2.5")),
-        Dialect::Tei => ("http://localhost:8080", ["TEI_BASE_URL", "TEI_API_KEY"], Some("")),
-        Dialect::Vllm => ("http://localhost:8000/v1", ["VLLM_BASE_URL", "VLLM_API_KEY"], None),
+        RerankApi::Cohere => ("https://api.cohere.com/v2", ["COHERE_BASE_URL", "COHERE_API_KEY"], Some("rerank-v3.5")),
+        RerankApi::Voyage => ("https://api.voyageai.com/v1", ["VOYAGE_BASE_URL", "VOYAGE_API_KEY"], Some("rerank-2.5")),
+        RerankApi::Tei => ("http://localhost:8080", ["TEI_BASE_URL", "TEI_API_KEY"], Some("")),
+        RerankApi::Vllm => ("http://localhost:8000/v1", ["VLLM_BASE_URL", "VLLM_API_KEY"], None),
         // A service with a preset uses the preset.
-        Dialect::SiliconFlow | _ => return None,
+        RerankApi::SiliconFlow | _ => return None,
     };
     Some(Service { base, variables, model })
 }
@@ -97,7 +97,7 @@ fn service(dialect: Dialect) -> Option<Service> {
 ///
 /// # Errors
 /// When a key or the model's name is missing.
-pub(crate) fn reranker(remote: &Remote<Dialect>) -> Result<Arc<dyn Reranker>> {
+pub(crate) fn reranker(remote: &Remote<RerankApi>) -> Result<Arc<dyn Reranker>> {
     let settings = Settings::load()?;
     let name = remote.service.as_str();
     let (endpoint, usual) = match service(remote.service) {
@@ -107,7 +107,7 @@ pub(crate) fn reranker(remote: &Remote<Dialect>) -> Result<Arc<dyn Reranker>> {
         }
         Some(Service { base, variables: [address, key], model }) => {
             let endpoint = Endpoint::new(settings.get(address).as_deref().unwrap_or(base)).context(address)?;
-            let at_home = matches!(remote.service, Dialect::Tei | Dialect::Vllm);
+            let at_home = matches!(remote.service, RerankApi::Tei | RerankApi::Vllm);
             let endpoint = match settings.get(key) {
                 Some(key) => endpoint.with_key(&Secret::new(key))?,
                 None if at_home => endpoint,

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use anyhow::Result;
-use memory_engine::{Builder, embed::LocalModel, http_models::Dialect};
+use memory_engine::{Builder, embed::LocalModel, http_models::RerankApi};
 
 use crate::{
     embedder::EmbedderArgs,
@@ -20,14 +20,14 @@ pub(crate) enum RerankerChoice {
     /// The local model.
     Local,
     /// A service.
-    Remote(Remote<Dialect>),
+    Remote(Remote<RerankApi>),
 }
 
 impl FromStr for RerankerChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let services = || Dialect::ALL.map(Dialect::as_str).join(", ");
+        let services = || RerankApi::ALL.map(RerankApi::as_str).join(", ");
         match text {
             "auto" => Ok(Self::Auto),
             "none" => Ok(Self::None),

@@ -66,7 +66,7 @@ async fn a_part_can_be_copied_and_nobody_else_comes_along() {
     desk.run(&["copy", "--from", "a.db", "--to", "b.db", "--tenant", "default", "--user", "mo"]).ok();
     let all = everything(&Database::file(desk.path("b.db"))).await;
     assert!(all.contains("\"user\":\"mo\"") && !all.contains("\"user\":\"lin\""), "{all}");
-    desk.run(&["copy", "--from", "a.db", "--to", "c.db", "--user", "nobody"]).refused(&["nobody of that name"]);
+    desk.run(&["copy", "--from", "a.db", "--to", "c.db", "--user", "nobody"]).refused(&["no user of that name"]);
 }
 
 #[test]

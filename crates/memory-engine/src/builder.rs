@@ -350,7 +350,7 @@ impl Builder {
         check_space(&stores, &space)?;
         let embedding = self.embedding_backends(&stores).await?;
         let Stores { records, jobs, keywords, vectors, graph, synonyms } = stores;
-        let stores = indexing::Stores { records, jobs, keywords, vectors, graph };
+        let stores = indexing::StoreSet { records, jobs, keywords, vectors, graph };
         let store = IndexedStore::new(stores, embedding, Arc::clone(&self.analyzer), Arc::clone(&self.clock));
         let store = Arc::new(store);
         let recall = RecallPipeline::new(RecallParts {

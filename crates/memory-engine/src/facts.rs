@@ -8,7 +8,7 @@ use memory_engine_summarizer::fact_keys;
 use serde::{Deserialize, Serialize};
 use tracing::{Span, field::Empty};
 
-pub use memory_engine_summarizer::{Evidence, FactKind, Polarity, render};
+pub use memory_engine_summarizer::{FactEvidence, FactKind, Polarity, render};
 
 use crate::{engine::MemoryEngine, verb::verb};
 
@@ -52,7 +52,7 @@ pub struct Fact {
     /// The fact that took its place, if there is one.
     pub superseded_by: Option<RecordId>,
     /// The records that state it, with the words that do.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<FactEvidence>,
     /// Confidence, 0 to 1.
     pub confidence: f64,
     /// The rule that extracted it, or `model`. `None` for facts that were written by hand or before rules had names.
@@ -68,7 +68,7 @@ impl Fact {
     fn from_record(record: &Record) -> Self {
         let superseded_by = record.metadata.get(fact_keys::SUPERSEDED_BY).cloned();
         let superseded_by = superseded_by.and_then(|id| serde_json::from_value(id).ok());
-        let evidence_of = |id: &RecordId| Evidence { record: *id, quote: String::new() };
+        let evidence_of = |id: &RecordId| FactEvidence { record: *id, quote: String::new() };
         let mut fact = Self {
             id: record.id,
             text: record.text.clone(),

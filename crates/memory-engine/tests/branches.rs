@@ -15,8 +15,8 @@ use memory_engine::{
 };
 
 const SHARED: &str = "沈砚在青石村遇见了林晓月";
-const LEFT: &str = "沈砚在青石村救了林晓月";
-const RIGHT: &str = "沈砚在青石村骗了林晓月";
+const LEFT_TEXT: &str = "沈砚在青石村救了林晓月";
+const RIGHT_TEXT: &str = "沈砚在青石村骗了林晓月";
 /// On the main line after the fork, right after the shared turn: seen by neither branch.
 const AFTER_FORK: &str = "沈砚离开了青石村";
 
@@ -29,7 +29,7 @@ async fn forked(backend: &Backend) -> MemoryEngine {
     let memory = builder.build().await.unwrap();
     memory.remember(&branch("main"), Turn::user(SHARED).with_sequence(1)).await.unwrap();
     memory.remember(&branch("main"), Turn::assistant(AFTER_FORK).with_sequence(2)).await.unwrap();
-    for (name, text) in [("left", LEFT), ("right", RIGHT)] {
+    for (name, text) in [("left", LEFT_TEXT), ("right", RIGHT_TEXT)] {
         memory.fork(&branch(name), Fork::at(1).from_branch("main")).await.unwrap();
         memory.remember(&branch(name), Turn::assistant(text).with_sequence(2)).await.unwrap();
     }
@@ -41,7 +41,7 @@ async fn forked(backend: &Backend) -> MemoryEngine {
 async fn r10_no_retriever_shows_a_sister_branch() {
     for backend in Backend::all() {
         let memory = forked(&backend).await;
-        for (name, own, other) in [("left", LEFT, RIGHT), ("right", RIGHT, LEFT)] {
+        for (name, own, other) in [("left", LEFT_TEXT, RIGHT_TEXT), ("right", RIGHT_TEXT, LEFT_TEXT)] {
             let mut retrievers = BTreeSet::new();
             for arms in [Retrievers::KeywordOnly, Retrievers::VectorOnly, Retrievers::All] {
                 for text in [SHARED, own, other, AFTER_FORK] {
@@ -74,7 +74,7 @@ async fn r10_a_record_of_a_sister_branch_is_explained_as_filtered() {
     for backend in Backend::all() {
         let memory = forked(&backend).await;
         let sister = memory.scan(&branch("right"), &ScanQuery::newest(1)).await.unwrap().records.remove(0);
-        let why = memory.explain(&branch("left"), RIGHT, sister.id).await.unwrap();
+        let why = memory.explain(&branch("left"), RIGHT_TEXT, sister.id).await.unwrap();
         assert_eq!((why.verdict, why.hit.is_none()), (Verdict::Filtered, true));
     }
 }

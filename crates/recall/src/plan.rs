@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use memory_engine_core::{Error, Field, Filter, Op, Result, Timestamp};
 use memory_engine_indexing::EmbeddingBackend;
-use memory_engine_temporal::{Window, windows};
+use memory_engine_temporal::{TimeWindow, windows};
 
 use crate::{options::RecallOptions, parts::RecallParts, query::RecallQuery};
 
@@ -56,7 +56,7 @@ pub(crate) fn query_zone<'a>(parts: &'a RecallParts, query: &'a RecallQuery) -> 
 
 /// Restricts to records of the windows of time that the query names; `None` if it names none.
 pub(crate) fn time_filter(query: &RecallQuery, asked_at: Timestamp, zone: &TimeZone) -> Option<Filter> {
-    let within = |window: Window| {
+    let within = |window: TimeWindow| {
         let from = Filter::compare(Field::OccurredAt, Op::Ge, window.from);
         from.and(Filter::compare(Field::OccurredAt, Op::Lt, window.until))
     };

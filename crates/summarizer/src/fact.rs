@@ -23,4 +23,4 @@ pub use extractor::{FactExtractor, Facts};
 pub use patterns::FactPatterns;
 pub use record::{fact_keys, render};
 pub use rules::RuleFacts;
-pub use types::{Cardinality, Evidence, ExtractedFact, FactKind, Polarity};
+pub use types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity};

@@ -20,8 +20,8 @@ pub use chunk::{CHUNKER, Chunker};
 pub use drift::TopicDrift;
 pub use echo::{is_echo, without_injected};
 pub use fact::{
-    Cardinality, ChatFacts, Evidence, ExtractedFact, FactExtractor, FactKind, FactPatterns, Facts, Polarity, RuleFacts,
-    fact_keys, render,
+    Cardinality, ChatFacts, ExtractedFact, FactEvidence, FactExtractor, FactKind, FactPatterns, Facts, Polarity,
+    RuleFacts, fact_keys, render,
 };
 pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};
 pub use profile::{

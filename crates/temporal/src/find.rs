@@ -8,7 +8,7 @@ use crate::{
     chinese, english,
     reading::{DateReading, Reader},
     scan::Scan,
-    window::Window,
+    window::TimeWindow,
 };
 
 /// The windows of time that a text names, in its order, none within another.
@@ -26,14 +26,14 @@ use crate::{
 /// assert_eq!(found[0].until.to_string(), "2023-05-06T00:00:00Z");
 /// # Ok::<(), memory_engine_core::Error>(())
 /// ```
-pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<Window> {
+pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<TimeWindow> {
     let Some(reference) = Reference::new(reference, zone) else { return Vec::new() };
     let scan = Scan::new(text);
     let mut found = Vec::new();
     for DateReading { begin, end, stretch, .. } in reads(&scan, &reference) {
         if let Some((from, until)) = reference.moments(&stretch) {
             let range = scan.bytes(begin, end);
-            found.push(Window { from, until, range, exactness: stretch.exactness, relative: stretch.relative });
+            found.push(TimeWindow { from, until, range, exactness: stretch.exactness, relative: stretch.relative });
         }
     }
     found

@@ -15,7 +15,7 @@ mod window;
 
 pub use anchor::{Anchor, anchored, anchors};
 pub use find::windows;
-pub use window::{Exactness, Window};
+pub use window::{Exactness, TimeWindow};
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// A stretch of time that a text names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Window {
+pub struct TimeWindow {
     /// Its first moment.
     pub from: Timestamp,
     /// The moment after its last.
@@ -46,7 +46,7 @@ enum_names! {
     }
 }
 
-impl Window {
+impl TimeWindow {
     /// Returns true if a moment is within the window.
     pub fn contains(&self, moment: Timestamp) -> bool {
         self.from <= moment && moment < self.until
@@ -59,7 +59,7 @@ impl Window {
     }
 }
 
-/// Returns the label of a window; see [`Window::label`].
+/// Returns the label of a window; see [`TimeWindow::label`].
 pub(crate) fn label(from: Timestamp, until: Timestamp, zone: &TimeZone) -> String {
     let (from, until) = (from.in_zone(zone), until.in_zone(zone));
     let first = from.date();

@@ -3,7 +3,7 @@
 
 use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
-use memory_engine_temporal::{Anchor, Exactness, Window, anchored, anchors, windows};
+use memory_engine_temporal::{Anchor, Exactness, TimeWindow, anchored, anchors, windows};
 use proptest::prelude::*;
 
 fn beijing() -> TimeZone {
@@ -15,7 +15,7 @@ fn now() -> Timestamp {
     Timestamp::parse_in("2023-05-09T20:00:00", &beijing()).unwrap()
 }
 
-fn read(text: &str) -> Vec<Window> {
+fn read(text: &str) -> Vec<TimeWindow> {
     windows(text, now(), &beijing())
 }
 
@@ -307,7 +307,7 @@ fn parts_of_a_day_have_their_hours() {
 
 #[test]
 fn the_zone_says_when_a_day_begins_also_where_the_clocks_change() {
-    let hours = |window: &Window| (window.until.as_micros() - window.from.as_micros()) / 3_600_000_000;
+    let hours = |window: &TimeWindow| (window.until.as_micros() - window.from.as_micros()) / 3_600_000_000;
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     let sunday = Timestamp::parse_in("2023-03-27T09:00:00", &berlin).unwrap();
     assert_eq!(hours(&windows("yesterday", sunday, &berlin)[0]), 23);

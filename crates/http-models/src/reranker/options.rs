@@ -9,7 +9,7 @@ pub(super) const OPERATION: &str = "rerank";
 /// The API of a rerank service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Dialect {
+pub enum RerankApi {
     /// SiliconFlow: base URL up to `/v1`.
     SiliconFlow,
     /// Jina: base URL up to `/v1`.
@@ -24,7 +24,7 @@ pub enum Dialect {
     Vllm,
 }
 
-impl Dialect {
+impl RerankApi {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::SiliconFlow, Self::Jina, Self::Cohere, Self::Voyage, Self::Tei, Self::Vllm];
 
@@ -41,7 +41,7 @@ impl Dialect {
     }
 }
 
-impl FromStr for Dialect {
+impl FromStr for RerankApi {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -56,7 +56,7 @@ impl FromStr for Dialect {
 #[non_exhaustive]
 pub struct RerankOptions {
     /// The API of the service. Required.
-    pub dialect: Dialect,
+    pub dialect: RerankApi,
     /// Name of the model in the service. TEI serves one model and ignores the name. Required.
     pub model: String,
     /// Maximum number of candidates in one request. Default: 32 for TEI, otherwise 1000.
@@ -67,8 +67,8 @@ pub struct RerankOptions {
 
 impl RerankOptions {
     /// A model by its name.
-    pub fn new(dialect: Dialect, model: impl Into<String>) -> Self {
-        let max_batch = if dialect == Dialect::Tei { 32 } else { 1000 };
+    pub fn new(dialect: RerankApi, model: impl Into<String>) -> Self {
+        let max_batch = if dialect == RerankApi::Tei { 32 } else { 1000 };
         Self { dialect, model: model.into(), max_batch, instruction: None }
     }
 

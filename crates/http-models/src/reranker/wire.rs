@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::options::{Dialect, RerankOptions};
+use super::options::{RerankApi, RerankOptions};
 
-impl Dialect {
+impl RerankApi {
     /// The body of a request. The scores of all candidates are asked for, and none of their texts back.
     pub(super) fn request(self, options: &RerankOptions, question: &str, candidates: &[&str]) -> Value {
         let (model, all) = (&options.model, candidates.len());

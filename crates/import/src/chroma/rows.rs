@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::reader::{ChromaCollection, ChromaItem, ChromaReader};
 use crate::{
     error::{ImportError, RowError},
-    row::{ImportedTurn, Row, Rows, take, time, whole},
+    row::{ImportRows, ImportedTurn, Row, take, time, whole},
 };
 
 /// Number of items that are read at once.
@@ -35,7 +35,7 @@ const KEYS: &[(&str, &[&str])] = &[
 ///
 /// # Errors
 /// For a directory that is not Chroma's, cannot be read, or has no such collection.
-pub fn rows(path: &Path, only: Option<&str>, with_vectors: bool) -> Result<(Rows, u64), ImportError> {
+pub fn rows(path: &Path, only: Option<&str>, with_vectors: bool) -> Result<(ImportRows, u64), ImportError> {
     let reader = ChromaReader::open(path)?.with_embeddings(with_vectors);
     let all = reader.collections()?;
     let names = all.iter().map(|collection| collection.name.as_str()).collect::<Vec<_>>().join(", ");

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use memory_engine::{Job, MemoryEngine, PutMode, Scope};
-use memory_engine_import::{Rows, chroma, json_lines, mem0, silly_tavern, tables};
+use memory_engine_import::{ImportRows, chroma, json_lines, mem0, silly_tavern, tables};
 
 use self::{dry_run::DryRun, report::Report};
 use crate::{
@@ -127,7 +127,7 @@ impl Import {
     }
 
     /// The rows of the source, and how much there is of it.
-    fn rows(&self, scope: &Scope) -> Result<(Rows, u64)> {
+    fn rows(&self, scope: &Scope) -> Result<(ImportRows, u64)> {
         let is_input = self.file == Path::new("-");
         let of_directory = matches!(self.format, Format::Chroma | Format::SillyTavern);
         ensure!(!(of_directory && is_input), "this form is not read from standard input; name the file or directory");
@@ -135,7 +135,9 @@ impl Import {
         match self.format {
             Format::Chroma => Ok(chroma::rows(&self.file, self.collection.as_deref(), self.keep_vectors)?),
             Format::SillyTavern => Ok(silly_tavern::rows(&self.file, scope)?),
-            Format::Jsonl => open(&self.file).map(|(input, size)| (Box::new(json_lines::rows(input)) as Rows, size)),
+            Format::Jsonl => {
+                open(&self.file).map(|(input, size)| (Box::new(json_lines::rows(input)) as ImportRows, size))
+            }
             Format::Csv => {
                 let (input, size) = open(&self.file)?;
                 Ok((tables::rows(input).with_context(path)?, size))

@@ -120,5 +120,5 @@ pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
     assert!(run(&["reindex", "--embedder", "hash"]).ok().contains("were removed"));
     serves_old();
     assert_eq!(embedded.load(Ordering::Relaxed), before);
-    assert!(run(&["reindex", "--drop"]).ok().contains("there are no vectors beside those"));
+    assert!(run(&["reindex", "--drop"]).ok().contains("there are no vectors except those"));
 }

@@ -89,8 +89,9 @@ async fn k16_keys_go_where_they_belong() {
 #[tokio::test]
 async fn k12_several_upstreams_are_told_apart_by_the_model_and_one_that_is_down_is_named() {
     let (one, two) = (std::sync::Arc::default(), std::sync::Arc::default());
-    let at =
-        async |seen: &std::sync::Arc<upstream::Seen>| format!("{}/v1", listen(upstream::router(seen.clone())).await);
+    let at = async |seen: &std::sync::Arc<upstream::ReceivedRequests>| {
+        format!("{}/v1", listen(upstream::router(seen.clone())).await)
+    };
     let endpoint = Endpoint::new(&at(&one).await).unwrap().with_key(&Secret::new("sk-one")).unwrap();
     let other = Endpoint::new(&at(&two).await).unwrap();
     let down = Endpoint::new("http://127.0.0.1:9/v1").unwrap();

@@ -13,14 +13,14 @@ use memory_engine_server::{
     Access, ApiKey, Debugging, Gateway, GatewayOptions, Guard, KeyRing, Mcp, Mem0, Server, Upstream,
 };
 use tokio::net::TcpListener;
-use upstream::Seen;
+use upstream::ReceivedRequests;
 
 /// A server that runs until its runtime ends.
 pub(crate) struct Served {
     pub(crate) url: String,
     pub(crate) key: String,
     pub(crate) upstream: String,
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<ReceivedRequests>,
     pub(crate) engine: MemoryEngine,
     pub(crate) gateway: Gateway,
 }
@@ -39,7 +39,7 @@ impl Served {
         let key = ApiKey::generate();
         let access = Access::tenant("tests", "acme").unwrap();
         let guard = Guard::keys(KeyRing::default().with_key(&key, access));
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(ReceivedRequests::default());
         let upstream = listen(upstream::router(seen.clone())).await;
         let endpoint = Endpoint::new(&format!("{upstream}/v1")).unwrap();
         let gateway = Gateway::new(engine.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();

@@ -31,12 +31,12 @@ use serde_json::{Value, json};
 
 /// The requests that the service received, and the number of aborted ones.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedRequests {
     pub(crate) requests: Mutex<Vec<(String, HeaderMap, Bytes)>>,
     pub(crate) hung_up: Mutex<usize>,
 }
 
-impl Seen {
+impl ReceivedRequests {
     /// The body of the latest request.
     pub(crate) fn last(&self) -> Value {
         serde_json::from_slice(&self.requests.lock().last().unwrap().2).unwrap()
@@ -48,7 +48,7 @@ impl Seen {
 }
 
 /// Notices when what holds it is dropped before its end.
-struct Ear(Arc<Seen>, bool);
+struct Ear(Arc<ReceivedRequests>, bool);
 
 impl Drop for Ear {
     fn drop(&mut self) {
@@ -58,7 +58,7 @@ impl Drop for Ear {
     }
 }
 
-pub(crate) fn router(seen: Arc<Seen>) -> Router {
+pub(crate) fn router(seen: Arc<ReceivedRequests>) -> Router {
     Router::new().fallback(answer).with_state(seen)
 }
 
@@ -80,7 +80,7 @@ fn finish(index: usize, reason: &str) -> String {
 
 const DONE: &str = "data: [DONE]\n\n";
 
-async fn answer(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response {
+async fn answer(State(seen): State<Arc<ReceivedRequests>>, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response {
     seen.requests.lock().push((uri.path().to_owned(), headers, bytes.clone()));
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     match uri.path() {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use memory_engine_core::Timestamp;
-use memory_engine_temporal::{Exactness, Window, windows};
+use memory_engine_temporal::{Exactness, TimeWindow, windows};
 
 use crate::data::{Pattern, Words, data};
 
@@ -43,7 +43,7 @@ pub(super) fn dates_ahead(sentence: &str, said: Timestamp, zone: &TimeZone) -> V
 }
 
 /// Returns the first day of a window and the day after its last.
-fn days(window: &Window, words: &str, today: Date, zone: &TimeZone) -> Option<(Date, Date)> {
+fn days(window: &TimeWindow, words: &str, today: Date, zone: &TimeZone) -> Option<(Date, Date)> {
     let first = window.from.in_zone(zone).date();
     let next = window.until.in_zone(zone).date();
     let year_later = first.checked_add(1.year());

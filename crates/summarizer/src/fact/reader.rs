@@ -13,7 +13,7 @@ use crate::{
         plan::plans,
         relatives,
         slot::{Slot, family},
-        types::{Cardinality, Evidence, ExtractedFact, FactKind},
+        types::{Cardinality, ExtractedFact, FactEvidence, FactKind},
         value::is_category,
     },
     text::has_han,
@@ -107,7 +107,7 @@ impl SentenceReader<'_> {
 
     fn fact(&self, claim: Claim, quote: &str) -> ExtractedFact {
         let slot = self.patterns.slot(&claim.slot);
-        let evidence = |record: &&Record| Evidence { record: record.id, quote: quote.trim().to_owned() };
+        let evidence = |record: &&Record| FactEvidence { record: record.id, quote: quote.trim().to_owned() };
         let mut fact = ExtractedFact {
             subject: self.utterance.subject.clone(),
             slot: claim.slot,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     fact::{
         slot::{Slots, family},
-        types::{Cardinality, Evidence, ExtractedFact, FactKind, Polarity},
+        types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity},
     },
     text::one_line,
 };
@@ -111,7 +111,7 @@ impl ExtractedFact {
             valid_until: read(record, keys::STATED_UNTIL),
             said_at: record.occurred_at,
             sequence: record.source.sequence,
-            evidence: evidence.map(|(n, id)| Evidence { record: *id, quote: quote(n) }).collect(),
+            evidence: evidence.map(|(n, id)| FactEvidence { record: *id, quote: quote(n) }).collect(),
             text: record.text.clone(),
             confidence: record.confidence,
             rule: read(record, keys::RULE),

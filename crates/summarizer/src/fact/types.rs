@@ -33,7 +33,7 @@ pub struct ExtractedFact {
     /// The number of its message, which orders facts that were said at the same time.
     pub sequence: Option<i64>,
     /// The places where it was said; an extractor gives at least one.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<FactEvidence>,
     /// The fact as a sentence, in the language that it was said in.
     pub text: String,
     /// Confidence, 0 to 1.
@@ -69,7 +69,7 @@ impl ExtractedFact {
 /// A place where a fact was said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Evidence {
+pub struct FactEvidence {
     /// The record.
     pub record: RecordId,
     /// The words of it that say so.

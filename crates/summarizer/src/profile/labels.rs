@@ -51,7 +51,7 @@ pub fn reserved_headings(language: Language) -> [&'static str; 6] {
             "Key memories",
             "Recent conversation",
             "Related history",
-            "A key moment may come",
+            "A key moment may happen",
             "verdict",
         ],
     )
