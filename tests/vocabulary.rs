@@ -1,6 +1,6 @@
 //! Names that must not come back, and type names that two library crates define for different things.
 //!
-//! The list is short on purpose: taste cannot be tested. `CONTRIBUTING.md` says how we write.
+//! The list is short on purpose: taste cannot be tested.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -17,8 +17,8 @@ const FORBIDDEN_TYPES: [&str; 24] = [
 ];
 /// Constants without a noun or a unit.
 const FORBIDDEN_CONSTANTS: [&str; 14] = [
-    "AT_ONCE", "AWAY", "DOUBT", "FRESH", "LEFT", "LONGEST", "MANY", "MOST", "MUCH", "PATIENCE", "SHORT", "SPARE", "TOLD",
-    "WHOLE",
+    "AT_ONCE", "AWAY", "DOUBT", "FRESH", "LEFT", "LONGEST", "MANY", "MOST", "MUCH", "PATIENCE", "SHORT", "SPARE",
+    "TOLD", "WHOLE",
 ];
 /// Public type names of several library crates on purpose.
 const ALLOWED_TWINS: [&str; 7] = [
@@ -82,7 +82,8 @@ fn forbidden_names_are_not_defined() {
     let mut forbidden = Vec::new();
     for file in &files {
         for (n, line) in fs::read_to_string(file).unwrap().lines().enumerate() {
-            if let Some((keyword, name, _)) = definition(line).filter(|(keyword, name, _)| is_forbidden(keyword, name)) {
+            if let Some((keyword, name, _)) = definition(line).filter(|(keyword, name, _)| is_forbidden(keyword, name))
+            {
                 forbidden.push(format!("{}:{}: {keyword} {name}", file.display(), n + 1));
             }
         }

@@ -108,7 +108,8 @@ fn what_was_taken_back_is_listed_and_comes_back() {
 
     let id = retraction["id"].as_str().unwrap();
     assert!(desk.run(&["retractions", "--user", "lin"]).ok().contains(id));
-    desk.run(&["restore", "the last one", "--user", "lin"]).refused(&["is not the id of a retraction", "memory retractions"]);
+    desk.run(&["restore", "the last one", "--user", "lin"])
+        .refused(&["is not the id of a retraction", "memory retractions"]);
     desk.run(&["restore", id]).refused(&["--user NAME"]);
     desk.run(&["restore", id, "--user", "mo"]).refused(&["no retraction"]);
     assert_eq!(desk.run(&["restore", id, "--user", "lin"]).ok(), "3 records restored\n");

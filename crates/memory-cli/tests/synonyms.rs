@@ -40,7 +40,8 @@ fn k2_a_group_is_added_found_by_and_removed() {
     assert_eq!((more["members"].as_array().unwrap().len(), more["category"].as_str()), (3, Some("org")), "{more}");
     let shown = desk.run(&["synonyms", "list", "--user", "lin"]).ok();
     assert!(shown.contains("the tenant") && shown.contains("特种部队"), "{shown}");
-    desk.run(&["synonyms", "remove", "nobody", "KSK"]).refused(&["no group with the term nobody", "nothing was removed"]);
+    desk.run(&["synonyms", "remove", "nobody", "KSK"])
+        .refused(&["no group with the term nobody", "nothing was removed"]);
     assert_eq!(desk.run(&["synonyms", "remove", "ＫＳＫ", "--json"]).json()["removed"], 1);
     assert!(desk.run(&["synonyms", "list"]).ok().contains("no synonyms"));
 }

@@ -116,3 +116,11 @@ pub mod vector_store {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../../README.md")]
 pub mod root {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../README.zh-CN.md")]
+pub mod root_in_chinese {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/guide/remember-and-recall.md")]
+pub mod guide {}
