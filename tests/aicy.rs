@@ -1,5 +1,5 @@
-//! Acceptance of aicy-companion.md (rows A), on each backend. The arithmetic of affection, the parts of a context and the form
-//! of verdicts are tested in `crates/companion`, the chat in the terminal in `examples/aicy-companion`.
+//! Acceptance of aicy-companion.md (rows A), on each backend. The arithmetic of affection, the parts of a context and
+//! the form of verdicts are tested in `crates/companion`, the chat in the terminal in `examples/aicy-companion`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]

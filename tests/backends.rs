@@ -1,7 +1,9 @@
-//! The backends answer alike: the same ids in the same order, from SQLite and from Postgres, for words, vectors and both.
+//! The backends answer alike: the same ids in the same order, from SQLite and from Postgres, for words, vectors and
+//! both.
 //!
-//! Without the variable `DATABASE_URL` these tests are listed as ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they
-//! fail. With `AGREEMENT_DATASET`, a folder with `*.memories.jsonl` and `*.questions.jsonl`, its questions are asked as well.
+//! Without the variable `DATABASE_URL` these tests are listed as ignored; where `CONFORMANCE_REQUIRE` names
+//! `postgres`, they fail. With `AGREEMENT_DATASET`, a folder with `*.memories.jsonl` and `*.questions.jsonl`, its
+//! questions are asked as well.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod forgetting;

@@ -1,5 +1,5 @@
-//! Kill -9 in each job of the background, on each backend: what is left of it is done by the next process, and the store ends
-//! as one in which nothing happened, with nothing lost and nothing there twice.
+//! Kill -9 in each job of the background, on each backend: what is left of it is done by the next process, and the
+//! store ends as one in which nothing happened, with nothing lost and nothing there twice.
 //!
 //! The killed process is this program itself. It works on the same database through the library, with a record store
 //! that reports when a job has reached a certain point, and then never returns.

@@ -1,6 +1,6 @@
-//! Acceptance of kelivo-gateway.md (rows K), on each backend: its tables 5.1 to 5.4 through the gateway, over several days, and
-//! the search behind it. Imports (K15) are tested where they are, in `crates/memory-cli`; the example goes through the tables as
-//! a program.
+//! Acceptance of kelivo-gateway.md (rows K), on each backend: its tables 5.1 to 5.4 through the gateway, over several
+//! days, and the search behind it. Imports (K15) are tested where they are, in `crates/memory-cli`; the example goes
+//! through the tables as a program.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]

@@ -1,5 +1,6 @@
-//! Acceptance of market-evidence.md (rows E), on each backend. What needs no store is tested in the crates; the two layers, the
-//! environment and the log lines (E4, E7, E8) in `examples/market-evidence`; the SQL functions (E6) in `crates/postgres`.
+//! Acceptance of market-evidence.md (rows E), on each backend. What needs no store is tested in the crates; the two
+//! layers, the environment and the log lines (E4, E7, E8) in `examples/market-evidence`; the SQL functions (E6) in
+//! `crates/postgres`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]

@@ -158,8 +158,8 @@ pub(crate) async fn evidence_is_the_same_through_rest_and_directly(url: &str) ->
         EvidenceQuery::new().with_embedding(vectors[0].values().to_vec())
     };
     let queries = [
-        // The vectors answer, in Chinese and in English; the vectors find nothing and the words do, with an asset, without
-        // one, and by a translation; nothing does.
+        // The vectors answer, in Chinese and in English; the vectors find nothing and the words do, with an asset,
+        // without one, and by a translation; nothing does.
         (near("SEC approves a spot bitcoin ETF").await.with_keywords(["gold"]), [1, 0, 0]),
         (near("央行降准，债券上涨").await, [1, 0, 0]),
         (near("weather").await.with_keywords(["Bitcoin", "ETF"]).about_assets(["BTC"]), [0, 2, 0]),

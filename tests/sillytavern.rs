@@ -1,6 +1,6 @@
-//! Acceptance of sillytavern-mem0.md (rows M), on each backend: the front end's side of a mem0 server, over HTTP, against ours.
-//! Which questions are weak (M4) and the forms of lists and filters are tested in the crates; the real clients of mem0 in
-//! `crates/memory-server`; the example is a program that chats.
+//! Acceptance of sillytavern-mem0.md (rows M), on each backend: the front end's side of a mem0 server, over HTTP,
+//! against ours. Which questions are weak (M4) and the forms of lists and filters are tested in the crates; the real
+//! clients of mem0 in `crates/memory-server`; the example is a program that chats.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]

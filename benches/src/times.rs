@@ -1,7 +1,7 @@
 //! Times, and what they come to.
 
-/// The part of these values below which so large a part of them lies, with what lies between two values by their distance;
-/// NaN of none.
+/// The part of these values below which so large a part of them lies, with what lies between two values by their
+/// distance; NaN of none.
 pub fn percentile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,9 +1,9 @@
 //! Import circles between the source files of a crate.
 //!
-//! A file has an arrow to another if it imports from it or names a path into it: `use crate::…`, `use super::…`,
-//! `use self::…`, `use child::…`, and the same paths inside code. The path leads to the file of the deepest module that it
-//! names. An item that a module re-exports therefore leads to that module, and an item imported from the crate root leads
-//! to `lib.rs`. A declaration `mod child;` alone is no arrow. Code under `#[cfg(test)]` does not count.
+//! A file has an arrow to another if it imports from it or names a path into it: `use crate::…`, `use super::…`, `use
+//! self::…`, `use child::…`, and the same paths inside code. The path leads to the file of the deepest module that it
+//! names. An item that a module re-exports therefore leads to that module, and an item imported from the crate root
+//! leads to `lib.rs`. A declaration `mod child;` alone is no arrow. Code under `#[cfg(test)]` does not count.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

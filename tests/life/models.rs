@@ -1,6 +1,6 @@
-//! The life of a memory with a model behind HTTP: one that answers, and one that answers nonsense, is busy, broken or silent.
-//! Facts, labels and summaries are then made by the rules, the graph waits, a question is not rewritten; all of it is told,
-//! and nothing is lost.
+//! The life of a memory with a model behind HTTP: one that answers, and one that answers nonsense, is busy, broken or
+//! silent. Facts, labels and summaries are then made by the rules, the graph waits, a question is not rewritten; all
+//! of it is told, and nothing is lost.
 
 use std::{
     sync::{Arc, Mutex},

@@ -19,8 +19,8 @@ use memory_engine::{
 
 use crate::given::{Place, lin};
 
-/// The hash embedder with its numbers moved on by `turn`: texts are as near to each other as ever, and what another one of the
-/// same length has made of them is far away.
+/// The hash embedder with its numbers moved on by `turn`: texts are as near to each other as ever, and what another
+/// one of the same length has made of them is far away.
 #[derive(Debug)]
 struct Turned {
     hash: HashEmbedder,

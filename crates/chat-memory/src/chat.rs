@@ -16,11 +16,11 @@ use crate::settings::Mem0Settings;
 /// Factor of memories requested from the server, because messages of this chat are on the server, too, and are dropped.
 const OVERFETCH_FACTOR: u32 = 4;
 
-/// The long-term memory of one user and one character on a mem0 server. It is written when a chat is saved, and searched
-/// before a reply is generated.
+/// The long-term memory of one user and one character on a mem0 server. It is written when a chat is saved, and
+/// searched before a reply is generated.
 ///
-/// No call fails, and none takes longer than the [settings](Mem0Settings) allow. Settings can be changed at any time. Logs
-/// name the kind of an error, and never quote a chat. Clones share their settings.
+/// No call fails, and none takes longer than the [settings](Mem0Settings) allow. Settings can be changed at any time.
+/// Logs name the kind of an error, and never quote a chat. Clones share their settings.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Mem0Chat {
@@ -61,8 +61,8 @@ impl ChatMemories {
         self.searches.last().filter(|search| search.found > 0).map(|search| search.form)
     }
 
-    /// Returns the messages with the list appended to the first system message, or in a new system message. Nothing else is
-    /// changed.
+    /// Returns the messages with the list appended to the first system message, or in a new system message. Nothing
+    /// else is changed.
     pub fn inject(&self, chat: &[Message]) -> Vec<Message> {
         let mut messages = chat.iter().map(|m| (m.role.as_str().to_owned(), m.content.clone())).collect();
         append_to_system(&mut messages, &self.text);
@@ -76,7 +76,8 @@ impl ChatMemories {
 }
 
 impl Mem0Chat {
-    /// Creates the memory of this owner on this server, with default settings and without a model that rewrites questions.
+    /// Creates the memory of this owner on this server, with default settings and without a model that rewrites
+    /// questions.
     pub fn new(client: Mem0Client, owner: Mem0Owner) -> Self {
         Self { client, owner, model: None, settings: Arc::default() }
     }
@@ -107,8 +108,8 @@ impl Mem0Chat {
         Ok(())
     }
 
-    /// Writes the last rounds of a chat that was just saved, in a separate task. The caller need not wait for it; failures
-    /// are logged. Awaiting the task returns the events of the server, or `None` after a failure.
+    /// Writes the last rounds of a chat that was just saved, in a separate task. The caller need not wait for it;
+    /// failures are logged. Awaiting the task returns the events of the server, or `None` after a failure.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -131,8 +132,8 @@ impl Mem0Chat {
         })
     }
 
-    /// Returns the memories relevant to the last message of a chat. It searches with that message, then with the dialogue
-    /// before it, then with a rewrite by a model, until something is found. If the server fails, it stops.
+    /// Returns the memories relevant to the last message of a chat. It searches with that message, then with the
+    /// dialogue before it, then with a rewrite by a model, until something is found. If the server fails, it stops.
     ///
     /// Messages of the chat itself and messages of the character are excluded.
     pub async fn before_generation(&self, chat: &[Message]) -> ChatMemories {

@@ -16,7 +16,8 @@ pub struct Mem0Settings {
     pub recent: usize,
     /// Maximum number of characters of the second query. Default: 1200.
     pub max_chars: usize,
-    /// True if a question without a topic, such as "你还记得吗？", is only searched for with the second query. Default: false.
+    /// True if a question without a topic, such as "你还记得吗？", is only searched for with the second query. Default:
+    /// false.
     pub weak_at_once: bool,
     /// Minimum score of a memory, 0 to 1. Default: 0.1.
     pub threshold: f64,

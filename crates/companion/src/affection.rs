@@ -83,9 +83,9 @@ impl fmt::Display for AffectionReason {
 }
 
 impl Bond {
-    /// Counts a message of the user, written on `today`: it charges idle days, adds the points for the message, and those of
-    /// a streak that it completes. If `today` is before the last active day, since a clock or zone was changed, the last
-    /// active day counts.
+    /// Counts a message of the user, written on `today`: it charges idle days, adds the points for the message, and
+    /// those of a streak that it completes. If `today` is before the last active day, since a clock or zone was
+    /// changed, the last active day counts.
     pub fn message(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<AffectionChange> {
         let mut changes = self.charge_idle_days(today, rules, stages);
         let days = self.last_active.map(|last| days_between(last, today));
@@ -102,8 +102,8 @@ impl Bond {
         changes
     }
 
-    /// Charges the whole days without a message until yesterday, one change for each. Each day is charged once, however often
-    /// this is called, and affection does not fall below the floor of the current chapter.
+    /// Charges the whole days without a message until yesterday, one change for each. Each day is charged once,
+    /// however often this is called, and affection does not fall below the floor of the current chapter.
     pub fn charge_idle_days(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<AffectionChange> {
         let mut changes = Vec::new();
         let Some(last) = self.last_active else { return changes };
@@ -140,7 +140,8 @@ impl Bond {
     }
 }
 
-/// Returns the number of calendar days from one date to another. Hours skipped or repeated by a clock change do not count.
+/// Returns the number of calendar days from one date to another. Hours skipped or repeated by a clock change do not
+/// count.
 fn days_between(from: Date, to: Date) -> i64 {
     from.until(to).map_or(0, |span| i64::from(span.get_days()))
 }

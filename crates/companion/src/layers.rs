@@ -49,8 +49,8 @@ impl Pack {
             layer("profile", budgets.profile, 40, words.profile).with_overflow(Overflow::TruncateAtSentence);
         if let Some(record) = &material.profile {
             let affection = record.metadata.get("affection").and_then(serde_json::Value::as_i64);
-            // The affection at the time of the profile, so that the text stays the same until the next profile. After a change
-            // of the stage, the current affection is shown.
+            // The affection at the time of the profile, so that the text stays the same until the next profile. After
+            // a change of the stage, the current affection is shown.
             let affection = affection.and_then(|n| i32::try_from(n).ok()).filter(|n| self.stages.at(*n).0 == chapter);
             let affection = affection.unwrap_or(material.state.bond.affection);
             let text = profile_text(&Profile::of(record), language, affection, (chapter, stage));

@@ -94,8 +94,8 @@ struct VerdictJson {
 }
 
 impl MomentRule {
-    /// Returns the first rule that a message may trigger: affection is within its range, the message contains one of its
-    /// words, and the moment has not happened yet.
+    /// Returns the first rule that a message may trigger: affection is within its range, the message contains one of
+    /// its words, and the moment has not happened yet.
     pub fn candidate<'r>(
         rules: &'r [Self],
         affection: i32,

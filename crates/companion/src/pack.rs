@@ -131,12 +131,12 @@ impl Pack {
         Self::from_toml(&read("pack.toml")?, read)
     }
 
-    /// Parses a pack. If the text of the persona or of a stage is a single line that ends with `.md`, it is the name of a file,
-    /// whose content `read` returns. Names that lead out of the folder are rejected.
+    /// Parses a pack. If the text of the persona or of a stage is a single line that ends with `.md`, it is the name
+    /// of a file, whose content `read` returns. Names that lead out of the folder are rejected.
     ///
     /// # Errors
-    /// `InvalidInput` with line and column for invalid TOML and unknown fields; `InvalidInput` for stages out of order, key
-    /// moments that cannot happen, and duplicate ids; the errors of `read`.
+    /// `InvalidInput` with line and column for invalid TOML and unknown fields; `InvalidInput` for stages out of
+    /// order, key moments that cannot happen, and duplicate ids; the errors of `read`.
     pub fn from_toml(text: &str, read: impl Fn(&str) -> Result<String>) -> Result<Self> {
         let file: PackFile = toml::from_str(text).map_err(|e| invalid(e.to_string().trim_end().to_owned()))?;
         let text_of = |text: String| {

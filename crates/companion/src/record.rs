@@ -32,8 +32,8 @@ pub fn state_record(id: RecordId, scope: &Scope, state: &CompanionState, stages:
     record
 }
 
-/// Returns an entry of the log of affection. `cause` identifies the cause of the change, such as the id of a message or a day.
-/// The same change of the same companion (`state` is the id of its state) has the same record id.
+/// Returns an entry of the log of affection. `cause` identifies the cause of the change, such as the id of a message
+/// or a day. The same change of the same companion (`state` is the id of its state) has the same record id.
 pub fn affection_record(
     state: RecordId,
     scope: &Scope,

@@ -2,9 +2,9 @@
 
 /// Takes a reply in pieces and returns the text that the user may see, as early as possible.
 ///
-/// It removes the text between `<verdict>` and `</verdict>`: in any case, in half and full width, with blanks or attributes in
-/// the tag, and without a closing tag. It also removes a leading thought in `<think>` and white space around the reply. The
-/// result does not depend on how the reply is cut into pieces.
+/// It removes the text between `<verdict>` and `</verdict>`: in any case, in half and full width, with blanks or
+/// attributes in the tag, and without a closing tag. It also removes a leading thought in `<think>` and white space
+/// around the reply. The result does not depend on how the reply is cut into pieces.
 ///
 /// ```
 /// use memory_engine_companion::ReplyFilter;
@@ -114,7 +114,8 @@ impl ReplyFilter {
         FilterEnd { rest: rest.to_owned(), verdict: self.verdict }
     }
 
-    /// Takes the first `end` bytes from the buffer, except for white space at their end, which stays until text follows.
+    /// Takes the first `end` bytes from the buffer, except for white space at their end, which stays until text
+    /// follows.
     fn take(&mut self, end: usize) -> String {
         let text = self.buffer[..end].trim_end().to_owned();
         self.buffer.drain(..text.len());
@@ -159,8 +160,8 @@ fn closing_tag(text: &str, from: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// Returns the length of the tag with this name at the beginning of a text. `Some(None)` means that the text ends within a
-/// possible tag.
+/// Returns the length of the tag with this name at the beginning of a text. `Some(None)` means that the text ends
+/// within a possible tag.
 fn tag_length(text: &str, name: &str) -> Option<Option<usize>> {
     let mut letters = text.char_indices().skip(1).map(|(at, c)| (at, if c == '／' { '/' } else { c })).peekable();
     let mut expected_letters = name.chars().peekable();

@@ -26,8 +26,8 @@ impl Stages {
     /// Creates the stages, in ascending order.
     ///
     /// # Errors
-    /// `InvalidInput` if there is no stage, if the first does not begin at 0, if they are not ascending, or if one begins
-    /// above [`MAX_AFFECTION`].
+    /// `InvalidInput` if there is no stage, if the first does not begin at 0, if they are not ascending, or if one
+    /// begins above [`MAX_AFFECTION`].
     pub fn new(stages: Vec<Stage>) -> Result<Self> {
         let invalid = |message: String| Err(Error::invalid("stages", message));
         let Some(first) = stages.first() else {

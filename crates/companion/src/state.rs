@@ -19,7 +19,8 @@ pub struct CompanionState {
     pub bond: Bond,
     /// Number of messages, of user and companion together.
     pub total_messages: u64,
-    /// The key moments that happened, by id, with their status. They do not happen again, even if their messages are deleted.
+    /// The key moments that happened, by id, with their status. They do not happen again, even if their messages are
+    /// deleted.
     pub moments: BTreeMap<String, String>,
     /// The records of those moments, in order of time, including deleted ones.
     pub key_moments: Vec<RecordId>,

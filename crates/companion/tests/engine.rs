@@ -127,7 +127,8 @@ async fn a10_sixty_days_give_the_log_that_was_computed_by_hand() {
                 line(50, "7 days in a row");
             }
         }
-        // Days 11 to 55 are idle: the 31st of them, day 41, costs what is left above the floor of chapter one, which is all.
+        // Days 11 to 55 are idle: the 31st of them, day 41, costs what is left above the floor of chapter one, which
+        // is all.
         line(-80, "idle day 31");
         // Days 56 to 60 bring 1 each.
         for _ in 56..=60 {
@@ -294,7 +295,8 @@ async fn a4_the_profile_is_made_anew_after_every_twenty_messages() {
             system(&asked)
         );
         assert!(system(&asked).contains("偏好：我喜欢爬山"));
-        // What it was made from is deleted: it goes, and so does the one made from it. A new one is made of what is left.
+        // What it was made from is deleted: it goes, and so does the one made from it. A new one is made of what is
+        // left.
         let named = kind(&memory, "turn").await.into_iter().find(|turn| turn.text.contains("小林")).unwrap();
         memory.forget(&lin(), Forget::Ids(vec![named.id])).await.unwrap();
         assert_eq!(kind(&memory, "profile").await.len(), 0);

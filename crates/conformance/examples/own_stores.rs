@@ -1,5 +1,5 @@
-//! A vector store and a graph store of one's own, each over a plain list behind a lock: what a program has to write to plug in
-//! another database. Run it to have the suite played on them; `tests/own_stores.rs` does so each time.
+//! A vector store and a graph store of one's own, each over a plain list behind a lock: what a program has to write to
+//! plug in another database. Run it to have the suite played on them; `tests/own_stores.rs` does so each time.
 
 use std::sync::Arc;
 

@@ -13,8 +13,8 @@ pub(crate) const VECTOR_TOLERANCE: f64 = 1e-5;
 
 /// Checks that `found` equals the first `limit` hits of `all`, the hits of the reference in order.
 ///
-/// Where the yardstick's scores lie within the tolerance of each other their order is left open, unless the found scores
-/// are equal: then the lower id comes first.
+/// Where the yardstick's scores lie within the tolerance of each other their order is left open, unless the found
+/// scores are equal: then the lower id comes first.
 pub(crate) fn same_hits(found: &[Hit], all: &[Hit], limit: usize, tolerance: f64) -> Verdict {
     let shown = || format!("\n found {}\n of    {}", show(found), show(all));
     ensure!(found.len() == all.len().min(limit), "it found {} of {}{}", found.len(), all.len().min(limit), shown());

@@ -15,13 +15,13 @@ pub use catalogue::{SCENARIOS, Scenario};
 pub use runner::run;
 pub use world::{Capability, IntoWorld, Skip, World, clock, space};
 
-/// Makes the `main` function of a test without harness: one trial for each scenario, named `group::scenario`. Scenarios that
-/// need a [`Capability`](crate::Capability) which the world lacks are listed as ignored.
+/// Makes the `main` function of a test without harness: one trial for each scenario, named `group::scenario`.
+/// Scenarios that need a [`Capability`](crate::Capability) which the world lacks are listed as ignored.
 ///
-/// The test needs `harness = false` in its `[[test]]` section. `world` is a function that makes a new, empty world (or a
-/// `Result<World, Skip>`). It is called once for the list and once for each trial, outside of any executor. `block_on` runs a
-/// future to its end: `futures::executor::block_on` for a backend that needs no runtime, a function around
-/// `tokio::runtime::Runtime::block_on` for one that does.
+/// The test needs `harness = false` in its `[[test]]` section. `world` is a function that makes a new, empty world (or
+/// a `Result<World, Skip>`). It is called once for the list and once for each trial, outside of any executor.
+/// `block_on` runs a future to its end: `futures::executor::block_on` for a backend that needs no runtime, a function
+/// around `tokio::runtime::Runtime::block_on` for one that does.
 ///
 /// ```
 /// # use std::sync::Arc;

@@ -24,8 +24,8 @@ pub(crate) struct FilledLayer {
 }
 
 impl FilledLayer {
-    /// Fills a layer with at most `max_tokens` tokens, or with all its items if it is never cut. `full_reason` is the reason
-    /// why items are left out: the layer is full, or the whole context.
+    /// Fills a layer with at most `max_tokens` tokens, or with all its items if it is never cut. `full_reason` is the
+    /// reason why items are left out: the layer is full, or the whole context.
     pub(crate) fn new(
         layer: &Layer,
         max_tokens: usize,
@@ -124,9 +124,9 @@ impl LayerFilling<'_> {
         }
     }
 
-    /// Takes items in this order until one does not fit. An item that is larger than the whole budget is skipped, so that it
-    /// does not keep out all others. Items after the first that does not fit are not counted, so that a long history costs
-    /// no time.
+    /// Takes items in this order until one does not fit. An item that is larger than the whole budget is skipped, so
+    /// that it does not keep out all others. Items after the first that does not fit are not counted, so that a long
+    /// history costs no time.
     fn take_in_order(&mut self, order: impl Fn(usize, usize) -> Ordering) {
         let mut indexes: Vec<usize> = (0..self.layer.items.len()).collect();
         indexes.sort_unstable_by(|&a, &b| order(a, b));
@@ -152,8 +152,8 @@ impl LayerFilling<'_> {
         self.filled.left_out.sort_unstable_by_key(|left_out| left_out.place);
     }
 
-    /// Takes items in the order given. The first that does not fit is cut, and all items after it are left out. If not even
-    /// the beginning of that item fits, later items are taken as long as they fit whole.
+    /// Takes items in the order given. The first that does not fit is cut, and all items after it are left out. If not
+    /// even the beginning of that item fits, later items are taken as long as they fit whole.
     fn take_until_cut(&mut self) {
         let mut remaining = self.items_budget;
         for index in 0..self.layer.items.len() {

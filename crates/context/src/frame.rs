@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 /// The text around the memories of a [`GatewayBlock`](crate::GatewayBlock), in one language.
 ///
-/// Memories cannot imitate it: brackets around a heading, a label or the bracketed words of `opening` become round, runs of
-/// dashes become one, and the colon after the first word of `closing` becomes a comma.
+/// Memories cannot imitate it: brackets around a heading, a label or the bracketed words of `opening` become round,
+/// runs of dashes become one, and the colon after the first word of `closing` becomes a comma.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GatewayFrame {

@@ -12,11 +12,11 @@ use crate::{
 /// A cut memory with fewer characters than this is left out.
 const CUT_MEMORY_MIN_CHARS: usize = 8;
 
-/// The form of summaries and memories at the end of a system prompt: each with its time and scene, in a frame that tells the
-/// model how to use them. The frame exists in Chinese and in English.
+/// The form of summaries and memories at the end of a system prompt: each with its time and scene, in a frame that
+/// tells the model how to use them. The frame exists in Chinese and in English.
 ///
-/// A part without entries is left out; without any entry there is no text. If the budget is too small, the entries of the
-/// lowest rank are left out first, and a single entry that is too long is cut after a sentence.
+/// A part without entries is left out; without any entry there is no text. If the budget is too small, the entries of
+/// the lowest rank are left out first, and a single entry that is too long is cut after a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GatewayBlock {
@@ -89,8 +89,8 @@ impl GatewayBlock {
         self
     }
 
-    /// Renders summaries and memories, both best first, in the language of most of their text. Of a memory and a summary
-    /// of the same rank, the memory is kept longer.
+    /// Renders summaries and memories, both best first, in the language of most of their text. Of a memory and a
+    /// summary of the same rank, the memory is kept longer.
     pub fn render<'r>(
         &self,
         summaries: impl IntoIterator<Item = &'r Record>,

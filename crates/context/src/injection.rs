@@ -12,11 +12,13 @@ use crate::{
 
 /// Rules that decide, without a model, whether memories are injected for a message, and which.
 ///
-/// In this order: the first message of a conversation, a question about the story within a plot, a question about the past,
-/// a feeling. Otherwise nothing is injected, nor in a `silent` scene. Triggers are built in for Chinese and for English; the
-/// Chinese ones are those of the chat gateway's document. The language of the message decides which ones count.
+/// In this order: the first message of a conversation, a question about the story within a plot, a question about the
+/// past, a feeling. Otherwise nothing is injected, nor in a `silent` scene. Triggers are built in for Chinese and for
+/// English; the Chinese ones are those of the chat gateway's document. The language of the message decides which ones
+/// count.
 ///
-/// Every part can be changed in TOML: a list replaces the built-in triggers of both languages, `more_words` adds to them.
+/// Every part can be changed in TOML: a list replaces the built-in triggers of both languages, `more_words` adds to
+/// them.
 ///
 /// ```
 /// use memory_engine_context::{InjectionRules, IncomingMessage, Rule};
@@ -171,7 +173,8 @@ pub struct InjectionDecision {
     pub word: Option<String>,
     /// The built-in trigger that the phrase belongs to, such as `en.recall.remember`. `None` for words of the caller.
     pub trigger: Option<RuleId>,
-    /// The text to search with, if it is not that of the message: an English question without its trigger ("my dog's name?").
+    /// The text to search with, if it is not that of the message: an English question without its trigger ("my dog's
+    /// name?").
     pub search_text: Option<String>,
 }
 

@@ -96,8 +96,8 @@ pub struct Layer {
     pub priority: i32,
     /// The rule for items that exceed the budget. Default: [`Overflow::DropOldest`].
     pub overflow: Overflow,
-    /// True if the layer is the same from message to message. Stable layers come first in the text, so that a service can
-    /// cache the prefix of the prompt. Default: false.
+    /// True if the layer is the same from message to message. Stable layers come first in the text, so that a service
+    /// can cache the prefix of the prompt. Default: false.
     pub stable: bool,
     /// The text before the first item, with its line break. Default: empty.
     pub heading: String,
@@ -122,15 +122,16 @@ impl Layer {
         }
     }
 
-    /// Creates a layer of one text, which is cut after a sentence if it is too long. An empty text makes an empty layer.
+    /// Creates a layer of one text, which is cut after a sentence if it is too long. An empty text makes an empty
+    /// layer.
     pub fn text(name: impl Into<String>, budget: usize, text: impl Into<String>) -> Self {
         let text = text.into();
         let item = (!text.is_empty()).then(|| Item::new(text));
         Self::new(name, budget).with_overflow(Overflow::TruncateAtSentence).with_items(item)
     }
 
-    /// Creates a layer from a rendered block, such as a [`GatewayBlock`](crate::GatewayBlock). It is never cut: it is either
-    /// in the text as a whole or left out.
+    /// Creates a layer from a rendered block, such as a [`GatewayBlock`](crate::GatewayBlock). It is never cut: it is
+    /// either in the text as a whole or left out.
     pub fn block(name: impl Into<String>, budget: usize, block: &RenderedBlock) -> Self {
         Self { overflow: Overflow::DropOldest, ..Self::text(name, budget, block.text.as_str()) }
     }

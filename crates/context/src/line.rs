@@ -5,8 +5,8 @@ use memory_engine_core::text::normalize;
 /// Brackets with more characters inside do not enclose a reserved word.
 const RESERVED_MAX_CHARS: usize = 60;
 
-/// Returns the text on one line of at most `max_chars` characters. A memory can thus not end its line and imitate another
-/// part of the message.
+/// Returns the text on one line of at most `max_chars` characters. A memory can thus not end its line and imitate
+/// another part of the message.
 pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     let folded = folded(text);
     if folded.chars().count() <= max_chars {
@@ -16,8 +16,8 @@ pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     format!("{cut}…")
 }
 
-/// Returns the text on one line. A text of more than `max_chars` characters is cut after a sentence, or else within one, with
-/// an ellipsis. Empty if not even that fits.
+/// Returns the text on one line. A text of more than `max_chars` characters is cut after a sentence, or else within
+/// one, with an ellipsis. Empty if not even that fits.
 pub(crate) fn whole_sentences(text: &str, max_chars: usize) -> String {
     let folded = folded(text);
     if folded.chars().count() <= max_chars {
@@ -71,9 +71,9 @@ pub(crate) fn first_sentences(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns a message word for word, but safe among other lines. Invisible characters are removed, further lines are indented
-/// so that they cannot imitate another speaker, and `reserved` words lose brackets around them, which would make them
-/// headings.
+/// Returns a message word for word, but safe among other lines. Invisible characters are removed, further lines are
+/// indented so that they cannot imitate another speaker, and `reserved` words lose brackets around them, which would
+/// make them headings.
 pub fn quoted(text: &str, reserved: &[&str]) -> String {
     let mut lines = Vec::new();
     for line in
@@ -94,8 +94,8 @@ fn folded(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns true for invisible characters: direction marks, zero-width spaces and the like. Joiners are kept, since emoji and
-/// some scripts need them.
+/// Returns true for invisible characters: direction marks, zero-width spaces and the like. Joiners are kept, since
+/// emoji and some scripts need them.
 fn is_hidden(c: char) -> bool {
     matches!(
         u32::from(c),
@@ -103,9 +103,9 @@ fn is_hidden(c: char) -> bool {
     )
 }
 
-/// Returns the text without anything that could pass for the frame of a block. A run of dashes becomes one em dash, square
-/// brackets around one of the `reserved` words become round ones, and the colon after a word of `closing` becomes a comma.
-/// `closing` are beginnings of closings as `word:continuation`.
+/// Returns the text without anything that could pass for the frame of a block. A run of dashes becomes one em dash,
+/// square brackets around one of the `reserved` words become round ones, and the colon after a word of `closing`
+/// becomes a comma. `closing` are beginnings of closings as `word:continuation`.
 pub(crate) fn neutralized(text: &str, reserved: &[&str], closing: &[&str]) -> String {
     let mut plain = replace_each(text, replace_dashes);
     plain = replace_each(&plain, |rest| replace_brackets(rest, reserved));
@@ -115,8 +115,8 @@ pub(crate) fn neutralized(text: &str, reserved: &[&str], closing: &[&str]) -> St
     plain
 }
 
-/// Tries a replacement at every position of the text. `replacement` returns the new text for the beginning of its argument,
-/// and the number of bytes that it replaces.
+/// Tries a replacement at every position of the text. `replacement` returns the new text for the beginning of its
+/// argument, and the number of bytes that it replaces.
 fn replace_each(text: &str, replacement: impl Fn(&str) -> Option<(String, usize)>) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;

@@ -9,8 +9,8 @@ use crate::{
 
 /// The form of memories as a plain list, best first, under the heading `Relevant long-term memory:`.
 ///
-/// If the budget is too small, entries of the lowest rank are left out first, and a single entry that is too long is cut
-/// after a sentence. Without an entry, the text is empty.
+/// If the budget is too small, entries of the lowest rank are left out first, and a single entry that is too long is
+/// cut after a sentence. Without an entry, the text is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryList {

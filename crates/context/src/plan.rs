@@ -13,14 +13,15 @@ use crate::{
 
 /// The layers of a context, and the maximum number of tokens of the whole.
 ///
-/// - **Order in the text**: stable layers first, then the others, both in the order in which they are added. As long as the
-///   stable layers do not change, the text begins with the same bytes, and a service can cache the prefix of the prompt.
-/// - **Order of filling**: first layers that are never cut, then stable layers, so that they do not depend on the others,
-///   then the others; within each group by priority, highest first, and then in the order added.
-/// - **Unused tokens**: the tokens that a layer does not use are added to the budget of the layer filled next. A layer that is
-///   never cut and exceeds its budget uses them up first.
-/// - **Limit**: the whole text never exceeds the limit, whatever the budgets are. If the layers fit one by one but the whole
-///   text does not, the layer that was filled last is shortened first.
+/// - **Order in the text**: stable layers first, then the others, both in the order in which they are added. As long
+///   as the stable layers do not change, the text begins with the same bytes, and a service can cache the prefix of
+///   the prompt.
+/// - **Order of filling**: first layers that are never cut, then stable layers, so that they do not depend on the
+///   others, then the others; within each group by priority, highest first, and then in the order added.
+/// - **Unused tokens**: the tokens that a layer does not use are added to the budget of the layer filled next. A layer
+///   that is never cut and exceeds its budget uses them up first.
+/// - **Limit**: the whole text never exceeds the limit, whatever the budgets are. If the layers fit one by one but the
+///   whole text does not, the layer that was filled last is shortened first.
 ///
 /// The same layers always give the same text.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,8 +90,8 @@ impl ContextPlan {
         }
     }
 
-    /// Fills each layer within its budget and the rest of the limit. Returns the layers in the order added, each with the
-    /// unused tokens that were added to its budget.
+    /// Fills each layer within its budget and the rest of the limit. Returns the layers in the order added, each with
+    /// the unused tokens that were added to its budget.
     fn fill(&self, order: &[usize], counter: &dyn TokenCounter) -> Vec<(FilledLayer, usize)> {
         let separator_tokens = counter.count(Self::LAYER_SEPARATOR);
         let mut filled: Vec<(FilledLayer, usize)> = self.layers.iter().map(|_| Default::default()).collect();

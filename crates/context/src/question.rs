@@ -19,8 +19,8 @@ data!(WEAK: WeakWords = "zh/weak_question.toml", "en/weak_question.toml");
 /// Returns true if a question names no topic to search for, such as "那个事情后来怎么样？" or "what happened then?". Its topic is
 /// in the dialogue before it.
 ///
-/// In a weak question every word is a pronoun, a question word or another word without a topic. A name, a number, a noun or
-/// any unlisted word makes a question strong. A text without words is not weak.
+/// In a weak question every word is a pronoun, a question word or another word without a topic. A name, a number, a
+/// noun or any unlisted word makes a question strong. A text without words is not weak.
 ///
 /// ```
 /// use memory_engine_context::weak_question;

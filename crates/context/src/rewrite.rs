@@ -20,11 +20,11 @@ Output the query only: one line, no explanation, no quotation marks, no markdown
 /// Maximum number of characters of a rewritten question. A longer line is an explanation, not a query.
 const MAX_REWRITE_CHARS: usize = 400;
 
-/// Returns the question with the dialogue before it as one search text: one line `role: text` per message, oldest first, and
-/// `User question: …` at the end. `recent` are pairs of role and text, oldest first.
+/// Returns the question with the dialogue before it as one search text: one line `role: text` per message, oldest
+/// first, and `User question: …` at the end. `recent` are pairs of role and text, oldest first.
 ///
-/// If the text would exceed `max_chars` characters, the oldest messages are left out; of the first message that does not fit,
-/// the end is kept. The question is always included. It is cut only if it alone is too long.
+/// If the text would exceed `max_chars` characters, the oldest messages are left out; of the first message that does
+/// not fit, the end is kept. The question is always included. It is cut only if it alone is too long.
 ///
 /// ```
 /// let recent = [("user", "我昨晚失眠了"), ("assistant", "那今天早点睡")];
@@ -100,8 +100,9 @@ impl RewriteRequest {
 
 /// Returns the rewritten question from a model's reply, or `None` if the reply is not one plain line.
 ///
-/// A reply that breaks the contract is discarded, not repaired: an empty one, several lines, Markdown, quotation marks around
-/// the line, a label before it, JSON, tags, or more than 400 characters. White space around the line is ignored.
+/// A reply that breaks the contract is discarded, not repaired: an empty one, several lines, Markdown, quotation marks
+/// around the line, a label before it, JSON, tags, or more than 400 characters. White space around the line is
+/// ignored.
 pub fn parse_rewrite(reply: &str) -> Option<String> {
     let line = reply.trim();
     let first = line.chars().next()?;

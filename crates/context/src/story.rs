@@ -79,11 +79,11 @@ impl StoryRelation {
     }
 }
 
-/// The form of a story's memories in a prompt: snippets of past events with the messages they are from, key entities and
-/// relations, under an instruction to treat them as established facts.
+/// The form of a story's memories in a prompt: snippets of past events with the messages they are from, key entities
+/// and relations, under an instruction to treat them as established facts.
 ///
-/// Every input is given best first; if the budget is too small, the last are left out first. Snippets are written in the
-/// order of the story. If nothing fits, the text is empty.
+/// Every input is given best first; if the budget is too small, the last are left out first. Snippets are written in
+/// the order of the story. If nothing fits, the text is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StorySections {

@@ -10,8 +10,8 @@ pub fn appended(system: Option<&str>, block: &str) -> String {
     }
 }
 
-/// Appends a block to the first system message, or inserts a system message before all others. Messages are pairs of role
-/// and content; `developer` counts as a system message. An empty block changes nothing.
+/// Appends a block to the first system message, or inserts a system message before all others. Messages are pairs of
+/// role and content; `developer` counts as a system message. An empty block changes nothing.
 ///
 /// ```
 /// let mut messages = vec![("user".to_owned(), "晚饭推荐什么？".to_owned())];

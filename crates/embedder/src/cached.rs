@@ -11,8 +11,8 @@ use crate::{
     weighted_lru::WeightedLru,
 };
 
-/// An [`Embedder`] that caches vectors: the same text is not embedded twice for the same purpose. The cache key is a 128-bit
-/// hash of the exact text, so the vector of a text never depends on earlier texts.
+/// An [`Embedder`] that caches vectors: the same text is not embedded twice for the same purpose. The cache key is a
+/// 128-bit hash of the exact text, so the vector of a text never depends on earlier texts.
 ///
 /// ```
 /// # use std::sync::Arc;

@@ -25,9 +25,9 @@ pub trait Embedder: Debug + Send + Sync + 'static {
     /// arm finds below it is not evidence.
     fn score_floor(&self) -> f64;
 
-    /// The score that a question and a text have as a rule that have nothing to do with each other. Models place what is
-    /// unrelated higher or lower by its language; one number for all, [`score_floor`](Embedder::score_floor), unless an
-    /// embedder knows better.
+    /// The score that a question and a text have as a rule that have nothing to do with each other. Models place what
+    /// is unrelated higher or lower by its language; one number for all, [`score_floor`](Embedder::score_floor),
+    /// unless an embedder knows better.
     fn unrelated(&self, question: &str, text: &str) -> f64 {
         let _ = (question, text);
         self.score_floor()

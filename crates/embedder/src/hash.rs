@@ -60,8 +60,8 @@ impl Default for HashEmbedder {
     }
 }
 
-/// The model of the embedding space. Without the feature `chinese` of the core crate, texts in traditional characters have
-/// other vectors.
+/// The model of the embedding space. Without the feature `chinese` of the core crate, texts in traditional characters
+/// have other vectors.
 const MODEL: &str = if text::FOLDS_TRADITIONAL { "hash-v1" } else { "hash-v1-as-written" };
 
 const WORD_WEIGHT: f32 = 1.0;

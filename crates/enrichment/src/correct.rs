@@ -6,9 +6,9 @@ use memory_engine_summarizer::{ExtractedFact, FactEvidence, FactExtractor};
 use crate::{enrich::built_in_rules, enrichment::Enrichment};
 
 impl Enrichment {
-    /// Gives a fact another value. The correction is stored as a note, which is the evidence of the new fact; the old fact is
-    /// superseded from now on. Returns the id of the new fact; `None` for a record that states no attribute, which can be edited
-    /// in place. If the note is retracted or deleted, the old fact holds again.
+    /// Gives a fact another value. The correction is stored as a note, which is the evidence of the new fact; the old
+    /// fact is superseded from now on. Returns the id of the new fact; `None` for a record that states no attribute,
+    /// which can be edited in place. If the note is retracted or deleted, the old fact holds again.
     ///
     /// `text` is the new value ("Lisbon") or a sentence that states it ("I live in Lisbon").
     ///

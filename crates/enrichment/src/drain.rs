@@ -23,7 +23,8 @@ impl Worker {
     /// Works and waits until everything within `scope` that is queued has been done or given up. Returns the number of
     /// items that were queued.
     ///
-    /// Items that another process has claimed are waited for. An item that fails by itself is given up after five attempts.
+    /// Items that another process has claimed are waited for. An item that fails by itself is given up after five
+    /// attempts.
     ///
     /// # Errors
     /// The embedder's or the store's, and `Closed` once the worker stops; what was indexed before stays.
@@ -51,8 +52,8 @@ impl Worker {
         }
     }
 
-    /// Fills the vectors of the engine's embedder and makes them serve, in one transaction, once nothing waits and at most
-    /// `max_missing` records were given up. Returns whether they serve; at once if there is nothing to change.
+    /// Fills the vectors of the engine's embedder and makes them serve, in one transaction, once nothing waits and at
+    /// most `max_missing` records were given up. Returns whether they serve; at once if there is nothing to change.
     ///
     /// # Errors
     /// The embedder's or the store's; what was filled before stays, and the next call goes on.

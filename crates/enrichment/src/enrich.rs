@@ -46,16 +46,16 @@ pub struct EnrichmentReport {
 }
 
 impl Enrichment {
-    /// Stores turns at an address, all or none, and extracts the facts in them: by the digest's extractor, or by the rules
-    /// if there is none. What fails, or is not done within `timeout`, is left to the background if the digest extracts
-    /// facts.
+    /// Stores turns at an address, all or none, and extracts the facts in them: by the digest's extractor, or by the
+    /// rules if there is none. What fails, or is not done within `timeout`, is left to the background if the digest
+    /// extracts facts.
     ///
-    /// Metadata of a turn is copied to its facts, under keys that are not a fact's own. A fact that was deleted before is
-    /// new, since it is said again.
+    /// Metadata of a turn is copied to its facts, under keys that are not a fact's own. A fact that was deleted before
+    /// is new, since it is said again.
     ///
     /// # Errors
-    /// Those of [`IndexedStore::write`](memory_engine_indexing::IndexedStore::write) with [`PutMode::Create`]; nothing is
-    /// stored then.
+    /// Those of [`IndexedStore::write`](memory_engine_indexing::IndexedStore::write) with [`PutMode::Create`]; nothing
+    /// is stored then.
     ///
     /// # Cancel safety
     /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).

@@ -31,8 +31,8 @@ pub struct Enrichment {
 
 impl Enrichment {
     /// Combines a store with the jobs of `options` and with a graph extractor. No job runs before [`Worker::spawn`] or
-    /// [`Worker::drain`]. Jobs read days in the zone of `locale`, and write in its language, unless their own options say
-    /// otherwise.
+    /// [`Worker::drain`]. Jobs read days in the zone of `locale`, and write in its language, unless their own options
+    /// say otherwise.
     pub fn new(
         store: Arc<IndexedStore>,
         options: EnrichmentOptions,
@@ -87,8 +87,8 @@ impl Enrichment {
         &self.store
     }
 
-    /// Queues every turn within `scope` for all jobs as if it were new. Returns the number of turns. Facts that are known
-    /// are not added twice.
+    /// Queues every turn within `scope` for all jobs as if it were new. Returns the number of turns. Facts that are
+    /// known are not added twice.
     ///
     /// # Errors
     /// `Unsupported` if this engine has no jobs for turns; the store's error.

@@ -66,8 +66,8 @@ impl FactBook {
         Ok(facts)
     }
 
-    /// Returns the people whose facts are, or depend on, these records, whether or not this engine extracts facts: a fact
-    /// that one of them has replaced holds again in any case.
+    /// Returns the people whose facts are, or depend on, these records, whether or not this engine extracts facts: a
+    /// fact that one of them has replaced holds again in any case.
     ///
     /// # Errors
     /// The store's error.
@@ -127,8 +127,8 @@ impl FactBook {
         Ok(turns.into_iter().flatten().collect())
     }
 
-    /// Adds facts, extracted from `turns` at an address, to the known facts of the same person, and reconciles them until
-    /// nothing changes.
+    /// Adds facts, extracted from `turns` at an address, to the known facts of the same person, and reconciles them
+    /// until nothing changes.
     pub(crate) async fn add(
         &self,
         address: &Scope,
@@ -159,8 +159,8 @@ impl FactBook {
                     if is_last || (refused.is_empty() && written.iter().all(|written| written.pending.is_empty())) {
                         return Ok(());
                     }
-                    // A deleted fact stays away and replaces no other. Otherwise reconcile again: another writer may have
-                    // added other facts at the same time.
+                    // A deleted fact stays away and replaces no other. Otherwise reconcile again: another writer may
+                    // have added other facts at the same time.
                     blocked.extend(refused);
                 }
             }
@@ -168,8 +168,8 @@ impl FactBook {
         }
     }
 
-    /// A fact as a record. Its id depends on the revision of its evidence: what was deleted with an edited turn does not
-    /// block what is extracted from it now.
+    /// A fact as a record. Its id depends on the revision of its evidence: what was deleted with an edited turn does
+    /// not block what is extracted from it now.
     fn to_record(&self, fact: &ExtractedFact, address: &Scope, turns: &[Record], trust: Trust) -> Record {
         let mut record = fact.to_record(address, self.store.clock().now());
         record.trust = trust;

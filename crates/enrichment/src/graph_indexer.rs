@@ -35,8 +35,8 @@ impl GraphIndexer {
         self.extractor.as_ref()
     }
 
-    /// Extracts from records within `scope` as they are, in place of what was extracted from them before. Records that are
-    /// not active are skipped. One that cannot be read is named in the outcome, and the others are read.
+    /// Extracts from records within `scope` as they are, in place of what was extracted from them before. Records that
+    /// are not active are skipped. One that cannot be read is named in the outcome, and the others are read.
     ///
     /// # Errors
     /// `Unsupported` without an extractor; `Unauthorized` for a record outside `scope`; the store's error.

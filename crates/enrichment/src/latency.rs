@@ -14,8 +14,8 @@ const MAX_ITEMS: usize = 1000;
 
 /// Latency statistics of a job: the time from the write that queued it until it was done.
 ///
-/// The latency of [`Job::Embedding`] is the time after which a record is found by its meaning; by its words it is found as
-/// soon as it is written. Serialized as numbers of seconds.
+/// The latency of [`Job::Embedding`] is the time after which a record is found by its meaning; by its words it is
+/// found as soon as it is written. Serialized as numbers of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct LatencyStats {

@@ -67,8 +67,8 @@ impl EnrichmentOptions {
             .with_profile_writer(ChatProfiles::new(model)))
     }
 
-    /// Cuts long turns into chunks, each a record of the kind [`Kind::CHUNK`](memory_engine_core::Kind::CHUNK) that is found
-    /// by itself and cites the turn: one sentence of a page may be near to a query, while the whole page is not.
+    /// Cuts long turns into chunks, each a record of the kind [`Kind::CHUNK`](memory_engine_core::Kind::CHUNK) that is
+    /// found by itself and cites the turn: one sentence of a page may be near to a query, while the whole page is not.
     pub fn with_chunks(mut self, chunker: Chunker) -> Self {
         self.chunker = Some(chunker);
         self
@@ -104,17 +104,19 @@ impl EnrichmentOptions {
         self
     }
 
-    /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent), in a few
-    /// lines, from the facts that hold and the latest 60 messages. It is written again after this many messages (at least
-    /// 1), at the next message if something that it was made from holds no more, and at once if that is deleted. The model
-    /// of [`model`](Self::model) writes it, or the writer of [`with_profile_writer`](Self::with_profile_writer), or
-    /// the rules. A companion keeps profiles of its own and needs none of these.
+    /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent),
+    /// in a few lines, from the facts that hold and the latest 60 messages. It is written again after this many
+    /// messages (at least 1), at the next message if something that it was made from holds no more, and at once if
+    /// that is deleted. The model of [`model`](Self::model) writes it, or the writer of
+    /// [`with_profile_writer`](Self::with_profile_writer), or the rules. A companion keeps profiles of its own and
+    /// needs none of these.
     pub fn with_profile(mut self, messages: usize) -> Self {
         self.profile_every = Some(messages.max(1));
         self
     }
 
-    /// Sets the writer of profiles, with the rules as fallback. Without [`with_profile`](Self::with_profile) none are written.
+    /// Sets the writer of profiles, with the rules as fallback. Without [`with_profile`](Self::with_profile) none are
+    /// written.
     pub fn with_profile_writer(mut self, writer: impl ProfileSummarizer) -> Self {
         self.profile_writer = Some(Arc::new(writer));
         self

@@ -87,8 +87,8 @@ impl TurnJobs {
         self.facts.reconcile(person).await
     }
 
-    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries. Turns
-    /// farther back are left to the background.
+    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries.
+    /// Turns farther back are left to the background.
     ///
     /// # Errors
     /// `Unsupported` if the engine makes no summaries; the store's error.

@@ -72,12 +72,12 @@ impl Worker {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Does everything that is queued and free, batch by batch. Returns the number of items done. Only one call runs at a
-    /// time.
+    /// Does everything that is queued and free, batch by batch. Returns the number of items done. Only one call runs
+    /// at a time.
     ///
-    /// A job whose service is away is left for later, and the others go on. An item that fails by itself is tried again
-    /// after longer and longer waits, and given up in the end; it delays no other. Ends early once the worker stops, or when
-    /// `is_wanted` returns false before a batch.
+    /// A job whose service is away is left for later, and the others go on. An item that fails by itself is tried
+    /// again after longer and longer waits, and given up in the end; it delays no other. Ends early once the worker
+    /// stops, or when `is_wanted` returns false before a batch.
     ///
     /// # Errors
     /// The first error that concerns a whole job.
@@ -135,8 +135,8 @@ impl Worker {
         done.map(Some)
     }
 
-    /// Gives back the items of a batch whose work was dropped half-way, as with the runtime that it ran on. The caller makes
-    /// sure that no batch is running.
+    /// Gives back the items of a batch whose work was dropped half-way, as with the runtime that it ran on. The caller
+    /// makes sure that no batch is running.
     pub(crate) async fn release_abandoned(&self) -> Result<()> {
         let Some(abandoned) = self.claimed.lock().clone() else { return Ok(()) };
         self.store.queue().release(&abandoned).await?;

@@ -13,8 +13,8 @@ use crate::{
     step::{EvidenceSlot, EvidenceStep, StepOutcome},
 };
 
-/// Gathers evidence in three steps: by the vectors of the database; by its keywords if the vectors found nothing; from the
-/// local memory if both found nothing.
+/// Gathers evidence in three steps: by the vectors of the database; by its keywords if the vectors found nothing; from
+/// the local memory if both found nothing.
 #[derive(Debug, Clone)]
 pub struct EvidenceCascade {
     database: Option<Arc<dyn EvidenceSource>>,
@@ -42,8 +42,8 @@ impl EvidenceCascade {
         self
     }
 
-    /// Gathers the evidence found within the time limits of the steps. It never fails: [`MemoryEvidence::steps`] lists failed
-    /// steps.
+    /// Gathers the evidence found within the time limits of the steps. It never fails: [`MemoryEvidence::steps`] lists
+    /// failed steps.
     pub async fn gather(&self, query: &EvidenceQuery) -> MemoryEvidence {
         let mut evidence = MemoryEvidence::default();
         let request = query.request(&self.options);

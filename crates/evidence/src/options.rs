@@ -6,7 +6,8 @@ use memory_engine_core::{Error, Result};
 
 const HOUR: u64 = 60 * 60;
 
-/// Options of an [`EvidenceCascade`](crate::EvidenceCascade). The defaults are strict enough for evidence that is cited.
+/// Options of an [`EvidenceCascade`](crate::EvidenceCascade). The defaults are strict enough for evidence that is
+/// cited.
 ///
 /// ```
 /// use memory_engine_evidence::{EvidenceMode, EvidenceOptions};

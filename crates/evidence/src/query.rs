@@ -30,7 +30,8 @@ impl EvidenceQuery {
         self
     }
 
-    /// Sets the keywords of the event. They are trimmed, folded to lower case and deduplicated; the first five are used.
+    /// Sets the keywords of the event. They are trimmed, folded to lower case and deduplicated; the first five are
+    /// used.
     pub fn with_keywords<T: AsRef<str>>(mut self, keywords: impl IntoIterator<Item = T>) -> Self {
         let mut seen = FxHashSet::default();
         let keywords = keywords.into_iter().map(|k| k.as_ref().trim().to_lowercase()).filter(|k| !k.is_empty());

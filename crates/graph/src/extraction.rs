@@ -142,9 +142,9 @@ impl Extraction {
     /// Refuses what no store keeps.
     ///
     /// # Errors
-    /// `InvalidInput` for a name or relation that is empty, too long or holds a control character; for two entities whose
-    /// names read the same; for a relation with an end that is no entity, or with both ends on one, or that ends before it
-    /// begins; and for too many.
+    /// `InvalidInput` for a name or relation that is empty, too long or holds a control character; for two entities
+    /// whose names read the same; for a relation with an end that is no entity, or with both ends on one, or that ends
+    /// before it begins; and for too many.
     pub fn validate(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::invalid("graph", message));
         let most = Self::MAX_ITEMS;

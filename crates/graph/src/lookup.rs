@@ -18,7 +18,8 @@ const MAX_MIXED: usize = 4;
 /// Maximum number of names returned.
 const MAX_NAMES: usize = 2000;
 
-/// Every part of a text that may be a name, as it is spelled, each once however that is: up to five words in a row, or two to eight Chinese characters.
+/// Every part of a text that may be a name, as it is spelled, each once however that is: up to five words in a row, or
+/// two to eight Chinese characters.
 ///
 /// Returns possible names; those that are no entity of a graph are simply not found. Single common English words are
 /// left out, so that a question with "will" is not about Will, except for capitalised ones inside a sentence.

@@ -32,8 +32,9 @@ pub struct GraphQuery {
     pub edges: usize,
     /// Maximum number of records named for each entity and relation, at most [`GraphQuery::MAX_EVIDENCE`].
     pub evidence: usize,
-    /// Only what records that match say. An inherited branch is seen through such a filter: its own records, or those of
-    /// the branch it came from up to a sequence number. What no such record says is not there, as if it were never said.
+    /// Only what records that match say. An inherited branch is seen through such a filter: its own records, or those
+    /// of the branch it came from up to a sequence number. What no such record says is not there, as if it were never
+    /// said.
     pub filter: Option<Filter>,
     /// Only relations that hold at this time; all, when not set.
     pub at: Option<Timestamp>,

@@ -62,8 +62,8 @@ impl EdgeRow {
 
 /// All that one record says.
 ///
-/// The validity of its edges is what the relations say themselves: a store that keeps them fills in the record's when it
-/// reads, since a record may come to be valid otherwise later ([`Rows::filled`]).
+/// The validity of its edges is what the relations say themselves: a store that keeps them fills in the record's when
+/// it reads, since a record may come to be valid otherwise later ([`Rows::filled`]).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rows {
     /// Each entity once.

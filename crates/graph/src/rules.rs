@@ -13,8 +13,8 @@ use crate::{
     extractor::GraphExtractor,
 };
 
-/// The relation between two entities of one sentence. It has no direction: it goes from the lesser name to the greater, so
-/// that the same two entities are always one edge.
+/// The relation between two entities of one sentence. It has no direction: it goes from the lesser name to the
+/// greater, so that the same two entities are always one edge.
 pub const CO_OCCURS: &str = "appears with";
 
 /// The rule that relates the entities of one sentence.
@@ -25,10 +25,10 @@ const MAX_RELATED_ENTITIES: usize = 5;
 
 /// Finds entities by rules, in Chinese and English, and relates those of one sentence.
 ///
-/// Entities are those of [`Record::entities`]; works in `《》`; names after a verb of naming ("名叫小石头"); English names, by
-/// their capitals and titles (at the beginning of a sentence only when they also stand inside another one); Chinese names by
-/// surname and title (`王医生`) or by surname when they occur twice; and places and organisations by their endings (`市`,
-/// `山`, `公司` …). It prefers missing a name to inventing one. It never fails.
+/// Entities are those of [`Record::entities`]; works in `《》`; names after a verb of naming ("名叫小石头"); English names,
+/// by their capitals and titles (at the beginning of a sentence only when they also stand inside another one); Chinese
+/// names by surname and title (`王医生`) or by surname when they occur twice; and places and organisations by their
+/// endings (`市`, `山`, `公司` …). It prefers missing a name to inventing one. It never fails.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RuleExtractor {
     limits: ExtractionLimits,

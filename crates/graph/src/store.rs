@@ -14,14 +14,15 @@ use crate::{extraction::Extraction, query::GraphQuery, subgraph::Subgraph};
 /// which states it, has the names that these records give it, and disappears with the last of them. Two sessions,
 /// branches or users see of one name only what their own records state.
 ///
-/// The order of every answer, and how other names are put together, is [`Walk`](crate::Walk)'s: every backend gives the same.
+/// The order of every answer, and how other names are put together, is [`Walk`](crate::Walk)'s: every backend gives
+/// the same.
 ///
 /// # Cancel safety
 /// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
 #[async_trait]
 pub trait GraphStore: Debug + Send + Sync + 'static {
-    /// Keeps what each record says, in place of what it said before; all or none. The same again changes nothing, and an
-    /// empty extraction takes back what was said.
+    /// Keeps what each record says, in place of what it said before; all or none. The same again changes nothing, and
+    /// an empty extraction takes back what was said.
     ///
     /// A store that lives in the same database as the records skips an entry whose record is not there any more, or is
     /// no longer active or has been written again since: what was deleted does not come back.

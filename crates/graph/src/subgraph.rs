@@ -25,8 +25,8 @@ impl Subgraph {
         self.entities.iter().find(|entity| entity.id == id)
     }
 
-    /// Several of different users as one, no larger than `entities` and `edges`. A relation whose end does not fit in is
-    /// left out.
+    /// Several of different users as one, no larger than `entities` and `edges`. A relation whose end does not fit in
+    /// is left out.
     #[must_use]
     pub fn merged(parts: impl IntoIterator<Item = Self>, entities: usize, edges: usize) -> Self {
         let mut all = Self::default();
@@ -89,8 +89,8 @@ pub struct Edge {
     pub records: u64,
     /// The latest of them, latest first.
     pub evidence: Vec<RecordId>,
-    /// The rules that made it of those records, in alphabetical order, each once; [`RuleId::MODEL`] for a model. Empty when
-    /// a caller stated the relation.
+    /// The rules that made it of those records, in alphabetical order, each once; [`RuleId::MODEL`] for a model. Empty
+    /// when a caller stated the relation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleId>,
     /// Number of relations between its nearer end and the nearest starting entity.

@@ -82,8 +82,8 @@ impl<'q> Walk<'q> {
     const MAX_NAMES: usize = 8192;
 
     /// A walk for a query that [is valid](GraphQuery::validate), over what belongs to the scope's tenant and user.
-    /// `most_mentioned` gives the entities that most records mention, of equal ones the lesser ids, for a query that begins
-    /// with those.
+    /// `most_mentioned` gives the entities that most records mention, of equal ones the lesser ids, for a query that
+    /// begins with those.
     pub fn new(owner: &Scope, query: &'q GraphQuery, most_mentioned: impl FnOnce() -> Vec<EntityId>) -> Self {
         let seeds = match &query.from {
             Seeds::Names(names) => names.iter().map(|name| EntityId::of(owner, name)).collect(),

@@ -22,8 +22,8 @@ const SAMPLE: &str = "我们昨天去爬山了 we went hiking";
 /// Minimum number of records that are worth a thread of their own.
 const THREAD_MIN_RECORDS: usize = 64;
 
-/// An analyzer that is called off the async runtime where it may take long: for many texts, for a long text, and for the
-/// first text, which loads the dictionary.
+/// An analyzer that is called off the async runtime where it may take long: for many texts, for a long text, and for
+/// the first text, which loads the dictionary.
 #[derive(Debug)]
 pub struct Analysis {
     analyzer: Arc<dyn Analyzer>,

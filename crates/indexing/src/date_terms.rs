@@ -1,8 +1,9 @@
 //! Dates as index terms.
 //!
-//! A record is found by its own day, month and year, and by the dates that its text names, resolved against the time of
-//! the record: "yesterday" has a date only when it is said. Days of records are in UTC; days of a query are in the query's
-//! time zone. Around midnight the two differ by a day, which is good enough for terms that only add to a score.
+//! A record is found by its own day, month and year, and by the dates that its text names, resolved against the time
+//! of the record: "yesterday" has a date only when it is said. Days of records are in UTC; days of a query are in the
+//! query's time zone. Around midnight the two differ by a day, which is good enough for terms that only add to a
+//! score.
 
 use std::collections::BTreeSet;
 

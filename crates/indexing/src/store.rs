@@ -57,8 +57,8 @@ impl StoreSet {
     }
 }
 
-/// Records together with the indexes derived from them. What is written here reaches every index, at once or by a queued
-/// job; what is removed leaves every index.
+/// Records together with the indexes derived from them. What is written here reaches every index, at once or by a
+/// queued job; what is removed leaves every index.
 pub struct IndexedStore {
     stores: StoreSet,
     has_separate_indexes: bool,

@@ -8,9 +8,9 @@ use memory_engine_vector_store::VectorEntry;
 use crate::{store::IndexedStore, write::receipt};
 
 impl IndexedStore {
-    /// Stores vectors that were made elsewhere, instead of embedding the records. The caller guarantees that the engine's
-    /// own model made them from the records' texts; nothing here can check it. Returns the number of vectors stored.
-    /// Records outside `scope` are skipped; all of them while another embedder's vectors serve.
+    /// Stores vectors that were made elsewhere, instead of embedding the records. The caller guarantees that the
+    /// engine's own model made them from the records' texts; nothing here can check it. Returns the number of vectors
+    /// stored. Records outside `scope` are skipped; all of them while another embedder's vectors serve.
     ///
     /// # Errors
     /// `DimensionMismatch` for a vector of another size, `InvalidInput` for one without a direction; the store's error.

@@ -27,8 +27,8 @@ impl IndexedStore {
         Err(Error::invalid("record", message))
     }
 
-    /// Writes records with their terms in one transaction, updates the indexes that are stored apart, and wakes the worker
-    /// if jobs were queued.
+    /// Writes records with their terms in one transaction, updates the indexes that are stored apart, and wakes the
+    /// worker if jobs were queued.
     ///
     /// # Errors
     /// As [`check`](Self::check) and [`RecordStore::put`](memory_engine_core::RecordStore::put).
@@ -42,7 +42,8 @@ impl IndexedStore {
         }
         let targets: Vec<(Scope, bool)> =
             writes.iter().map(|write| (write.record.scope.namespace(), write.record.is_indexed())).collect();
-        // Keyword and vector stores apart from the record store are updated after its transaction, from the same writes.
+        // Keyword and vector stores apart from the record store are updated after its transaction, from the same
+        // writes.
         let separate_writes = self.has_separate_indexes().then(|| writes.clone());
         let written = self.records().put(scope, writes).await?;
         self.unindex_removed(targets, &written).await?;
@@ -56,8 +57,8 @@ impl IndexedStore {
         Ok(written)
     }
 
-    /// Removes finished jobs from the queue. A record that was deleted or retracted while its job ran leaves the indexes
-    /// again.
+    /// Removes finished jobs from the queue. A record that was deleted or retracted while its job ran leaves the
+    /// indexes again.
     ///
     /// # Errors
     /// The stores' errors.
@@ -70,8 +71,8 @@ impl IndexedStore {
         Ok(())
     }
 
-    /// Removes those of these records that are deleted or no longer searchable from every index. Leaves the others. Returns
-    /// the number of removed entries per index.
+    /// Removes those of these records that are deleted or no longer searchable from every index. Leaves the others.
+    /// Returns the number of removed entries per index.
     ///
     /// # Errors
     /// The stores' errors.

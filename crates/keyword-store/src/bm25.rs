@@ -13,8 +13,8 @@ use crate::store::Clause;
 /// an alternative for a word, and counts only if some record contains it.
 ///
 /// The usual pivot is the mean length of all records. Here it is a fixed number of terms: what a length means does not
-/// depend on the others. Among turns of ten terms, twice as long is no dilution; among pasted pages and their answers it
-/// is. Measured, the mean loses on both: `docs/design/retrieval.md` has the figures.
+/// depend on the others. Among turns of ten terms, twice as long is no dilution; among pasted pages and their answers
+/// it is. Measured, the mean loses on both: `docs/design/retrieval.md` has the figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bm25 {
     /// Saturation of the term frequency: with higher values, repetitions count longer. Default: 1.2.
@@ -48,8 +48,8 @@ pub struct Candidate<K> {
 impl Bm25 {
     /// Scores the admitted candidates: best first, equal ones by key, at most `limit`.
     ///
-    /// `documents` is how many records the searched scope has; `candidates` must be all of those that hold a clause: how
-    /// rare a clause is, is counted here.
+    /// `documents` is how many records the searched scope has; `candidates` must be all of those that hold a clause:
+    /// how rare a clause is, is counted here.
     pub fn rank<K: Ord + Copy>(
         &self,
         documents: u64,

@@ -1,5 +1,6 @@
-//! The terms of a record in two columns, for adapters over a database: sorted, with one blank between them, and how often
-//! each occurs (LEB128): each in its turn, or, after a 0, those that occur more than once, each with how many before it do not.
+//! The terms of a record in two columns, for adapters over a database: sorted, with one blank between them, and how
+//! often each occurs (LEB128): each in its turn, or, after a 0, those that occur more than once, each with how many
+//! before it do not.
 
 use memory_engine_core::{Error, ErrorKind, Result, Terms, varint};
 

@@ -28,12 +28,12 @@ use crate::{
 
 /// Inverted index in memory, for adapters over a database: a search reads nothing from the disk.
 ///
-/// Documents are named by a number and belong to groups (one for each address). Terms are kept as 64-bit hashes. The scores
-/// equal those of [`Bm25::rank`] to the last bit; the best documents are found without scoring all that hold a common term
-/// (MaxScore: Turtle & Flood, "Query evaluation: strategies and optimizations", 1995).
+/// Documents are named by a number and belong to groups (one for each address). Terms are kept as 64-bit hashes. The
+/// scores equal those of [`Bm25::rank`] to the last bit; the best documents are found without scoring all that hold a
+/// common term (MaxScore: Turtle & Flood, "Query evaluation: strategies and optimizations", 1995).
 ///
-/// New documents go to an open segment. With 8192 documents it is packed into a segment that changes only by removals; eight
-/// packed segments are merged into one. A packed posting takes three bytes.
+/// New documents go to an open segment. With 8192 documents it is packed into a segment that changes only by removals;
+/// eight packed segments are merged into one. A packed posting takes three bytes.
 #[derive(Debug, Clone)]
 pub struct SegmentedPostings {
     segments: Vec<Segment>,
@@ -54,7 +54,8 @@ struct Location {
 
 /// Number of documents with which the open segment is packed.
 const SEGMENT_DOCUMENTS: usize = 8192;
-/// Number of packed segments that are merged into one. A merged segment is not merged again, so each posting moves once.
+/// Number of packed segments that are merged into one. A merged segment is not merged again, so each posting moves
+/// once.
 const MERGE_SEGMENTS: usize = 8;
 
 impl Default for SegmentedPostings {
@@ -70,8 +71,8 @@ impl Default for SegmentedPostings {
 }
 
 impl SegmentedPostings {
-    /// Adds a document in place of an earlier one of the same number: its terms, each once, with their frequencies, and its
-    /// length in terms.
+    /// Adds a document in place of an earlier one of the same number: its terms, each once, with their frequencies,
+    /// and its length in terms.
     pub fn insert<'t>(
         &mut self,
         number: i64,
@@ -116,8 +117,8 @@ impl SegmentedPostings {
         kept().try_for_each(|segment| segment.save(out))
     }
 
-    /// Adds the documents that [`save`](Self::save) wrote, each in place of an earlier one of the same number. Use the result
-    /// only if the checksum of the snapshot is right.
+    /// Adds the documents that [`save`](Self::save) wrote, each in place of an earlier one of the same number. Use the
+    /// result only if the checksum of the snapshot is right.
     ///
     /// # Errors
     /// Returns the error of the input, or `InvalidData`.
@@ -199,8 +200,8 @@ impl SegmentedPostings {
         self.len() == 0
     }
 
-    /// Returns the best documents of these groups (of all groups, if `None`) that hold a clause and pass `admit`: best first,
-    /// equal ones by id, at most `limit`. No group may be named twice.
+    /// Returns the best documents of these groups (of all groups, if `None`) that hold a clause and pass `admit`: best
+    /// first, equal ones by id, at most `limit`. No group may be named twice.
     ///
     /// The statistics include documents that `admit` rejects. As few documents as possible are scored. `admit` is
     /// called for each posting, so it must be fast.

@@ -24,8 +24,8 @@ pub trait KeywordStore: Debug + Send + Sync + 'static {
     /// `Unauthorized` for a record outside `scope`.
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()>;
 
-    /// Removes the terms of these records, and counts those that had any; those that are not there, or not within `scope`, do
-    /// not matter.
+    /// Removes the terms of these records, and counts those that had any; those that are not there, or not within
+    /// `scope`, do not matter.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
 
     /// The records within `scope` that hold at least one term of the query: best first, equal ones by id, at most
@@ -35,7 +35,8 @@ pub trait KeywordStore: Debug + Send + Sync + 'static {
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>>;
 
-    /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does nothing.
+    /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does
+    /// nothing.
     async fn warm_up(&self) -> Result<()> {
         Ok(())
     }

@@ -37,8 +37,8 @@ type Condition = Arc<dyn Fn(&ChatRequest) -> bool + Send + Sync>;
 
 /// A model that answers from a script: always the same, without a network, for tests and examples.
 ///
-/// The first rule whose condition holds answers, as often as it is asked. What no rule answers gets the script's answers
-/// one by one; when they are used up, the model fails with `NotFound`. It remembers every request.
+/// The first rule whose condition holds answers, as often as it is asked. What no rule answers gets the script's
+/// answers one by one; when they are used up, the model fails with `NotFound`. It remembers every request.
 #[derive(Clone)]
 pub struct ScriptedModel {
     name: String,

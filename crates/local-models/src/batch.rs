@@ -10,8 +10,8 @@ use crate::encoder::{Encoder, Scratch};
 /// few enough that the activations stay there, too.
 const GROUP_TOKENS: usize = 320;
 
-/// Runs all sequences and calls `finish` with the index and the last hidden state of each: a row for each token. Results are in
-/// the order of the sequences and do not depend on `threads`.
+/// Runs all sequences and calls `finish` with the index and the last hidden state of each: a row for each token.
+/// Results are in the order of the sequences and do not depend on `threads`.
 pub(crate) fn run<T: Send>(
     encoder: &Encoder,
     sequences: &[&[u32]],

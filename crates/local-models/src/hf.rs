@@ -1,8 +1,8 @@
 //! Hugging Face model directories: `config.json`, `tokenizer.json`, `model.safetensors`, and the files that
 //! sentence-transformers adds.
 //!
-//! Supported are BERT encoders with WordPiece tokenizers (MiniLM, bge) or unigram tokenizers (multilingual e5), and XLM-R
-//! encoders. A directory with anything else is refused with an error that names it.
+//! Supported are BERT encoders with WordPiece tokenizers (MiniLM, bge) or unigram tokenizers (multilingual e5), and
+//! XLM-R encoders. A directory with anything else is refused with an error that names it.
 
 mod config;
 mod json;

@@ -1,7 +1,7 @@
 //! The integer matrix product and the row functions; the only module with `unsafe` in it.
 //!
-//! Every function is safe to call: it checks its lengths, and uses the given [`Kernel`] only if the machine has it. Each
-//! kernel is tested against the plain loops.
+//! Every function is safe to call: it checks its lengths, and uses the given [`Kernel`] only if the machine has it.
+//! Each kernel is tested against the plain loops.
 #![allow(unsafe_code)]
 // Which kernels exist depends on the target, so the last arm has to be open.
 #![allow(clippy::wildcard_enum_match_arm)]

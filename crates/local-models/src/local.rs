@@ -28,8 +28,8 @@ const BATCH: usize = 32;
 /// Number of characters at the start of a candidate that are compared. Twenty long messages would take seconds.
 const RERANKED_CHARS: usize = 480;
 
-/// A model in memory with its inference threads: one for queries and candidates, one for documents, so that a query never
-/// waits for an import. Clones share the model.
+/// A model in memory with its inference threads: one for queries and candidates, one for documents, so that a query
+/// never waits for an import. Clones share the model.
 #[derive(Debug, Clone)]
 pub struct LocalModel(Arc<Inner>);
 
@@ -104,8 +104,9 @@ pub struct LocalEmbedder {
     space: EmbeddingSpace,
 }
 
-/// Returns the typical e5-small score of an unrelated query and text, by whether each is Chinese: higher within Chinese than
-/// within English, and lower across languages. `docs/design/retrieval.md` names the data on which it was measured.
+/// Returns the typical e5-small score of an unrelated query and text, by whether each is Chinese: higher within
+/// Chinese than within English, and lower across languages. `docs/design/retrieval.md` names the data on which it was
+/// measured.
 fn unrelated_e5(question: bool, text: bool) -> f64 {
     match (question, text) {
         (true, true) => 0.83,
@@ -114,8 +115,8 @@ fn unrelated_e5(question: bool, text: bool) -> f64 {
     }
 }
 
-/// Returns true if most of a text is Chinese. A Chinese character carries about as much as a short English word and counts
-/// as three letters, so that a few foreign names do not change the language of a sentence.
+/// Returns true if most of a text is Chinese. A Chinese character carries about as much as a short English word and
+/// counts as three letters, so that a few foreign names do not change the language of a sentence.
 fn is_chinese(text: &str) -> bool {
     const LETTERS_PER_HAN: usize = 3;
     let all = text.chars().filter(|c| c.is_alphanumeric());
@@ -138,8 +139,8 @@ impl Embedder for LocalEmbedder {
     }
 
     fn score_floor(&self) -> f64 {
-        // Cosines of the e5 family lie in a narrow band, so that only a score far below it is no evidence. Those of other
-        // models begin near zero.
+        // Cosines of the e5 family lie in a narrow band, so that only a score far below it is no evidence. Those of
+        // other models begin near zero.
         if self.model.0.model.is_e5() { 0.7 } else { 0.1 }
     }
 
@@ -180,9 +181,9 @@ impl LocalEmbedder {
     }
 }
 
-/// Scores candidates by late interaction: the mean, over the tokens of the shorter side, of the best cosine on the other
-/// side, each token counted by how rare it is (Khattab & Zaharia, "ColBERT", 2020, over the embedder's own tokens). The
-/// scores lie between −1 and 1. Only the first 480 characters of a candidate are compared.
+/// Scores candidates by late interaction: the mean, over the tokens of the shorter side, of the best cosine on the
+/// other side, each token counted by how rare it is (Khattab & Zaharia, "ColBERT", 2020, over the embedder's own
+/// tokens). The scores lie between −1 and 1. Only the first 480 characters of a candidate are compared.
 #[derive(Debug)]
 pub struct LateInteractionReranker {
     model: LocalModel,

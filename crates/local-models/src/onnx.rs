@@ -1,7 +1,7 @@
 //! The user's own ONNX models, run by an ONNX Runtime library that is loaded on first use.
 //!
-//! A directory contains `model.onnx` (or `onnx/model.onnx`, as hubs store it) and `tokenizer.json`. The pooling method is
-//! read from `1_Pooling/config.json` if that file exists.
+//! A directory contains `model.onnx` (or `onnx/model.onnx`, as hubs store it) and `tokenizer.json`. The pooling method
+//! is read from `1_Pooling/config.json` if that file exists.
 
 mod batch;
 mod embedder;

@@ -25,9 +25,9 @@ pub struct ModelOptions {
     pub precision: Precision,
     /// The instruction set to use. Default: the best one that the machine has.
     pub kernel: Option<Kernel>,
-    /// Prefixes that a text may begin with, such as `"query: "`. They are encoded with the text, repeated in every window
-    /// of a long text, and left out of [token vectors](crate::TokenVectors). Default: those of the e5 family for an E5S1
-    /// file, none for others.
+    /// Prefixes that a text may begin with, such as `"query: "`. They are encoded with the text, repeated in every
+    /// window of a long text, and left out of [token vectors](crate::TokenVectors). Default: those of the e5 family
+    /// for an E5S1 file, none for others.
     pub prefixes: Option<Vec<String>>,
 }
 

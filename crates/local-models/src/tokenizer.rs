@@ -17,8 +17,8 @@ use unigram::Unigram;
 #[cfg(feature = "hf")]
 use word_piece::WordPiece;
 
-/// The constant a of the token weight a / (a + p): the smooth inverse frequency of Arora, Liang and Ma 2017, with the value
-/// that they recommend.
+/// The constant a of the token weight a / (a + p): the smooth inverse frequency of Arora, Liang and Ma 2017, with the
+/// value that they recommend.
 const WEIGHT_CONSTANT: f64 = 1e-4;
 
 /// A tokenizer of one of the supported kinds.

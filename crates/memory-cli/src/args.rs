@@ -16,8 +16,8 @@ use crate::{
 /// The database and the models that a command uses.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address in
-    /// DATABASE_URL (from the environment or from .env)
+    /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the
+    /// address in DATABASE_URL (from the environment or from .env)
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
     pub(crate) db: DatabaseArg,
     #[command(flatten)]
@@ -48,11 +48,11 @@ impl StoreArgs {
 
     /// Opens the memory, making it when it is not there.
     ///
-    /// A store that was made with the hash embedder goes on with it unless another one is asked for by name: that a model
-    /// has come to the machine meanwhile must not make a memory unreadable.
+    /// A store that was made with the hash embedder goes on with it unless another one is asked for by name: that a
+    /// model has come to the machine meanwhile must not make a memory unreadable.
     ///
-    /// Nothing is indexed in the background: a command that ends would leave half a batch claimed. Those that write wait
-    /// until all is indexed.
+    /// Nothing is indexed in the background: a command that ends would leave half a batch claimed. Those that write
+    /// wait until all is indexed.
     pub(crate) async fn create(&self) -> Result<MemoryEngine> {
         self.create_with(Work::default()).await
     }

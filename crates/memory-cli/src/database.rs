@@ -11,8 +11,8 @@ use crate::settings::Settings;
 const VARIABLE_WORD: &str = "postgres";
 const VARIABLE: &str = "DATABASE_URL";
 
-/// The value of `--db`: a file, the address of a Postgres database, or `postgres` for the address in `DATABASE_URL`, which
-/// keeps the password out of the list of processes.
+/// The value of `--db`: a file, the address of a Postgres database, or `postgres` for the address in `DATABASE_URL`,
+/// which keeps the password out of the list of processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DatabaseArg {
     At(Database),

@@ -1,5 +1,5 @@
-//! Measures the relevance gate: how often hits pass as relevant for questions about their scope (on topic) and for questions
-//! about another scope (off topic).
+//! Measures the relevance gate: how often hits pass as relevant for questions about their scope (on topic) and for
+//! questions about another scope (off topic).
 
 use std::collections::BTreeSet;
 

@@ -83,8 +83,8 @@ fn show(bar: &ProgressBar, progress: Progress) {
     bar.set_position(progress.done);
 }
 
-/// Waits until everything is indexed, and gives how many vectors are not: where the embedder or the model that reads for
-/// entities does not work, it is said what is missing. What waits is found by its words meanwhile.
+/// Waits until everything is indexed, and gives how many vectors are not: where the embedder or the model that reads
+/// for entities does not work, it is said what is missing. What waits is found by its words meanwhile.
 pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
     let Err(e) = drain(engine, scope).await else { return Ok(0) };
     let waiting = engine.stats(scope).await?.backlog;

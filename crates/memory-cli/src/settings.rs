@@ -51,7 +51,8 @@ impl Settings {
     }
 }
 
-/// `NAME=VALUE` on each line, the value in quotes if need be; `export` before it and lines that begin with `#` are fine.
+/// `NAME=VALUE` on each line, the value in quotes if need be; `export` before it and lines that begin with `#` are
+/// fine.
 fn parse(text: &str) -> Result<File> {
     let mut found = Vec::new();
     for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {

@@ -1,5 +1,5 @@
-//! Kill -9 in the middle of a digest: every fact and summary is there in the end, and none twice. On Postgres the same is
-//! tried in `postgres.rs`.
+//! Kill -9 in the middle of a digest: every fact and summary is there in the end, and none twice. On Postgres the same
+//! is tried in `postgres.rs`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,5 @@
-//! The graph at the command line: made on the way in or afterwards, shown with citations, asked by a search, and waiting where
-//! the model that reads is away.
+//! The graph at the command line: made on the way in or afterwards, shown with citations, asked by a search, and
+//! waiting where the model that reads is away.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

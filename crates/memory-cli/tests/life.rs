@@ -1,5 +1,5 @@
-//! The life of a memory at the command line: what is made of it, what is taken back and brought back, branches, what was given
-//! up, and that all of it outlives an export.
+//! The life of a memory at the command line: what is made of it, what is taken back and brought back, branches, what
+//! was given up, and that all of it outlives an export.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,5 @@
-//! The command on a Postgres database, that of the variable `DATABASE_URL` (`scripts/with-postgres` provides one). Without it
-//! these tests are listed as ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they then fail.
+//! The command on a Postgres database, that of the variable `DATABASE_URL` (`scripts/with-postgres` provides one).
+//! Without it these tests are listed as ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they then fail.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

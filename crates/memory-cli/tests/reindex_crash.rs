@@ -1,5 +1,5 @@
-//! Kill -9 in the middle of a change of embedder: the old vectors serve until the same command has gone on and finished. On
-//! Postgres the same is tried in `postgres.rs`.
+//! Kill -9 in the middle of a change of embedder: the old vectors serve until the same command has gone on and
+//! finished. On Postgres the same is tried in `postgres.rs`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

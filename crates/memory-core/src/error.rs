@@ -73,7 +73,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// Makes an error. `operation` names the call, as in `"import"`; `message` says what was wrong and what would be right.
+    /// Makes an error. `operation` names the call, as in `"import"`; `message` says what was wrong and what would be
+    /// right.
     pub fn new(kind: ErrorKind, operation: &'static str, message: impl Into<String>) -> Self {
         Self { kind, operation, message: message.into(), retry_after: None, source: None }
     }

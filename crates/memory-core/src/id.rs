@@ -25,8 +25,8 @@ impl RecordId {
         Self(Uuid::now_v7())
     }
 
-    /// The id that belongs to `name` at the address `scope`: the same arguments give the same id, everywhere. Message ids
-    /// are often unique within their conversation only, so that the whole address counts.
+    /// The id that belongs to `name` at the address `scope`: the same arguments give the same id, everywhere. Message
+    /// ids are often unique within their conversation only, so that the whole address counts.
     ///
     /// A `name` that is a UUID already is that id.
     pub fn named(scope: &Scope, name: &str) -> Self {

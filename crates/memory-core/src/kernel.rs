@@ -54,7 +54,8 @@ impl Kernel {
         }
     }
 
-    /// Returns the kernel itself if this machine has it, or else the plain one. Kernel dispatch is safe for any value with it.
+    /// Returns the kernel itself if this machine has it, or else the plain one. Kernel dispatch is safe for any value
+    /// with it.
     #[must_use]
     pub fn or_plain(self) -> Self {
         if self.is_available() { self } else { Self::Plain }

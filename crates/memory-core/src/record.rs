@@ -181,8 +181,8 @@ impl Record {
         Ok(())
     }
 
-    /// Returns true for a message of a conversation that a person or the model wrote. Instructions, answers of tools and
-    /// derived records are none.
+    /// Returns true for a message of a conversation that a person or the model wrote. Instructions, answers of tools
+    /// and derived records are none.
     pub fn is_said(&self) -> bool {
         let role = self.role.as_ref().map(Role::as_str);
         self.kind == Kind::TURN
@@ -285,8 +285,8 @@ impl Kind {
     /// The prefix of the kinds of ledgers.
     const LEDGER: &'static str = "ledger/";
 
-    /// An application's own books: kept, exported and deleted like any record, written in one transaction with others, and
-    /// never indexed nor recalled. Its name is `ledger/` and the book's.
+    /// An application's own books: kept, exported and deleted like any record, written in one transaction with others,
+    /// and never indexed nor recalled. Its name is `ledger/` and the book's.
     pub fn ledger(book: &str) -> Self {
         Self::new(format!("{}{book}", Self::LEDGER))
     }

@@ -1,7 +1,7 @@
 //! Arrays of numbers in a cache file, written as they lie in memory.
 //!
-//! Numbers are little-endian. A checksum of everything before it (XXH3, 64 bits) ends a snapshot, so that a damaged or partly
-//! written one is detected.
+//! Numbers are little-endian. A checksum of everything before it (XXH3, 64 bits) ends a snapshot, so that a damaged or
+//! partly written one is detected.
 
 use std::io::{self, Error, ErrorKind, Read, Write};
 

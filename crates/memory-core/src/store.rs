@@ -31,11 +31,12 @@ use crate::{
 /// in one database writes the derived parts in the same transaction. Any other backend queues a job for each missing
 /// part in its [`JobQueue`], in the transaction that writes the record.
 ///
-/// Scope is the first argument of every call and part of every query: a record outside it does not exist for the caller.
+/// Scope is the first argument of every call and part of every query: a record outside it does not exist for the
+/// caller.
 ///
 /// Nothing outlives what it was made from: when a record is deleted or its text changes, every record that names it in
-/// `derived_from`, directly or through others, is removed in the same transaction, wherever in the user's memory it lives. Its
-/// tombstone is a [withdrawn](Tombstone::withdrawn) one, and what else it was made from is queued for the
+/// `derived_from`, directly or through others, is removed in the same transaction, wherever in the user's memory it
+/// lives. Its tombstone is a [withdrawn](Tombstone::withdrawn) one, and what else it was made from is queued for the
 /// [job that makes such records](Job::making).
 ///
 /// # Cancel safety
@@ -47,14 +48,14 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// A record's address must lie within `scope`. Where two writes of one batch name the same record, the later sees
     /// what the earlier did. A record that was deleted before is not written again but [`Outcome::Blocked`]: see
     /// [`Tombstone`]. Every record that was created, or whose text, [named speaker](Record::named_speaker) or activity
-    /// changed, is queued for the jobs in [`WriteResult::pending`]; one that is not to be [indexed](Record::is_indexed) leaves the
-    /// derived indexes and the queue. What was made from a text that is replaced goes, unless the same batch writes it: see
-    /// [`WriteResult::withdrawn`].
+    /// changed, is queued for the jobs in [`WriteResult::pending`]; one that is not to be
+    /// [indexed](Record::is_indexed) leaves the derived indexes and the queue. What was made from a text that is
+    /// replaced goes, unless the same batch writes it: see [`WriteResult::withdrawn`].
     ///
     /// # Errors
     /// `InvalidInput` for a record that fails [`Record::validate`]; `Unauthorized` for an address outside `scope`;
-    /// `Conflict` when [`PutMode`] says so, the address of a stored record would change, or what a write is
-    /// [based on](Write::based_on) is no longer as it was; `NotFound` for an update of what is not there. Nothing is written
+    /// `Conflict` when [`PutMode`] says so, the address of a stored record would change, or what a write is [based
+    /// on](Write::based_on) is no longer as it was; `NotFound` for an update of what is not there. Nothing is written
     /// then.
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>>;
 
@@ -69,8 +70,8 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
 
     /// A page of records by their [`position`](Record::position).
     ///
-    /// A position is unique within a user. Where `scope` covers several users who have a record of one id at one time, a
-    /// page may end between the two, and the next one begin after both: to read without a gap, scan user by user.
+    /// A position is unique within a user. Where `scope` covers several users who have a record of one id at one time,
+    /// a page may end between the two, and the next one begin after both: to read without a gap, scan user by user.
     ///
     /// # Errors
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
@@ -80,7 +81,8 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// Sorted by id.
     async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
 
-    /// For each id, the active records of the same kind right before and after it at the very same address, by position.
+    /// For each id, the active records of the same kind right before and after it at the very same address, by
+    /// position.
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>>;
 
     /// Counts what is within `scope`.
@@ -92,8 +94,8 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// Takes in tombstones of another store: removes what they name, bars it from now on, and counts the new ones.
     ///
     /// A tombstone whose id belongs to a record at another address is left out: it speaks of another record. Of two
-    /// tombstones of one id the later one is kept, and the content of both stays barred. What was made from the records that
-    /// go, goes with them and is not counted.
+    /// tombstones of one id the later one is kept, and the content of both stays barred. What was made from the
+    /// records that go, goes with them and is not counted.
     ///
     /// # Errors
     /// `Unauthorized` when one lies outside `scope`; nothing is taken then.
@@ -226,8 +228,8 @@ impl ScanQuery {
         self
     }
 
-    /// Skips records before the page begins, for numbered pages. The store reads the skipped records; to go from page to
-    /// page, [`with_after`](Self::with_after) is faster.
+    /// Skips records before the page begins, for numbered pages. The store reads the skipped records; to go from page
+    /// to page, [`with_after`](Self::with_after) is faster.
     #[must_use]
     pub fn with_skip(mut self, skip: usize) -> Self {
         self.skip = skip;

@@ -19,11 +19,11 @@ pub enum Mismatch {
     /// Fail with `SchemaMismatch`, and leave the store as it is.
     #[default]
     Refuse,
-    /// Open the store and leave its indexes as they are. Records can be read. A call that needs an index that does not fit
-    /// fails with `SchemaMismatch`.
+    /// Open the store and leave its indexes as they are. Records can be read. A call that needs an index that does not
+    /// fit fails with `SchemaMismatch`.
     Leave,
-    /// Begin a second version of the vectors next to the one that does not fit, or continue to fill it. Searches use the old
-    /// version until `GenerationStore::switch`. A keyword index that does not fit is treated as by
+    /// Begin a second version of the vectors next to the one that does not fit, or continue to fill it. Searches use
+    /// the old version until `GenerationStore::switch`. A keyword index that does not fit is treated as by
     /// [`Rebuild`](Self::Rebuild).
     Refill,
     /// Empty the indexes that do not fit and queue every active record for them, in one transaction.
@@ -39,8 +39,8 @@ crate::enum_names! {
     }
 }
 
-/// The embedding space, analyzer and clock of a database, and what to do if its indexes were made with others. A builder of the
-/// facade fills them in.
+/// The embedding space, analyzer and clock of a database, and what to do if its indexes were made with others. A
+/// builder of the facade fills them in.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreOptions {

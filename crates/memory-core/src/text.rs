@@ -11,15 +11,15 @@ use unicode_normalization::UnicodeNormalization;
 
 pub use script::is_han;
 
-/// The version of [`normalize`]. Hashes and indexes of normalized text belong to this version. It differs between builds
-/// with and without the feature `chinese`.
+/// The version of [`normalize`]. Hashes and indexes of normalized text belong to this version. It differs between
+/// builds with and without the feature `chinese`.
 pub const NORMALIZER: &str = simplified::NORMALIZER;
 
 /// True if [`normalize`] turns traditional Chinese characters into simplified ones: with the feature `chinese`.
 pub const FOLDS_TRADITIONAL: bool = cfg!(feature = "chinese");
 
-/// Folds text so that texts that read the same are equal: NFKC (which makes full-width letters and digits half-width) and
-/// lower case. With the feature `chinese`, traditional Chinese characters become simplified ones, too.
+/// Folds text so that texts that read the same are equal: NFKC (which makes full-width letters and digits half-width)
+/// and lower case. With the feature `chinese`, traditional Chinese characters become simplified ones, too.
 ///
 /// ```
 /// use memory_engine_core::text::normalize;

@@ -12,7 +12,8 @@ async fn main() -> Result<()> {
 
     for question in ["Where is the spare key?", "How tall is the lighthouse?"] {
         let found = memory.recall(&lin, question).await?;
-        // `best` is the first relevant hit. Scores are comparable within one recall only; do not compare them with a limit.
+        // `best` is the first relevant hit. Scores are comparable within one recall only; do not compare them with a
+        // limit.
         match found.best() {
             Some(best) => println!("{question} {}", best.text()),
             None => println!("{question} Nothing is stored about it."),

@@ -1,6 +1,7 @@
 //! A vector store of your own, here over a `HashMap`, with every other store in memory.
 //!
-//! `cargo run -p memory-engine --example bring_your_own_store`. The crate `memory-engine-conformance` tests such a store.
+//! `cargo run -p memory-engine --example bring_your_own_store`. The crate `memory-engine-conformance` tests such a
+//! store.
 
 use std::{
     collections::HashMap,

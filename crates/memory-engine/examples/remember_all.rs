@@ -9,7 +9,8 @@ async fn main() -> Result<()> {
     let memory = MemoryEngine::builder().in_memory().build().await?;
     let monday = Scope::user("lin")?.with_session("monday")?;
 
-    // Anything that iterates over turns or texts. With message ids the call can be repeated: it replaces and never doubles.
+    // Anything that iterates over turns or texts. With message ids the call can be repeated: it replaces and never
+    // doubles.
     let turns = [
         Turn::user("My interview has moved to Friday").with_message_id("m1"),
         Turn::assistant("Good luck on Friday!").with_message_id("m2"),

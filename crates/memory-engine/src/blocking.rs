@@ -33,14 +33,15 @@ use crate::{
 /// Time that dropping the last handle waits for computations that cannot be interrupted.
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A handle on long-term memory whose calls block the thread. Cloning it is cheap and gives another handle on the same memory.
+/// A handle on long-term memory whose calls block the thread. Cloning it is cheap and gives another handle on the same
+/// memory.
 ///
-/// It owns a runtime with one thread, on which the background works. [`wait`](Self::wait) runs every call of the async engine
-/// that has no method here.
+/// It owns a runtime with one thread, on which the background works. [`wait`](Self::wait) runs every call of the async
+/// engine that has no method here.
 ///
 /// # Errors
-/// Every call fails with `Unsupported` on a thread of a tokio runtime, including those of `spawn_blocking`. Async programs use
-/// [`memory_engine::MemoryEngine`](crate::MemoryEngine).
+/// Every call fails with `Unsupported` on a thread of a tokio runtime, including those of `spawn_blocking`. Async
+/// programs use [`memory_engine::MemoryEngine`](crate::MemoryEngine).
 #[derive(Clone)]
 pub struct MemoryEngine {
     // Dropped before the runtime, on which its background works.
@@ -202,8 +203,8 @@ impl MemoryEngine {
         self.wait(self.engine.scan(scope, query))
     }
 
-    /// Returns the facts that hold within `scope`. Needs the feature `enrichment`. For facts of another time or subject, pass
-    /// [`MemoryEngine::facts`](crate::MemoryEngine::facts) to [`wait`](Self::wait).
+    /// Returns the facts that hold within `scope`. Needs the feature `enrichment`. For facts of another time or
+    /// subject, pass [`MemoryEngine::facts`](crate::MemoryEngine::facts) to [`wait`](Self::wait).
     ///
     /// # Errors
     /// Those of the async call.

@@ -12,8 +12,8 @@ impl MemoryEngine {
     /// [`Fork::inherits`] says. `get`, `scan` and `forget` use the address alone.
     ///
     /// # Errors
-    /// `InvalidInput` if `scope` names no user, session or branch, or the branch would be its own ancestor; `Conflict` if
-    /// the branch was forked before, or forgotten.
+    /// `InvalidInput` if `scope` names no user, session or branch, or the branch would be its own ancestor; `Conflict`
+    /// if the branch was forked before, or forgotten.
     pub async fn fork(&self, scope: &Scope, fork: Fork) -> Result<()> {
         verb!("fork", scope, {}, self.make_branch(scope, fork))
     }

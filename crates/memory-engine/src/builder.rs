@@ -137,8 +137,8 @@ impl Builder {
         }
     }
 
-    /// Stores everything in one SQLite file, which is created if it is missing. Needs the feature `sqlite`, which is on by
-    /// default.
+    /// Stores everything in one SQLite file, which is created if it is missing. Needs the feature `sqlite`, which is
+    /// on by default.
     pub fn sqlite(mut self, path: impl Into<PathBuf>) -> Self {
         self.backend = Backend::sqlite(path.into());
         self
@@ -162,8 +162,9 @@ impl Builder {
         self
     }
 
-    /// Stores everything in a Postgres database with pgvector: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. No
-    /// message shows user, password or settings of the address. Needs the feature `postgres`.
+    /// Stores everything in a Postgres database with pgvector:
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. No message shows user, password or settings of the
+    /// address. Needs the feature `postgres`.
     pub fn postgres(mut self, url: impl Into<String>) -> Self {
         self.backend = Backend::postgres(Address(url.into()));
         self
@@ -190,7 +191,8 @@ impl Builder {
     }
 
     /// Stores everything in a Postgres database, through a pool that the application has already. See
-    /// [`PostgresStore::from_pool`](memory_engine_postgres::PostgresStore::from_pool) for the settings of its connections.
+    /// [`PostgresStore::from_pool`](memory_engine_postgres::PostgresStore::from_pool) for the settings of its
+    /// connections.
     ///
     /// ```no_run
     /// use memory_engine::{MemoryEngine, postgres::{PostgresOptions, sqlx::PgPool}};
@@ -212,9 +214,9 @@ impl Builder {
         self
     }
 
-    /// Stores everything in the caller's stores: one value that implements every store trait, or a [`Stores`] that names a
-    /// store for each trait. The space of the vectors has to be the embedder's, or [`build`](Self::build) fails with
-    /// `DimensionMismatch`.
+    /// Stores everything in the caller's stores: one value that implements every store trait, or a [`Stores`] that
+    /// names a store for each trait. The space of the vectors has to be the embedder's, or [`build`](Self::build)
+    /// fails with `DimensionMismatch`.
     pub fn stores(mut self, stores: impl Into<Stores>) -> Self {
         self.backend = Backend::Stores(stores.into());
         self
@@ -226,9 +228,9 @@ impl Builder {
         self
     }
 
-    /// Replaces another embedder: a store with `old`'s vectors is filled with those of the new embedder in the background,
-    /// searches the old ones until the new ones are complete, and then cuts over, all while it is written and searched.
-    /// New records get both. The old vectors stay until
+    /// Replaces another embedder: a store with `old`'s vectors is filled with those of the new embedder in the
+    /// background, searches the old ones until the new ones are complete, and then cuts over, all while it is written
+    /// and searched. New records get both. The old vectors stay until
     /// [`Admin::drop_second_generation`](crate::admin::Admin::drop_second_generation).
     pub fn replacing(mut self, old: impl Embedder) -> Self {
         self.replaced = Some(Arc::new(old));
@@ -259,11 +261,11 @@ impl Builder {
         self
     }
 
-    /// Sets the time zone of the users: of days in queries and in facts ("yesterday", "next Friday"), and of the dates in
-    /// summaries, profiles, injections and contexts. Default: UTC.
+    /// Sets the time zone of the users: of days in queries and in facts ("yesterday", "next Friday"), and of the dates
+    /// in summaries, profiles, injections and contexts. Default: UTC.
     ///
-    /// A query, an extractor or a text block with a zone of its own keeps it. Stored timestamps are points in time; changing
-    /// the zone does not change them, nor facts that were extracted before.
+    /// A query, an extractor or a text block with a zone of its own keeps it. Stored timestamps are points in time;
+    /// changing the zone does not change them, nor facts that were extracted before.
     pub fn zone(mut self, zone: TimeZone) -> Self {
         self.locale.zone = zone;
         self
@@ -302,8 +304,8 @@ impl Builder {
         self
     }
 
-    /// Size of the cache of embeddings in bytes, so that a text is not embedded twice; 0 for none. The hash embedder has
-    /// none. Default: 16 MiB.
+    /// Size of the cache of embeddings in bytes, so that a text is not embedded twice; 0 for none. The hash embedder
+    /// has none. Default: 16 MiB.
     pub fn embedding_cache(mut self, max_bytes: usize) -> Self {
         self.embedding_cache = max_bytes;
         self
@@ -338,8 +340,9 @@ impl Builder {
     /// Opens the stores and starts the background task on the current tokio runtime.
     ///
     /// # Errors
-    /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` if the vectors of the
-    /// store are of another space than the embedder's; `Unsupported` outside of a tokio runtime, or on one without timers.
+    /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` if the vectors
+    /// of the store are of another space than the embedder's; `Unsupported` outside of a tokio runtime, or on one
+    /// without timers.
     pub async fn build(mut self) -> Result<MemoryEngine> {
         runtime::check("build")?;
         let space = self.embedder.space().clone();

@@ -7,8 +7,8 @@ use std::{
     str::FromStr,
 };
 
-/// The place of a store: a SQLite file or a Postgres database. A text that begins with `postgres://` or `postgresql://` is the
-/// address of a Postgres database, any other text is the path of a file.
+/// The place of a store: a SQLite file or a Postgres database. A text that begins with `postgres://` or
+/// `postgresql://` is the address of a Postgres database, any other text is the path of a file.
 ///
 /// ```
 /// use memory_engine::Database;
@@ -19,7 +19,8 @@ use std::{
 /// # Ok::<(), std::convert::Infallible>(())
 /// ```
 ///
-/// [`Display`](fmt::Display) and [`Debug`] show host, port and database of an address, never user, password or settings.
+/// [`Display`](fmt::Display) and [`Debug`] show host, port and database of an address, never user, password or
+/// settings.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Database(pub(crate) DatabaseLocation);
 
@@ -122,8 +123,8 @@ impl fmt::Debug for Address {
 }
 
 impl Address {
-    /// Host, port and database, if the address is so plain that they cannot hold a part of a password: one with a character
-    /// that should have been escaped looks like something else.
+    /// Host, port and database, if the address is so plain that they cannot hold a part of a password: one with a
+    /// character that should have been escaped looks like something else.
     fn shown(&self) -> Option<&str> {
         let (_, rest) = self.0.split_once("://")?;
         let end = rest.find('?').unwrap_or(rest.len());

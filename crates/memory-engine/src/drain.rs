@@ -10,9 +10,9 @@ impl MemoryEngine {
     /// Works and waits until everything within `scope` that is queued has been done or given up. Returns the number of
     /// items that were queued.
     ///
-    /// Items that another worker has claimed are waited for. On SQLite and Postgres, those of a worker whose process has ended
-    /// are free at once; other stores may keep them for half a minute.
-    /// An item that fails by itself is given up after five attempts; [`Admin::failures`](crate::admin::Admin::failures) lists it.
+    /// Items that another worker has claimed are waited for. On SQLite and Postgres, those of a worker whose process
+    /// has ended are free at once; other stores may keep them for half a minute. An item that fails by itself is given
+    /// up after five attempts; [`Admin::failures`](crate::admin::Admin::failures) lists it.
     ///
     /// # Errors
     /// The embedder's or the store's; what was indexed before stays.

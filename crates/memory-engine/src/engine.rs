@@ -1,5 +1,5 @@
-//! The handle on a memory. Its verbs are in the modules `remember`, `read`, `facts`, `forget`, `retraction`, `branches`,
-//! `jobs` and `cut_over`.
+//! The handle on a memory. Its verbs are in the modules `remember`, `read`, `facts`, `forget`, `retraction`,
+//! `branches`, `jobs` and `cut_over`.
 
 use std::{fmt, sync::Arc};
 

@@ -21,12 +21,12 @@ impl Builder {
 
 /// Derived records.
 impl Admin {
-    /// Stores turns at an address, all or none, and extracts the facts in them: by the engine's extractor, or by the rules
-    /// if there is none. What fails, or is not done within `timeout`, is left to the background if the engine extracts
-    /// facts.
+    /// Stores turns at an address, all or none, and extracts the facts in them: by the engine's extractor, or by the
+    /// rules if there is none. What fails, or is not done within `timeout`, is left to the background if the engine
+    /// extracts facts.
     ///
-    /// Metadata of a turn is copied to its facts, under keys that are not a fact's own. A fact that was deleted before is
-    /// new, since it is said again.
+    /// Metadata of a turn is copied to its facts, under keys that are not a fact's own. A fact that was deleted before
+    /// is new, since it is said again.
     ///
     /// # Errors
     /// Those of [`MemoryEngine::store`](crate::MemoryEngine::store) with [`PutMode::Create`](crate::PutMode::Create);
@@ -49,8 +49,8 @@ impl Admin {
         verb!("admin.facts_from", address, { ids = records.len() }, work)
     }
 
-    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries. Turns
-    /// farther back that the background has not done yet are left to it.
+    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries.
+    /// Turns farther back that the background has not done yet are left to it.
     ///
     /// ```
     /// use memory_engine::{EnrichmentOptions, Field, Filter, Kind, MemoryEngine, ScanQuery, Scope, Turn};

@@ -54,8 +54,8 @@ impl EntityGraph {
         self.engine.enrichment().graph().extractor()
     }
 
-    /// Extracts from records within `scope` as they are, in place of what was extracted from them before. Records that are
-    /// not active are skipped. One that cannot be read is named in the outcome, and the others are read.
+    /// Extracts from records within `scope` as they are, in place of what was extracted from them before. Records that
+    /// are not active are skipped. One that cannot be read is named in the outcome, and the others are read.
     ///
     /// # Errors
     /// `Unsupported` without an extractor; `Unauthorized` for a record outside `scope`; the store's error.
@@ -73,8 +73,8 @@ impl EntityGraph {
         verb!("graph.rebuild", scope, {}, self.engine.enrichment().graph().rebuild(scope, progress))
     }
 
-    /// Returns the entities that some texts name, what is related to them, and the relations between them, each with the
-    /// latest record that states it: for the sections of a prompt.
+    /// Returns the entities that some texts name, what is related to them, and the relations between them, each with
+    /// the latest record that states it: for the sections of a prompt.
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter or too many hops; the stores' errors.

@@ -158,7 +158,8 @@ impl FactQuery {
         self
     }
 
-    /// Restricts to facts of this attribute, as in [`Fact::attribute`]; `favorite` also means `favorite.food`. Default: all.
+    /// Restricts to facts of this attribute, as in [`Fact::attribute`]; `favorite` also means `favorite.food`.
+    /// Default: all.
     pub fn attribute(mut self, attribute: impl Into<String>) -> Self {
         self.attribute = Some(attribute.into());
         self
@@ -170,8 +171,8 @@ impl FactQuery {
         self
     }
 
-    /// Returns the facts that hold and those that once held. Facts that were merged into another one, retracted or found
-    /// wrong are not among them.
+    /// Returns the facts that hold and those that once held. Facts that were merged into another one, retracted or
+    /// found wrong are not among them.
     pub fn history(mut self) -> Self {
         self.validity = Validity::Ever;
         self

@@ -37,8 +37,8 @@ pub enum Forget {
     Ids(Vec<RecordId>),
     /// The records that match.
     Matching(Filter),
-    /// Everything within the scope; for a whole user or tenant also the synonyms and the decisions about them. The current
-    /// scene of a conversation is in a [`SceneDetector`](crate::scene::SceneDetector), outside the engine:
+    /// Everything within the scope; for a whole user or tenant also the synonyms and the decisions about them. The
+    /// current scene of a conversation is in a [`SceneDetector`](crate::scene::SceneDetector), outside the engine:
     /// [`forget`](crate::scene::SceneDetector::forget) it there.
     Everything,
 }
@@ -81,9 +81,9 @@ struct Affected {
 }
 
 impl MemoryEngine {
-    /// Forgets records within `scope`. Each leaves every index in one transaction and leaves a tombstone, so that it does
-    /// not come back. Many are removed in several transactions; if one of them fails, those before it hold, and the call can
-    /// be repeated.
+    /// Forgets records within `scope`. Each leaves every index in one transaction and leaves a tombstone, so that it
+    /// does not come back. Many are removed in several transactions; if one of them fails, those before it hold, and
+    /// the call can be repeated.
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter; the stores' errors.

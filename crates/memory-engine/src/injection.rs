@@ -19,8 +19,8 @@ const MAX_EXTRA_CANDIDATES: usize = 20;
 
 /// Decides by rules whether a message calls for memories, recalls them, and renders them for the system prompt.
 ///
-/// Rules, frame and dates exist in Chinese and in English. The engine's [language](MemoryEngine::language) decides; if it is
-/// not set, the language of the message does. Times are in the engine's [zone](MemoryEngine::zone).
+/// Rules, frame and dates exist in Chinese and in English. The engine's [language](MemoryEngine::language) decides; if
+/// it is not set, the language of the message does. Times are in the engine's [zone](MemoryEngine::zone).
 ///
 /// An injection does not fail and takes at most as long as a recall: stages that fail are named in
 /// [`Injection::degraded`], and the rest is injected.

@@ -12,12 +12,12 @@ use crate::{engine::MemoryEngine, verb::verb};
 const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl MemoryEngine {
-    /// Loads what the first recall would load, without its [deadline](crate::RecallOptions::deadline): dictionaries, and the
-    /// keyword and vector indexes of the whole store. Tries the embedder and the reranker, so that a model that starts late
-    /// is ready. Returns the time of each part.
+    /// Loads what the first recall would load, without its [deadline](crate::RecallOptions::deadline): dictionaries,
+    /// and the keyword and vector indexes of the whole store. Tries the embedder and the reranker, so that a model
+    /// that starts late is ready. Returns the time of each part.
     ///
-    /// It is never required. A recall that comes first loads the same; if that takes longer than the deadline, the recall
-    /// fails with `Timeout` while the loading goes on, and a later recall finds it done.
+    /// It is never required. A recall that comes first loads the same; if that takes longer than the deadline, the
+    /// recall fails with `Timeout` while the loading goes on, and a later recall finds it done.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope};
@@ -38,11 +38,12 @@ impl MemoryEngine {
         verb!("warm_up", {}, self.recall_pipeline().warm_up())
     }
 
-    /// Closes the engine for all its handles: stops the background work, gives what it has claimed back to the queue, and
-    /// closes the store, which writes its index caches and merges its log. Later calls fail with `Closed`.
+    /// Closes the engine for all its handles: stops the background work, gives what it has claimed back to the queue,
+    /// and closes the store, which writes its index caches and merges its log. Later calls fail with `Closed`.
     ///
-    /// Waits for the batch that the background is working on, at most 10 s. A batch that takes longer is given up and stays
-    /// queued. Closing twice is no error. Dropping the last handle is safe without it, but may block the thread for a moment.
+    /// Waits for the batch that the background is working on, at most 10 s. A batch that takes longer is given up and
+    /// stays queued. Closing twice is no error. Dropping the last handle is safe without it, but may block the thread
+    /// for a moment.
     ///
     /// ```
     /// use memory_engine::{ErrorKind, MemoryEngine, Scope};
@@ -58,8 +59,8 @@ impl MemoryEngine {
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` outside of a tokio runtime; the store's error if claimed items could not be given back. The engine is
-    /// closed in the latter case, too.
+    /// `Unsupported` outside of a tokio runtime; the store's error if claimed items could not be given back. The
+    /// engine is closed in the latter case, too.
     ///
     /// # Cancel safety
     /// Dropping the future may leave the engine half closed. Calling it again finishes it.

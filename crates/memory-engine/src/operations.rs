@@ -14,8 +14,8 @@ use tracing::{Span, field::Empty};
 
 use crate::{engine::MemoryEngine, turn::Turn, verb::verb};
 
-/// The operations of an engine that an application seldom needs: its job queue, its vectors, its tombstones, and writing with
-/// full control. [`MemoryEngine::admin`] returns it.
+/// The operations of an engine that an application seldom needs: its job queue, its vectors, its tombstones, and
+/// writing with full control. [`MemoryEngine::admin`] returns it.
 ///
 /// ```
 /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
@@ -42,7 +42,8 @@ pub struct Admin {
 }
 
 impl MemoryEngine {
-    /// Returns the operations that an application seldom needs: job queue, vectors, tombstones, writes with full control.
+    /// Returns the operations that an application seldom needs: job queue, vectors, tombstones, writes with full
+    /// control.
     pub fn admin(&self) -> Admin {
         Admin { engine: self.clone() }
     }
@@ -106,8 +107,8 @@ impl Admin {
     }
 
     /// Queues every turn within `scope` for the enrichment jobs as if it were new: for turns that were stored before
-    /// enrichment was switched on, or that were given up. Returns the number of turns. Facts that are known are not added
-    /// twice. [`MemoryEngine::drain`] waits for it.
+    /// enrichment was switched on, or that were given up. Returns the number of turns. Facts that are known are not
+    /// added twice. [`MemoryEngine::drain`] waits for it.
     ///
     /// # Errors
     /// `Unsupported` if this engine has no jobs for turns; the store's error.
@@ -116,8 +117,8 @@ impl Admin {
         verb!("admin.requeue_enrichment", scope, { records = Empty }, work, note_records)
     }
 
-    /// Returns the latency statistics of each job that this handle and its clones have done. [`MemoryEngine::stats`] counts
-    /// what still waits.
+    /// Returns the latency statistics of each job that this handle and its clones have done. [`MemoryEngine::stats`]
+    /// counts what still waits.
     pub fn latency_stats(&self) -> BTreeMap<Job, LatencyStats> {
         self.engine.enrichment().worker().latencies()
     }
@@ -133,12 +134,12 @@ impl Admin {
         verb!("admin.remember_without", scope, {}, self.engine.remember_without(scope, turn, skipped))
     }
 
-    /// Writes records and their index terms in one transaction, all or none. [`jobs_for`](Self::jobs_for) returns the jobs
-    /// of a record that is a turn.
+    /// Writes records and their index terms in one transaction, all or none. [`jobs_for`](Self::jobs_for) returns the
+    /// jobs of a record that is a turn.
     ///
     /// # Errors
-    /// `InvalidInput` for a record that [`check`](Self::check) refuses; `Conflict` and `NotFound` for a write whose mode or
-    /// precondition does not hold; the errors of the store.
+    /// `InvalidInput` for a record that [`check`](Self::check) refuses; `Conflict` and `NotFound` for a write whose
+    /// mode or precondition does not hold; the errors of the store.
     pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         verb!("admin.write", scope, { records = writes.len() }, self.engine.write(scope, writes))
     }
@@ -156,10 +157,10 @@ impl Admin {
         self.engine.jobs_for(record)
     }
 
-    /// As [`MemoryEngine::store`], for callers who have the records' vectors: made by the engine's embedder, or by another
-    /// program in the same embedding space. On SQLite they are written in the same transaction; when this returns, the
-    /// records are found by their vectors, too. While an embedder is [being replaced](crate::Builder::replacing), these
-    /// vectors are dropped and made in the background.
+    /// As [`MemoryEngine::store`], for callers who have the records' vectors: made by the engine's embedder, or by
+    /// another program in the same embedding space. On SQLite they are written in the same transaction; when this
+    /// returns, the records are found by their vectors, too. While an embedder is [being
+    /// replaced](crate::Builder::replacing), these vectors are dropped and made in the background.
     ///
     /// ```
     /// use memory_engine::{
@@ -203,9 +204,9 @@ impl Admin {
 /// Vectors, and the change of the embedder of a store that is in use. The builder begins the change:
 /// [`replacing`](crate::Builder::replacing) or [`Mismatch::Refill`](crate::admin::Mismatch::Refill).
 impl Admin {
-    /// Stores vectors that were made elsewhere for records that are stored: for imports. The caller guarantees that this
-    /// engine's model made them from the records' texts; nothing here can check it. Returns the number of vectors stored.
-    /// Records outside `scope` are skipped; all of them while another embedder's vectors serve.
+    /// Stores vectors that were made elsewhere for records that are stored: for imports. The caller guarantees that
+    /// this engine's model made them from the records' texts; nothing here can check it. Returns the number of vectors
+    /// stored. Records outside `scope` are skipped; all of them while another embedder's vectors serve.
     ///
     /// # Errors
     /// `DimensionMismatch` for a vector of another size, `InvalidInput` for one without a direction; the store's error.
@@ -214,8 +215,8 @@ impl Admin {
         verb!("admin.adopt_vectors", scope, { records = Empty }, work, note_records)
     }
 
-    /// Returns the records with the nearest vectors in the serving embedding space, best first. No other retriever takes
-    /// part, and no score is changed. `scope` is searched as it is, without the branches that it inherits from.
+    /// Returns the records with the nearest vectors in the serving embedding space, best first. No other retriever
+    /// takes part, and no score is changed. `scope` is searched as it is, without the branches that it inherits from.
     ///
     /// # Errors
     /// `DimensionMismatch` for a vector of another dimension; the store's error.
@@ -258,10 +259,10 @@ impl Admin {
         verb!("admin.generations", {}, store.generations()).map(Some)
     }
 
-    /// Fills the vectors of this engine's embedder and makes them serve, in one transaction, once nothing waits and at most
-    /// `max_missing` records were given up. Until then searches use the old ones. Returns whether they serve; at once if
-    /// there is nothing to change. The old ones stay until [`drop_second_generation`](Self::drop_second_generation). The
-    /// background does the same with `max_missing` 0.
+    /// Fills the vectors of this engine's embedder and makes them serve, in one transaction, once nothing waits and at
+    /// most `max_missing` records were given up. Until then searches use the old ones. Returns whether they serve; at
+    /// once if there is nothing to change. The old ones stay until
+    /// [`drop_second_generation`](Self::drop_second_generation). The background does the same with `max_missing` 0.
     ///
     /// # Errors
     /// The embedder's or the store's; what was filled before stays, and the next call goes on.
@@ -269,8 +270,8 @@ impl Admin {
         verb!("admin.cut_over", {}, self.engine.enrichment().worker().cut_over(max_missing, progress))
     }
 
-    /// Removes the vectors that do not serve, of an unfinished generation or the old one, and returns their space; `None`
-    /// if there were none.
+    /// Removes the vectors that do not serve, of an unfinished generation or the old one, and returns their space;
+    /// `None` if there were none.
     ///
     /// # Errors
     /// The store's error.

@@ -10,8 +10,8 @@ impl MemoryEngine {
     /// Returns the memories most relevant to the query, visible from `scope`.
     ///
     /// # Errors
-    /// `InvalidInput` for an empty query or an invalid filter. If no retriever answers: `Timeout` if one of them was late,
-    /// otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
+    /// `InvalidInput` for an empty query or an invalid filter. If no retriever answers: `Timeout` if one of them was
+    /// late, otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
     pub async fn recall(&self, scope: &Scope, query: impl Into<RecallQuery>) -> Result<Recall> {
         let query = query.into();
         let work = self.recall_pipeline().recall(scope, &query);
@@ -19,8 +19,8 @@ impl MemoryEngine {
         verb!("recall", scope, { limit = limit, hits = Empty, relevant = Empty, degraded = Empty }, work, note_recall)
     }
 
-    /// As [`recall`](Self::recall). If nothing [relevant](Recall::relevant) is found, asks again with the dialogue before
-    /// the query, and then as a model rewrites it. The result names the text that found it.
+    /// As [`recall`](Self::recall). If nothing [relevant](Recall::relevant) is found, asks again with the dialogue
+    /// before the query, and then as a model rewrites it. The result names the text that found it.
     ///
     /// # Errors
     /// As [`recall`](Self::recall). A model that fails or breaks the contract is named in [`Recall::degraded`].

@@ -21,8 +21,8 @@ pub struct RecordQuery {
 }
 
 impl MemoryEngine {
-    /// Reads the records within `scope` in order of time, page by page. [`scan`](Self::scan) returns a single page, for web
-    /// pages with a cursor.
+    /// Reads the records within `scope` in order of time, page by page. [`scan`](Self::scan) returns a single page,
+    /// for web pages with a cursor.
     ///
     /// ```
     /// use futures::TryStreamExt;
@@ -76,8 +76,8 @@ impl RecordQuery {
         self
     }
 
-    /// Returns the records as a stream. It reads a page when it needs one; records that are written meanwhile are seen if
-    /// they come later in the order.
+    /// Returns the records as a stream. It reads a page when it needs one; records that are written meanwhile are seen
+    /// if they come later in the order.
     ///
     /// # Errors
     /// The stream yields `InvalidInput` for an invalid filter, or the store's error, and ends.

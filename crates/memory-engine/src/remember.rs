@@ -12,9 +12,9 @@ pub(crate) const MAX_RETRIES: usize = 64;
 impl MemoryEngine {
     /// Remembers one thing at the address `scope` and returns its id.
     ///
-    /// When it returns, the record is durable and found by its words; its vector follows in the background. A turn replaces
-    /// the stored one with the same id. If it says the same, as when a client sends it twice, the metadata that was
-    /// extracted from it stays, and a [retracted](Self::retract) turn stays retracted.
+    /// When it returns, the record is durable and found by its words; its vector follows in the background. A turn
+    /// replaces the stored one with the same id. If it says the same, as when a client sends it twice, the metadata
+    /// that was extracted from it stays, and a [retracted](Self::retract) turn stays retracted.
     ///
     /// # Errors
     /// `InvalidInput` for an empty text, for everything else that [`Record::validate`] rejects, and for a time more
@@ -54,11 +54,12 @@ impl MemoryEngine {
         }
     }
 
-    /// Stores whole records within `scope`, all or none, and returns the outcome of each: for imports, and for callers who
-    /// fill in every field.
+    /// Stores whole records within `scope`, all or none, and returns the outcome of each: for imports, and for callers
+    /// who fill in every field.
     ///
     /// # Errors
-    /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day ahead.
+    /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day
+    /// ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<WriteResult>> {
         verb!("store", scope, { records = records.len() }, self.store_records(scope, records, mode))
     }

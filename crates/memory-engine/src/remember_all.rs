@@ -12,11 +12,11 @@ use crate::{
 };
 
 impl MemoryEngine {
-    /// Remembers many things at the address `scope` in one transaction, all or none, and returns the outcome of each, in
-    /// their order. [`import`](Self::import) takes more than fit into memory.
+    /// Remembers many things at the address `scope` in one transaction, all or none, and returns the outcome of each,
+    /// in their order. [`import`](Self::import) takes more than fit into memory.
     ///
-    /// Turns with an id replace the stored ones, as [`remember`](Self::remember) does. A turn that was forgotten before has the
-    /// outcome `Blocked` and is not stored.
+    /// Turns with an id replace the stored ones, as [`remember`](Self::remember) does. A turn that was forgotten
+    /// before has the outcome `Blocked` and is not stored.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope, Turn};
@@ -62,7 +62,8 @@ impl MemoryEngine {
         }
     }
 
-    /// Turns records into writes. A record with the id of a stored one, or of one before it in the list, replaces that one.
+    /// Turns records into writes. A record with the id of a stored one, or of one before it in the list, replaces that
+    /// one.
     async fn writes_of(&self, scope: &Scope, records: &[Record], named: &[RecordId]) -> Result<Vec<Write>> {
         let stored = self.indexed_store().get_all(scope, named).await?;
         let stored: BTreeMap<RecordId, Record> = stored.into_iter().flatten().map(|old| (old.id, old)).collect();

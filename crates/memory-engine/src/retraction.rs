@@ -73,13 +73,14 @@ struct RetractedRecord {
     state: State,
 }
 
-/// The metadata key under which an entry of the ledger, and every retracted record, names its retraction. A record that was
-/// written again since no longer has it, also in a copy, where revisions begin at 1.
+/// The metadata key under which an entry of the ledger, and every retracted record, names its retraction. A record
+/// that was written again since no longer has it, also in a copy, where revisions begin at 1.
 const RETRACTION: &str = "retraction";
 
 impl MemoryEngine {
-    /// Retracts the end of a conversation and everything derived from it. None of it is recalled once this returns. `scope`
-    /// is an address (with session and branch, if there are any). If there is nothing to retract, the retraction is empty.
+    /// Retracts the end of a conversation and everything derived from it. None of it is recalled once this returns.
+    /// `scope` is an address (with session and branch, if there are any). If there is nothing to retract, the
+    /// retraction is empty.
     ///
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
@@ -136,7 +137,8 @@ impl MemoryEngine {
         Ok(retraction)
     }
 
-    /// Retracts those of these records that are within `reach` and notes them at `scope`. Returns true if there were any.
+    /// Retracts those of these records that are within `reach` and notes them at `scope`. Returns true if there were
+    /// any.
     async fn retract_some(
         &self,
         scope: &Scope,
@@ -214,8 +216,8 @@ impl MemoryEngine {
         Ok(true)
     }
 
-    /// Restores the records of a retraction that were not changed since. Returns their number. Summaries that the engine
-    /// writes by itself are queued instead.
+    /// Restores the records of a retraction that were not changed since. Returns their number. Summaries that the
+    /// engine writes by itself are queued instead.
     ///
     /// # Errors
     /// `NotFound` if there is no such retraction within `scope`; the store's error.

@@ -1,5 +1,5 @@
-//! The contracts of a backend, with every type in their signatures, and the stores in memory. For programs that bring a store
-//! of their own.
+//! The contracts of a backend, with every type in their signatures, and the stores in memory. For programs that bring
+//! a store of their own.
 
 pub use memory_engine_core::{
     Adjacent, Basis, BlockReason, ContentHash, Cursor, Decision, DeletionReport, Done, Embedding, EmbeddingSpace,

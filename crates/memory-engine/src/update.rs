@@ -60,8 +60,8 @@ impl MemoryEngine {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` if there is no such record within `scope`; `InvalidInput` for an empty text; `Conflict` if others keep
-    /// changing the record; `Unsupported` for a fact if the feature `enrichment` is off; the store's error.
+    /// `NotFound` if there is no such record within `scope`; `InvalidInput` for an empty text; `Conflict` if others
+    /// keep changing the record; `Unsupported` for a fact if the feature `enrichment` is off; the store's error.
     pub async fn update(&self, scope: &Scope, id: RecordId, text: impl Into<String>) -> Result<RecordId> {
         verb!("update", scope, {}, self.update_text(scope, id, text.into()))
     }

@@ -5,9 +5,9 @@
 //! cargo run --release -p memory-engine-server --example load -- [CHATS=200] [ROUNDS=10] [PAUSE_MS=1000]
 //! ```
 //!
-//! Each chat sends a round, reads the stream to its end, pauses as a person does (`PAUSE_MS` on average), and sends the next
-//! one with the whole history. Service, gateway and chats share this machine: the service and the chats in this process, the
-//! gateway in one of its own.
+//! Each chat sends a round, reads the stream to its end, pauses as a person does (`PAUSE_MS` on average), and sends
+//! the next one with the whole history. Service, gateway and chats share this machine: the service and the chats in
+//! this process, the gateway in one of its own.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement that cannot go on stops")]
 

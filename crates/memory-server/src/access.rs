@@ -12,8 +12,8 @@ use crate::fault::Fault;
 
 /// The access of a caller: a tenant, and all or some of its users.
 ///
-/// Every scope that a request leads to comes from here. What a body, a filter, an id or a cursor says is looked up within
-/// that scope and never widens it.
+/// Every scope that a request leads to comes from here. What a body, a filter, an id or a cursor says is looked up
+/// within that scope and never widens it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Access(Arc<AccessRange>);
@@ -87,8 +87,8 @@ impl Access {
     /// Returns the scope of a request for this owner. A caller that is bound to one user need not name them.
     ///
     /// # Errors
-    /// `Unauthorized` for a user that is out of reach, and when there are several users to choose from and none is named;
-    /// `InvalidInput` for a name that cannot be one.
+    /// `Unauthorized` for a user that is out of reach, and when there are several users to choose from and none is
+    /// named; `InvalidInput` for a name that cannot be one.
     pub fn scope(&self, owner: &Owner) -> Result<Scope> {
         let mut scope = self.0.tenant.clone();
         if let Some(user) = self.user(owner.user.as_deref())? {

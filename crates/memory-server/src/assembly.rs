@@ -29,8 +29,8 @@ impl Config {
     /// upstreams and `MEMORY_TOKEN`. A protocol that this build does not contain is left out.
     ///
     /// # Errors
-    /// `InvalidInput` for a setting that is not valid, with its name, and as [`guard`](Self::guard); `Unauthorized` when the
-    /// key of an upstream is not in its variable; `Unsupported` for upstreams in a build without the gateway.
+    /// `InvalidInput` for a setting that is not valid, with its name, and as [`guard`](Self::guard); `Unauthorized`
+    /// when the key of an upstream is not in its variable; `Unsupported` for upstreams in a build without the gateway.
     pub fn server(&self, engine: &MemoryEngine, variable: impl Fn(&str) -> Option<String>) -> Result<Server> {
         self.time_zone()?;
         let guard = self.guard(variable(TOKEN).as_deref())?;

@@ -39,17 +39,18 @@ pub struct Config {
     pub graph: String,
     /// The user of a chat or tool call that names none and whose key is not bound to one. Default: `default`.
     pub user: String,
-    /// The time zone of the users, as `Asia/Shanghai` or `+08:00`: of days in queries and facts, and of dates in prompts.
-    /// Default: the zone of the machine, or UTC if that is unknown.
+    /// The time zone of the users, as `Asia/Shanghai` or `+08:00`: of days in queries and facts, and of dates in
+    /// prompts. Default: the zone of the machine, or UTC if that is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// The language of summaries, profiles and injected memories: `zh` or `en`. Default: the language of the text at hand.
+    /// The language of summaries, profiles and injected memories: `zh` or `en`. Default: the language of the text at
+    /// hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
     /// The address to listen on. Default: `127.0.0.1:8765`.
     pub listen: SocketAddr,
-    /// Allowed values of the `Host` header, in addition to the names of the loopback. Without keys, and always for MCP, other
-    /// hosts are refused, which prevents DNS rebinding by web pages. Default: none.
+    /// Allowed values of the `Host` header, in addition to the names of the loopback. Without keys, and always for
+    /// MCP, other hosts are refused, which prevents DNS rebinding by web pages. Default: none.
     pub allowed_hosts: Vec<String>,
     /// True if a server without keys may be reached from other machines. Default: false.
     pub open: bool,
@@ -99,8 +100,8 @@ pub struct LimitsConfig {
     /// Time limit for receiving the body of a request, in seconds; 0 for none. A slower request gets 408. Default:
     /// 30.
     pub body_seconds: u64,
-    /// Maximum size of a response of an upstream that is not streamed; for streams, of one event and of the stored text. In
-    /// bytes. Default: 64 MiB.
+    /// Maximum size of a response of an upstream that is not streamed; for streams, of one event and of the stored
+    /// text. In bytes. Default: 64 MiB.
     pub max_reply_bytes: usize,
     /// Maximum number of concurrent requests; further ones get 503. Default: 1024.
     pub max_concurrent: usize,

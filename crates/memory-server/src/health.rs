@@ -20,8 +20,9 @@ const EMBEDDER_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// And about the queue: counting it goes through all that waits, and anybody may ask.
 const COUNTED: Duration = Duration::from_secs(10);
 
-/// `GET /health`: the process answers. `GET /ready`: so does its database; 503 when it does not. An embedder that fails is
-/// told and makes nothing unready: what is stored meanwhile is found by its words. Neither says whose memories there are.
+/// `GET /health`: the process answers. `GET /ready`: so does its database; 503 when it does not. An embedder that
+/// fails is told and makes nothing unready: what is stored meanwhile is found by its words. Neither says whose
+/// memories there are.
 pub(crate) fn routes(engine: MemoryEngine) -> Routes<()> {
     let probe = Probe { engine, embedder: Arc::default(), queue: Arc::default() };
     let live = Operation::new("health", "Checks that the process answers.").without_key().answer::<Health>();

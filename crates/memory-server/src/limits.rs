@@ -32,8 +32,8 @@ impl Limits {
         }
     }
 
-    /// Applies the limits to all routes of a router. The guard must run before them: a request without a key must not use
-    /// up the rate of any key.
+    /// Applies the limits to all routes of a router. The guard must run before them: a request without a key must not
+    /// use up the rate of any key.
     pub(crate) fn apply(&self, router: Router, errors: ErrorFormat) -> Router {
         // A request passes the last layer first: size, rate, concurrency, time-out.
         let router = self.body_timeout.apply(self.size.limit_body(router), errors);

@@ -23,7 +23,8 @@ use crate::{
     part::Part,
 };
 
-/// From how many seconds on a request counts as slower: a gateway's own work takes milliseconds, an answer may take minutes.
+/// From how many seconds on a request counts as slower: a gateway's own work takes milliseconds, an answer may take
+/// minutes.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 
 /// Interval at which measured values are aggregated.
@@ -39,7 +40,8 @@ const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 /// | `memory_queue_waiting`, `memory_queue_given_up` | `job` | what the background has still to do, or has given up, there |
 ///
 /// The parts of the server add their own, all of which begin with `memory_`. The engine adds those of
-/// [`METRICS`](memory_engine::admin::METRICS), all of which begin with `memory_engine_`; `docs/reference/metrics.md` lists them.
+/// [`METRICS`](memory_engine::admin::METRICS), all of which begin with `memory_engine_`; `docs/reference/metrics.md`
+/// lists them.
 #[derive(Debug, Clone)]
 pub struct Metrics(PrometheusHandle);
 

@@ -72,8 +72,8 @@ impl Server {
         self
     }
 
-    /// Web pages of these origins, as `https://chat.example`, may call it. `*` is not for them: a page of anybody's could
-    /// read the memories of who looks at it.
+    /// Web pages of these origins, as `https://chat.example`, may call it. `*` is not for them: a page of anybody's
+    /// could read the memories of who looks at it.
     ///
     /// # Errors
     /// `InvalidInput` for what is no origin.
@@ -106,8 +106,8 @@ impl Server {
         self.guard.is_open()
     }
 
-    /// Serves until `stop`. Then it accepts no more requests, waits for those being served, and stores what was said, for
-    /// as long as the limits allow. What is acknowledged is stored in any case.
+    /// Serves until `stop`. Then it accepts no more requests, waits for those being served, and stores what was said,
+    /// for as long as the limits allow. What is acknowledged is stored in any case.
     ///
     /// # Errors
     /// `Unavailable` when the listener fails.
@@ -148,7 +148,8 @@ impl Server {
         }
     }
 
-    /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key and have no limits.
+    /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key and have no
+    /// limits.
     pub fn router(self) -> Router {
         let Self { engine, guard, limits, hosts, origins, parts } = self;
         let limits = Limits::new(&limits);

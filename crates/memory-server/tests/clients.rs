@@ -1,5 +1,5 @@
-//! The official clients, in Python, against the server: each script in `tests/clients` is a test. It gets a server of its own,
-//! on an empty memory, with everything that the crate serves:
+//! The official clients, in Python, against the server: each script in `tests/clients` is a test. It gets a server of
+//! its own, on an empty memory, with everything that the crate serves:
 //!
 //! | variable | what |
 //! |---|---|
@@ -7,11 +7,12 @@
 //! | `MEMORY_KEY` | a key that reaches all users of its tenant |
 //! | `UPSTREAM_URL` | where the model is that the gateway forwards to (`tests/support/upstream.rs`) |
 //!
-//! Scripts in JavaScript (`.mjs`) are run where `CLIENTS_NODE` names a folder in which `npm install mem0ai@3.3.1` was run.
+//! Scripts in JavaScript (`.mjs`) are run where `CLIENTS_NODE` names a folder in which `npm install mem0ai@3.3.1` was
+//! run.
 //!
-//! A script passes when it exits with 0; what it prints is shown when it does not. `CLIENTS_PYTHON` names the interpreter,
-//! which `scripts/clients/venv` makes and prints. Without it these tests are listed as ignored; with `CLIENTS_REQUIRE=1` they
-//! then fail.
+//! A script passes when it exits with 0; what it prints is shown when it does not. `CLIENTS_PYTHON` names the
+//! interpreter, which `scripts/clients/venv` makes and prints. Without it these tests are listed as ignored; with
+//! `CLIENTS_REQUIRE=1` they then fail.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

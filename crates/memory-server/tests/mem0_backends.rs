@@ -1,5 +1,5 @@
-//! The main course of mem0's routes on every database. Without the variable `DATABASE_URL` the trials on Postgres are listed as
-//! ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they then fail.
+//! The main course of mem0's routes on every database. Without the variable `DATABASE_URL` the trials on Postgres are
+//! listed as ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they then fail.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -53,17 +53,17 @@ fn documented(document: &Value) -> Routes {
     document["paths"].as_object().unwrap().iter().map(|(path, item)| (path.clone(), methods(item))).collect()
 }
 
-/// A path as the document has it: without whose conversation it is, which the gateway's paths may begin with, and with one name
-/// for what takes up the rest.
+/// A path as the document has it: without whose conversation it is, which the gateway's paths may begin with, and with
+/// one name for what takes up the rest.
 fn plain(path: &str) -> String {
     let owner = ["/u/{user}", "/a/{agent}", "/s/{session}"];
     let path = owner.iter().fold(path, |path, part| path.strip_prefix(part).unwrap_or(path));
     path.replace("{*", "{")
 }
 
-/// The routes of a router, by what its `Debug` shows of them: there is no other way to ask. What answers any method alike is not
-/// among them: it is there to say that something of mem0's is not served here. A service that looks at the method itself has none
-/// of its own.
+/// The routes of a router, by what its `Debug` shows of them: there is no other way to ask. What answers any method
+/// alike is not among them: it is there to say that something of mem0's is not served here. A service that looks at
+/// the method itself has none of its own.
 fn routed(router: &Router) -> Routes {
     let text = format!("{router:?}");
     let (text, _) = text.split_once("fallback_router").unwrap();

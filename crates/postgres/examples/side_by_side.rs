@@ -2,8 +2,8 @@
 //!
 //!     scripts/with-postgres cargo run --release -p memory-engine-postgres --example side_by_side [RECORDS]
 //!
-//! Half of the records are one user's, the other half are spread over users of a thousand each. A hybrid search is one for
-//! words and one for vectors, fifty hits each, and the reading of the best ten.
+//! Half of the records are one user's, the other half are spread over users of a thousand each. A hybrid search is one
+//! for words and one for vectors, fifty hits each, and the reading of the best ten.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement that cannot go on fails")]
 
 use std::{

@@ -71,8 +71,8 @@ pub async fn checkup(url: &str, options: &PostgresOptions) -> Result<HealthRepor
     run.await.map_err(|failure: PostgresError| failure.into_error("checkup"))
 }
 
-/// Every tenant and every user that the database knows, in the order of their names: for those who keep it, such as a copy
-/// of the whole.
+/// Every tenant and every user that the database knows, in the order of their names: for those who keep it, such as a
+/// copy of the whole.
 ///
 /// # Errors
 /// As [`checkup`].

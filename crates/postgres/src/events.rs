@@ -64,7 +64,8 @@ impl EventQuery {
 }
 
 impl PostgresStore {
-    /// The function `search_memory_events`: events whose vector is as near as `match_threshold` (a cosine), nearest first.
+    /// The function `search_memory_events`: events whose vector is as near as `match_threshold` (a cosine), nearest
+    /// first.
     ///
     /// # Errors
     /// `InvalidInput` for a scope that is narrower than a user.
@@ -89,8 +90,8 @@ impl PostgresStore {
         self.events("event search", write).await
     }
 
-    /// The function `search_memory_events_keywords`: events that hold any of the keywords, those with most of them first,
-    /// of these the newest.
+    /// The function `search_memory_events_keywords`: events that hold any of the keywords, those with most of them
+    /// first, of these the newest.
     ///
     /// # Errors
     /// `InvalidInput` for a scope that is narrower than a user.

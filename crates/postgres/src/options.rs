@@ -32,16 +32,16 @@ pub struct PostgresOptions {
     /// Maximum time that a call waits for a connection; after that it fails with `Unavailable`. At most 24 days.
     /// Default: 10 seconds.
     pub acquire_timeout: Duration,
-    /// Time limit of one statement; beyond it the call fails with `Timeout`. 0 for none, at most 24 days. Migrations and
-    /// building an index have no limit. Default: 30 seconds.
+    /// Time limit of one statement; beyond it the call fails with `Timeout`. 0 for none, at most 24 days. Migrations
+    /// and building an index have no limit. Default: 30 seconds.
     pub statement_timeout: Duration,
-    /// Schema of the tables, created if it is missing: 1 to 63 lower-case letters, digits and `_`. Default: the schema of the
-    /// connection, usually `public`.
+    /// Schema of the tables, created if it is missing: 1 to 63 lower-case letters, digits and `_`. Default: the schema
+    /// of the connection, usually `public`.
     pub schema: Option<String>,
     /// Number of hash partitions of each table in a *new* database, at most 1024; 0 for plain tables. Default: 0.
     pub partitions: u32,
-    /// True if the vector index holds 16-bit numbers, which halves its memory. Scores are computed from the stored 32-bit
-    /// vectors. Default: false.
+    /// True if the vector index holds 16-bit numbers, which halves its memory. Scores are computed from the stored
+    /// 32-bit vectors. Default: false.
     pub half_precision: bool,
     /// Number of vectors within the searched scope up to which all are compared; above, the index selects candidates.
     /// Default: [`EXACT_UP_TO`](Self::EXACT_UP_TO).

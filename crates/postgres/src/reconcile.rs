@@ -16,8 +16,8 @@ use crate::{
     vectors::{generations, vector_index::VectorIndex, vector_store},
 };
 
-/// Brings the schema, the index metadata and the vector index to what this process works with, in one transaction. A second
-/// version of the vectors is begun later.
+/// Brings the schema, the index metadata and the vector index to what this process works with, in one transaction. A
+/// second version of the vectors is begun later.
 pub(crate) async fn reconcile(
     server: &Server,
     store: &StoreOptions,

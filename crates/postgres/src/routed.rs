@@ -24,9 +24,9 @@ use crate::{records::scopes, store::PostgresStore};
 /// databases is part of the stored data: append new ones, and copy the records of the users that are assigned to them
 /// (about one in n, for n databases).
 ///
-/// Every call needs a scope that sets a user: no transaction, and no ranking, spans two servers. Without one it fails with
-/// `Unsupported`, with three exceptions: counting; a batch of writes whose users all live on one database; and entries for
-/// an index, of which each database takes its own in one transaction.
+/// Every call needs a scope that sets a user: no transaction, and no ranking, spans two servers. Without one it fails
+/// with `Unsupported`, with three exceptions: counting; a batch of writes whose users all live on one database; and
+/// entries for an index, of which each database takes its own in one transaction.
 #[derive(Debug)]
 pub struct RoutedStore {
     shards: Vec<PostgresStore>,

@@ -30,14 +30,15 @@ use crate::{
 };
 
 /// Every store of memory-engine over one Postgres database: [`RecordStore`](memory_engine_core::RecordStore),
-/// [`KeywordStore`](memory_engine_keyword_store::KeywordStore), [`VectorStore`](memory_engine_vector_store::VectorStore),
-/// [`GraphStore`](memory_engine_graph::GraphStore) and [`SynonymStore`](memory_engine_synonyms::SynonymStore).
+/// [`KeywordStore`](memory_engine_keyword_store::KeywordStore),
+/// [`VectorStore`](memory_engine_vector_store::VectorStore), [`GraphStore`](memory_engine_graph::GraphStore) and
+/// [`SynonymStore`](memory_engine_synonyms::SynonymStore).
 ///
 /// Any number of stores, in any number of processes, can have one database open. The writes of one user come one after
 /// the other; those of different users do not wait for each other.
 ///
-/// A transaction that lost against another one is run again. A call that fails because the server cannot be reached fails
-/// with `Unavailable`; later ones find the server when it is back.
+/// A transaction that lost against another one is run again. A call that fails because the server cannot be reached
+/// fails with `Unavailable`; later ones find the server when it is back.
 pub struct PostgresStore {
     server: Server,
     primary: Arc<Connections>,
@@ -58,8 +59,8 @@ impl PostgresStore {
     ///
     /// # Errors
     /// `InvalidInput` for an address that is not understood, or a database with tables of another application;
-    /// `Unavailable` when the server cannot be reached; `Unauthorized` when it refuses the user; `NotFound` for a missing
-    /// database; `SchemaMismatch` for a database of a newer version, or of another analyzer or embedder (see
+    /// `Unavailable` when the server cannot be reached; `Unauthorized` when it refuses the user; `NotFound` for a
+    /// missing database; `SchemaMismatch` for a database of a newer version, or of another analyzer or embedder (see
     /// [`Mismatch`](crate::Mismatch)); `Unsupported` for a server without pgvector 0.8.
     ///
     /// # Cancel safety
@@ -84,11 +85,11 @@ impl PostgresStore {
     /// Opens a database through a pool of the caller, which may have other users.
     ///
     /// Each call takes a connection, saves its settings and applies its own: `statement_timeout`, `timezone`,
-    /// `random_page_cost`, those of pgvector (`hnsw.…`) and, with [`PostgresOptions::schema`], `search_path`. It gives the
-    /// connection back with the settings that it had, so a call costs two round trips more than with a pool of the store. A
-    /// connection whose call fails or is cancelled is closed. The pool's size and timeouts apply;
-    /// [`max_connections`](PostgresOptions::max_connections) and [`acquire_timeout`](PostgresOptions::acquire_timeout) do not.
-    /// Migrations use a connection next to the pool. [`close`](Self::close) leaves the pool open.
+    /// `random_page_cost`, those of pgvector (`hnsw.…`) and, with [`PostgresOptions::schema`], `search_path`. It gives
+    /// the connection back with the settings that it had, so a call costs two round trips more than with a pool of the
+    /// store. A connection whose call fails or is cancelled is closed. The pool's size and timeouts apply;
+    /// [`max_connections`](PostgresOptions::max_connections) and [`acquire_timeout`](PostgresOptions::acquire_timeout)
+    /// do not. Migrations use a connection next to the pool. [`close`](Self::close) leaves the pool open.
     ///
     /// # Errors
     /// As [`connect_with`](Self::connect_with).
@@ -174,8 +175,8 @@ impl PostgresStore {
         }
     }
 
-    /// Lets running calls end and closes every connection, but not a pool of the caller. Calls that come later fail with
-    /// `Closed`.
+    /// Lets running calls end and closes every connection, but not a pool of the caller. Calls that come later fail
+    /// with `Closed`.
     pub async fn close(&self) {
         self.lease_owner.close().await;
         self.primary.close().await;

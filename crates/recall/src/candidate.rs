@@ -16,8 +16,8 @@ pub(crate) struct Candidate {
     pub(crate) reranked: Option<Score>,
     /// Keyword score of the query's words alone, if the keyword retriever's score also counts dates.
     pub(crate) word_score: Option<f64>,
-    /// Similarity of its vector, or an upper bound: a record that is not among the nearest is at most as near as the last
-    /// of them. `None` if there is no bound.
+    /// Similarity of its vector, or an upper bound: a record that is not among the nearest is at most as near as the
+    /// last of them. `None` if there is no bound.
     pub(crate) similarity: Option<f64>,
 }
 

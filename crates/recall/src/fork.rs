@@ -30,8 +30,8 @@ const MAX_ANCESTORS: usize = 1000;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fork {
-    /// The parent; `None` for the branch without a name. A scope that names no branch sees that one *and* all branches, as
-    /// scopes do: name the main line where it has to be read alone.
+    /// The parent; `None` for the branch without a name. A scope that names no branch sees that one *and* all
+    /// branches, as scopes do: name the main line where it has to be read alone.
     pub parent: Option<String>,
     /// The last [sequence number](memory_engine_core::Source::sequence) that both have in common.
     pub at: i64,

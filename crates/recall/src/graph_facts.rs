@@ -14,8 +14,8 @@ use crate::read_scope::ReadScope;
 #[must_use]
 #[non_exhaustive]
 pub struct GraphFactsQuery {
-    /// Texts that name the entities to begin with, such as the query and the last turns. Default: the entities that most
-    /// records mention.
+    /// Texts that name the entities to begin with, such as the query and the last turns. Default: the entities that
+    /// most records mention.
     pub texts: Option<Vec<String>>,
     /// Maximum number of relations between an entity and one of those to begin with. Default: 1.
     pub hops: u32,

@@ -72,8 +72,8 @@ pub struct RecallHit {
     /// True if it answers the query by itself, and is not only the best there is: word score or similarity reach their
     /// thresholds. Use this to decide whether to show a hit.
     pub relevant: bool,
-    /// The score that orders the hits of one recall. It has no fixed scale: do not compare it with a threshold or with the
-    /// score of another recall.
+    /// The score that orders the hits of one recall. It has no fixed scale: do not compare it with a threshold or with
+    /// the score of another recall.
     pub score: Score,
     /// The score of the reranker, on its own scale, if it judged this record.
     pub reranked: Option<Score>,

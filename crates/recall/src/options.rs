@@ -45,8 +45,8 @@ pub struct RecallOptions {
     /// Minimum weight of the vector retriever (0–1): an embedder without semantics still breaks ties, and finds
     /// misspellings where no word matches. Default: 0.01.
     pub min_vector_weight: f64,
-    /// Weight of the graph retriever next to the other two together (0–1); 0 turns it off. It takes part only in an engine
-    /// with a graph extractor. Default: 0.3.
+    /// Weight of the graph retriever next to the other two together (0–1); 0 turns it off. It takes part only in an
+    /// engine with a graph extractor. Default: 0.3.
     pub graph_weight: f64,
     /// Maximum number of relations that the graph retriever follows from the query's entities. Default: 1.
     pub graph_hops: u32,
@@ -58,11 +58,11 @@ pub struct RecallOptions {
     pub rerank_candidates: usize,
     /// Weight of the reranker next to the order before it (0–1). Default: 0.4.
     pub rerank_weight: f64,
-    /// Share of its better neighbor's score (0–1) that a record gains if the neighbor is of another speaker: the reply to a
-    /// hit is often what is meant. Default: 0.5.
+    /// Share of its better neighbor's score (0–1) that a record gains if the neighbor is of another speaker: the reply
+    /// to a hit is often what is meant. Default: 0.5.
     pub neighbor_share: f64,
-    /// Factor of records that a model said (0–1): a reply repeats the words of its question at length, while what people
-    /// tell about themselves is short. Default: 0.8.
+    /// Factor of records that a model said (0–1): a reply repeats the words of its question at length, while what
+    /// people tell about themselves is short. Default: 0.8.
     pub assistant_weight: f64,
     /// Penalty of a record with confidence 0 (0–1). Default: 0.3.
     pub confidence_penalty: f64,
@@ -73,14 +73,14 @@ pub struct RecallOptions {
     pub half_life: Duration,
     /// Factor of records of the speaker that the [query prefers](crate::RecallQuery::prefer_speaker). Default: 1.2.
     pub speaker_boost: f64,
-    /// Minimum keyword score (0–1) of a relevant hit: about the share of the query's words that it holds, weighted by idf;
-    /// see [`Bm25`](memory_engine_keyword_store::Bm25). Default: 0.35.
+    /// Minimum keyword score (0–1) of a relevant hit: about the share of the query's words that it holds, weighted by
+    /// idf; see [`Bm25`](memory_engine_keyword_store::Bm25). Default: 0.35.
     pub min_keyword_score: f64,
     /// Minimum similarity of a relevant hit, on a scale from an
     /// [unrelated](memory_engine_embedder::Embedder::unrelated) text (0) to the same text (1). Default: 0.4.
     pub min_similarity: f64,
-    /// Weight of words next to similarity (0–1) where a hit has both and the embedder has semantics: the shares that each
-    /// reaches of its minimum add up, that of the words multiplied by this. A weekday or a name is soon shared.
+    /// Weight of words next to similarity (0–1) where a hit has both and the embedder has semantics: the shares that
+    /// each reaches of its minimum add up, that of the words multiplied by this. A weekday or a name is soon shared.
     /// Default: 0.25.
     pub keyword_share: f64,
     /// Hits with at least this similarity (0–1) to a better hit are moved to the end as near-duplicates. Default: 0.8.

@@ -35,15 +35,15 @@ impl RecallPipeline {
     /// Returns the memories most relevant to the query, visible from `scope`.
     ///
     /// # Errors
-    /// `InvalidInput` for an empty query or an invalid filter. If no retriever answers: `Timeout` if one of them was late,
-    /// otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
+    /// `InvalidInput` for an empty query or an invalid filter. If no retriever answers: `Timeout` if one of them was
+    /// late, otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
     pub async fn recall(&self, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
         self.parts.store.check_open("recall")?;
         recall(&self.parts, scope, query).await
     }
 
-    /// As [`recall`](Self::recall). If nothing relevant is found, asks again with the dialogue before the query, and then
-    /// as a model rewrites it.
+    /// As [`recall`](Self::recall). If nothing relevant is found, asks again with the dialogue before the query, and
+    /// then as a model rewrites it.
     ///
     /// # Errors
     /// As [`recall`](Self::recall). A model that fails is named in [`Recall::degraded`].
@@ -75,8 +75,8 @@ impl RecallPipeline {
         facts(&self.parts.store, &scope, query).await
     }
 
-    /// Loads what the first recall would load, without its deadline: the dictionaries of the analyzer and the indexes of the
-    /// stores. Tries the embedder and the reranker, so that a model that starts late is ready.
+    /// Loads what the first recall would load, without its deadline: the dictionaries of the analyzer and the indexes
+    /// of the stores. Tries the embedder and the reranker, so that a model that starts late is ready.
     ///
     /// # Errors
     /// The stores' errors. A model that fails is named in [`WarmUp::degraded`].

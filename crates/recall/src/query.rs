@@ -38,7 +38,8 @@ pub struct RecallQuery {
     /// Maximum number of hits. Default: that of the options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
-    /// The dialogue right before the query: the graph retriever also starts at the entities that it names. Default: none.
+    /// The dialogue right before the query: the graph retriever also starts at the entities that it names. Default:
+    /// none.
     #[serde(default)]
     pub context: Vec<String>,
     /// The retrievers that take part. Default: all.
@@ -121,8 +122,8 @@ impl RecallQuery {
         self
     }
 
-    /// Queries from within a scene. The engine's [scene policy](memory_engine_scene::ScenePolicy) decides what is visible
-    /// from there, and its weight.
+    /// Queries from within a scene. The engine's [scene policy](memory_engine_scene::ScenePolicy) decides what is
+    /// visible from there, and its weight.
     pub fn in_scene(mut self, scene: impl Into<String>) -> Self {
         self.scene = Some(scene.into());
         self

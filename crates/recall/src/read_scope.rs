@@ -11,8 +11,8 @@ use memory_engine_vector_store::{VectorQuery, VectorStore};
 
 use crate::fork::{VisibleBranch, ancestors, on_branch};
 
-/// The records that a scope may read. A branch of a conversation that inherits from its parents reads the whole session,
-/// restricted to the branches that it sees; any other scope reads itself.
+/// The records that a scope may read. A branch of a conversation that inherits from its parents reads the whole
+/// session, restricted to the branches that it sees; any other scope reads itself.
 ///
 /// Both fields are private, so that a retriever outside of this module cannot search without the restriction: leaking a
 /// sister branch does not compile. Only the crate-internal `locate` and `adjacent` ignore

@@ -7,8 +7,8 @@ use memory_engine_reranker::Reranker;
 use crate::{candidate::Candidate, run::RecallRun};
 
 impl RecallRun<'_> {
-    /// Returns the best candidates in their new order. Their scores keep their range; within it each is a mixture of the
-    /// score before and of the reranker's.
+    /// Returns the best candidates in their new order. Their scores keep their range; within it each is a mixture of
+    /// the score before and of the reranker's.
     pub(crate) async fn reranked(&self, reranker: &dyn Reranker, candidates: &[Candidate]) -> Result<Vec<Candidate>> {
         let options = &self.plan.options;
         let mut best = candidates[..candidates.len().min(options.rerank_candidates)].to_vec();

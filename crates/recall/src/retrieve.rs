@@ -23,9 +23,9 @@ impl RecallRun<'_> {
     /// Asks all retrievers at once. One that fails or is late is noted in the trace, and the others count.
     ///
     /// # Errors
-    /// If no retriever answered: `Timeout` if one was late, otherwise the error of one that failed. A retriever that had
-    /// nothing to search for, as the keyword retriever for a query of stop words, has not answered; neither has the vector
-    /// retriever if it found nothing and the keyword retriever has not answered.
+    /// If no retriever answered: `Timeout` if one was late, otherwise the error of one that failed. A retriever that
+    /// had nothing to search for, as the keyword retriever for a query of stop words, has not answered; neither has
+    /// the vector retriever if it found nothing and the keyword retriever has not answered.
     pub(crate) async fn retrieve(&mut self) -> Result<Retrieved> {
         let started = Instant::now();
         let keywords_with_synonyms = async {
@@ -51,8 +51,8 @@ impl RecallRun<'_> {
         self.trace.time(Stage::RETRIEVE, started);
         let mut failures = Vec::new();
         let keywords = answer_of(Stage::Keyword, keywords, &mut failures);
-        // Words are indexed with the write, vectors later: without the words, finding no vector says nothing about what is
-        // stored.
+        // Words are indexed with the write, vectors later: without the words, finding no vector says nothing about
+        // what is stored.
         let vectors =
             answer_of(Stage::Vector, vectors, &mut failures).filter(|hits| keywords.is_some() || !hits.is_empty());
         // The graph only adds: a query that names no stored entity is no answer about what is stored.

@@ -17,8 +17,9 @@ use crate::{
 impl RecallRun<'_> {
     /// Returns the best hits, near-duplicates of a better one last.
     ///
-    /// Records are read from the best candidate on until no other can get among the first `limit`, however it is boosted.
-    /// If a later batch cannot be read, or not in time, the trace says so, and the hits read before are returned.
+    /// Records are read from the best candidate on until no other can get among the first `limit`, however it is
+    /// boosted. If a later batch cannot be read, or not in time, the trace says so, and the hits read before are
+    /// returned.
     ///
     /// # Errors
     /// `Timeout`, or the store's error, if no record could be read.
@@ -91,7 +92,8 @@ fn is_relevant(candidate: &Candidate, record: &Record, embedder: &dyn Embedder, 
     is_evidence(words.unwrap_or(0.0), similarity, &plan.options)
 }
 
-/// Returns true if the word score, or the similarity (0: unrelated, 1: the same), or both together reach their thresholds.
+/// Returns true if the word score, or the similarity (0: unrelated, 1: the same), or both together reach their
+/// thresholds.
 fn is_evidence(words: f64, similarity: Option<f64>, options: &RecallOptions) -> bool {
     let Some(similarity) = similarity else { return words >= options.min_keyword_score };
     // words / relevant_words · share + similarity / relevant_nearness ≥ 1, without a division by what may be zero.

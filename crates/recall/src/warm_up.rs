@@ -17,8 +17,8 @@ const SAMPLE: &str = "warm up";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct WarmUp {
-    /// The time of each part: `analyzer`, `keyword`, `vector`, `embedder`, and `reranker` if there is one. They load side by
-    /// side.
+    /// The time of each part: `analyzer`, `keyword`, `vector`, `embedder`, and `reranker` if there is one. They load
+    /// side by side.
     pub parts: Vec<StageTime>,
     /// Models that failed. Recalls go on without them as far as they can.
     pub degraded: Vec<Degraded>,

@@ -1,4 +1,5 @@
-//! Bringing several rankings together whose scores mean different things: by rank, or by where a score lies in its list.
+//! Bringing several rankings together whose scores mean different things: by rank, or by where a score lies in its
+//! list.
 
 use std::fmt;
 

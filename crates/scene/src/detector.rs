@@ -13,10 +13,10 @@ use crate::{
 
 /// Tells the scene of each message by rules, and remembers the scene of each session.
 ///
-/// In this order: a label's word labels the message and changes nothing; an exit word of the scene that the session is in
-/// leaves it; an enter word enters a scene, unless the message holds an exit word of that same scene; otherwise the
-/// session's scene is inherited, which is the default one where none was entered. Leaving one scene and entering another
-/// in one message is possible. It takes no model and no time worth speaking of.
+/// In this order: a label's word labels the message and changes nothing; an exit word of the scene that the session is
+/// in leaves it; an enter word enters a scene, unless the message holds an exit word of that same scene; otherwise the
+/// session's scene is inherited, which is the default one where none was entered. Leaving one scene and entering
+/// another in one message is possible. It takes no model and no time worth speaking of.
 ///
 /// What it remembers is lost with the process: a session then is in the default scene.
 #[derive(Debug)]
@@ -163,8 +163,8 @@ impl SceneDetector {
         Ok(Self { rules, sessions: Mutex::default(), limits, clock: Arc::new(clock) })
     }
 
-    /// Takes other rules from the next message on. Sessions stay where they are; one in a scene that the new rules do not
-    /// have is back in the default one. Rules that are refused change nothing.
+    /// Takes other rules from the next message on. Sessions stay where they are; one in a scene that the new rules do
+    /// not have is back in the default one. Rules that are refused change nothing.
     ///
     /// # Errors
     /// `InvalidInput` as [`SceneRules::validate`].

@@ -10,8 +10,8 @@ use crate::names::{DAILY, META, PLOT};
 /// For each scene that a conversation may be in, which scenes a recall sees from there, and with what weight.
 ///
 /// The default: from `daily` life everything but `meta`, with `daily` before the rest; from a `plot` only plots; from
-/// `meta` nothing at all. A scene that the policy does not name sees only itself. A record without a scene counts as one of
-/// `unlabelled`, so that a plot does not see it.
+/// `meta` nothing at all. A scene that the policy does not name sees only itself. A record without a scene counts as
+/// one of `unlabelled`, so that a plot does not see it.
 ///
 /// ```
 /// use memory_engine_scene::ScenePolicy;

@@ -18,8 +18,8 @@ pub const PARTS: [&str; 3] = [SERVING_PART, SECOND_PART, TABLE_PART];
 pub const JOB_RENAMES: [(&str, &str); 3] =
     [(SECOND_PART, "changing"), (SERVING_PART, SECOND_PART), ("changing", SERVING_PART)];
 
-/// One of the two tables that hold vectors. Vectors do not move between them: when the second version begins to serve, its
-/// table does.
+/// One of the two tables that hold vectors. Vectors do not move between them: when the second version begins to serve,
+/// its table does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum VectorTable {
     /// The table of the first version.
@@ -120,8 +120,8 @@ impl EmbeddingVersions {
         if self.is_serving(metadata) { Ok(self.table) } else { Err(self.refusal(metadata, operation)) }
     }
 
-    /// The table for vectors that come with new records. `None` while there are two versions, or while another space serves:
-    /// then the vectors of new records are made in the background, as all others.
+    /// The table for vectors that come with new records. `None` while there are two versions, or while another space
+    /// serves: then the vectors of new records are made in the background, as all others.
     pub fn table_for_new_records(&self, metadata: &IndexMetadata) -> Option<VectorTable> {
         (self.is_serving(metadata) && self.second.is_none()).then_some(self.table)
     }

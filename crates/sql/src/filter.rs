@@ -1,11 +1,12 @@
-//! Translates filters to SQL conditions over the row `r` of `records` and the row of its address, which holds agent, session
-//! and branch.
+//! Translates filters to SQL conditions over the row `r` of `records` and the row of its address, which holds agent,
+//! session and branch.
 //!
 //! Every condition is true or false and never NULL, so that `NOT` means what [`Filter::matches`] means by it.
 
 use memory_engine_core::{Error, ErrorKind, Field, Filter, FilterValue, Op, RecordId, Result, ValueType};
 
-/// A statement that is being built in the SQL of one database. Values are bound as parameters, never written into the text.
+/// A statement that is being built in the SQL of one database. Values are bound as parameters, never written into the
+/// text.
 pub trait Dialect: Sized {
     /// The condition that always holds.
     const TRUE: &'static str;
@@ -22,8 +23,8 @@ pub trait Dialect: Sized {
     /// Appends these filters, each by [`write()`], with `separator` between them.
     fn join(&mut self, filters: &[Filter], separator: &'static str);
 
-    /// Appends the operator and the operands of a comparison whose column is already appended. With more than one operand
-    /// `op` is [`Op::Eq`], and the condition holds if one operand is equal.
+    /// Appends the operator and the operands of a comparison whose column is already appended. With more than one
+    /// operand `op` is [`Op::Eq`], and the condition holds if one operand is equal.
     fn compare(&mut self, op: Op, operands: Operands);
 
     /// Appends the condition that a list column holds one of these texts.
@@ -32,8 +33,8 @@ pub trait Dialect: Sized {
     /// Appends the condition that the metadata have a value other than null under this key.
     fn metadata_exists(&mut self, key: &str);
 
-    /// Appends the condition that the metadata value under `key` satisfies `op` for at least one operand. A list satisfies it
-    /// if one element does. An object never does.
+    /// Appends the condition that the metadata value under `key` satisfies `op` for at least one operand. A list
+    /// satisfies it if one element does. An object never does.
     fn compare_metadata(&mut self, key: &str, op: Op, operands: MetadataOperands);
 }
 

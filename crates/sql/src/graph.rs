@@ -8,8 +8,8 @@ pub const SELECT_EDGES: &str =
         r.id, r.valid_from AS record_valid_from, r.valid_until AS record_valid_until, g.rule
     FROM graph_edges g";
 
-/// Selects the mentions of entities from `graph_entities g`, numbered from the newest as `n`; the joins and conditions on the
-/// record `r`, the closing parenthesis and the condition on `n` follow.
+/// Selects the mentions of entities from `graph_entities g`, numbered from the newest as `n`; the joins and conditions
+/// on the record `r`, the closing parenthesis and the condition on `n` follow.
 pub const SELECT_NEWEST_MENTIONS: &str = "SELECT m.entity, m.name, m.kind, m.total, m.occurred_at, m.place, m.id FROM (
         SELECT g.entity, g.name, g.kind, r.occurred_at, r.place, r.id, count(*) OVER (PARTITION BY g.entity) AS total,
             row_number() OVER (PARTITION BY g.entity ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC) AS n

@@ -1,7 +1,7 @@
 //! The analyzer and the embedding space that the indexes were made with.
 //!
-//! The table `origins` names the maker of each index. The functions here decide; reading and writing the table is for the
-//! backend.
+//! The table `origins` names the maker of each index. The functions here decide; reading and writing the table is for
+//! the backend.
 
 use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Index, Result};
 
@@ -25,8 +25,8 @@ pub enum Reconciliation {
     Record,
     /// Begin a second version of the vectors, or continue with it.
     Refill,
-    /// Fail: with [`EmbeddingVersions::refusal`](crate::embedding_versions::EmbeddingVersions::refusal) for vectors, with
-    /// [`IndexMetadata::mismatch`] for terms.
+    /// Fail: with [`EmbeddingVersions::refusal`](crate::embedding_versions::EmbeddingVersions::refusal) for vectors,
+    /// with [`IndexMetadata::mismatch`] for terms.
     Refuse,
     /// Empty the index, queue every record for it and write down what this process makes it with.
     Rebuild,

@@ -129,8 +129,8 @@ pub fn tombstone(record: &Record, deleted_at: Timestamp, withdrawn: bool) -> Tom
     tombstone.with_withdrawn(withdrawn)
 }
 
-/// The jobs to queue when records that were made from others are removed: each remaining source is read again. `removed` are
-/// the sources that are gone themselves.
+/// The jobs to queue when records that were made from others are removed: each remaining source is read again.
+/// `removed` are the sources that are gone themselves.
 pub fn source_jobs<'r>(
     made: impl IntoIterator<Item = &'r Record>,
     removed: &BTreeSet<RecordId>,
@@ -144,8 +144,8 @@ pub fn source_jobs<'r>(
     jobs
 }
 
-/// The answer to a deletion: the named records that were there, in the order in which they were asked for and each once, then
-/// the records that were made from them.
+/// The answer to a deletion: the named records that were there, in the order in which they were asked for and each
+/// once, then the records that were made from them.
 pub fn deleted(
     asked: &[RecordId],
     mut named: BTreeSet<RecordId>,

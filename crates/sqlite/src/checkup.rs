@@ -67,7 +67,8 @@ const MAX_LISTED_PROBLEMS: usize = 5;
 /// Looks at a whole file, and changes nothing. Call it from a place that may block: it reads everything once.
 ///
 /// # Errors
-/// `NotFound` when there is no file; else those of [`SqliteStore::open`](crate::SqliteStore::open) but for the mismatches.
+/// `NotFound` when there is no file; else those of [`SqliteStore::open`](crate::SqliteStore::open) but for the
+/// mismatches.
 pub fn checkup(path: &Path) -> Result<HealthReport> {
     let connection = connection::open_existing(path)?;
     let look = || {
@@ -79,8 +80,8 @@ pub fn checkup(path: &Path) -> Result<HealthReport> {
     look().map_err(|failure: SqliteError| failure.into_error("checkup"))
 }
 
-/// Every tenant and every user that the file knows, in the order of their names: for those who keep it, such as a copy of
-/// the whole. Call it from a place that may block.
+/// Every tenant and every user that the file knows, in the order of their names: for those who keep it, such as a copy
+/// of the whole. Call it from a place that may block.
 ///
 /// # Errors
 /// As [`checkup`].

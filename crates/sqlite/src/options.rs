@@ -53,8 +53,8 @@ pub struct SqliteOptions {
     /// Number of searches and reads that run at the same time, 1 to 256. Each has a thread and a page cache of its own.
     /// Default: the number of cores, at least 2 and at most 4.
     pub readers: usize,
-    /// Size of the page caches of all connections together, in bytes. The writer has two shares, each reader one. A smaller
-    /// cache makes large memories slower. Default: 80 MB.
+    /// Size of the page caches of all connections together, in bytes. The writer has two shares, each reader one. A
+    /// smaller cache makes large memories slower. Default: 80 MB.
     pub cache_bytes: usize,
     /// Number of calls that may wait in each queue before the next caller has to wait, at least 1. Default: 256.
     pub queue_length: usize,
@@ -63,8 +63,8 @@ pub struct SqliteOptions {
     /// Size of the part of the file that each connection maps into memory, in bytes; 0 for none. The operating system
     /// shares mapped pages with its file cache. An I/O error in a mapped page ends the process. Default: 0.
     pub mmap_bytes: u64,
-    /// Size to which the write-ahead log is cut when it starts again from the beginning, in bytes. Default: none, it keeps the
-    /// size that it once had until the store is closed.
+    /// Size to which the write-ahead log is cut when it starts again from the beginning, in bytes. Default: none, it
+    /// keeps the size that it once had until the store is closed.
     pub max_log_bytes: Option<u64>,
 }
 

@@ -35,15 +35,16 @@ use crate::{
 use memory_engine_sql::{index_metadata::IndexMetadata, options::StoreOptions};
 
 /// Every store of memory-engine over one SQLite file: [`RecordStore`](memory_engine_core::RecordStore),
-/// [`KeywordStore`](memory_engine_keyword_store::KeywordStore), [`VectorStore`](memory_engine_vector_store::VectorStore),
-/// [`GraphStore`](memory_engine_graph::GraphStore) and [`SynonymStore`](memory_engine_synonyms::SynonymStore).
+/// [`KeywordStore`](memory_engine_keyword_store::KeywordStore),
+/// [`VectorStore`](memory_engine_vector_store::VectorStore), [`GraphStore`](memory_engine_graph::GraphStore) and
+/// [`SynonymStore`](memory_engine_synonyms::SynonymStore).
 ///
 /// One thread writes and a few read; no call blocks the runtime that awaits it. Several stores, also of several
 /// processes, can have one file open: each sees what the others have written. What was acknowledged is on the disk.
 ///
-/// Dropping the store finishes what is queued, closes the file and waits for that; [`close`](Self::close) does the same
-/// without blocking. A handle in another space (see [`GenerationStore`](memory_engine_vector_store::GenerationStore)) is the same
-/// store: the last one closes it.
+/// Dropping the store finishes what is queued, closes the file and waits for that; [`close`](Self::close) does the
+/// same without blocking. A handle in another space (see
+/// [`GenerationStore`](memory_engine_vector_store::GenerationStore)) is the same store: the last one closes it.
 pub struct SqliteStore {
     space: EmbeddingSpace,
     origin: IndexMetadata,

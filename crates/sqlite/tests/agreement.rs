@@ -77,7 +77,8 @@ fn any_terms_in_any_scope_score_as_they_do_in_memory() {
                 (scope(&tenant, place), KeywordQuery::new(clauses, limit).with_filter(filter))
             })
             .collect();
-        // The first question about a user goes to the file; the next ones to memory, brought up to date with each write.
+        // The first question about a user goes to the file; the next ones to memory, brought up to date with each
+        // write.
         let agree = async || {
             for (scope, query) in &queries {
                 let wanted: Vec<Hit> = memory.search(scope, query).await.unwrap();

@@ -320,8 +320,8 @@ async fn going_back_to_schema_two_loses_the_graph_and_nothing_else() {
     assert_eq!(store.entities(&lin(), &["tea"]).await.unwrap().entities.len(), 1);
 }
 
-/// The file was made by the first version that knows what was made from what, logs changes of terms, and has a graph and
-/// the companion's views.
+/// The file was made by the first version that knows what was made from what, logs changes of terms, and has a graph
+/// and the companion's views.
 #[tokio::test]
 async fn a_file_of_schema_six_is_read() {
     let (_directory, path) = place();

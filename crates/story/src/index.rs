@@ -32,7 +32,8 @@ pub enum Wait {
 #[must_use]
 #[non_exhaustive]
 pub struct IndexedMessage {
-    /// The record of the message. `None` if the mode is off, if messages of its kind are not kept, or if writing failed.
+    /// The record of the message. `None` if the mode is off, if messages of its kind are not kept, or if writing
+    /// failed.
     pub record: Option<RecordId>,
     /// True if all jobs of the message, and all others that were queued for its branch, are done.
     pub complete: bool,
@@ -44,8 +45,8 @@ impl StoryMemory {
     /// Indexes a message that the application has persisted. Does nothing if the mode is off or if
     /// [the options](crate::StoryOptions::kinds) exclude its kind.
     ///
-    /// A message with the id of an earlier one replaces it and everything derived from it. A message that was rewound stays
-    /// deleted.
+    /// A message with the id of an earlier one replaces it and everything derived from it. A message that was rewound
+    /// stays deleted.
     ///
     /// # Cancel safety
     /// Dropping the future leaves the message unwritten, or written and queued.
@@ -82,7 +83,8 @@ impl StoryMemory {
 
     /// Drains the queue of this branch. Returns the stages of this message that failed or were not ready in time.
     ///
-    /// A separate task does the work. If it were cancelled, the jobs that it has leased would be blocked until the lease ends.
+    /// A separate task does the work. If it were cancelled, the jobs that it has leased would be blocked until the
+    /// lease ends.
     async fn drain_branch(&self, scope: &Scope, id: RecordId, time: Duration, started: Instant) -> Vec<Degraded> {
         let engine = self.engine.clone();
         let branch = scope.clone();

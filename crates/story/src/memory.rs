@@ -9,19 +9,19 @@ use memory_engine_core::{Error, Record, Result, Scope};
 
 use crate::options::StoryOptions;
 
-/// The long-term memory of stories: [indexes](Self::index) messages, and returns [context](Self::context) for the prompt of
-/// the next message.
+/// The long-term memory of stories: [indexes](Self::index) messages, and returns [context](Self::context) for the
+/// prompt of the next message.
 ///
-/// Neither call fails or exceeds its time limit: the result lists the stages that failed, and the story continues without
-/// them. In the mode [`MemoryMode::Off`] no store is used.
+/// Neither call fails or exceeds its time limit: the result lists the stages that failed, and the story continues
+/// without them. In the mode [`MemoryMode::Off`] no store is used.
 ///
 /// A story happens on a branch of a session. It sees that branch and the messages that the branch
 /// [inherits](memory_engine::history::Fork) from its parents. Each scope thus names user, session and branch.
 /// [Forks](MemoryEngine::fork) and [rewinds](MemoryEngine::rewind) are calls of the engine.
 ///
-/// [`MemoryMode::Graph`] needs an engine with [`Builder::graph`](memory_engine::Builder::graph). Summaries need an engine
-/// with enrichment such as [`story_enrichment`](crate::story_enrichment). In the mode [`MemoryMode::Vector`] no entities are
-/// extracted and the graph is not searched, even if the engine has one.
+/// [`MemoryMode::Graph`] needs an engine with [`Builder::graph`](memory_engine::Builder::graph). Summaries need an
+/// engine with enrichment such as [`story_enrichment`](crate::story_enrichment). In the mode [`MemoryMode::Vector`] no
+/// entities are extracted and the graph is not searched, even if the engine has one.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct StoryMemory {

@@ -102,8 +102,8 @@ impl StoryTurn {
         self
     }
 
-    /// Returns at most `limit` search queries, most important first: the sentences of the pending interventions, then those of
-    /// the last message from its end. Single sentences are used because a page has no single topic.
+    /// Returns at most `limit` search queries, most important first: the sentences of the pending interventions, then
+    /// those of the last message from its end. Single sentences are used because a page has no single topic.
     pub(super) fn questions(&self, limit: usize) -> Vec<&str> {
         let pending = self.pending.iter().flat_map(|text| sentences(text).into_iter().map(|range| &text[range]));
         let last = self.recent.last().map_or("", |message| message.text.as_str());

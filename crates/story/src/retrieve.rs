@@ -18,16 +18,16 @@ use crate::{
     mode::MemoryMode,
 };
 
-/// A record with at least this score of the graph retriever is shown even if it is not relevant to a query: it states the
-/// relation between two entities that are named now.
+/// A record with at least this score of the graph retriever is shown even if it is not relevant to a query: it states
+/// the relation between two entities that are named now.
 const MIN_RELATION_SCORE: f64 = 0.8;
 
 impl StoryMemory {
     /// Returns the memories for the prompt of the next message. They are empty if the mode is off.
     ///
-    /// The queries are the pending interventions and the last sentences of the latest message. Recent messages, which are
-    /// already in the prompt, are excluded. The searches and the graph lookup run at the same time, each within the
-    /// [deadline of a recall](memory_engine::RecallOptions::deadline).
+    /// The queries are the pending interventions and the last sentences of the latest message. Recent messages, which
+    /// are already in the prompt, are excluded. The searches and the graph lookup run at the same time, each within
+    /// the [deadline of a recall](memory_engine::RecallOptions::deadline).
     pub async fn context(&self, scope: &Scope, turn: &StoryTurn) -> StoryContext {
         if !self.mode.is_on() {
             return StoryContext::default();

@@ -1,16 +1,16 @@
 //! Loads word lists and patterns from the data files of the crate.
 //!
-//! A module declares the shape of its data as a struct and loads it with [`data!`]: the lists, patterns and tables of the
-//! Chinese and the English file are joined under their names. The declaration brings a test that loads the files, so that
-//! a pattern that does not compile fails a test.
+//! A module declares the shape of its data as a struct and loads it with [`data!`]: the lists, patterns and tables of
+//! the Chinese and the English file are joined under their names. The declaration brings a test that loads the files,
+//! so that a pattern that does not compile fails a test.
 
 use std::ops::Deref;
 
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-/// Declares a static with the joined contents of data files, and the test that loads them. The shape is a list of fields
-/// for each type, or a type of its own.
+/// Declares a static with the joined contents of data files, and the test that loads them. The shape is a list of
+/// fields for each type, or a type of its own.
 macro_rules! data {
     ($name:ident = $($file:literal),+; $($type:ty: $($field:ident),+;)+) => {
         #[derive(serde::Deserialize)]
@@ -88,8 +88,8 @@ impl Pattern {
     }
 }
 
-/// Compiles a regular expression that matches in both cases. `\b` is the boundary of an ASCII word, because that of Unicode
-/// makes the search in Chinese text slow; `(?u:\b)` asks for the latter.
+/// Compiles a regular expression that matches in both cases. `\b` is the boundary of an ASCII word, because that of
+/// Unicode makes the search in Chinese text slow; `(?u:\b)` asks for the latter.
 pub(crate) fn compiled(text: &str) -> Result<Regex, regex::Error> {
     let text = text.replace("(?u:\\b)", "\0").replace("\\b", "(?-u:\\b)").replace('\0', "\\b");
     RegexBuilder::new(&text).case_insensitive(true).build()

@@ -8,9 +8,9 @@ use crate::turn::WindowTurn;
 
 /// Tells that the topic has changed: when several turns in a row are far from what was talked of before.
 ///
-/// A turn is far when the cosine between its vector and the mean of the window's is below `far`, or, where there are no
-/// vectors, when the share of its words that the window holds is below `far_words`. One turn aside is no change: only after
-/// `patience` turns in a row, none of them near again, has the topic changed, with the first of them.
+/// A turn is far when the cosine between its vector and the mean of the window's is below `far`, or, where there are
+/// no vectors, when the share of its words that the window holds is below `far_words`. One turn aside is no change:
+/// only after `patience` turns in a row, none of them near again, has the topic changed, with the first of them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]

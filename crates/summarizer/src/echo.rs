@@ -11,8 +11,8 @@ const LIST_HEADINGS: &[&str] = &["relevant long-term memory"];
 const BLOCK_OPENING: &str = "[记忆参考";
 const BLOCK_CLOSING: &str = "带时间戳的内容请注意时效性";
 
-/// The text without the blocks of memories that stand in it: the gateway's block from its opening to its closing line, and
-/// lists of memories from their heading to the end of their items. What stands around them is kept as it is.
+/// The text without the blocks of memories that stand in it: the gateway's block from its opening to its closing line,
+/// and lists of memories from their heading to the end of their items. What stands around them is kept as it is.
 ///
 /// ```
 /// let text = "You are Krueger.\n\nRelevant long-term memory:\n- 用户对海鲜过敏\n\nBe brief.";

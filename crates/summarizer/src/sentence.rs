@@ -15,10 +15,10 @@ const FENCE: &str = "```";
 
 /// The sentences of a text, as ranges of its bytes, in order and without the white space around them.
 ///
-/// A sentence ends behind `。！？；…` and behind `. ! ?` where white space, a Chinese character or the end follows, with the
-/// quotes and brackets that close behind the mark; a line break ends one, too, so that a list item or a heading is a
-/// sentence of its own. The dots of `Dr.`, `e.g.`, `3.14`, `J. Smith` and `example.com` end nothing. A fenced block of code
-/// is one sentence. Every character that is no white space lies in exactly one of them; a blank text has none.
+/// A sentence ends behind `。！？；…` and behind `. ! ?` where white space, a Chinese character or the end follows, with
+/// the quotes and brackets that close behind the mark; a line break ends one, too, so that a list item or a heading is
+/// a sentence of its own. The dots of `Dr.`, `e.g.`, `3.14`, `J. Smith` and `example.com` end nothing. A fenced block
+/// of code is one sentence. Every character that is no white space lies in exactly one of them; a blank text has none.
 ///
 /// ```
 /// let text = "他说：“好！”然后走了。Dr. Li paid 3.50 yuan. Why?";

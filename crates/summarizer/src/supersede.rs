@@ -104,13 +104,13 @@ impl Change {
 
 /// Returns the changes that `new` facts cause among the `existing` ones.
 ///
-/// A fact takes the place of another only when both are about the same subject and the same slot, that slot holds one value
-/// at a time, and it was said later. In a slot of many values it ends one only by saying that this very value is not so.
-/// What says the same is merged: both records stay, the later one as superseded, so that taking back either leaves the other.
-/// A value with a stated end ("this week") stands beside one without, and takes no place. A negative fact with the value
-/// [`ExtractedFact::ANY`] ends every value of its slot. A fact that [corrects](ExtractedFact::corrects) another one takes its place in any slot.
-/// What is more exact ("Shanghai Pudong" after "Shanghai") takes the place of
-/// what is less so.
+/// A fact takes the place of another only when both are about the same subject and the same slot, that slot holds one
+/// value at a time, and it was said later. In a slot of many values it ends one only by saying that this very value is
+/// not so. What says the same is merged: both records stay, the later one as superseded, so that taking back either
+/// leaves the other. A value with a stated end ("this week") stands beside one without, and takes no place. A negative
+/// fact with the value [`ExtractedFact::ANY`] ends every value of its slot. A fact that
+/// [corrects](ExtractedFact::corrects) another one takes its place in any slot. What is more exact ("Shanghai Pudong"
+/// after "Shanghai") takes the place of what is less so.
 ///
 /// The result depends only on the facts, not on the order in which they arrive, and a second call with the same facts
 /// changes nothing: the state of every fact is computed from all statements and their times. Facts are compared

@@ -129,7 +129,8 @@ fn candidates(text: &str) -> Vec<String> {
         Phrase::Words(words) => words.last().cloned(),
         Phrase::Han(phrase) => Some(phrase),
     });
-    // Without a dictionary a long run of Chinese characters is no phrase; where there is nothing else it is better than none.
+    // Without a dictionary a long run of Chinese characters is no phrase; where there is nothing else it is better
+    // than none.
     let is_short = |phrase: &String| !phrase.chars().all(is_han) || phrase.chars().count() <= TOPIC_MAX_CHARS;
     let (short, long): (Vec<String>, Vec<String>) = phrases.partition(is_short);
     if short.is_empty() {

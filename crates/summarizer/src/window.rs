@@ -139,9 +139,9 @@ impl RollingWindow {
         self.open.iter().map(|seen| seen.id)
     }
 
-    /// Takes the next turn, with its vector where there is one, and gives the windows that are closed by it: none, one, or,
-    /// where the turn ends one and fills the next, two. Instructions, answers of tools and derived records are no turns and
-    /// change nothing; nor does a turn that waits already.
+    /// Takes the next turn, with its vector where there is one, and gives the windows that are closed by it: none,
+    /// one, or, where the turn ends one and fills the next, two. Instructions, answers of tools and derived records
+    /// are no turns and change nothing; nor does a turn that waits already.
     pub fn push(&mut self, turn: &Record, embedding: Option<&[f32]>) -> Vec<Window> {
         if !spoken::is_said(turn) || self.open.iter().any(|seen| seen.id == turn.id) {
             return Vec::new();

@@ -25,8 +25,8 @@ pub trait SynonymStoreExt: SynonymStore {
         Ok(groups)
     }
 
-    /// Takes a suggestion on: the second word joins the group that the first is in, or the other way round, or both make a
-    /// new group; and it is remembered as accepted. `a` and `b` are kept as they are spelled.
+    /// Takes a suggestion on: the second word joins the group that the first is in, or the other way round, or both
+    /// make a new group; and it is remembered as accepted. `a` and `b` are kept as they are spelled.
     ///
     /// # Errors
     /// `InvalidInput` for two words that read the same, and as [`SynonymStore::put`].

@@ -71,8 +71,8 @@ impl SharedThesaurus {
         &self.store
     }
 
-    /// The thesaurus that applies to a scope, loaded if there is none or it is too old. One that is too old is better than
-    /// none: it is given when the store cannot be read.
+    /// The thesaurus that applies to a scope, loaded if there is none or it is too old. One that is too old is better
+    /// than none: it is given when the store cannot be read.
     ///
     /// # Errors
     /// Those of [`SynonymStore::list`], when none was ever loaded.

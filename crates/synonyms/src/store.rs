@@ -35,7 +35,8 @@ pub trait SynonymStore: Debug + Send + Sync + 'static {
     /// Remembers what was decided, in place of what was decided before. It changes no group.
     async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()>;
 
-    /// Removes all groups and all verdicts of this user, or of this tenant and all its users; gives how many there were.
+    /// Removes all groups and all verdicts of this user, or of this tenant and all its users; gives how many there
+    /// were.
     async fn clear(&self, scope: &Scope) -> Result<u64>;
 }
 

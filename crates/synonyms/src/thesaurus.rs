@@ -115,8 +115,8 @@ impl Thesaurus {
         a.iter().any(|group| b.contains(group))
     }
 
-    /// The words of a question for a store that takes plain words: each word that is in a group followed by the others of
-    /// the group, and the words that are in none; without stop words, each once.
+    /// The words of a question for a store that takes plain words: each word that is in a group followed by the others
+    /// of the group, and the words that are in none; without stop words, each once.
     ///
     /// ```
     /// # use memory_engine_synonyms::{SynonymGroup, Thesaurus};

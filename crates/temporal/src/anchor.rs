@@ -25,8 +25,8 @@ pub struct Anchor {
     pub label: String,
 }
 
-/// The relative dates of a text that was said at `reference` in `zone`. A date with its year needs no anchor, and "lately"
-/// has none.
+/// The relative dates of a text that was said at `reference` in `zone`. A date with its year needs no anchor, and
+/// "lately" has none.
 ///
 /// ```
 /// use jiff::tz::TimeZone;
@@ -41,7 +41,8 @@ pub fn anchors(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<Anchor>
     placed(text, reference, zone).into_iter().map(|(_, anchor)| anchor).collect()
 }
 
-/// The text with each relative date followed by what it meant, in brackets: both forms, for a model or an index to read.
+/// The text with each relative date followed by what it meant, in brackets: both forms, for a model or an index to
+/// read.
 pub fn anchored(text: &str, reference: Timestamp, zone: &TimeZone) -> String {
     let mut written = String::with_capacity(text.len());
     let mut at = 0;

@@ -15,7 +15,8 @@ pub(crate) struct Rule {
     pub(crate) read: fn(&Reader<'_>, usize) -> FoundDate,
 }
 
-/// A date that was read: the characters that name it, the stretch of the calendar that they mean, and the id of the rule.
+/// A date that was read: the characters that name it, the stretch of the calendar that they mean, and the id of the
+/// rule.
 #[derive(Debug, Clone)]
 pub(crate) struct DateReading {
     pub(crate) begin: usize,

@@ -314,7 +314,8 @@ fn the_zone_says_when_a_day_begins_also_where_the_clocks_change() {
     let sunday = Timestamp::parse_in("2023-10-30T09:00:00", &berlin).unwrap();
     let found = &windows("昨天", sunday, &berlin)[0];
     assert_eq!((hours(found), found.label(&berlin).as_str()), (25, "2023-10-29"));
-    // At eight in the evening in Beijing it is noon in London, and the day is the same; at two in the morning it is not.
+    // At eight in the evening in Beijing it is noon in London, and the day is the same; at two in the morning it is
+    // not.
     let late: Timestamp = "2023-05-08T18:00:00Z".parse().unwrap();
     assert_eq!(windows("today", late, &beijing())[0].label(&beijing()), "2023-05-09");
     assert_eq!(windows("today", late, &TimeZone::UTC)[0].label(&TimeZone::UTC), "2023-05-08");

@@ -149,7 +149,8 @@ impl Codes {
     /// Returns an estimate of the inner product of the exact query with a row, with a tighter bound than
     /// [`estimates`](Self::estimates).
     ///
-    /// It is taken to be off by no more than [`SIGMAS`] standard deviations of what rounding leaves out: one of some 10¹¹ is.
+    /// It is taken to be off by no more than [`SIGMAS`] standard deviations of what rounding leaves out: one of some
+    /// 10¹¹ is.
     pub(crate) fn closer(&self, query: &[f32], length: f32, row: u32) -> Estimate {
         let (row, width) = (row as usize, query.len());
         let about = self.about[row];

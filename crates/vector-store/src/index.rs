@@ -14,11 +14,12 @@ use crate::vectors::Vectors;
 ///
 /// Under [`Metric::Cosine`] vectors are normalised to length one.
 ///
-/// A search among at most 8,000 vectors, or in groups and lists of any size, is exact. In a [lean](Self::lean) index it is
-/// exact unless a rounding error exceeds seven standard deviations. A search among all of more than 8,000 vectors first
-/// compares signs only, and may miss one in a hundred of the ten nearest.
+/// A search among at most 8,000 vectors, or in groups and lists of any size, is exact. In a [lean](Self::lean) index
+/// it is exact unless a rounding error exceeds seven standard deviations. A search among all of more than 8,000
+/// vectors first compares signs only, and may miss one in a hundred of the ten nearest.
 ///
-/// A vector of d dimensions takes d · 5⅛ bytes; in a [lean](Self::lean) index of more than 20,000 vectors, d · 1⅛ bytes.
+/// A vector of d dimensions takes d · 5⅛ bytes; in a [lean](Self::lean) index of more than 20,000 vectors, d · 1⅛
+/// bytes.
 #[derive(Debug, Clone)]
 pub struct FlatIndex<K, G> {
     dimensions: usize,
@@ -57,8 +58,8 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         Self::empty(space, false)
     }
 
-    /// Returns an empty index that keeps only codes of its vectors once there are more than 20,000. The few full vectors that a
-    /// search needs are [looked up](Self::search_with).
+    /// Returns an empty index that keeps only codes of its vectors once there are more than 20,000. The few full
+    /// vectors that a search needs are [looked up](Self::search_with).
     pub fn lean(space: &EmbeddingSpace) -> Self {
         Self::empty(space, true)
     }
@@ -90,7 +91,8 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         self.keys.is_empty()
     }
 
-    /// Adds a vector in place of an earlier one of the same key. Returns false, and adds nothing, if its length is wrong.
+    /// Adds a vector in place of an earlier one of the same key. Returns false, and adds nothing, if its length is
+    /// wrong.
     pub fn insert(&mut self, key: K, group: G, embedding: Embedding) -> bool {
         if embedding.values().len() != self.dimensions {
             return false;

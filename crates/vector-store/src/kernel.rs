@@ -1,7 +1,7 @@
 //! The arithmetic of a search, and the only module with `unsafe` in it.
 //!
-//! Every function is safe to call: it uses the given [`Kernel`] only if the machine has it. All kernels return the same numbers
-//! as the plain loops, to the last bit.
+//! Every function is safe to call: it uses the given [`Kernel`] only if the machine has it. All kernels return the
+//! same numbers as the plain loops, to the last bit.
 #![allow(unsafe_code)]
 // Which kernels exist depends on the target, so the last arm has to be open.
 #![allow(clippy::wildcard_enum_match_arm)]
@@ -48,8 +48,8 @@ dispatched! {
     code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>)
 }
 dispatched! {
-    /// Appends, for each row of codes, each times the scale of its row, which are greater than these: 64 a word, the last one of a
-    /// row may be a part.
+    /// Appends, for each row of codes, each times the scale of its row, which are greater than these: 64 a word, the
+    /// last one of a row may be a part.
     greater(than: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>)
 }
 dispatched! {

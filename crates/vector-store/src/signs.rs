@@ -79,10 +79,11 @@ impl Signs {
         self.words.truncate(self.rows.div_ceil(LANES) * LANES * self.width());
     }
 
-    /// Returns the rows of `among` whose signs differ least from the query's: `count` of them, and further ones that differ
-    /// as much as the last. A difference in the larger half of the query's numbers counts three times.
+    /// Returns the rows of `among` whose signs differ least from the query's: `count` of them, and further ones that
+    /// differ as much as the last. A difference in the larger half of the query's numbers counts three times.
     ///
-    /// The differences of all rows are computed, those outside of a list too: the signs of neighbouring rows lie side by side.
+    /// The differences of all rows are computed, those outside of a list too: the signs of neighbouring rows lie side
+    /// by side.
     pub(crate) fn nearest(&self, query: &[f32], among: Rows<'_>, count: usize) -> Vec<u32> {
         let differences = self.differences(query);
         match among {

@@ -25,7 +25,8 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
     /// `DimensionMismatch` for a vector of another space; `Unauthorized` for a record outside `scope`.
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()>;
 
-    /// Removes the vectors of these records, and counts them; those that are not there, or not within `scope`, do not matter.
+    /// Removes the vectors of these records, and counts them; those that are not there, or not within `scope`, do not
+    /// matter.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
 
     /// Returns the records within `scope` nearest to the query: best first, equal scores by id, up to `limit` of
@@ -35,7 +36,8 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
     /// `DimensionMismatch` for a query of another space; `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>>;
 
-    /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does nothing.
+    /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does
+    /// nothing.
     async fn warm_up(&self) -> Result<()> {
         Ok(())
     }
@@ -135,8 +137,8 @@ pub trait GenerationStore: Debug + Send + Sync + 'static {
     /// Returns the generations and their fill levels.
     async fn generations(&self) -> Result<Generations>;
 
-    /// Begins a second generation of this space, or goes on with one: queues every record that has no vector in it, those that
-    /// were given up among them. Gives how many wait; 0 when this space serves.
+    /// Begins a second generation of this space, or goes on with one: queues every record that has no vector in it,
+    /// those that were given up among them. Gives how many wait; 0 when this space serves.
     ///
     /// # Errors
     /// `SchemaMismatch` when there is a second generation of a third space: it has to be dropped first.

@@ -20,8 +20,8 @@ use crate::{
 const EXACT_MAX_ROWS: usize = 256;
 /// Maximum number of rows that are searched without signs, whether they are all rows or a list. Such a search is exact.
 const UNSIGNED_MAX_ROWS: usize = 8_000;
-/// Signs help with a list of at least this share of all rows. The signs of all rows are compared, and the estimates of a
-/// shorter list cost less than that.
+/// Signs help with a list of at least this share of all rows. The signs of all rows are compared, and the estimates of
+/// a shorter list cost less than that.
 const SIGNS_MIN_LIST_SHARE: f64 = 1.0 / 16.0;
 /// Maximum number of rows of which a lean index keeps the full vectors.
 const LEAN_MAX_FULL_ROWS: usize = 20_000;
@@ -29,20 +29,22 @@ const LEAN_MAX_FULL_ROWS: usize = 20_000;
 const ROWS_PER_CANDIDATE: usize = 64;
 /// Minimum number of candidates after the comparison of signs.
 const MIN_CANDIDATES: usize = 1500;
-/// A list has this many times as many candidates: the list may leave out everything near the query, and signs order rows
-/// that are far away less well.
+/// A list has this many times as many candidates: the list may leave out everything near the query, and signs order
+/// rows that are far away less well.
 const LIST_CANDIDATES_FACTOR: usize = 2;
 /// Minimum number of candidates for each wanted hit.
 const CANDIDATES_PER_HIT: usize = 20;
-/// Maximum number of full vectors that a search looks up in a lean index. The products of further hits come from their codes,
-/// with a typical error of 0.0004 (384 dimensions, length one). A long list is only fused with another one, and each lookup
-/// reads a page of a file.
+/// Maximum number of full vectors that a search looks up in a lean index. The products of further hits come from their
+/// codes, with a typical error of 0.0004 (384 dimensions, length one). A long list is only fused with another one, and
+/// each lookup reads a page of a file.
 const MAX_LOOKUPS: usize = 20;
 
-/// Rows of numbers, in three forms: as they are, in [codes](Codes) of one byte, and, when there are [`UNSIGNED_MAX_ROWS`], as
-/// [signs](Signs). A search goes through the smaller forms first, and gives the products of the numbers as they are.
+/// Rows of numbers, in three forms: as they are, in [codes](Codes) of one byte, and, when there are
+/// [`UNSIGNED_MAX_ROWS`], as [signs](Signs). A search goes through the smaller forms first, and gives the products of
+/// the numbers as they are.
 ///
-/// Those that are lean keep no numbers as they are when there are more than [`LEAN_MAX_FULL_ROWS`]: a search names the rows to look up.
+/// Those that are lean keep no numbers as they are when there are more than [`LEAN_MAX_FULL_ROWS`]: a search names the
+/// rows to look up.
 #[derive(Debug, Clone)]
 pub(crate) struct Vectors {
     width: usize,
@@ -90,8 +92,8 @@ impl Vectors {
         self.codes.save(out, rows, self.width)
     }
 
-    /// Reads rows that [`save`](Self::save) has written of vectors of this width; how many they are. None is kept as it is from
-    /// then on.
+    /// Reads rows that [`save`](Self::save) has written of vectors of this width; how many they are. None is kept as
+    /// it is from then on.
     pub(crate) fn extend<R: Read>(&mut self, input: &mut SnapshotReader<R>) -> io::Result<usize> {
         let rows = self.codes.extend(input, self.width)?;
         self.values = None;
@@ -132,8 +134,8 @@ impl Vectors {
 
     /// Returns the rows whose products with the query may be among the `limit` greatest.
     ///
-    /// At most [`UNSIGNED_MAX_ROWS`] rows, and lists of a small share of all rows, are all considered; of more rows, those
-    /// with the nearest signs.
+    /// At most [`UNSIGNED_MAX_ROWS`] rows, and lists of a small share of all rows, are all considered; of more rows,
+    /// those with the nearest signs.
     pub(crate) fn nearest(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Nearest {
         let candidates = self.max_candidates(among, limit);
         let rows = match &self.signs {

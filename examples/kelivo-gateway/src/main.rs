@@ -22,8 +22,8 @@ const USER: &str = "kelivo-tables";
 
 /// A chat gateway with memory.
 ///
-/// Without anything it goes through the tables 5.1 to 5.4 of the plan, with a model that follows a script. With --serve it is the
-/// gateway itself: OPENROUTER_API_KEY holds the key of the service in kelivo.toml.
+/// Without anything it goes through the tables 5.1 to 5.4 of the plan, with a model that follows a script. With
+/// --serve it is the gateway itself: OPENROUTER_API_KEY holds the key of the service in kelivo.toml.
 #[derive(Parser)]
 struct Args {
     /// Serve until it is stopped

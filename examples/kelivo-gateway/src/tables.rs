@@ -13,8 +13,8 @@ use crate::{kelivo::Kelivo, upstream};
 const SYSTEM: &str = "你是 Krueger。";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A line of `story.jsonl`: a message in the window of a day, and what the plan expects of it. The injected block has to hold
-/// these words; without any, nothing is injected.
+/// A line of `story.jsonl`: a message in the window of a day, and what the plan expects of it. The injected block has
+/// to hold these words; without any, nothing is injected.
 #[derive(Deserialize)]
 struct Line {
     day: usize,

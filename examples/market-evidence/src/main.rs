@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 
 /// Analyse market flashes: a fast layer decides, a deep one gets evidence from memory.
 ///
-/// Runs without a key on what is bundled. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY
-/// and the like) has a real model analyse, EMBEDDING_SERVICE=openai a real one make the vectors; SUPABASE_URL with
-/// SUPABASE_SERVICE_KEY asks that project. MEMORY_BACKEND, MEMORY_MATCH_THRESHOLD, MEMORY_TIME_WINDOW_HOURS and
-/// MEMORY_MATCH_COUNT are understood.
+/// Runs without a key on what is bundled. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in
+/// DEEPSEEK_API_KEY and the like) has a real model analyse, EMBEDDING_SERVICE=openai a real one make the vectors;
+/// SUPABASE_URL with SUPABASE_SERVICE_KEY asks that project. MEMORY_BACKEND, MEMORY_MATCH_THRESHOLD,
+/// MEMORY_TIME_WINDOW_HOURS and MEMORY_MATCH_COUNT are understood.
 #[derive(Parser)]
 struct Args {
     /// The incoming flash; default: the bundled flashes one after another
@@ -94,8 +94,8 @@ async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embe
     Ok(())
 }
 
-/// The model that the environment names; else one that knows the bundled flashes. The deep layer is asked with an object that
-/// holds the flash, the fast one with the flash alone.
+/// The model that the environment names; else one that knows the bundled flashes. The deep layer is asked with an
+/// object that holds the flash, the fast one with the flash alone.
 fn model(http: &HttpClient) -> Result<Arc<dyn ChatModel>> {
     if let Some(model) = HttpChatModel::from_env(http.clone())? {
         return Ok(Arc::new(model));

@@ -22,9 +22,10 @@ use tracing_subscriber::EnvFilter;
 
 /// Long-term memory of a chat: written when the chat is saved, searched before a reply is generated.
 ///
-/// Without anything it serves a mem0 server of its own on this machine and goes through the document's cases A, B and C with a
-/// bundled model. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and the like, another
-/// model in CHAT_MODEL) has a real model answer and rewrite; MEM0_API_KEY is the key of another mem0 server.
+/// Without anything it serves a mem0 server of its own on this machine and goes through the document's cases A, B and
+/// C with a bundled model. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and
+/// the like, another model in CHAT_MODEL) has a real model answer and rewrite; MEM0_API_KEY is the key of another mem0
+/// server.
 #[derive(Parser)]
 struct Args {
     /// Chat: each line of the input is a message

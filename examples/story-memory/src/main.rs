@@ -1,4 +1,5 @@
-//! The long-term memory of a branching story: ticks, interventions, a fork, `delete-last`, and what is put before the model.
+//! The long-term memory of a branching story: ticks, interventions, a fork, `delete-last`, and what is put before the
+//! model.
 
 mod prompt;
 mod story;
@@ -22,8 +23,8 @@ const INDEX_TIMEOUT: Wait = Wait::Until(Duration::from_secs(10));
 /// Number of latest messages that are part of a prompt.
 const RECENT: usize = 2;
 
-/// Goes through a story of nine ticks on two branches, and shows each prompt's memory. MEMORY_MODE (off, vector, graph) says
-/// what kind of memory there is; as in the document, there is none unless it is set.
+/// Goes through a story of nine ticks on two branches, and shows each prompt's memory. MEMORY_MODE (off, vector,
+/// graph) says what kind of memory there is; as in the document, there is none unless it is set.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The database: a file, or postgres://USER@HOST/DATABASE; default: in memory

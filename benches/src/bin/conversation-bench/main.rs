@@ -15,8 +15,8 @@ use conversation::Conversation;
 
 /// Imports turns into one SQLite file, then asks questions of single users and of everybody.
 ///
-/// Times are medians of the wall clock; `cpu_ms` is what the whole process computed for one recall, which says more on a
-/// machine that has other things to do.
+/// Times are medians of the wall clock; `cpu_ms` is what the whole process computed for one recall, which says more on
+/// a machine that has other things to do.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Number of turns

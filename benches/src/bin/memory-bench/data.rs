@@ -120,8 +120,8 @@ fn lines<T: DeserializeOwned>(path: &Path) -> Result<impl Iterator<Item = Result
     Ok(BufReader::new(file).lines().map(|line| Ok(serde_json::from_str(&line?)?)))
 }
 
-/// A file of NumPy's format 1.0 behind its head, and how many columns it has. All files here are of 4-byte numbers, little
-/// end first and row by row.
+/// A file of NumPy's format 1.0 behind its head, and how many columns it has. All files here are of 4-byte numbers,
+/// little end first and row by row.
 fn npy(path: &Path) -> Result<(File, usize)> {
     let mut file = File::open(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let mut head = [0; 10];

@@ -1,7 +1,7 @@
 //! Measures the engine beside others: one phase of the peer benchmark in a process of its own.
 //!
-//! Defaults only and the public interface only. The texts go in as they are, and the engine cuts them into words itself; the
-//! vectors are given, as they are to every peer. Each phase writes one JSON of numbers.
+//! Defaults only and the public interface only. The texts go in as they are, and the engine cuts them into words
+//! itself; the vectors are given, as they are to every peer. Each phase writes one JSON of numbers.
 
 mod data;
 mod ingest;

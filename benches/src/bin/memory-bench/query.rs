@@ -135,8 +135,8 @@ async fn measure(
     Ok(())
 }
 
-/// Asks again while an answer lacks something: a recall has a deadline, and what is read for the first one goes on being read
-/// after it. The time counts in full.
+/// Asks again while an answer lacks something: a recall has a deadline, and what is read for the first one goes on
+/// being read after it. The time counts in full.
 async fn ask_until_whole(
     engine: &MemoryEngine,
     arguments: &Arguments,

@@ -1,9 +1,9 @@
-//! Measures what filters cost: the same questions without a filter, by role and day, by metadata, with a filter that nothing
-//! passes, and in one session, over the turns of one user.
+//! Measures what filters cost: the same questions without a filter, by role and day, by metadata, with a filter that
+//! nothing passes, and in one session, over the turns of one user.
 //!
-//! Prints a table to the standard output: milliseconds of the first question with a filter, the median of the others, and the
-//! median with a write before each question. The last column is a checksum of all hits. It is the same for every version that
-//! finds the same.
+//! Prints a table to the standard output: milliseconds of the first question with a filter, the median of the others,
+//! and the median with a write before each question. The last column is a checksum of all hits. It is the same for
+//! every version that finds the same.
 
 mod turns;
 

@@ -27,7 +27,8 @@ pub(crate) const KINDS: [(&str, Retrievers, bool); 6] = [
     ("recall, one user", Retrievers::All, true),
 ];
 
-/// Asks every kind, and gives the median of each, how long the first question took, and the memory that is resident then.
+/// Asks every kind, and gives the median of each, how long the first question took, and the memory that is resident
+/// then.
 pub(crate) async fn run(store: &Path, records: usize) -> Result<Value> {
     let before = process::resident_mb();
     let started = Instant::now();

@@ -1,5 +1,5 @@
-//! Measures how the engine grows: one SQLite file that is filled further and further, and at each size, in a fresh process,
-//! what a question takes and what memory is resident. Writes a plot and its numbers.
+//! Measures how the engine grows: one SQLite file that is filled further and further, and at each size, in a fresh
+//! process, what a question takes and what memory is resident. Writes a plot and its numbers.
 
 mod asked;
 mod plot;

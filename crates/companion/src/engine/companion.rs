@@ -12,13 +12,13 @@ use crate::{moment::MomentRule, pack::Pack, state::CompanionState};
 
 /// A companion: a pack, a model and a memory. Cloning it is cheap.
 ///
-/// All its data are records of the engine in the scope of each call. It keeps nothing between calls, so that any number of
-/// processes can serve one user.
+/// All its data are records of the engine in the scope of each call. It keeps nothing between calls, so that any
+/// number of processes can serve one user.
 ///
-/// - The conversation has the kind `turn`. Key moments have the kind `key_moment`, are derived from their messages and deleted
-///   with them. Profiles have the kind `profile`; the latest one is active.
-/// - The state and the log of affection are the ledgers `ledger/companion` and `ledger/affection`, which no recall finds.
-///   Deleting messages does not change them.
+/// - The conversation has the kind `turn`. Key moments have the kind `key_moment`, are derived from their messages and
+///   deleted with them. Profiles have the kind `profile`; the latest one is active.
+/// - The state and the log of affection are the ledgers `ledger/companion` and `ledger/affection`, which no recall
+///   finds. Deleting messages does not change them.
 ///
 /// Each step is written in one transaction. If two turns of one user end at the same time, one of them is retried.
 #[derive(Clone)]
@@ -40,8 +40,8 @@ impl fmt::Debug for Companion {
 }
 
 impl Companion {
-    /// Creates a companion with profiles by rules and estimated token counts. Days and dates are in UTC+8, whatever the zone
-    /// of the engine is; [`with_zone`](Self::with_zone) sets another zone.
+    /// Creates a companion with profiles by rules and estimated token counts. Days and dates are in UTC+8, whatever
+    /// the zone of the engine is; [`with_zone`](Self::with_zone) sets another zone.
     pub fn new(engine: MemoryEngine, model: impl ChatModel, pack: Pack) -> Self {
         Self {
             engine,
@@ -73,8 +73,8 @@ impl Companion {
         self
     }
 
-    /// Sets the rules that decide whether a message asks for related history. Default: the built-in ones, in Chinese and
-    /// English.
+    /// Sets the rules that decide whether a message asks for related history. Default: the built-in ones, in Chinese
+    /// and English.
     pub fn with_rules(mut self, rules: InjectionRules) -> Self {
         self.rules = Arc::new(rules);
         self

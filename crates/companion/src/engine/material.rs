@@ -29,8 +29,8 @@ impl Companion {
         Ok(built)
     }
 
-    /// Builds the context of a message. `stored_message` is its record if it is stored already; the context excludes it.
-    /// Returns the context, the recent conversation and the stages that failed.
+    /// Builds the context of a message. `stored_message` is its record if it is stored already; the context excludes
+    /// it. Returns the context, the recent conversation and the stages that failed.
     pub(super) async fn build(
         &self,
         scope: &Scope,

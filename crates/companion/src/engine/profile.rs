@@ -28,8 +28,8 @@ impl Companion {
         Ok(None)
     }
 
-    /// Makes a new profile from the latest one and the messages since, and returns the new state. The previous profile stays
-    /// as a superseded record. Without any message nothing changes.
+    /// Makes a new profile from the latest one and the messages since, and returns the new state. The previous profile
+    /// stays as a superseded record. Without any message nothing changes.
     ///
     /// # Errors
     /// The errors of the summarizer and the store; `Conflict` if concurrent writes never end.

@@ -50,22 +50,23 @@ pub(super) struct ModelReply {
 }
 
 impl Companion {
-    /// Answers a message of the user in this scope, in eight steps: store and count the message; read profile and state; build
-    /// the context; call the model; store the reply; record a key moment that happened, with its affection; refresh the profile
-    /// after every 20 messages; return the reply.
+    /// Answers a message of the user in this scope, in eight steps: store and count the message; read profile and
+    /// state; build the context; call the model; store the reply; record a key moment that happened, with its
+    /// affection; refresh the profile after every 20 messages; return the reply.
     ///
-    /// The first step is one transaction, and the fifth and sixth together are one. A message with the id of an answered one
-    /// gets the same reply. A message that was stored but not answered is answered without being counted again.
+    /// The first step is one transaction, and the fifth and sixth together are one. A message with the id of an
+    /// answered one gets the same reply. A message that was stored but not answered is answered without being counted
+    /// again.
     ///
     /// # Errors
-    /// `InvalidInput` for an empty message, a scope without a user, or a persona that exceeds the limit of the context;
-    /// `Conflict` for the id of another message or of a forgotten one, and if concurrent writes never end; the errors of the
-    /// model, after which the message stays stored; the errors of the store. Failures of the search for related history or of
-    /// the profile are listed in [`TurnReply::degraded`].
+    /// `InvalidInput` for an empty message, a scope without a user, or a persona that exceeds the limit of the
+    /// context; `Conflict` for the id of another message or of a forgotten one, and if concurrent writes never end;
+    /// the errors of the model, after which the message stays stored; the errors of the store. Failures of the search
+    /// for related history or of the profile are listed in [`TurnReply::degraded`].
     ///
     /// # Cancel safety
-    /// If the future is dropped, the message is stored and unanswered, or the whole turn is stored. A step is never stored in
-    /// part.
+    /// If the future is dropped, the message is stored and unanswered, or the whole turn is stored. A step is never
+    /// stored in part.
     pub async fn turn(&self, scope: &Scope, message: impl Into<UserMessage>) -> Result<TurnReply> {
         let started = self.start(scope, message.into()).await?;
         if started.answered.is_some() {

@@ -180,7 +180,8 @@ pub async fn every_answer_holds_what_the_scope_covers_and_nothing_else(world: &W
                     let mut record = numbered(&scope(tenant, place), *number);
                     record.text = format!("said in step {number_of_step}");
                     record.occurred_at = memory_engine_core::Timestamp::from_micros(number_of_step * 7 % 31);
-                    // What is not active is taken out of the indexes by its address and id; above all users that names several.
+                    // What is not active is taken out of the indexes by its address and id; above all users that names
+                    // several.
                     let active = *active || place.1.user.is_none();
                     record.state = if active { State::Active } else { State::Revoked };
                     write(world, &mut expected, record).await?;

@@ -54,8 +54,8 @@ pub async fn scores_are_those_of_the_formula(world: &World) {
 }
 
 pub async fn scores_are_those_worked_by_hand(world: &World) {
-    // Two of four records hold "x", and none holds "y": ln(1 + (4 − 2 + 0.5) / (2 + 0.5)) = ln 2, and ln(1 + 4.5 / 0.5) =
-    // ln 10. The pivot is 40 terms.
+    // Two of four records hold "x", and none holds "y": ln(1 + (4 − 2 + 0.5) / (2 + 0.5)) = ln 2, and ln(1 + 4.5 /
+    // 0.5) = ln 10. The pivot is 40 terms.
     let long: [&str; 80] = std::array::from_fn(|n| if n < 2 { "x" } else { "a" });
     let even: [&str; 40] = std::array::from_fn(|n| if n < 1 { "x" } else { "b" });
     let texts = [terms(long), terms(even)];

@@ -4,8 +4,8 @@ use bpe_openai::Tokenizer;
 
 use super::counter::TokenCounter;
 
-/// Counts tokens as OpenAI's models since GPT-4o do (byte pair encoding with the table `o200k`). The first count of a process
-/// loads the table, which takes about 0.2 s.
+/// Counts tokens as OpenAI's models since GPT-4o do (byte pair encoding with the table `o200k`). The first count of a
+/// process loads the table, which takes about 0.2 s.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BpeTokens;
 

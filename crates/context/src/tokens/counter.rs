@@ -4,8 +4,8 @@ use std::{fmt::Debug, sync::Arc};
 
 /// Counts the tokens of a text.
 ///
-/// The same text always has the same count, and an empty text has none. The count of a text may differ from the sum over its
-/// parts, so a budget has to be checked against the whole text.
+/// The same text always has the same count, and an empty text has none. The count of a text may differ from the sum
+/// over its parts, so a budget has to be checked against the whole text.
 pub trait TokenCounter: Debug + Send + Sync + 'static {
     /// Returns the name in reports, such as `o200k` or `characters`.
     fn name(&self) -> &str;

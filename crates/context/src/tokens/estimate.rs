@@ -6,9 +6,9 @@ use super::counter::TokenCounter;
 
 /// Estimates tokens by the classes of characters, without a table.
 ///
-/// Calibrated against the table `o200k` over 27 000 messages in Chinese and English, to err on the high side. The estimate is
-/// too low for one message in 200, and those are short. It is too high by 13 to 31 % for Chinese conversations and by 35 to
-/// 42 % for English ones.
+/// Calibrated against the table `o200k` over 27 000 messages in Chinese and English, to err on the high side. The
+/// estimate is too low for one message in 200, and those are short. It is too high by 13 to 31 % for Chinese
+/// conversations and by 35 to 42 % for English ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EstimatedTokens;
 

@@ -10,8 +10,8 @@ use memory_engine_summarizer::MetadataExtractor;
 use super::MODEL_BATCH;
 use crate::{handler::JobHandler, log::log_degraded};
 
-/// Fills in the metadata that turns do not bring themselves, those of a user in one transaction. The turns that it changes
-/// have other revisions afterwards.
+/// Fills in the metadata that turns do not bring themselves, those of a user in one transaction. The turns that it
+/// changes have other revisions afterwards.
 #[derive(Debug)]
 pub(crate) struct MetadataJob {
     pub(crate) store: Arc<IndexedStore>,

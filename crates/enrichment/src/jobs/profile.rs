@@ -133,8 +133,8 @@ impl ProfileJob {
         Ok(writes)
     }
 
-    /// Returns the profiles that this job wrote of a person: one, unless a retraction was restored. They are searched for
-    /// among what was made from the latest turns, and everywhere if a new one may be due.
+    /// Returns the profiles that this job wrote of a person: one, unless a retraction was restored. They are searched
+    /// for among what was made from the latest turns, and everywhere if a new one may be due.
     async fn stored_profiles(&self, person: &Scope, turns: &[Record]) -> Result<Vec<Record>> {
         let mine =
             |record: &Record| is_written_here(record) && record.state == State::Active && record.scope == *person;

@@ -147,8 +147,8 @@ impl SummaryJob {
         self.store.write(address, vec![write]).await.map(drop)
     }
 
-    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries. Turns
-    /// farther back that the background has not done yet are left to it.
+    /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries.
+    /// Turns farther back that the background has not done yet are left to it.
     pub(crate) async fn summarize_now(&self, address: &Scope) -> Result<usize> {
         let mut made = 0;
         for _ in 1..MAX_ATTEMPTS {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Names and what else each is called, put together into groups.
 ///
-/// A name that exactly one other calls its own belongs to that one: "Red" to "Anna Reed", when only Anna Reed is called Red.
-/// A name that several claim belongs to none of them, unless those are one already.
+/// A name that exactly one other calls its own belongs to that one: "Red" to "Anna Reed", when only Anna Reed is
+/// called Red. A name that several claim belongs to none of them, unless those are one already.
 #[derive(Debug)]
 pub(crate) struct Groups<N> {
     parents: BTreeMap<N, N>,

@@ -27,7 +27,8 @@ pub struct EmbeddingOptions {
     pub space_name: Option<String>,
     /// Maximum number of texts in one request. Default: 32.
     pub max_batch: usize,
-    /// Maximum number of tokens of a text; longer texts are cut. For services that refuse them. Default: `None`, no limit.
+    /// Maximum number of tokens of a text; longer texts are cut. For services that refuse them. Default: `None`, no
+    /// limit.
     pub max_tokens: Option<usize>,
     /// Text before each query. Default: empty.
     pub query_prefix: String,

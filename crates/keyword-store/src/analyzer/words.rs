@@ -20,11 +20,11 @@ impl Word<'_> {
     }
 }
 
-/// Returns the words of a text in their order, without stop words, punctuation and the `'s` of an owner: for display and
-/// for matching whole words. An index holds other terms: those of the [`Analyzer`](crate::Analyzer).
+/// Returns the words of a text in their order, without stop words, punctuation and the `'s` of an owner: for display
+/// and for matching whole words. An index holds other terms: those of the [`Analyzer`](crate::Analyzer).
 ///
-/// Chinese is cut by jieba's dictionary; without the feature `chinese`, at stop words only. Japanese and Korean stay whole
-/// between other scripts. Text that has been [normalised](memory_engine_core::text::normalize) is cut best.
+/// Chinese is cut by jieba's dictionary; without the feature `chinese`, at stop words only. Japanese and Korean stay
+/// whole between other scripts. Text that has been [normalised](memory_engine_core::text::normalize) is cut best.
 ///
 /// ```
 /// let words: Vec<&str> = memory_engine_keyword_store::words("Krueger的纹身").iter().map(|word| word.text).collect();

@@ -12,9 +12,9 @@ impl Segment {
     /// Adds the best documents of this segment that pass `admit` to `top`. The result equals that of scoring each of
     /// them.
     ///
-    /// Clauses are processed in descending order of their upper bounds. Once the remaining clauses cannot lift a new document
-    /// above the threshold, their postings are not traversed any more; they are only looked up for documents that already
-    /// have a partial score.
+    /// Clauses are processed in descending order of their upper bounds. Once the remaining clauses cannot lift a new
+    /// document above the threshold, their postings are not traversed any more; they are only looked up for documents
+    /// that already have a partial score.
     pub(super) fn collect_top(
         &self,
         lists: &[PostingList<'_>],
@@ -59,7 +59,8 @@ impl Segment {
         }
     }
 
-    /// Returns the sum of a document's term scores, in the order of the clauses, so that every backend gets the same bits.
+    /// Returns the sum of a document's term scores, in the order of the clauses, so that every backend gets the same
+    /// bits.
     fn exact_score(&self, slot: u16, lists: &[PostingList<'_>], idf: &IdfTable, bm25: &Bm25) -> f64 {
         let length = self.documents[usize::from(slot)].length;
         let mut sum = 0.0;

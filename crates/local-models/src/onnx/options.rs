@@ -15,8 +15,8 @@ pub enum OnnxPooling {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OnnxOptions {
-    /// Path of the runtime's library (`libonnxruntime.so`, `onnxruntime.dll`). Default: `ORT_DYLIB_PATH`, or the library of
-    /// the system.
+    /// Path of the runtime's library (`libonnxruntime.so`, `onnxruntime.dll`). Default: `ORT_DYLIB_PATH`, or the
+    /// library of the system.
     pub runtime: Option<PathBuf>,
     /// The model's file within its directory. Default: `model.onnx` or `onnx/model.onnx`.
     pub file: Option<PathBuf>,

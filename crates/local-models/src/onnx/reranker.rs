@@ -10,8 +10,8 @@ use crate::{error::ModelError, tokenizer::Tokenizer};
 /// Maximum number of pairs of one run. Pairs are long.
 const BATCH: usize = 16;
 
-/// Scores pairs with a cross-encoder: the logistic function of the model's output, 0 to 1. A pair longer than a window is
-/// cut at the end of the candidate, and a query of more than half a window at its own end.
+/// Scores pairs with a cross-encoder: the logistic function of the model's output, 0 to 1. A pair longer than a window
+/// is cut at the end of the candidate, and a query of more than half a window at its own end.
 #[derive(Debug)]
 pub struct OnnxReranker(ModelHandle);
 

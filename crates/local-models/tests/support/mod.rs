@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-/// A model's path below `MEMORY_MODELS_DIR`. Tests that need one are ignored by default; `scripts/test` runs them when the
-/// models are there.
+/// A model's path below `MEMORY_MODELS_DIR`. Tests that need one are ignored by default; `scripts/test` runs them when
+/// the models are there.
 pub(crate) fn model_path(name: &str) -> PathBuf {
     let directory = std::env::var_os("MEMORY_MODELS_DIR").map(PathBuf::from);
     let path = directory.map(|directory| directory.join(name)).filter(|path| path.exists());

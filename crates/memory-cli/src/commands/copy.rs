@@ -23,8 +23,8 @@ use crate::{
 /// the command waits for that. Revisions start at 1.
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
-    /// The store to read: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address
-    /// in DATABASE_URL
+    /// The store to read: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the
+    /// address in DATABASE_URL
     #[arg(long, value_name = "FILE|URL")]
     from: DatabaseArg,
     /// The store to write, likewise; it is made when it is not there

@@ -15,8 +15,8 @@ use crate::{
 
 /// Make topics, facts, summaries and a graph of the stored turns; can be repeated and resumed.
 ///
-/// For turns that were stored without `--digest`, or whose jobs were given up. Existing facts are not duplicated. After an
-/// interruption, `--waiting` does the remaining work.
+/// For turns that were stored without `--digest`, or whose jobs were given up. Existing facts are not duplicated.
+/// After an interruption, `--waiting` does the remaining work.
 #[derive(Debug, Args)]
 pub(crate) struct Digest {
     #[command(flatten)]

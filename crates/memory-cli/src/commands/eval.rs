@@ -29,8 +29,8 @@ use crate::{
 
 /// Measure retrieval on a file of memories and a file of questions.
 ///
-/// Builds a throw-away store from the memories, asks every question within its scope, and prints recall@k, hit@k, all@k,
-/// nDCG@10 and MRR, for each arm alone and fused. The gold is used for scoring only.
+/// Builds a throw-away store from the memories, asks every question within its scope, and prints recall@k, hit@k,
+/// all@k, nDCG@10 and MRR, for each arm alone and fused. The gold is used for scoring only.
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
     /// The memories: JSON Lines as for `import`, each with an "id"

@@ -10,8 +10,8 @@ use crate::{database::DatabaseArg, output, report::ReportArgs};
 
 /// Bring the database to this version's schema, or take it back.
 ///
-/// Every command that opens a database brings it up by itself; `up` does so without anything else, and for a new Postgres
-/// database says over how many partitions its tables are spread.
+/// Every command that opens a database brings it up by itself; `up` does so without anything else, and for a new
+/// Postgres database says over how many partitions its tables are spread.
 #[derive(Debug, Args)]
 pub(crate) struct Migrate {
     #[command(subcommand)]
@@ -20,8 +20,8 @@ pub(crate) struct Migrate {
 
 #[derive(Debug, Args)]
 struct DatabaseArgs {
-    /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the address in
-    /// DATABASE_URL (from the environment or from .env)
+    /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the
+    /// address in DATABASE_URL (from the environment or from .env)
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
     db: DatabaseArg,
     #[command(flatten)]

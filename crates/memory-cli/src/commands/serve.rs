@@ -14,9 +14,9 @@ use crate::{
 
 /// Serve the memory over HTTP: a chat gateway, mem0's routes, MCP and a debug API.
 ///
-/// It listens on this machine only, unless told otherwise, and asks for keys as soon as there are any: `memory keys new`
-/// makes one, and the variable MEMORY_TOKEN holds one for everything. `memory config show` tells how it would be set up.
-/// Ctrl-C, or a TERM signal, stops it once what is being served is done.
+/// It listens on this machine only, unless told otherwise, and asks for keys as soon as there are any: `memory keys
+/// new` makes one, and the variable MEMORY_TOKEN holds one for everything. `memory config show` tells how it would be
+/// set up. Ctrl-C, or a TERM signal, stops it once what is being served is done.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     #[command(flatten)]

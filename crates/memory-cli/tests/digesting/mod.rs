@@ -46,8 +46,8 @@ fn conversations() -> String {
     file
 }
 
-/// Everything that a store holds, without what differs from run to run: when things were recorded, and the ids and numbers of
-/// what was derived. Each line is there as often as it is stored.
+/// Everything that a store holds, without what differs from run to run: when things were recorded, and the ids and
+/// numbers of what was derived. Each line is there as often as it is stored.
 fn held(exported: &str) -> BTreeMap<String, usize> {
     let mut held = BTreeMap::new();
     for line in exported.lines() {
@@ -85,8 +85,8 @@ fn digest_and_kill(desk: &Desk, variables: &[(&str, &str)], jobs: u64) -> u64 {
     done
 }
 
-/// Kills a digest of a store in the middle several times and then finishes it: it holds what a file that was digested in
-/// one go holds.
+/// Kills a digest of a store in the middle several times and then finishes it: it holds what a file that was digested
+/// in one go holds.
 pub(crate) fn ends_complete(variables: &[(&str, &str)]) {
     let desk = Desk::new();
     let turns = desk.write("turns.jsonl", conversations());

@@ -58,8 +58,9 @@ impl Op {
 
 /// A value that a field is compared with.
 ///
-/// Roles, kinds, states, trust levels, ids, numbers and times convert into it. A number is stored as `f64`; an integer that
-/// `f64` cannot hold exactly (beyond 2^53) makes a filter that [`Filter::validate`](crate::Filter::validate) refuses.
+/// Roles, kinds, states, trust levels, ids, numbers and times convert into it. A number is stored as `f64`; an integer
+/// that `f64` cannot hold exactly (beyond 2^53) makes a filter that [`Filter::validate`](crate::Filter::validate)
+/// refuses.
 ///
 /// In JSON it is a text, a number, `true` or `false`. An integer that `f64` cannot hold exactly is refused when it is
 /// read. A time is a text in RFC 3339, which a [`Filter`](crate::Filter) reads as a time if its field holds one.

@@ -11,7 +11,8 @@ use crate::{
     time::Timestamp,
 };
 
-/// `TIME_SEQUENCE_ID`: the time in microseconds and the sequence number in hexadecimal, as unsigned numbers, and the id.
+/// `TIME_SEQUENCE_ID`: the time in microseconds and the sequence number in hexadecimal, as unsigned numbers, and the
+/// id.
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}_{:x}_{}", self.occurred_at.as_micros(), self.sequence, self.id)

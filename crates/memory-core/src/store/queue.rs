@@ -21,8 +21,8 @@ use crate::{error::Result, id::RecordId, scope::Scope};
 pub trait JobQueue: Debug + Send + Sync + 'static {
     /// Leases the records that have waited longest for `job`, at most `limit`, and returns each as it is now.
     ///
-    /// A leased record is hidden from other claims, in every process, until `lease` has passed. A lease of zero reads the
-    /// queue without leasing. Dead letters (a [`Failure::retry_at`] of `None`) are not returned.
+    /// A leased record is hidden from other claims, in every process, until `lease` has passed. A lease of zero reads
+    /// the queue without leasing. Dead letters (a [`Failure::retry_at`] of `None`) are not returned.
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>>;
 
     /// Sets the lease of claimed items to end `lease` from now. Skips items that were queued again, failed for good or
@@ -32,16 +32,17 @@ pub trait JobQueue: Debug + Send + Sync + 'static {
     /// Ends the lease of claimed items: they are free for every worker at once. Skips the same items as
     /// [`extend_lease`](Self::extend_lease).
     ///
-    /// A backend should also release the leases of a worker whose process has ended. Other workers wait for the end of the
-    /// lease otherwise.
+    /// A backend should also release the leases of a worker whose process has ended. Other workers wait for the end of
+    /// the lease otherwise.
     async fn release(&self, pending: &[Pending]) -> Result<()> {
         self.extend_lease(pending, Duration::ZERO).await
     }
 
-    /// Removes completed items from the queue. Returns for each, in order, whether its record is still as it was claimed.
+    /// Removes completed items from the queue. Returns for each, in order, whether its record is still as it was
+    /// claimed.
     ///
-    /// `false` means that the record was deleted or written again since: the caller removes what it has indexed elsewhere,
-    /// or claims the record again. An item that was queued again while it was processed stays queued.
+    /// `false` means that the record was deleted or written again since: the caller removes what it has indexed
+    /// elsewhere, or claims the record again. An item that was queued again while it was processed stays queued.
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>>;
 
     /// Stores the failure of each item and hides the item until its [`retry_at`](Failure::retry_at). Skips stale items.
@@ -55,8 +56,8 @@ pub trait JobQueue: Debug + Send + Sync + 'static {
     /// [`requeue`](Self::requeue) does. Returns their number.
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64>;
 
-    /// Queues every [indexed](crate::Record::is_indexed) record within `scope` for `job` as a new item: leases on it end
-    /// and its failures are deleted. Returns their number.
+    /// Queues every [indexed](crate::Record::is_indexed) record within `scope` for `job` as a new item: leases on it
+    /// end and its failures are deleted. Returns their number.
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64>;
 }
 

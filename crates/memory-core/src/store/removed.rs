@@ -9,8 +9,8 @@ use crate::id::RecordId;
 /// The result of a deletion: the deleted records, and the numbers of items removed with them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeletionReport {
-    /// The ids that were there, in the order in which they were asked for, and after them those of what had been made from
-    /// them, by id.
+    /// The ids that were there, in the order in which they were asked for, and after them those of what had been made
+    /// from them, by id.
     pub ids: Vec<RecordId>,
     /// The numbers of removed items.
     pub removed: RemovalCounts,

@@ -15,8 +15,8 @@ static TO_SIMPLIFIED: LazyLock<OpenCC> = LazyLock::new(|| match OpenCC::from_con
     Err(error) => panic!("the dictionaries of simplified characters cannot be loaded: {error}"),
 });
 
-/// The characters that the conversion changes when they stand alone, one bit for each from [`HAN_FIRST`] on. Text without
-/// any of them is simplified already, as nearly all text is, and skips the dictionaries.
+/// The characters that the conversion changes when they stand alone, one bit for each from [`HAN_FIRST`] on. Text
+/// without any of them is simplified already, as nearly all text is, and skips the dictionaries.
 static TRADITIONAL: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let mut bits = vec![0_u64; (HAN_LAST - HAN_FIRST) as usize / 64 + 1];
     for code in HAN_FIRST..=HAN_LAST {

@@ -9,8 +9,8 @@ use serde_json::{Value, value::RawValue};
 use super::thread::{ChatMessage, Speaker};
 use crate::access::Owner;
 
-/// A chat request as the client wrote it. What is changed is put into its bytes; everything else stays as it is, down to the
-/// order of keys and the digits of numbers.
+/// A chat request as the client wrote it. What is changed is put into its bytes; everything else stays as it is, down
+/// to the order of keys and the digits of numbers.
 #[derive(Debug)]
 pub(super) struct ChatBody {
     bytes: Bytes,
@@ -119,8 +119,9 @@ impl ChatBody {
         self.messages.as_ref().map_or(&[], |messages| &messages.said)
     }
 
-    /// The bytes with another model's name, if there is one, and with `block` behind the first system message: in a text
-    /// after a blank line, in a list of parts as one part more. Without a system message one is put before all others.
+    /// The bytes with another model's name, if there is one, and with `block` behind the first system message: in a
+    /// text after a blank line, in a list of parts as one part more. Without a system message one is put before all
+    /// others.
     pub(super) fn written(&self, model: Option<&str>, block: &str) -> Bytes {
         let renamed = model.zip(self.model.as_ref()).filter(|(new, (old, _))| new != old);
         let renaming = renamed.map(|(new, (_, place))| (place.clone(), quoted(new)));

@@ -29,8 +29,8 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Resolves the owner that the request names. Without a user it is the only user of the key, or else `default_user`.
-    /// Without a session it is derived from the first words of the conversation.
+    /// Resolves the owner that the request names. Without a user it is the only user of the key, or else
+    /// `default_user`. Without a session it is derived from the first words of the conversation.
     ///
     /// # Errors
     /// As [`Access::scope`]; a header that is not UTF-8.
@@ -60,7 +60,8 @@ impl Identity {
     }
 }
 
-/// The places of a request that can name its owner. A header takes precedence over the path, and the path over the body.
+/// The places of a request that can name its owner. A header takes precedence over the path, and the path over the
+/// body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OwnerSources<'r> {
     pub(super) headers: &'r HeaderMap,

@@ -20,7 +20,8 @@ use super::{
 
 /// The share of the deadline that injection may take. The rest is for handing its result over.
 const INJECTION_SHARE: f64 = 0.93;
-/// Chooses the memories for a prompt. It does not fail and keeps its deadline: a prompt may be empty and name what failed.
+/// Chooses the memories for a prompt. It does not fail and keeps its deadline: a prompt may be empty and name what
+/// failed.
 #[derive(Debug)]
 pub(super) struct Prompter {
     engine: MemoryEngine,
@@ -46,8 +47,8 @@ impl Prompter {
         Ok(Self { engine, injector, scenes, sessions, deadline, clock })
     }
 
-    /// Returns the memories for this request. Only a question starts a recall; a request that continues an earlier question
-    /// (tool results, a longer reply) gets the memories of that question.
+    /// Returns the memories for this request. Only a question starts a recall; a request that continues an earlier
+    /// question (tool results, a longer reply) gets the memories of that question.
     pub(super) async fn prompt(&self, identity: &Identity, thread: &Thread) -> Arc<Prompt> {
         let deadline = Instant::now() + self.deadline;
         let Some(question) = thread.question() else {

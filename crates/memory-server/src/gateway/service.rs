@@ -25,10 +25,10 @@ use crate::{
 
 /// The chat gateway: between any OpenAI-compatible client and the services that have the models.
 ///
-/// A request is passed on byte by byte; only a block of memories is added to its first system message, when the rules of
-/// [`GatewayOptions::rules`] call for one. The reply is passed back as it arrives, and the turn is stored before the end of the
-/// reply is sent. A failure of the memory never fails a chat: the header `X-Memory-Degraded` names the part that failed.
-/// Cloning gives another handle on the same gateway.
+/// A request is passed on byte by byte; only a block of memories is added to its first system message, when the rules
+/// of [`GatewayOptions::rules`] call for one. The reply is passed back as it arrives, and the turn is stored before
+/// the end of the reply is sent. A failure of the memory never fails a chat: the header `X-Memory-Degraded` names the
+/// part that failed. Cloning gives another handle on the same gateway.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Gateway(Arc<GatewayState>);
@@ -44,11 +44,12 @@ const OWNERS: [&str; 6] = [
 ];
 
 impl Gateway {
-    /// A gateway to these services, over this memory. The first service that names no models takes those that no other names.
+    /// A gateway to these services, over this memory. The first service that names no models takes those that no other
+    /// names.
     ///
     /// # Errors
-    /// `InvalidInput` without an upstream, for two of one name, and for rules that are none; `Unavailable` when TLS cannot be set
-    /// up; `Unsupported` outside a tokio runtime, on which what was said is stored.
+    /// `InvalidInput` without an upstream, for two of one name, and for rules that are none; `Unavailable` when TLS
+    /// cannot be set up; `Unsupported` outside a tokio runtime, on which what was said is stored.
     pub fn new(engine: MemoryEngine, upstreams: Vec<Upstream>, options: GatewayOptions) -> Result<Self> {
         let outside = |_| Error::new(ErrorKind::Unsupported, "gateway", "call it within a tokio runtime");
         let runtime = Handle::try_current().map_err(outside)?;

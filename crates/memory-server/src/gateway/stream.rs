@@ -128,8 +128,8 @@ impl StreamRelay<'_> {
         }
     }
 
-    /// Handles the end of the upstream's stream, with the error that broke it. An end marker that the service did not send
-    /// is never made up.
+    /// Handles the end of the upstream's stream, with the error that broke it. An end marker that the service did not
+    /// send is never made up.
     async fn finish(mut self, error: Option<Error>) {
         let was_open = self.framer.is_open();
         let rest = if error.is_none() { last_event(&self.framer.rest()) } else { FramedBytes::default() };

@@ -137,8 +137,8 @@ impl Thread {
         Some(TurnKey { key: turn_key(earlier.last(), &open.user), follows, parent })
     }
 
-    /// A name for the session of a client that names none: the same for every request whose history begins with the same
-    /// words.
+    /// A name for the session of a client that names none: the same for every request whose history begins with the
+    /// same words.
     pub(super) fn derived_session(&self) -> String {
         let opening = self.exchanges.iter().take_while(|exchange| exchange.user.is_empty()).count();
         let mut hasher = Hasher::new_derive_key("memory-engine 2026 session from its first words");
@@ -169,7 +169,8 @@ fn said(text: &str) -> String {
     without_injected(text).replace('\0', "").trim().to_owned()
 }
 
-/// Without thoughts in tags, as some models write them into their replies; one that was not finished is a thought to its end.
+/// Without thoughts in tags, as some models write them into their replies; one that was not finished is a thought to
+/// its end.
 fn without_thoughts(text: &str) -> String {
     let (mut kept, mut rest) = (String::new(), text);
     while let Some((before, thought)) = rest.split_once("<think>") {

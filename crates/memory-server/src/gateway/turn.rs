@@ -64,8 +64,9 @@ impl Turn {
         self.request.as_deref().unwrap_or_default()
     }
 
-    /// The records to be written, given what is there: those that say something new. A new reply takes the old one's place,
-    /// and what was made from the old one goes with it. The reply before is made to say what the client shows of it.
+    /// The records to be written, given what is there: those that say something new. A new reply takes the old one's
+    /// place, and what was made from the old one goes with it. The reply before is made to say what the client shows
+    /// of it.
     pub(super) fn records(&self, stored: StoredTurn, round: u32) -> Vec<Record> {
         let [user, reply] = ids(&self.address, &self.key.key);
         let mut records = Vec::new();

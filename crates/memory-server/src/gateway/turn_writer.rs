@@ -22,9 +22,9 @@ use pending::{PendingWrite, lost};
 use retry_queues::RetryQueues;
 use worker::TurnWorker;
 
-/// Stores turns in a task of its own, so that neither a slow store nor a disconnected client delays a chat. Waiting turns are
-/// stored in one transaction. A turn that the store refuses is retried separately; only later turns of the same conversation
-/// wait for it.
+/// Stores turns in a task of its own, so that neither a slow store nor a disconnected client delays a chat. Waiting
+/// turns are stored in one transaction. A turn that the store refuses is retried separately; only later turns of the
+/// same conversation wait for it.
 #[derive(Debug, Clone)]
 pub(super) struct TurnWriter {
     queue: mpsc::UnboundedSender<PendingWrite>,
@@ -43,8 +43,8 @@ impl TurnWriter {
         Self { queue, permits, tracker: TaskTracker::new(), timeout: options.keep_deadline }
     }
 
-    /// Queues a turn, waits for `keep_deadline` at most, and returns true if it is stored by then. A turn that is late may
-    /// still be stored; one that cannot be queued or stored is counted and logged.
+    /// Queues a turn, waits for `keep_deadline` at most, and returns true if it is stored by then. A turn that is late
+    /// may still be stored; one that cannot be queued or stored is counted and logged.
     ///
     /// # Cancel safety
     /// A queued turn is stored even if the future is dropped.

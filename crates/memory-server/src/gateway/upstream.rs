@@ -9,7 +9,8 @@ use memory_engine::{
 
 /// A service that has models, with an OpenAI-compatible API.
 ///
-/// With a key in its [`Endpoint`] that is what the service gets; without one the client's own `Authorization` is passed on.
+/// With a key in its [`Endpoint`] that is what the service gets; without one the client's own `Authorization` is
+/// passed on.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Upstream {
@@ -39,8 +40,8 @@ pub(super) struct Route {
 }
 
 impl Upstream {
-    /// A service by the name `name`, at an address such as `https://api.deepseek.com/v1`. It takes every model that no other
-    /// service names.
+    /// A service by the name `name`, at an address such as `https://api.deepseek.com/v1`. It takes every model that no
+    /// other service names.
     pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
         Self { name: name.into(), endpoint, models: Vec::new(), options: RelayOptions::default() }
     }
@@ -69,8 +70,8 @@ impl Upstreams {
     /// Makes the services ready.
     ///
     /// # Errors
-    /// `InvalidInput` when there are none, for a name that is empty, holds a slash or stands twice, and for a model's name that is
-    /// empty; those of [`Relay::new`].
+    /// `InvalidInput` when there are none, for a name that is empty, holds a slash or stands twice, and for a model's
+    /// name that is empty; those of [`Relay::new`].
     pub(super) fn open(upstreams: Vec<Upstream>) -> Result<Self> {
         let invalid = |message: String| Err(Error::invalid("gateway", message));
         if upstreams.is_empty() {
@@ -101,7 +102,8 @@ impl Upstreams {
     /// removed), the one with the longest matching prefix, or else the first one without a list. `None` if there is
     /// none.
     ///
-    /// A request that names no model goes to the one that names none, or to the first: it will say what it thinks of it.
+    /// A request that names no model goes to the one that names none, or to the first: it will say what it thinks of
+    /// it.
     pub(super) fn route(&self, model: Option<&str>) -> Option<Route> {
         let to = |service: &Arc<Service>, model: Option<&str>| {
             Some(Route { service: Arc::clone(service), model: model.map(str::to_owned) })

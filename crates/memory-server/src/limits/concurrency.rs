@@ -28,7 +28,8 @@ use crate::{
 /// The `Retry-After` of a refused request.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Refuses requests while too many are being served: with 429 when those of one key are, with 503 when those of all are.
+/// Refuses requests while too many are being served: with 429 when those of one key are, with 503 when those of all
+/// are.
 #[derive(Debug, Clone)]
 pub(super) struct Concurrency {
     all: Arc<Semaphore>,

@@ -17,14 +17,16 @@ use crate::{
 /// The session argument that stands for all conversations.
 const ALL_SESSIONS: &str = "*";
 
-/// The access of a request, and the owner that its URL and headers name. Tool arguments take precedence over that owner.
+/// The access of a request, and the owner that its URL and headers name. Tool arguments take precedence over that
+/// owner.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) access: Access,
     pub(crate) owner: Owner,
 }
 
-/// The owner in the query of the URL. Unknown names are refused: a mistyped `user_id` must not reach the memory of all users.
+/// The owner in the query of the URL. Unknown names are refused: a mistyped `user_id` must not reach the memory of all
+/// users.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct OwnerQuery {
@@ -40,8 +42,8 @@ pub(super) struct OwnerQuery {
 }
 
 impl Caller {
-    /// The scope of what a tool's arguments name; an empty name leaves what the address says. What lies below a name that
-    /// changes goes with it: the conversation of one user is none of another's.
+    /// The scope of what a tool's arguments name; an empty name leaves what the address says. What lies below a name
+    /// that changes goes with it: the conversation of one user is none of another's.
     ///
     /// # Errors
     /// As [`Access::scope`].

@@ -68,8 +68,8 @@ impl Mcp {
         self
     }
 
-    /// Works for this owner where a request names no user and its key is for all of them; for one called `default`, otherwise. A key
-    /// for several users has to be told which.
+    /// Works for this owner where a request names no user and its key is for all of them; for one called `default`,
+    /// otherwise. A key for several users has to be told which.
     pub fn with_owner(mut self, owner: Owner) -> Self {
         self.host.owner = owner;
         self

@@ -186,8 +186,8 @@ impl Mem0 {
         Ok(Added { event: Some(event), results: self.results(&facts).await?, is_pending: pending })
     }
 
-    /// Makes a record of each message but instructions: a turn if facts are extracted from it, else a note. A procedure is
-    /// one note.
+    /// Makes a record of each message but instructions: a turn if facts are extracted from it, else a note. A
+    /// procedure is one note.
     fn records(&self, address: &Scope, addition: Addition) -> Vec<Record> {
         let Addition { messages, metadata, infer, is_procedural, at, .. } = addition;
         let mut messages: Vec<Message> =

@@ -123,7 +123,8 @@ impl Condition {
         }
     }
 
-    /// Returns the areas that contain all memories which fulfil the condition. `scopes` are those that the request names.
+    /// Returns the areas that contain all memories which fulfil the condition. `scopes` are those that the request
+    /// names.
     ///
     /// # Errors
     /// 403 if it names a user whom the key does not reach, even in a negation.

@@ -22,7 +22,8 @@ pub(super) struct EventState {
 }
 
 impl Mem0 {
-    /// Returns the state of an event. The id of an event is that of the first record it stored; it ends with that record.
+    /// Returns the state of an event. The id of an event is that of the first record it stored; it ends with that
+    /// record.
     pub(super) async fn event(&self, access: &Access, id: RecordId) -> Result<EventState, Mem0Error> {
         let unknown = || Mem0Error::not_found("Event not found!");
         let first = self

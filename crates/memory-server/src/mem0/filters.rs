@@ -1,5 +1,5 @@
-//! The two grammars of mem0's filters: in the open-source server an unknown key is a metadata key, on the platform it is
-//! refused.
+//! The two grammars of mem0's filters: in the open-source server an unknown key is a metadata key, on the platform it
+//! is refused.
 
 use std::str::FromStr;
 
@@ -244,7 +244,8 @@ fn metadata(key: &str) -> Field {
     Field::Metadata(key.to_owned())
 }
 
-/// A condition on a caller's note, under the name that it is kept by. What these routes did not store has it under its own.
+/// A condition on a caller's note, under the name that it is kept by. What these routes did not store has it under its
+/// own.
 fn metadata_condition(name: &str, filter: impl Fn(Field) -> Filter) -> Condition {
     let kept = keys::stored_key(name);
     let aside = filter(metadata(&kept));

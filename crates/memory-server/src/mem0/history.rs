@@ -48,8 +48,8 @@ impl Event {
     }
 }
 
-/// Notes that a record is about to say something else. Where there is no room for all that it has said, the oldest texts go
-/// first, and at last the oldest changes; when a text is gone, it is still known until when it was there.
+/// Notes that a record is about to say something else. Where there is no room for all that it has said, the oldest
+/// texts go first, and at last the oldest changes; when a text is gone, it is still known until when it was there.
 pub(super) fn note_edit(record: &mut Record, until: Timestamp) {
     let mut edits = edits(record);
     edits.push(Edit { text: Some(record.text.clone()), until });
@@ -77,8 +77,8 @@ fn edits(record: &Record) -> Vec<Edit> {
 }
 
 impl Mem0 {
-    /// Returns the history of a memory, oldest first. It is empty for an unknown id. The events of a deleted memory do not
-    /// contain its text.
+    /// Returns the history of a memory, oldest first. It is empty for an unknown id. The events of a deleted memory do
+    /// not contain its text.
     pub(super) async fn history(
         &self,
         access: &Access,
@@ -193,7 +193,8 @@ impl Mem0 {
         }
         let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
         let gone = self.engine.forget(address, ids).await?;
-        // Afterwards: what is noted about what is still there would be wrong, and a tombstone says the most important, too.
+        // Afterwards: what is noted about what is still there would be wrong, and a tombstone says the most important,
+        // too.
         self.engine.store(address, entries, PutMode::Create).await?;
         Ok(gone.records())
     }

@@ -107,7 +107,8 @@ impl Mem0 {
         Ok(())
     }
 
-    /// Forgets what a filter lets through within some scopes, and notes for each memory that it was there. Counts the memories.
+    /// Forgets what a filter lets through within some scopes, and notes for each memory that it was there. Counts the
+    /// memories.
     pub(super) async fn forget_matching(&self, scopes: &[Scope], filter: &Filter) -> Result<usize, Mem0Error> {
         let mut count = 0;
         for scope in scopes {

@@ -99,9 +99,10 @@ impl SearchParams {
 impl Mem0 {
     /// The memories in some places that fit a question, best first.
     ///
-    /// The engine's scores compare within one recall only. Here the best one gets what speaks for it by itself: the part of the
-    /// question's words that it holds, or how far it is on the way from unrelated to the same, whichever is more; and the others
-    /// what they have of its score. So the order is the engine's, and a score says whether anything fits at all.
+    /// The engine's scores compare within one recall only. Here the best one gets what speaks for it by itself: the
+    /// part of the question's words that it holds, or how far it is on the way from unrelated to the same, whichever
+    /// is more; and the others what they have of its score. So the order is the engine's, and a score says whether
+    /// anything fits at all.
     pub(super) async fn search(
         &self,
         areas: &[SearchArea],

@@ -23,7 +23,8 @@ const MICROS_PER_DAY: u64 = 86_400_000_000;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct SelectionParams {
-    /// Conditions that all have to hold, with operators such as `{"gte": 1}`, and `AND`, `OR`, `NOT`. Unknown keys are refused.
+    /// Conditions that all have to hold, with operators such as `{"gte": 1}`, and `AND`, `OR`, `NOT`. Unknown keys are
+    /// refused.
     pub(super) filters: Option<Map<String, Value>>,
     /// Only memories with one of these categories.
     categories: Option<Vec<String>>,

@@ -26,14 +26,15 @@ impl Mem0 {
         }
     }
 
-    /// Sets whether searches find turns as well as memories. A search can override it with `include_turns`. Default: false.
+    /// Sets whether searches find turns as well as memories. A search can override it with `include_turns`. Default:
+    /// false.
     pub fn with_turns(mut self, include_turns: bool) -> Self {
         self.include_turns = include_turns;
         self
     }
 
-    /// Sets how long a request to the open-source routes waits for facts. Extraction continues in the background after that.
-    /// Default: 10 s.
+    /// Sets how long a request to the open-source routes waits for facts. Extraction continues in the background after
+    /// that. Default: 10 s.
     pub fn with_add_timeout(mut self, timeout: Duration) -> Self {
         self.add_timeout = timeout;
         self

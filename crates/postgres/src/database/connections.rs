@@ -72,8 +72,8 @@ impl Connections {
         }
     }
 
-    /// Those of a pool of the caller. Each call borrows one, with the settings that the options ask for, and gives it back
-    /// with those that it had.
+    /// Those of a pool of the caller. Each call borrows one, with the settings that the options ask for, and gives it
+    /// back with those that it had.
     pub(crate) fn borrowed(pool: PgPool, options: &PostgresOptions) -> Self {
         Self {
             permits: permits(pool.options().get_max_connections()),
@@ -193,8 +193,8 @@ impl Drop for Connections {
     }
 }
 
-/// A connection in use. Dropped, it goes back to the pool, which finds out in what state it is; one of the caller's pool is
-/// closed.
+/// A connection in use. Dropped, it goes back to the pool, which finds out in what state it is; one of the caller's
+/// pool is closed.
 #[derive(Debug)]
 pub(crate) struct Lease<'c> {
     connection: Leased,

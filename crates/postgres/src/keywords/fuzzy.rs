@@ -13,11 +13,11 @@ use crate::{
 const BEGIN: &str = "BEGIN READ ONLY; SET LOCAL pg_trgm.word_similarity_threshold = 0.3";
 
 impl PostgresStore {
-    /// The active records within `scope` of which a part is spelled much like `text`: best first, equal ones by id, at most
-    /// `limit`. The score is `pg_trgm`'s `word_similarity`: 0 to 1, over trigrams of the folded text.
+    /// The active records within `scope` of which a part is spelled much like `text`: best first, equal ones by id, at
+    /// most `limit`. The score is `pg_trgm`'s `word_similarity`: 0 to 1, over trigrams of the folded text.
     ///
-    /// It finds what the analyzer's terms do not: misspelled names, words cut in two. It knows nothing of how rare a word
-    /// is, so it supplements the other searches rather than replaces one.
+    /// It finds what the analyzer's terms do not: misspelled names, words cut in two. It knows nothing of how rare a
+    /// word is, so it supplements the other searches rather than replaces one.
     ///
     /// # Errors
     /// `Unsupported` where [`is_fuzzy`](Self::is_fuzzy) says no.

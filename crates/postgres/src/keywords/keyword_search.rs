@@ -49,8 +49,8 @@ pub(crate) fn write(scope: &Scope, query: &KeywordQuery, statement: &mut Stateme
     propose(&reach, scope, query, &QueryTerms::of(&query.clauses), statement.push(" UNION ALL "));
 }
 
-/// Begins the statement with one row: how many documents are within reach, what they were made by, and whether the reach is the
-/// right one. One statement for this and for what is found is one way to the server less.
+/// Begins the statement with one row: how many documents are within reach, what they were made by, and whether the
+/// reach is the right one. One statement for this and for what is found is one way to the server less.
 fn count(reach: &CoveredScope, statement: &mut Statement) {
     statement.push(
         "SELECT NULL::uuid AS id, NULL::bigint AS length, NULL::bytea AS terms, NULL::bytea AS counts,

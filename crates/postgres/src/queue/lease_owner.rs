@@ -1,7 +1,7 @@
 //! The owner of leases: a store that claims items. Its leases end with it, however its process ends.
 //!
-//! An owner holds an advisory lock in a session of its own. The server ends the lock with the session, and the session with the
-//! process. Before a claim, every other owner whose lock is free is dead: what it had claimed is free.
+//! An owner holds an advisory lock in a session of its own. The server ends the lock with the session, and the session
+//! with the process. Before a claim, every other owner whose lock is free is dead: what it had claimed is free.
 
 use std::time::{Duration, Instant};
 

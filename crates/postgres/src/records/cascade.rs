@@ -13,8 +13,9 @@ use crate::{
     records::{change, derivations, row, scopes::uuid},
 };
 
-/// Removes the records that were made from `sources`, directly or through others, except `kept`, and leaves tombstones. Queues
-/// their other sources for the job that makes such records. Returns the ids in order, and what was removed.
+/// Removes the records that were made from `sources`, directly or through others, except `kept`, and leaves
+/// tombstones. Queues their other sources for the job that makes such records. Returns the ids in order, and what was
+/// removed.
 pub(crate) async fn remove_derived_records(
     connection: &mut PgConnection,
     ns: Uuid,

@@ -23,8 +23,8 @@ use crate::{
     vectors::vector_store,
 };
 
-/// Applies changes to records of namespaces that are locked, and counts what they remove. The addresses of tombstones have to
-/// be known. Vectors that come with records go to `table`.
+/// Applies changes to records of namespaces that are locked, and counts what they remove. The addresses of tombstones
+/// have to be known. Vectors that come with records go to `table`.
 pub(crate) async fn apply(
     connection: &mut PgConnection,
     changes: &[RecordChange],

@@ -25,8 +25,8 @@ pub enum Lookup<'q> {
 }
 
 impl PostgresStore {
-    /// The server's plan for a lookup, line by line: which indexes it uses, and which partitions it looks into. For those who
-    /// tend a database; the wording is the server's.
+    /// The server's plan for a lookup, line by line: which indexes it uses, and which partitions it looks into. For
+    /// those who tend a database; the wording is the server's.
     ///
     /// # Errors
     /// Those of the lookup.

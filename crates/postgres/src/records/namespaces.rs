@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::{database::error::PostgresError, records::scopes};
 
-/// Makes the namespaces of these scopes known and locks them until the transaction ends, always in one order, so that two
-/// batches cannot wait for each other.
+/// Makes the namespaces of these scopes known and locks them until the transaction ends, always in one order, so that
+/// two batches cannot wait for each other.
 pub(crate) async fn lock<'s>(
     connection: &mut PgConnection,
     scopes: impl IntoIterator<Item = &'s Scope>,

@@ -85,8 +85,8 @@ struct BatchChanges {
 }
 
 impl BatchChanges {
-    /// Adds a write. Of several writes to one record the last one is stored, the last one with index entries says what is
-    /// indexed and when its jobs are queued, and the record is new if the first one has made it.
+    /// Adds a write. Of several writes to one record the last one is stored, the last one with index entries says what
+    /// is indexed and when its jobs are queued, and the record is new if the first one has made it.
     fn add(&mut self, key: Key, mut write: RecordWrite) {
         let Some(place) = self.places.get(&key).copied() else {
             self.places.insert(key, self.writes.len());

@@ -104,9 +104,9 @@ pub(crate) struct Tenants {
 }
 
 impl Tenants {
-    /// Returns the reach of `scope`, for a statement that checks [`CoveredScope::push_assumption_check`]. If only one tenant is known, a
-    /// scope of the whole tenant covers everything: comparing the owner of each row with all namespaces of a tenant
-    /// takes longer than finding the rows.
+    /// Returns the reach of `scope`, for a statement that checks [`CoveredScope::push_assumption_check`]. If only one
+    /// tenant is known, a scope of the whole tenant covers everything: comparing the owner of each row with all
+    /// namespaces of a tenant takes longer than finding the rows.
     pub(crate) fn reach(&self, scope: &Scope) -> CoveredScope {
         let exact = CoveredScope::of(scope);
         match exact.whose {
@@ -205,8 +205,8 @@ impl CoveredScope {
         }
     }
 
-    /// The condition under which everything that it covers is what the scope reaches, in one value. True as a rule; where it is
-    /// not, nothing that was found may be given.
+    /// The condition under which everything that it covers is what the scope reaches, in one value. True as a rule;
+    /// where it is not, nothing that was found may be given.
     pub(crate) fn push_assumption_check(&self, statement: &mut Statement) {
         match &self.whose {
             OwnerFilter::User(_) | OwnerFilter::Tenant(_) => drop(statement.push("true")),

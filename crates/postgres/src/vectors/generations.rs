@@ -1,7 +1,8 @@
 //! The versions of the vectors: beginning, filling, switching to and dropping a second one.
 //!
-//! These functions serve all tenants at once. Every write locks a row of `namespaces` first. A lock on that table waits for the
-//! writes that have begun and holds back the others, so that the versions change between two writes and never during one.
+//! These functions serve all tenants at once. Every write locks a row of `namespaces` first. A lock on that table
+//! waits for the writes that have begun and holds back the others, so that the versions change between two writes and
+//! never during one.
 
 use memory_engine_core::Timestamp;
 use memory_engine_sql::{
@@ -30,8 +31,8 @@ async fn lock_writes(connection: &mut PgConnection) -> Result<(), PostgresError>
     Ok(())
 }
 
-/// Begins a second version in this process' space, unless it is there. Records that are written from now on are queued for it;
-/// [`queue_missing`] queues the others.
+/// Begins a second version in this process' space, unless it is there. Records that are written from now on are queued
+/// for it; [`queue_missing`] queues the others.
 pub(crate) async fn begin(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
@@ -68,8 +69,8 @@ pub(crate) async fn make_index(
     Ok(true)
 }
 
-/// Queues every record that has no vector in the second version, while writes continue. A record that is queued already keeps
-/// its place, unless it is a dead letter. Returns the number of queued records.
+/// Queues every record that has no vector in the second version, while writes continue. A record that is queued
+/// already keeps its place, unless it is a dead letter. Returns the number of queued records.
 pub(crate) async fn queue_missing(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
@@ -113,8 +114,8 @@ pub(crate) async fn can_switch(
     Ok(role == GenerationRole::Serving || is_complete(connection, missing_allowed).await?)
 }
 
-/// Lets the second version serve, if it is this process' and misses at most `missing_allowed` records. Returns true if it serves
-/// now.
+/// Lets the second version serve, if it is this process' and misses at most `missing_allowed` records. Returns true if
+/// it serves now.
 pub(crate) async fn switch(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,

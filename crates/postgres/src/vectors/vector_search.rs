@@ -239,9 +239,9 @@ impl Search<'_> {
         }
     }
 
-    /// Lets the statement find nothing where the other way is the right one, if there is another one, and where vectors of
-    /// another space serve, or those of the other table: the server would fail on their length. And where the guessed reach is
-    /// not the right one.
+    /// Lets the statement find nothing where the other way is the right one, if there is another one, and where
+    /// vectors of another space serve, or those of the other table: the server would fail on their length. And where
+    /// the guessed reach is not the right one.
     fn guard(&self, guess: SearchPlan, table: VectorTable, statement: &mut Statement) {
         statement
             .push(" AND (SELECT c.is_right FROM c) AND (SELECT c.made_by FROM c) = ")

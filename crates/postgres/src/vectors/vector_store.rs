@@ -17,9 +17,9 @@ use crate::{
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::index_metadata::IndexMetadata;
 
-/// A vector as it is kept. The server reckons with single precision, where the squares of very long and very short vectors
-/// do not fit: those get length one, which changes nothing under a cosine. All others stay as they are, so that every
-/// backend computes scores from the same numbers.
+/// A vector as it is kept. The server reckons with single precision, where the squares of very long and very short
+/// vectors do not fit: those get length one, which changes nothing under a cosine. All others stay as they are, so
+/// that every backend computes scores from the same numbers.
 pub(crate) fn kept(embedding: &Embedding) -> Vector {
     let square: f64 = embedding.values().iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
     let fits = (1e-16..1e16).contains(&square);

@@ -1,5 +1,6 @@
-//! Everything that needs a server, against the one that the variable `DATABASE_URL` names (`scripts/with-postgres` provides
-//! one). Without it the tests are listed as ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they then fail.
+//! Everything that needs a server, against the one that the variable `DATABASE_URL` names (`scripts/with-postgres`
+//! provides one). Without it the tests are listed as ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they then
+//! fail.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod agreement;

@@ -177,7 +177,8 @@ pub(crate) async fn vectors_that_are_nearly_alike_are_told_apart_as_a_plain_look
             let expected = plain.search(&vector(1), Among::Everything, limit);
             let scores = |hits: &mut dyn Iterator<Item = memory_engine_core::Score>| hits.collect::<Vec<_>>();
             let found = scores(&mut found.iter().map(|hit| hit.score));
-            // Of more that are as good as equal than the spare ones some may be missed, but what is given is scored right.
+            // Of more that are as good as equal than the spare ones some may be missed, but what is given is scored
+            // right.
             assert_eq!(found.len(), limit.min(40));
             let all = plain.search(&vector(1), Among::Everything, 40);
             assert!(found.iter().all(|score| all.iter().any(|(_, right)| right == score)), "{limit}");

@@ -1,4 +1,5 @@
-//! Servers of a test's own, which can be killed, watched and copied. They need the programs that `WITH_POSTGRES_BIN` names.
+//! Servers of a test's own, which can be killed, watched and copied. They need the programs that `WITH_POSTGRES_BIN`
+//! names.
 
 use std::{
     env, fs,

@@ -11,16 +11,16 @@ const MAX_ENTITIES: usize = 24;
 const MAX_EDGES: usize = 64;
 const MAX_EVIDENCE: usize = 8;
 
-/// Probability that a record is meant that relates two entities of the query, one of them and another, two others on the
-/// way; and one that only names an entity of the query.
+/// Probability that a record is meant that relates two entities of the query, one of them and another, two others on
+/// the way; and one that only names an entity of the query.
 const BOTH_NAMED: f64 = 0.8;
 const ONE_NAMED: f64 = 0.4;
 const NONE_NAMED: f64 = 0.2;
 const MENTION: f64 = 0.1;
 
 impl RecallRun<'_> {
-    /// Returns records about the entities that the query, or the dialogue before it, names; `None` if the graph takes no
-    /// part.
+    /// Returns records about the entities that the query, or the dialogue before it, names; `None` if the graph takes
+    /// no part.
     pub(crate) async fn search_graph(&self) -> Result<Option<Vec<Hit>>> {
         let plan = &self.plan;
         let is_off = !self.parts.uses_graph || plan.options.graph_weight <= 0.0;

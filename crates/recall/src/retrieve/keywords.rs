@@ -28,8 +28,8 @@ impl RecallRun<'_> {
         self.scope.thesaurus(&self.parts.thesaurus).await.map(Some)
     }
 
-    /// Searches for the query's words, their synonyms and the dates that it names; `None` if it has none of them, or if only
-    /// vectors are searched.
+    /// Searches for the query's words, their synonyms and the dates that it names; `None` if it has none of them, or
+    /// if only vectors are searched.
     pub(crate) async fn search_keywords(&self, thesaurus: Option<&Thesaurus>) -> Result<Option<KeywordHits>> {
         let plan = &self.plan;
         if plan.query.retrievers == Retrievers::VectorOnly {

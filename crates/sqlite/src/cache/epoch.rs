@@ -1,7 +1,7 @@
 //! The epoch of a cache: the state of the database that it belongs to.
 //!
-//! The epoch is a random number in the database that caches carry. It ends when something is deleted, so that no file with
-//! deleted content is ever read again. The fingerprint detects a database that was restored to an earlier state.
+//! The epoch is a random number in the database that caches carry. It ends when something is deleted, so that no file
+//! with deleted content is ever read again. The fingerprint detects a database that was restored to an earlier state.
 
 use std::{fs, path::Path};
 
@@ -20,8 +20,8 @@ pub(crate) fn current(connection: &Connection) -> Result<Option<u64>, SqliteErro
     Ok(epoch.and_then(|epoch| u64::from_str_radix(&epoch, 16).ok()))
 }
 
-/// Returns the id of the existing record that changed last, up to a change. In a database that was restored to an earlier
-/// state and went on from there, it is another one.
+/// Returns the id of the existing record that changed last, up to a change. In a database that was restored to an
+/// earlier state and went on from there, it is another one.
 pub(crate) fn fingerprint(connection: &Connection, change: i64) -> Result<Option<u128>, SqliteError> {
     let sql = "SELECT r.id FROM changes c CROSS JOIN records r ON r.record = c.record WHERE c.change <= ?1
         ORDER BY c.change DESC LIMIT 1";
@@ -29,8 +29,8 @@ pub(crate) fn fingerprint(connection: &Connection, change: i64) -> Result<Option
     Ok(id.map(u128::from_be_bytes))
 }
 
-/// Returns the stamp for a new cache as of a change, and starts an epoch if there is none. `None` if the database has no
-/// records.
+/// Returns the stamp for a new cache as of a change, and starts an epoch if there is none. `None` if the database has
+/// no records.
 pub(crate) fn stamp(connection: &Connection, change: i64) -> Result<Option<Stamp>, SqliteError> {
     let Some(fingerprint) = fingerprint(connection, change)? else { return Ok(None) };
     let epoch = match current(connection)? {

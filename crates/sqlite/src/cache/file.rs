@@ -1,5 +1,5 @@
-//! The files of one index cache, next to the database. They may be deleted at any time: an index without a cache is read from
-//! the database.
+//! The files of one index cache, next to the database. They may be deleted at any time: an index without a cache is
+//! read from the database.
 
 use std::{
     ffi::OsString,
@@ -46,14 +46,16 @@ impl IndexCacheFile {
         Self { files, database: database.to_owned() }
     }
 
-    /// Returns the manifest if the cache is valid: from its state, the change log leads to the state of this transaction.
+    /// Returns the manifest if the cache is valid: from its state, the change log leads to the state of this
+    /// transaction.
     pub(crate) fn manifest(&self, connection: &Connection) -> Result<Option<Manifest>, SqliteError> {
         Ok(self.open(connection)?.map(|(manifest, _)| manifest))
     }
 
     fn open(&self, connection: &Connection) -> Result<Option<(Manifest, Files)>, SqliteError> {
         let Some(epoch) = epoch::current(connection)? else { return Ok(None) };
-        // The append file is opened first: a segment that is compacted at this moment is seen twice rather than not at all.
+        // The append file is opened first: a segment that is compacted at this moment is seen twice rather than not at
+        // all.
         let mut files: Files = self.files.iter().rev().map(|path| open_reader(path).ok()).collect();
         files.reverse();
         let mut manifest = Manifest::new(epoch);
@@ -69,8 +71,8 @@ impl IndexCacheFile {
         Ok(is_valid.then_some((manifest, files)))
     }
 
-    /// Reads each segment by `extend`, into what `empty` returns for this many records. Returns the result and the last change
-    /// that it contains. A damaged cache is removed, and nothing is returned.
+    /// Reads each segment by `extend`, into what `empty` returns for this many records. Returns the result and the
+    /// last change that it contains. A damaged cache is removed, and nothing is returned.
     pub(crate) fn read<T>(
         &self,
         connection: &Connection,
@@ -94,8 +96,8 @@ impl IndexCacheFile {
         Ok(Some((index, manifest.newest_change())))
     }
 
-    /// Appends a segment. The transaction must keep others from writing and must have written nothing itself. A segment that
-    /// cannot be written is left out.
+    /// Appends a segment. The transaction must keep others from writing and must have written nothing itself. A
+    /// segment that cannot be written is left out.
     pub(crate) fn append(
         &self,
         connection: &Connection,
@@ -106,8 +108,8 @@ impl IndexCacheFile {
         self.append_to(self.files.len() - 1, connection, manifest, header, body)
     }
 
-    /// Moves the segments of the append file to the main file, as one segment. `extend` reads each segment into `index`, which
-    /// `body` writes.
+    /// Moves the segments of the append file to the main file, as one segment. `extend` reads each segment into
+    /// `index`, which `body` writes.
     pub(crate) fn compact<T>(
         &self,
         connection: &Connection,
@@ -169,8 +171,8 @@ impl IndexCacheFile {
         Ok(())
     }
 
-    /// Starts a new cache as of a change, in a transaction that keeps others from writing. Returns `None` if the database is empty
-    /// or the file cannot be created.
+    /// Starts a new cache as of a change, in a transaction that keeps others from writing. Returns `None` if the
+    /// database is empty or the file cannot be created.
     pub(crate) fn builder(
         &self,
         connection: &Connection,

@@ -45,7 +45,8 @@ pub(crate) struct Stamp {
     pub(crate) fingerprint: u128,
 }
 
-/// Writes a segment at `start`, the end of the file. Its length is written last: a segment that was interrupted has none.
+/// Writes a segment at `start`, the end of the file. Its length is written last: a segment that was interrupted has
+/// none.
 pub(crate) fn write_segment(
     mut file: File,
     start: u64,
@@ -76,7 +77,8 @@ pub(crate) fn write_segment(
     Ok(file)
 }
 
-/// Reads the length of the segment at `start`. Returns `None` at the end of the file and for a segment that is not complete.
+/// Reads the length of the segment at `start`. Returns `None` at the end of the file and for a segment that is not
+/// complete.
 pub(crate) fn read_length(file: &mut BufReader<File>, start: u64, file_length: u64) -> io::Result<Option<u64>> {
     if start + LENGTH_BYTES >= file_length {
         return Ok(None);

@@ -25,11 +25,11 @@ use crate::{
     keywords::keyword_store,
 };
 
-/// The postings of the users and tenants that were searched, read at the first search and kept up to date with the writes of all
-/// processes.
+/// The postings of the users and tenants that were searched, read at the first search and kept up to date with the
+/// writes of all processes.
 ///
-/// The postings of a tenant include those of its users. If they are not loaded, a search for one user reads only that user's
-/// postings. Tenants have caches; users have none.
+/// The postings of a tenant include those of its users. If they are not loaded, a search for one user reads only that
+/// user's postings. Tenants have caches; users have none.
 #[derive(Debug)]
 pub(crate) struct KeywordIndex {
     database: PathBuf,
@@ -52,8 +52,8 @@ impl KeywordIndex {
         Self { database, policy, users: PostingsByOwner::default(), tenants: PostingsByOwner::default() }
     }
 
-    /// Returns the tenants whose loaded postings are ahead of their cache by more than the flush threshold, with their numbers
-    /// of records. Postings that are being read are left out.
+    /// Returns the tenants whose loaded postings are ahead of their cache by more than the flush threshold, with their
+    /// numbers of records. Postings that are being read are left out.
     pub(crate) fn tenants_to_flush(&self) -> Vec<(i64, usize)> {
         self.large_tenants(|loaded| loaded.cache_lags_by(self.policy.flush_min_changes))
     }
@@ -96,8 +96,8 @@ impl KeywordIndex {
         IndexCacheFile::with_append_file(&self.database, &format!("terms-{tenant}"))
     }
 
-    /// Appends to a tenant's cache what has changed since its last segment. The transaction must keep others from writing and must
-    /// have written nothing itself: a cache must not contain what may be rolled back.
+    /// Appends to a tenant's cache what has changed since its last segment. The transaction must keep others from
+    /// writing and must have written nothing itself: a cache must not contain what may be rolled back.
     pub(crate) fn append(
         &self,
         connection: &Connection,
@@ -141,8 +141,8 @@ impl KeywordIndex {
         )
     }
 
-    /// Writes a tenant's cache from the beginning, in a transaction that keeps others from writing. Loaded postings are not read
-    /// again.
+    /// Writes a tenant's cache from the beginning, in a transaction that keeps others from writing. Loaded postings
+    /// are not read again.
     pub(crate) fn rebuild(&self, connection: &Connection, tenant: i64, newest: i64) -> Result<(), SqliteError> {
         let shared = postings_of(&self.tenants, tenant);
         let file = self.file(tenant);
@@ -183,8 +183,8 @@ impl KeywordIndex {
         Ok(())
     }
 
-    /// Returns the records within `scope` that hold a term of the query, ranked by the statistics of that scope, in the transaction
-    /// of `connection`.
+    /// Returns the records within `scope` that hold a term of the query, ranked by the statistics of that scope, in
+    /// the transaction of `connection`.
     pub(crate) fn search(
         &self,
         connection: &Connection,

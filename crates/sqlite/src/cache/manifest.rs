@@ -38,7 +38,8 @@ impl Manifest {
     /// Adds the segments of a file that continue the manifest. Stops at the first that does not, or is not complete.
     ///
     /// # Errors
-    /// Returns the error of the file, or `InvalidData` for a segment of another epoch or format. The segments before it stay.
+    /// Returns the error of the file, or `InvalidData` for a segment of another epoch or format. The segments before
+    /// it stay.
     pub(crate) fn read(&mut self, index: usize, file: &mut BufReader<File>) -> io::Result<()> {
         let file_length = file.get_ref().metadata()?.len();
         let mut start = 0;

@@ -5,27 +5,29 @@
 pub(crate) struct CachePolicy {
     /// Indexes with at most this many records have no cache: reading their rows is as fast. Default: 20,000 records.
     pub(crate) min_records: usize,
-    /// A cache is flushed when it lags by at least this many changes. Default: 7,000 changes, well before the change log, which
-    /// keeps 40,000, would lose them.
+    /// A cache is flushed when it lags by at least this many changes. Default: 7,000 changes, well before the change
+    /// log, which keeps 40,000, would lose them.
     pub(crate) flush_min_changes: i64,
-    /// On close, a cache is flushed when it lags by at least this many changes; the next open replays fewer. Default: 1,000
-    /// changes.
+    /// On close, a cache is flushed when it lags by at least this many changes; the next open replays fewer. Default:
+    /// 1,000 changes.
     pub(crate) close_max_lag: i64,
-    /// A connection that has written more rows than this is a bulk import: its caches are built on close even if no reader has
-    /// loaded the index. Default: 40,000 rows. A record takes at least four: 10,000 records.
+    /// A connection that has written more rows than this is a bulk import: its caches are built on close even if no
+    /// reader has loaded the index. Default: 40,000 rows. A record takes at least four: 10,000 records.
     pub(crate) bulk_import_min_rows: u64,
-    /// Number of vectors in one segment of a rebuilt cache. Default: 8,000, as many as an index holds without signs, so that the
-    /// signs are built once, at the end of a load.
+    /// Number of vectors in one segment of a rebuilt cache. Default: 8,000, as many as an index holds without signs,
+    /// so that the signs are built once, at the end of a load.
     pub(crate) vector_segment_records: usize,
-    /// Number of documents in one segment of a rebuilt keyword cache. Default: 65,536, the most that packed postings can number.
+    /// Number of documents in one segment of a rebuilt keyword cache. Default: 65,536, the most that packed postings
+    /// can number.
     pub(crate) keyword_segment_records: usize,
-    /// The append file of a keyword cache is compacted when it has at least this many records. Default: 50,000, which leaves room
-    /// for one more flush in a packed segment.
+    /// The append file of a keyword cache is compacted when it has at least this many records. Default: 50,000, which
+    /// leaves room for one more flush in a packed segment.
     pub(crate) compaction_min_records: u64,
-    /// Number of changes that the change log keeps. A process that has missed more reads its indexes again. Default: 40,000.
+    /// Number of changes that the change log keeps. A process that has missed more reads its indexes again. Default:
+    /// 40,000.
     pub(crate) log_max_changes: i64,
-    /// The change log is trimmed when it exceeds `log_max_changes` by more than this. Default: 1,000; trimming at each write would
-    /// write one more page each time.
+    /// The change log is trimmed when it exceeds `log_max_changes` by more than this. Default: 1,000; trimming at each
+    /// write would write one more page each time.
     pub(crate) log_trim_slack: i64,
     /// Size of the read buffer for headers and short arrays. Long arrays are read in place. Default: 16 KiB.
     pub(crate) read_buffer_bytes: usize,

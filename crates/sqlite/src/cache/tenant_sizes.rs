@@ -18,8 +18,8 @@ impl TenantSizes {
         self.sizes.iter().copied().filter(move |(_, size)| *size > records as u64)
     }
 
-    /// Counts again if the database has more than `min_records` rows and has grown by a quarter since the last count, or at all if
-    /// `exactly`.
+    /// Counts again if the database has more than `min_records` rows and has grown by a quarter since the last count,
+    /// or at all if `exactly`.
     pub(crate) fn update(
         &mut self,
         connection: &Connection,

@@ -1,7 +1,7 @@
 //! Cache files written by an earlier version of this crate are read, and the same content gives the same bytes.
 //!
-//! The golden files are in `tests/golden`. They hold one hundred records: eighty in the first segment, and in a second segment
-//! one changed and twenty new ones.
+//! The golden files are in `tests/golden`. They hold one hundred records: eighty in the first segment, and in a second
+//! segment one changed and twenty new ones.
 #![allow(clippy::unwrap_used, reason = "this is test code: a failed expectation is a panic")]
 
 use std::{
@@ -153,7 +153,8 @@ async fn nearest(store: &SqliteStore, query: &Embedding) -> Vec<RecordId> {
     hits.into_iter().map(|hit| hit.id).collect()
 }
 
-/// Changes rows behind the change log's back: an index that is read from the database has these, one from a cache has not.
+/// Changes rows behind the change log's back: an index that is read from the database has these, one from a cache has
+/// not.
 fn change_unseen(connection: &Connection) {
     put_terms(connection, 5, &terms(5, "unseen"));
     put_vector(connection, ALL, &vector(ALL));

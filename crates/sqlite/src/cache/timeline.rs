@@ -10,7 +10,8 @@ const MAX_UNSORTED: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     times: FxHashMap<i64, i64>,
-    /// Times and rows. The first `sorted` are ascending. Entries of removed or moved rows stay until the next sort, unused.
+    /// Times and rows. The first `sorted` are ascending. Entries of removed or moved rows stay until the next sort,
+    /// unused.
     order: Vec<(i64, i64)>,
     sorted: usize,
 }

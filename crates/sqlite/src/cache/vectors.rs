@@ -50,7 +50,8 @@ impl VectorIndex {
         Self { space, policy: CachePolicy::DEFAULT, loaded, file, cached_change: AtomicI64::new(0) }
     }
 
-    /// Returns true if the index is ahead of its cache by more than the flush threshold. Returns false while it is being read.
+    /// Returns true if the index is ahead of its cache by more than the flush threshold. Returns false while it is
+    /// being read.
     pub(crate) fn needs_flush(&self) -> bool {
         let Some(loaded) = self.loaded.try_read() else { return false };
         let cached = self.cached_change.load(Relaxed);
@@ -81,8 +82,8 @@ impl VectorIndex {
         self.file.as_ref()
     }
 
-    /// Appends to the cache what has changed since its last segment. The transaction must keep others from writing and must have
-    /// written nothing itself: a cache must not contain what may be rolled back.
+    /// Appends to the cache what has changed since its last segment. The transaction must keep others from writing and
+    /// must have written nothing itself: a cache must not contain what may be rolled back.
     pub(crate) fn append(
         &self,
         connection: &Connection,
@@ -106,7 +107,8 @@ impl VectorIndex {
         file.append(connection, manifest, header, |out| fresh.save(&self.space, &obsolete, 0..records, out))
     }
 
-    /// Writes the cache from the beginning, in a transaction that keeps others from writing. A loaded index is not read again.
+    /// Writes the cache from the beginning, in a transaction that keeps others from writing. A loaded index is not
+    /// read again.
     pub(crate) fn rebuild(&self, connection: &Connection, table: VectorTable, newest: i64) -> Result<(), SqliteError> {
         let Some(file) = &self.file else { return Ok(()) };
         let segment_records = self.policy.vector_segment_records;
@@ -143,7 +145,8 @@ impl VectorIndex {
         builder.push_segment(records, last_row, |out| segment.save(&self.space, &[], 0..records, out));
     }
 
-    /// Returns the nearest vectors within `scope`, in the transaction of `connection`. The embedding version lies in `table`.
+    /// Returns the nearest vectors within `scope`, in the transaction of `connection`. The embedding version lies in
+    /// `table`.
     pub(crate) fn search(
         &self,
         connection: &Connection,

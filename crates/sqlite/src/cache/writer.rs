@@ -1,11 +1,11 @@
 //! Writes the index caches from the writer thread.
 //!
-//! An index cache lets a large database open without reading every row. It is append-only: each flush adds a segment with the
-//! changes since the one before. Between flushes a cache lags behind the database by fewer than
+//! An index cache lets a large database open without reading every row. It is append-only: each flush adds a segment
+//! with the changes since the one before. Between flushes a cache lags behind the database by fewer than
 //! [`CachePolicy::flush_min_changes`] changes; readers replay the rest from the change log.
 //!
-//! A flush runs in its own transaction after the user's transaction has committed, so a cache never contains a change that could
-//! still be rolled back.
+//! A flush runs in its own transaction after the user's transaction has committed, so a cache never contains a change
+//! that could still be rolled back.
 
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
@@ -82,7 +82,8 @@ impl CacheWriter {
         }
     }
 
-    /// Flushes the caches if enough has been written since the last flush, or if a reader has read far ahead of a cache.
+    /// Flushes the caches if enough has been written since the last flush, or if a reader has read far ahead of a
+    /// cache.
     ///
     /// # Errors
     /// Returns the error of the database. The caches stay valid.
@@ -96,8 +97,8 @@ impl CacheWriter {
         in_transaction(connection, |transaction| self.flush(transaction, Occasion::WriteResult))
     }
 
-    /// Flushes the caches of a database that is being closed, so that the next open is fast. Does nothing for a process that wrote
-    /// little and has loaded no large index.
+    /// Flushes the caches of a database that is being closed, so that the next open is fast. Does nothing for a
+    /// process that wrote little and has loaded no large index.
     ///
     /// # Errors
     /// Returns the error of the database. The caches stay valid.
@@ -164,8 +165,9 @@ impl CacheWriter {
 
     /// Chooses between skipping, appending and rebuilding.
     ///
-    /// A missing cache is built if its content is in memory, at the end of a bulk import, or when the index has grown by half since
-    /// the last rebuild: reading a large index from the database only to cache it would slow down writers.
+    /// A missing cache is built if its content is in memory, at the end of a bulk import, or when the index has grown
+    /// by half since the last rebuild: reading a large index from the database only to cache it would slow down
+    /// writers.
     fn plan(
         &mut self,
         connection: &Connection,

@@ -71,8 +71,8 @@ pub(crate) fn page_size(dimensions: usize) -> usize {
 /// The connection that writes; a new file gets pages of that size.
 pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize) -> Result<Connection> {
     open(path, busy_timeout, |connection| {
-        // Before the first change: a file of another application stays as it is. In a transaction, since another process
-        // may be making this very file.
+        // Before the first change: a file of another application stays as it is. In a transaction, since another
+        // process may be making this very file.
         let transaction = connection.unchecked_transaction()?;
         schema::recognise(&transaction, path)?;
         transaction.finish()?;

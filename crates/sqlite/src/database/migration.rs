@@ -10,8 +10,8 @@ use crate::database::{
     schema::{MIGRATIONS, MIGRATIONS_BY_NAME, SCHEMA, in_transaction, mark, recognise, run_migration, up},
 };
 
-/// Brings a database file to the schema of this version, as opening it does, and gives the schema that it had. Of a file
-/// that is not there a new one is made.
+/// Brings a database file to the schema of this version, as opening it does, and gives the schema that it had. Of a
+/// file that is not there a new one is made.
 ///
 /// Call it from a place that may block.
 ///
@@ -33,7 +33,8 @@ pub fn migrate_up(path: &Path) -> Result<u32> {
 /// The schema of a database file, 0 for an empty one. Call it from a place that may block.
 ///
 /// # Errors
-/// `NotFound` when there is no file; else those of [`SqliteStore::open`](crate::SqliteStore::open) but for the mismatches.
+/// `NotFound` when there is no file; else those of [`SqliteStore::open`](crate::SqliteStore::open) but for the
+/// mismatches.
 pub fn schema(path: &Path) -> Result<u32> {
     let connection = connection::open_existing(path)?;
     recognise(&connection, path).map_err(|failure| failure.into_error("migrate"))

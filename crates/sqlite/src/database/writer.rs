@@ -69,8 +69,8 @@ impl CommitError {
     }
 }
 
-/// Executes writes from the queue and flushes index caches, until the queue is closed and empty. Then waits for the readers to end,
-/// calls `on_close` and closes the database.
+/// Executes writes from the queue and flushes index caches, until the queue is closed and empty. Then waits for the
+/// readers to end, calls `on_close` and closes the database.
 pub(crate) fn work(
     mut connection: Connection,
     path: &Path,

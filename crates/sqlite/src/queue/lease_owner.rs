@@ -1,7 +1,7 @@
 //! The owner of leases: a store that claims items. Its leases end with it, however its process ends.
 //!
-//! An owner holds a lock on a file next to the database. The operating system ends the lock with the process. Before a claim,
-//! every other owner whose file is gone or can be locked is dead: what it had claimed is free.
+//! An owner holds a lock on a file next to the database. The operating system ends the lock with the process. Before a
+//! claim, every other owner whose file is gone or can be locked is dead: what it had claimed is free.
 
 use std::{
     fs::{File, OpenOptions},
@@ -31,7 +31,8 @@ impl LeaseOwner {
         Self { database: database.to_owned(), id, lock: Mutex::new(None) }
     }
 
-    /// Returns the id to claim with; `None` if the file cannot be locked. Leases without an owner end with their time only.
+    /// Returns the id to claim with; `None` if the file cannot be locked. Leases without an owner end with their time
+    /// only.
     pub(crate) fn register(&self, connection: &Connection) -> rusqlite::Result<Option<i64>> {
         let mut lock = self.lock.lock();
         if lock.is_none() {

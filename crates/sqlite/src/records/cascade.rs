@@ -12,8 +12,8 @@ use crate::{
     records::{change::Changes, derivations, row},
 };
 
-/// Removes the records that were made from `sources`, directly or through others, except `kept`, and leaves tombstones. Queues
-/// their other sources for the job that makes such records. Returns the ids in order.
+/// Removes the records that were made from `sources`, directly or through others, except `kept`, and leaves
+/// tombstones. Queues their other sources for the job that makes such records. Returns the ids in order.
 pub(crate) fn remove_derived_records(
     connection: &Connection,
     namespace: i64,

@@ -129,7 +129,8 @@ impl<'c> Changes<'c> {
     }
 }
 
-/// Returns true if new and old differ at most in state, kind, trust, confidence, importance, validity and time of occurrence.
+/// Returns true if new and old differ at most in state, kind, trust, confidence, importance, validity and time of
+/// occurrence.
 fn has_same_content(new: &Record, old: &Record) -> bool {
     let mut expected = old.clone();
     expected.state = new.state;

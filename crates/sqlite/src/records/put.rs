@@ -21,9 +21,9 @@ use crate::{
     },
 };
 
-/// Writes records with everything that is derived from them. Also returns true if text of a record was overwritten. After
-/// an error the caller rolls the transaction back. Vectors that come with records go to `table`; without one, they are made in
-/// the background.
+/// Writes records with everything that is derived from them. Also returns true if text of a record was overwritten.
+/// After an error the caller rolls the transaction back. Vectors that come with records go to `table`; without one,
+/// they are made in the background.
 pub(crate) fn put(
     connection: &Connection,
     writes: Vec<Write>,

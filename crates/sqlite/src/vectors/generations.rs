@@ -34,8 +34,8 @@ pub(crate) fn begin(connection: &Connection, metadata: &IndexMetadata, now: Time
     Ok(queued)
 }
 
-/// Queues every record that has no vector in a table. A record that is queued already keeps its place, unless it is a dead
-/// letter.
+/// Queues every record that has no vector in a table. A record that is queued already keeps its place, unless it is a
+/// dead letter.
 fn queue_missing(connection: &Connection, table: VectorTable, now: Timestamp) -> Result<(), SqliteError> {
     let sql = format!(
         "INSERT INTO backlog (job, record, leased_until, queued_at)
@@ -49,8 +49,8 @@ fn queue_missing(connection: &Connection, table: VectorTable, now: Timestamp) ->
     Ok(())
 }
 
-/// Lets the second version serve, if it is this process' and misses at most `missing_allowed` records. Returns true if it serves
-/// now.
+/// Lets the second version serve, if it is this process' and misses at most `missing_allowed` records. Returns true if
+/// it serves now.
 pub(crate) fn switch(
     connection: &Connection,
     metadata: &IndexMetadata,

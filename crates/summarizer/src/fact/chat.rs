@@ -45,9 +45,9 @@ const UNSURE: f64 = 0.4;
 
 /// Finds facts with a language model, and by rules what it overlooks.
 ///
-/// What the model says is not believed unseen: a fact has to name a message of a person, and the words of its value have to
-/// stand there; where only some do it is kept with a low confidence, and where hardly any does it is dropped. When the model
-/// fails or answers something else, the facts are those of the rules, and [`Facts::degraded`] says why.
+/// What the model says is not believed unseen: a fact has to name a message of a person, and the words of its value
+/// have to stand there; where only some do it is kept with a low confidence, and where hardly any does it is dropped.
+/// When the model fails or answers something else, the facts are those of the rules, and [`Facts::degraded`] says why.
 #[derive(Debug, Clone)]
 pub struct ChatFacts {
     model: Arc<dyn ChatModel>,

@@ -23,11 +23,11 @@ pub struct Facts {
 /// Dropping the future loses nothing: an extractor keeps no state between calls.
 #[async_trait]
 pub trait FactExtractor: Debug + Send + Sync + 'static {
-    /// Returns the facts in consecutive turns, oldest first. Earlier turns may explain later ones, for example a question
-    /// of the model that is answered with a yes.
+    /// Returns the facts in consecutive turns, oldest first. Earlier turns may explain later ones, for example a
+    /// question of the model that is answered with a yes.
     ///
-    /// Dates relative to a turn ("tomorrow") are those of `locale.zone`. A model writes in `locale.language`; rules write
-    /// in the language of the sentence.
+    /// Dates relative to a turn ("tomorrow") are those of `locale.zone`. A model writes in `locale.language`; rules
+    /// write in the language of the sentence.
     ///
     /// Turns of a system or a tool, injected text and fiction give no facts.
     ///

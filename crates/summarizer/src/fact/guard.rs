@@ -27,8 +27,9 @@ data! {
     Pattern: own_label, lead, zh_lead, factive;
 }
 
-/// Returns the text with everything masked, byte for byte, that the speaker does not say of themselves: longer quotations,
-/// stage directions between stars or in Chinese brackets, quoted lines, code, and text to be rewritten or played.
+/// Returns the text with everything masked, byte for byte, that the speaker does not say of themselves: longer
+/// quotations, stage directions between stars or in Chinese brackets, quoted lines, code, and text to be rewritten or
+/// played.
 pub(super) fn masked(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let ranges = quotations(text).chain(staged(text)).chain(quoted_lines(text)).chain(ordered(text));
@@ -69,8 +70,8 @@ fn ordered(text: &str) -> Option<Range<usize>> {
     Some(start..text.len())
 }
 
-/// Returns a masked sentence, ready for patterns: traditional characters simplified, typographic apostrophes straight, and
-/// each masked stretch one mask. The case of its letters stays.
+/// Returns a masked sentence, ready for patterns: traditional characters simplified, typographic apostrophes straight,
+/// and each masked stretch one mask. The case of its letters stays.
 pub(super) fn readied(masked: &str) -> String {
     let mut plain = String::with_capacity(masked.len());
     for c in masked.chars() {

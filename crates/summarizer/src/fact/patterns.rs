@@ -24,9 +24,9 @@ const PATTERN_SET_MAX_BYTES: usize = 256 << 20;
 
 /// The rules by which [`RuleFacts`](crate::RuleFacts) finds facts: those of the crate, and the caller's own.
 ///
-/// A file has `[macros]`, `[[slots]]` with the sentences that tell a fact, and `[[rules]]` (or `[[patterns]]`) with regular
-/// expressions; see `data/en/rules.toml` and `data/slots.toml` of this crate for all there is. A rule needs the group `v` or
-/// a fixed `value`. A rule without an `id` gets `custom.` and a number.
+/// A file has `[macros]`, `[[slots]]` with the sentences that tell a fact, and `[[rules]]` (or `[[patterns]]`) with
+/// regular expressions; see `data/en/rules.toml` and `data/slots.toml` of this crate for all there is. A rule needs
+/// the group `v` or a fixed `value`. A rule without an `id` gets `custom.` and a number.
 ///
 /// ```
 /// use memory_engine_summarizer::FactPatterns;
@@ -123,8 +123,8 @@ impl FactPatterns {
     /// The crate's own rules and those of a TOML file. A slot or a macro of a name that is there takes its place.
     ///
     /// # Errors
-    /// `InvalidInput` with the place for what is no TOML or no field of ours, no regular expression, or without a value,
-    /// and for a slot without sentences.
+    /// `InvalidInput` with the place for what is no TOML or no field of ours, no regular expression, or without a
+    /// value, and for a slot without sentences.
     pub fn from_toml(text: &str) -> Result<Self> {
         Self::of(&[ENGLISH, CHINESE, text])
     }

@@ -137,9 +137,9 @@ fn read<T: serde::de::DeserializeOwned>(record: &Record, key: &str) -> Option<T>
     serde_json::from_value(record.metadata.get(key)?.clone()).ok()
 }
 
-/// A fact's record as a sentence to show: as it stands while it holds, and with its dates when it no longer does, such as
-/// `The user lived in Shanghai until 2024-05-01.` or `用户曾住在上海，直到2024-05-01。`. A record that holds no fact is shown by its
-/// text.
+/// A fact's record as a sentence to show: as it stands while it holds, and with its dates when it no longer does, such
+/// as `The user lived in Shanghai until 2024-05-01.` or `用户曾住在上海，直到2024-05-01。`. A record that holds no fact is shown
+/// by its text.
 ///
 /// It no longer holds when it was superseded, or when its time ended before `now`.
 pub fn render(record: &Record, now: Timestamp, zone: &TimeZone) -> String {

@@ -84,12 +84,14 @@ impl RuleFacts {
         self
     }
 
-    /// Returns the facts in consecutive turns, oldest first, as [`FactExtractor::extract`] with the default locale does.
+    /// Returns the facts in consecutive turns, oldest first, as [`FactExtractor::extract`] with the default locale
+    /// does.
     pub fn facts(&self, turns: &[Record]) -> Vec<ExtractedFact> {
         self.facts_in(turns, &TimeZone::UTC)
     }
 
-    /// Returns the facts in consecutive turns. Days are those of `default_zone`, unless the rules have a zone of their own.
+    /// Returns the facts in consecutive turns. Days are those of `default_zone`, unless the rules have a zone of their
+    /// own.
     pub(crate) fn facts_in(&self, turns: &[Record], default_zone: &TimeZone) -> Vec<ExtractedFact> {
         let zone = self.zone.as_ref().unwrap_or(default_zone);
         let mut found = Vec::new();

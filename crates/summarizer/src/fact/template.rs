@@ -29,8 +29,8 @@ impl Macros {
         self.0.extend(more.0);
     }
 
-    /// Returns a regular expression with its macros written out. `[A-Z]` is an upper-case letter of any script, although
-    /// the rest of the expression matches in both cases.
+    /// Returns a regular expression with its macros written out. `[A-Z]` is an upper-case letter of any script,
+    /// although the rest of the expression matches in both cases.
     pub(super) fn expanded(&self, form: &str) -> String {
         let mut text = on_one_line(form);
         // Longest names first: %zv is not %z and a v.

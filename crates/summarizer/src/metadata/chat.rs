@@ -24,8 +24,8 @@ const BATCH: usize = 20;
 
 /// Finds topic, entities and emotion with a language model; by rules where it fails.
 ///
-/// An answer is held against its turn: as many answers as turns, an emotion of the list, and only entities that the turn
-/// names. What is not so is left out, and a wrong number of answers is no answer.
+/// An answer is held against its turn: as many answers as turns, an emotion of the list, and only entities that the
+/// turn names. What is not so is left out, and a wrong number of answers is no answer.
 #[derive(Debug, Clone)]
 pub struct ChatMetadata {
     model: Arc<dyn ChatModel>,

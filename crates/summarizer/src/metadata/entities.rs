@@ -144,8 +144,8 @@ impl Word {
         is_capitalised(word) && !plain && !(first && self.is_common_opening(sentence, &lower))
     }
 
-    /// Returns true if the first word of a sentence has its capital for that reason: no name goes on behind it, and it is
-    /// neither an owner nor addressed.
+    /// Returns true if the first word of a sentence has its capital for that reason: no name goes on behind it, and it
+    /// is neither an owner nor addressed.
     fn is_common_opening(&self, sentence: &str, lower: &str) -> bool {
         let after = &sentence[self.range.end..];
         let whole = &sentence[self.range.clone()];

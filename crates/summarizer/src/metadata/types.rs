@@ -53,7 +53,8 @@ pub trait MetadataExtractor: Debug + Send + Sync + 'static {
     /// Returns the metadata of each turn, in the order given. A turn without content gets empty metadata.
     ///
     /// # Errors
-    /// None that turns could cause. An extractor that needs a service falls back and says so in [`Described::degraded`].
+    /// None that turns could cause. An extractor that needs a service falls back and says so in
+    /// [`Described::degraded`].
     async fn extract(&self, turns: &[Record]) -> Result<Described>;
 }
 

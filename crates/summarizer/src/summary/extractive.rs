@@ -28,8 +28,8 @@ data! {
 /// Picks the sentences that stand for most of the others, and tells them in their order with their dates and speakers.
 ///
 /// Sentences are ranked as in TextRank (Mihalcea and Tarau 2004): one that shares words with many is central. What the
-/// person says of themselves weighs more than what a model says, a question less than an answer; a short answer comes with
-/// its question. No sentence repeats another.
+/// person says of themselves weighs more than what a model says, a question less than an answer; a short answer comes
+/// with its question. No sentence repeats another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ExtractiveSummarizer {}

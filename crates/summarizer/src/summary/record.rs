@@ -5,11 +5,12 @@ use memory_engine_core::{Error, Kind, ManualClock, Record, RecordId, Result, Sco
 use crate::{summary::types::Summary, window::majority};
 
 impl Summary {
-    /// The summary as a record: derived from exactly the turns that it covers, of the scene that most of them have, as old as
-    /// the last of them, with the largest of their sequence numbers.
+    /// The summary as a record: derived from exactly the turns that it covers, of the scene that most of them have, as
+    /// old as the last of them, with the largest of their sequence numbers.
     ///
-    /// The id follows from the ids of the turns and from what they say, so that the same work done twice makes one summary,
-    /// and a turn that is edited makes another. `turns` are those that were summarized; others among them do not matter.
+    /// The id follows from the ids of the turns and from what they say, so that the same work done twice makes one
+    /// summary, and a turn that is edited makes another. `turns` are those that were summarized; others among them do
+    /// not matter.
     ///
     /// # Errors
     /// `InvalidInput` when the summary is empty, or a turn that it covers is not among `turns`.

@@ -83,12 +83,12 @@ pub struct Summary {
 /// Dropping the future loses nothing.
 #[async_trait]
 pub trait Summarizer: Debug + Send + Sync + 'static {
-    /// Returns the summary of consecutive turns, oldest first. Turns of a system or a tool and injected memories are left
-    /// out and not covered.
+    /// Returns the summary of consecutive turns, oldest first. Turns of a system or a tool and injected memories are
+    /// left out and not covered.
     ///
     /// # Errors
-    /// `InvalidInput` without a turn, or with fewer than 40 characters for the text. A summarizer whose service fails falls
-    /// back to an extract and sets [`Summary::degraded`].
+    /// `InvalidInput` without a turn, or with fewer than 40 characters for the text. A summarizer whose service fails
+    /// falls back to an extract and sets [`Summary::degraded`].
     async fn summarize(&self, turns: &[Record], request: &SummaryRequest) -> Result<Summary>;
 }
 

@@ -11,15 +11,16 @@ use crate::{
 };
 
 impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
-    /// Returns the `limit` vectors nearest to the query: best first, equal ones by key. A query of the wrong length finds
-    /// nothing. Search a [lean](Self::lean) index by [`search_with`](Self::search_with).
+    /// Returns the `limit` vectors nearest to the query: best first, equal ones by key. A query of the wrong length
+    /// finds nothing. Search a [lean](Self::lean) index by [`search_with`](Self::search_with).
     pub fn search(&self, query: &Embedding, among: Among<'_, K, G>, limit: usize) -> Vec<(K, Score)> {
         let nothing = |_: &K| Ok::<_, Infallible>(None);
         self.search_with(query, among, limit, nothing).unwrap_or_else(|never| match never {})
     }
 
-    /// Like [`search`](Self::search), with a function that looks up full vectors that the index does not keep: about the best
-    /// twenty. The scores of the others come from their codes. A vector that the function does not find is left out.
+    /// Like [`search`](Self::search), with a function that looks up full vectors that the index does not keep: about
+    /// the best twenty. The scores of the others come from their codes. A vector that the function does not find is
+    /// left out.
     ///
     /// # Errors
     /// Returns the first error of `look_up`.

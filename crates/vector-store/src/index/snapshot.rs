@@ -11,8 +11,8 @@ use memory_engine_core::snapshot::{SnapshotReader, SnapshotWriter};
 use super::FlatIndex;
 
 impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
-    /// Writes the vectors of these rows, and returns their keys. Each key and group is written as four numbers: two of any size,
-    /// and two that differ little from those of the row before.
+    /// Writes the vectors of these rows, and returns their keys. Each key and group is written as four numbers: two of
+    /// any size, and two that differ little from those of the row before.
     ///
     /// # Errors
     /// Returns the error of the output.
@@ -33,9 +33,9 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         Ok(keys)
     }
 
-    /// Adds the vectors that [`save`](Self::save) wrote of an index of the same space, each in place of an earlier one of the
-    /// same key, and returns their keys. The index must be [lean](Self::lean). Use the result only if the checksum of the snapshot is
-    /// right.
+    /// Adds the vectors that [`save`](Self::save) wrote of an index of the same space, each in place of an earlier one
+    /// of the same key, and returns their keys. The index must be [lean](Self::lean). Use the result only if the
+    /// checksum of the snapshot is right.
     ///
     /// # Errors
     /// Returns the error of the input, or `InvalidData`.

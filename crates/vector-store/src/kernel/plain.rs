@@ -6,7 +6,8 @@ const SUMS: usize = 16;
 
 /// The inner product of two vectors of one length; of the shorter length, if they differ.
 ///
-/// Sums go side by side and are added up in the end: so the result is the same to the last bit, however wide the registers.
+/// Sums go side by side and are added up in the end: so the result is the same to the last bit, however wide the
+/// registers.
 #[inline(always)]
 fn product(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; SUMS];

@@ -71,8 +71,8 @@ pub(super) mod avx512 {
     #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni")]
     pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>) {
         let width = query.len();
-        // VNNI multiplies an unsigned byte by a signed one. With 128 added to a row's codes they are unsigned, and what that
-        // adds to the sum is the same for every row.
+        // VNNI multiplies an unsigned byte by a signed one. With 128 added to a row's codes they are unsigned, and
+        // what that adds to the sum is the same for every row.
         let whole = width - width % 64;
         let added = 128 * query[..whole].iter().map(|code| i32::from(*code)).sum::<i32>();
         out.extend((0..rows.len()).map(|place| {

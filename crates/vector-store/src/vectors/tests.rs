@@ -42,8 +42,8 @@ fn scanned(vectors: &Vectors, query: &[f32], among: Rows<'_>, limit: usize) -> V
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Below the size from which signs are asked, the answer is that of a full scan, to the last bit: also among vectors that
-    /// are much alike, and in lists.
+    /// Below the size from which signs are asked, the answer is that of a full scan, to the last bit: also among
+    /// vectors that are much alike, and in lists.
     #[test]
     fn of_what_is_not_many_the_best_are_found_exactly(
         rows in 1..1500_usize, width in 1..70_usize, limit in 1..60_usize, alike in 0.0_f32..2.0, step in 1..4_usize,
@@ -87,8 +87,8 @@ fn of_many_hardly_any_of_the_best_is_missed() {
         lean.swap_remove(row);
     }
     assert!(lean.values.is_none());
-    // A list without a third of the groups, so that it lacks all rows near a third of the queries; and a list that is short
-    // enough for a full scan.
+    // A list without a third of the groups, so that it lacks all rows near a third of the queries; and a list that is
+    // short enough for a full scan.
     let long_list: Vec<u32> = (0..vectors.rows as u32).filter(|row| row % 3 != 1).collect();
     let short_list: Vec<u32> = (0..UNSIGNED_MAX_ROWS as u32).map(|n| 2 * n).collect();
     let (mut hit, mut wanted) = (0, 0);

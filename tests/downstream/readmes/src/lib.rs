@@ -1,5 +1,5 @@
-//! Every fenced Rust block of the READMEs of the library crates, compiled and run by a crate that has no other connection to
-//! this project than its dependencies.
+//! Every fenced Rust block of the READMEs of the library crates, compiled and run by a crate that has no other
+//! connection to this project than its dependencies.
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../crates/chat-memory/README.md")]

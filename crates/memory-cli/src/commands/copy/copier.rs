@@ -86,7 +86,8 @@ impl<'e, P: FnMut(&Report)> Copier<'e, P> {
         Self { source, target, update, progress, report: Report::default() }
     }
 
-    /// Copies what one tenant or user has by itself: first the records, then the tombstones, which could keep them away.
+    /// Copies what one tenant or user has by itself: first the records, then the tombstones, which could keep them
+    /// away.
     pub(crate) async fn copy(&mut self, scope: &Scope) -> Result<()> {
         self.report.namespaces += 1;
         self.synonyms(scope).await?;

@@ -129,8 +129,8 @@ impl<'a> Importer<'a> {
         let parsed = line::read(keys, &Defaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
         let Line::Record(mut record) = parsed.line else { return Ok((parsed.line, None)) };
         self.engine.admin().check(&record)?;
-        // Turns of one time stand in the order of the file, also when a line between them is mended later. What was exported
-        // has the place that it had: a number of ours would show it to branches that it does not belong to.
+        // Turns of one time stand in the order of the file, also when a line between them is mended later. What was
+        // exported has the place that it had: a number of ours would show it to branches that it does not belong to.
         if !parsed.is_exported {
             record.source.sequence.get_or_insert(i64::try_from(number)?);
         }

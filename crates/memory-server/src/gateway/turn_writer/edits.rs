@@ -32,8 +32,8 @@ impl TurnWorker {
         Ok(())
     }
 
-    /// Returns the records of a turn that someone else has retracted. They must stay retracted when the turn is repeated.
-    /// Records that the gateway has retracted are restored with their turn.
+    /// Returns the records of a turn that someone else has retracted. They must stay retracted when the turn is
+    /// repeated. Records that the gateway has retracted are restored with their turn.
     pub(super) async fn taken_back_by_others(&self, turn: &Turn, stored: &StoredTurn) -> Result<Vec<RecordId>> {
         let revoked = |record: &&Record| record.state == State::Revoked;
         let revoked: Vec<&Record> = [&stored.user, &stored.reply].into_iter().flatten().filter(revoked).collect();

@@ -36,8 +36,8 @@ impl TurnWorker {
         }
     }
 
-    /// Stores turns of different sessions in one transaction. Turns for which that fails are retried one by one, in tasks
-    /// of their own.
+    /// Stores turns of different sessions in one transaction. Turns for which that fails are retried one by one, in
+    /// tasks of their own.
     async fn store_wave(self: &Arc<Self>, wave: Vec<PendingWrite>) {
         for refused in self.store_together(wave).await {
             let address = refused.turn.address.clone();

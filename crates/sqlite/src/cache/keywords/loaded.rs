@@ -95,7 +95,8 @@ pub(super) fn extend(postings: &mut SegmentedPostings, input: &mut SegmentReader
     Ok(obsolete)
 }
 
-/// Reads what this transaction sees and the postings lack, from the cache if there is one. Another search may have read more.
+/// Reads what this transaction sees and the postings lack, from the cache if there is one. Another search may have
+/// read more.
 pub(super) fn bring_up_to_date(
     connection: &Connection,
     owner: Owner,
