@@ -13,13 +13,13 @@ use memory_engine::{
 #[non_exhaustive]
 #[must_use]
 pub struct GatewayOptions {
-    /// The rules that decide whether memories are injected.
+    /// The rules that decide whether memories are injected. Default: the built-in ones.
     pub rules: InjectionRules,
-    /// The form of the injected text.
+    /// The form of the injected text. Default: [`GatewayBlock::default`].
     pub block: GatewayBlock,
     /// Maximum number of recalled memories per prompt. Default: 5.
     pub limit: usize,
-    /// The rules that detect the scene of a message.
+    /// The rules that detect the scene of a message. Default: the built-in ones.
     pub scenes: SceneRules,
     /// Time limit of all memory work before a request is passed on. Default: 1.5 s.
     pub memory_deadline: Duration,
@@ -42,7 +42,7 @@ pub struct GatewayOptions {
     pub user: String,
     /// Maximum number of sessions whose round and last injection are cached. Default: 10 000.
     pub max_sessions: usize,
-    /// The clock that dates turns.
+    /// The clock that dates turns. Default: the system's clock.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -15,9 +15,10 @@ pub struct McpOptions {
     /// names of the loopback.
     pub allowed_hosts: Vec<String>,
     /// The origins of web pages that may call, as `https://app.example:443`; `:*` stands for any port, and `*` for any
-    /// origin. Others get 403; who sends no `Origin`, and so is no browser, gets in.
+    /// origin. Others get 403. Requests without `Origin`, which do not come from a browser, are allowed. Default:
+    /// pages of the loopback, on any port.
     pub allowed_origins: Vec<String>,
-    /// Maximum size of a request, in bytes; a longer one gets 413.
+    /// Maximum size of a request, in bytes; a larger one gets 413. Default: 4 MiB.
     pub max_body_bytes: usize,
 }
 
