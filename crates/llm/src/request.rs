@@ -59,7 +59,7 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// Sampling temperature; 0 is as deterministic as the model can be. Default: `None`, that of the service.
     pub temperature: Option<f64>,
-    /// The most tokens that the reply may have.
+    /// Maximum number of tokens of the reply. Default: `None`, that of the service.
     pub max_tokens: Option<u32>,
     /// Texts at which the reply ends; they are not part of it.
     pub stop: Vec<String>,
@@ -80,7 +80,7 @@ impl ChatRequest {
         self
     }
 
-    /// Sets the most tokens that the reply may have.
+    /// Sets the maximum number of tokens of the reply.
     #[must_use]
     pub fn with_max_tokens(mut self, max_tokens: u32) -> Self {
         self.max_tokens = Some(max_tokens);

@@ -42,7 +42,7 @@ impl ChatOptions {
         self
     }
 
-    /// Sets what the field for the most tokens is called.
+    /// Sets the name of the field for the maximum number of tokens.
     #[must_use]
     pub fn with_max_tokens_field(mut self, name: impl Into<String>) -> Self {
         self.max_tokens_field = name.into();

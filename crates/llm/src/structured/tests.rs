@@ -61,7 +61,7 @@ fn two_answers_that_do_not_read_are_an_error_that_repeats_nothing_of_them() {
 #[test]
 fn an_answer_cut_off_at_the_most_tokens_is_not_asked_for_again() {
     let (answer, model) = ask_scripted(vec![costing(r#"{"subject": "Wa"#, FinishReason::Length)]);
-    assert!(answer.unwrap_err().message().contains("most tokens"));
+    assert!(answer.unwrap_err().message().contains("maximum number of tokens"));
     assert_eq!(model.requests().len(), 1);
 }
 
