@@ -15,7 +15,7 @@ use crate::{
 
 /// Remember one thing.
 #[derive(Debug, Args)]
-pub(crate) struct Add {
+pub(crate) struct AddCommand {
     /// The text to remember; `-` reads standard input
     text: String,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(crate) struct Add {
     report: ReportArgs,
 }
 
-impl Add {
+impl AddCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let mut text = self.text;

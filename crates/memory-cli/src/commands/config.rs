@@ -9,7 +9,7 @@ use crate::{output, report::ReportArgs, server::ConfigArgs};
 
 /// Show the configuration of the server and the source of each setting.
 #[derive(Debug, Args)]
-pub(crate) struct Config {
+pub(crate) struct ConfigCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -28,7 +28,7 @@ struct Show {
     report: ReportArgs,
 }
 
-impl Config {
+impl ConfigCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let Action::Show(Show { config, report }) = self.action;
         let loaded = config.load()?;

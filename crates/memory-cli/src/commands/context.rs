@@ -18,7 +18,7 @@ use crate::{
 
 /// Show the context that a companion would answer a message with, layer by layer; asks no model and stores nothing.
 #[derive(Debug, Args)]
-pub(crate) struct Context {
+pub(crate) struct ContextCommand {
     /// The message
     message: String,
     #[command(flatten)]
@@ -64,7 +64,7 @@ impl Tokens {
 /// Width of the widest bar in characters.
 const BAR_WIDTH: usize = 32;
 
-impl Context {
+impl ContextCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let zone = self.timezone.zone();

@@ -22,7 +22,7 @@ use crate::{
 /// suggested ones. Existing records are left as they are. The target builds its indexes with its own embedder, and
 /// the command waits for that. Revisions start at 1.
 #[derive(Debug, Args)]
-pub(crate) struct Copy {
+pub(crate) struct CopyCommand {
     /// The store to read: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the
     /// address in DATABASE_URL
     #[arg(long, value_name = "FILE|URL")]
@@ -46,7 +46,7 @@ pub(crate) struct Copy {
     json: bool,
 }
 
-impl Copy {
+impl CopyCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let (from, to) = (self.from.database()?, self.to.database()?);
         if same(&from, &to) {

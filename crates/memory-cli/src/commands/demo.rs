@@ -17,7 +17,7 @@ const MAX_SHOWN_HITS: usize = 3;
 
 /// Run a demonstration on a bundled bilingual conversation; needs no setup.
 #[derive(Debug, Args)]
-pub(crate) struct Demo {
+pub(crate) struct DemoCommand {
     /// Database for the conversation; default: a temporary file, which is removed at the end
     #[arg(long, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
@@ -29,7 +29,7 @@ struct Question {
     note: String,
 }
 
-impl Demo {
+impl DemoCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| DatabaseArg::At(Database::file(folder.path().join("demo.db"))));

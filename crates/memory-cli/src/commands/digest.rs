@@ -18,7 +18,7 @@ use crate::{
 /// For turns that were stored without `--digest`, or whose jobs were given up. Existing facts are not duplicated.
 /// After an interruption, `--waiting` does the remaining work.
 #[derive(Debug, Args)]
-pub(crate) struct Digest {
+pub(crate) struct DigestCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub(crate) struct Digest {
     report: ReportArgs,
 }
 
-impl Digest {
+impl DigestCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let work = self.work.need()?;

@@ -23,14 +23,14 @@ use crate::{
 /// Shows backend, schema, extensions, what the indexes were made by, what is stored and what waits, for all tenants
 /// together. Ends with 1 when something is wrong. Changes nothing.
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     report: ReportArgs,
 }
 
-impl Doctor {
+impl DoctorCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let db = self.store.database()?;
         let mut checkup = admin::checkup(&db).await.with_context(|| db.to_string())?;

@@ -32,7 +32,7 @@ use crate::{
 /// Builds a throw-away store from the memories, asks every question within its scope, and prints recall@k, hit@k,
 /// all@k, nDCG@10 and MRR, for each arm alone and fused. The gold is used for scoring only.
 #[derive(Debug, Args)]
-pub(crate) struct Eval {
+pub(crate) struct EvalCommand {
     /// The memories: JSON Lines as for `import`, each with an "id"
     #[arg(long, value_name = "FILE")]
     memories: PathBuf,
@@ -63,7 +63,7 @@ pub(crate) struct Eval {
     report: ReportArgs,
 }
 
-impl Eval {
+impl EvalCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         ensure!(
             self.k.iter().all(|k| (1..=RECIPROCAL_RANK_DEPTH).contains(k)),

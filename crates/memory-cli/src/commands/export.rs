@@ -19,7 +19,7 @@ const PAGE: usize = 1000;
 
 /// Write everything as JSON Lines that `import` takes back, tombstones included.
 #[derive(Debug, Args)]
-pub(crate) struct Export {
+pub(crate) struct ExportCommand {
     /// The file to write; standard output when there is none
     #[arg(long, short)]
     output: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub(crate) struct Export {
     scope: ScopeArgs,
 }
 
-impl Export {
+impl ExportCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let engine = self.store.open().await?;

@@ -14,7 +14,7 @@ use crate::{
 
 /// Show the facts about a user that hold now.
 #[derive(Debug, Args)]
-pub(crate) struct Facts {
+pub(crate) struct FactsCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(crate) struct Facts {
     report: ReportArgs,
 }
 
-impl Facts {
+impl FactsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let zone = self.timezone.zone();

@@ -17,7 +17,7 @@ use crate::{
 
 /// Forget records, by id or by scope; they do not come back.
 #[derive(Debug, Args)]
-pub(crate) struct Forget {
+pub(crate) struct ForgetCommand {
     /// The records' ids, or the ids they had in an imported file; without any, everything within the scope is forgotten
     ids: Vec<String>,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(crate) struct Forget {
     report: ReportArgs,
 }
 
-impl Forget {
+impl ForgetCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         if self.ids.is_empty() && scope.user_name().is_none() {

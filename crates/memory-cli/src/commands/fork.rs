@@ -15,7 +15,7 @@ use crate::{
 
 /// Begin a branch of a conversation. It sees the turns before the fork, but no later turns of other branches.
 #[derive(Debug, Args)]
-pub(crate) struct Fork {
+pub(crate) struct ForkCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct Fork {
     report: ReportArgs,
 }
 
-impl Fork {
+impl ForkCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.conversation()?;
         let Some(branch) = scope.branch() else {

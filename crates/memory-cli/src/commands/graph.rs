@@ -20,7 +20,7 @@ use crate::{
 ///
 /// The graph is made by `--graph` at import, or by `memory digest --graph rules` afterwards.
 #[derive(Debug, Args)]
-pub(crate) struct Graph {
+pub(crate) struct GraphCommand {
     /// Names, or texts that contain names: a name, a question, a message
     about: Vec<String>,
     /// Begin with those that are mentioned most, instead
@@ -45,7 +45,7 @@ pub(crate) struct Graph {
     report: ReportArgs,
 }
 
-impl Graph {
+impl GraphCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let zone = self.timezone.zone();

@@ -31,7 +31,7 @@ pub(crate) use importer::Importer;
 /// "speaker", "time", "scene", "kind", "tags", "confidence" and "metadata" are understood; other keys are kept as
 /// metadata. A line that is there already is left as it is.
 #[derive(Debug, Args)]
-pub(crate) struct Import {
+pub(crate) struct ImportCommand {
     /// The file, or the directory of a Chroma client or of SillyTavern's chats; `-` reads standard input
     file: PathBuf,
     #[command(flatten)]
@@ -80,7 +80,7 @@ enum Format {
     Mem0,
 }
 
-impl Import {
+impl ImportCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         ensure!(
             self.collection.is_none() || self.format == Format::Chroma,

@@ -11,7 +11,7 @@ use crate::report::ReportArgs;
 
 /// Make an API key for the server.
 #[derive(Debug, Args)]
-pub(crate) struct Keys {
+pub(crate) struct KeysCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -36,7 +36,7 @@ struct New {
     report: ReportArgs,
 }
 
-impl Keys {
+impl KeysCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let Action::New(New { name, tenant, user, report }) = self.action;
         let access = Access::tenant(&name, &tenant)?;

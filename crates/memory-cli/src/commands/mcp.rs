@@ -16,7 +16,7 @@ use crate::{
 /// The host starts and stops it. With --user only that user can be accessed, otherwise all users of the tenant; a
 /// tool call without a user is about the user `default`.
 #[derive(Debug, Args)]
-pub(crate) struct Mcp {
+pub(crate) struct McpCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub(crate) struct Mcp {
     timezone: ZoneArgs,
 }
 
-impl Mcp {
+impl McpCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let ScopeArgs { tenant, user, agent, session, branch } = self.scope;
         let mut access = Access::tenant("stdio", tenant)?;

@@ -13,7 +13,7 @@ use crate::{database::DatabaseArg, output, report::ReportArgs};
 /// Every command that opens a database brings it up by itself; `up` does so without anything else, and for a new
 /// Postgres database says over how many partitions its tables are spread.
 #[derive(Debug, Args)]
-pub(crate) struct Migrate {
+pub(crate) struct MigrateCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -56,7 +56,7 @@ enum Action {
     },
 }
 
-impl Migrate {
+impl MigrateCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
             Action::Up { at, partitions } => {

@@ -16,7 +16,7 @@ use crate::{
 
 /// List, check or download local models.
 #[derive(Debug, Args)]
-pub(crate) struct Models {
+pub(crate) struct ModelsCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -31,7 +31,7 @@ enum Action {
     Check(EmbedderArgs),
 }
 
-impl Models {
+impl ModelsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
             Action::List(choice) => list(&choice)?,

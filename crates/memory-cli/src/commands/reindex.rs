@@ -19,7 +19,7 @@ use crate::{
 /// vectors is built next to them, for all tenants; the store stays readable and writable, and switches over when the
 /// new vectors are complete. If the command is interrupted, run it again to continue.
 #[derive(Debug, Args)]
-pub(crate) struct Reindex {
+pub(crate) struct ReindexCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(crate) struct Reindex {
     report: ReportArgs,
 }
 
-impl Reindex {
+impl ReindexCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         if self.drop {
             return self.drop_second().await;

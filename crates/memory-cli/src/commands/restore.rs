@@ -15,7 +15,7 @@ use crate::{
 
 /// Bring back what `rewind` or `retract` took back, except for records that were changed since.
 #[derive(Debug, Args)]
-pub(crate) struct Restore {
+pub(crate) struct RestoreCommand {
     /// The retraction's id, as `rewind`, `retract` and `retractions` give it
     retraction: String,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(crate) struct Restore {
     report: ReportArgs,
 }
 
-impl Restore {
+impl RestoreCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let Ok(retraction) = self.retraction.parse::<RecordId>() else {

@@ -17,7 +17,7 @@ use crate::{
 ///
 /// They stay stored and are no longer recalled. To be rid of them for ever, `forget` them.
 #[derive(Debug, Args)]
-pub(crate) struct Retract {
+pub(crate) struct RetractCommand {
     /// The records' ids, or the ids they had in an imported file
     #[arg(required = true)]
     ids: Vec<String>,
@@ -34,7 +34,7 @@ pub(crate) struct Retract {
     report: ReportArgs,
 }
 
-impl Retract {
+impl RetractCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let engine = self.store.open_with(self.work.work()?).await?;

@@ -13,7 +13,7 @@ use crate::{
 
 /// List the retractions that can be restored, the latest first.
 #[derive(Debug, Args)]
-pub(crate) struct Retractions {
+pub(crate) struct RetractionsCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(crate) struct Retractions {
     report: ReportArgs,
 }
 
-impl Retractions {
+impl RetractionsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let engine = self.store.open_as_it_is().await?;

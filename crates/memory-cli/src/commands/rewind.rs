@@ -15,7 +15,7 @@ use crate::{
 
 /// Take a conversation back, with everything that was made from it; `restore` brings it back.
 #[derive(Debug, Args)]
-pub(crate) struct Rewind {
+pub(crate) struct RewindCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -39,7 +39,7 @@ struct Extent {
     to: Option<i64>,
 }
 
-impl Rewind {
+impl RewindCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.conversation()?;
         let extent = match (self.extent.last, self.extent.to) {

@@ -16,7 +16,7 @@ use crate::{
 
 /// Find the memories most relevant to a query.
 #[derive(Debug, Args)]
-pub(crate) struct Search {
+pub(crate) struct SearchCommand {
     /// The question
     question: String,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub(crate) struct Search {
     report: ReportArgs,
 }
 
-impl Search {
+impl SearchCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let query = self.query()?;

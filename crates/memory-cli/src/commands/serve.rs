@@ -18,12 +18,12 @@ use crate::{
 /// new` makes one, and the variable MEMORY_TOKEN holds one for everything. `memory config show` tells how it would be
 /// set up. Ctrl-C, or a TERM signal, stops it once what is being served is done.
 #[derive(Debug, Args)]
-pub(crate) struct Serve {
+pub(crate) struct ServeCommand {
     #[command(flatten)]
     config: ConfigArgs,
 }
 
-impl Serve {
+impl ServeCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let config = self.config.load()?.config;
         let _log = Log::write(&config.log)?;

@@ -12,7 +12,7 @@ use crate::{
 
 /// Show a record with everything that is stored of it, as JSON.
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct ShowCommand {
     /// The record's id, as `search --explain` and `export` give it, or the id it had in an imported file
     id: String,
     #[command(flatten)]
@@ -21,7 +21,7 @@ pub(crate) struct Show {
     scope: ScopeArgs,
 }
 
-impl Show {
+impl ShowCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let engine = self.store.open().await?;

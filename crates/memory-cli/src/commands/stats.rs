@@ -14,7 +14,7 @@ use crate::{
 
 /// Count what is stored.
 #[derive(Debug, Args)]
-pub(crate) struct Stats {
+pub(crate) struct StatsCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -23,7 +23,7 @@ pub(crate) struct Stats {
     report: ReportArgs,
 }
 
-impl Stats {
+impl StatsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let engine = self.store.open().await?;

@@ -15,7 +15,7 @@ use crate::{
 
 /// Summarize the turns of a conversation that have no summary yet, as at its end.
 #[derive(Debug, Args)]
-pub(crate) struct Summarize {
+pub(crate) struct SummarizeCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub(crate) struct Summarize {
     report: ReportArgs,
 }
 
-impl Summarize {
+impl SummarizeCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.conversation()?;
         let digest = self.digest.need()?;

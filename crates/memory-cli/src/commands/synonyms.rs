@@ -21,7 +21,7 @@ use crate::output;
 ///
 /// Groups belong to the tenant and apply to all its users, or with --user to one user.
 #[derive(Debug, Args)]
-pub(crate) struct Synonyms {
+pub(crate) struct SynonymsCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -84,7 +84,7 @@ enum Action {
     },
 }
 
-impl Synonyms {
+impl SynonymsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
             Action::List(args) => list(&args).await,
