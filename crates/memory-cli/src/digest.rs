@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use memory_engine::EnrichmentOptions;
 
-use crate::{method::Method, remote};
+use crate::{method::ExtractionMethod, remote};
 
 /// The enrichment of turns.
 #[derive(Debug, Clone, Args)]
@@ -13,7 +13,7 @@ pub(crate) struct DigestArgs {
     /// (siliconflow, openai, deepseek, ollama, openrouter, vllm), optionally with :MODEL; its key is read from the
     /// environment or .env, as OPENAI_API_KEY. If the model fails, the rules are used
     #[arg(long = "digest", env = "MEMORY_DIGEST", default_value = "none", value_name = "NAME")]
-    pub(crate) digest: Method,
+    pub(crate) digest: ExtractionMethod,
     /// Also keep a profile of each user, refreshed after this many messages
     #[arg(long, env = "MEMORY_PROFILE_EVERY", value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) profile_every: Option<u32>,
@@ -26,9 +26,9 @@ impl DigestArgs {
     /// When a key or the model's name is missing.
     pub(crate) fn digest(&self) -> Result<EnrichmentOptions> {
         let digest = match &self.digest {
-            Method::None => return Ok(EnrichmentOptions::default()),
-            Method::Rules => EnrichmentOptions::rules()?,
-            Method::Remote(service) => EnrichmentOptions::model(remote::chat(service, "--digest")?)?,
+            ExtractionMethod::None => return Ok(EnrichmentOptions::default()),
+            ExtractionMethod::Rules => EnrichmentOptions::rules()?,
+            ExtractionMethod::Remote(service) => EnrichmentOptions::model(remote::chat(service, "--digest")?)?,
         };
         Ok(match self.profile_every {
             Some(messages) => digest.with_profile(messages as usize),
@@ -41,7 +41,7 @@ impl DigestArgs {
     /// # Errors
     /// When there is none, with what would name one; as [`digest`](Self::digest).
     pub(crate) fn need(&self) -> Result<EnrichmentOptions> {
-        if self.digest == Method::None {
+        if self.digest == ExtractionMethod::None {
             bail!(
                 "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model"
             );

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use memory_engine::graph::{ChatExtractor, GraphExtractor, RuleExtractor};
 
-use crate::{method::Method, remote};
+use crate::{method::ExtractionMethod, remote};
 
 /// Extraction of entities and relations.
 #[derive(Debug, Clone, Args)]
@@ -16,7 +16,7 @@ pub(crate) struct GraphArgs {
     /// from the environment or .env, as OPENAI_API_KEY. Turns that a model cannot read stay queued, and are found by
     /// their words meanwhile
     #[arg(long = "graph", env = "MEMORY_GRAPH", default_value = "none", value_name = "NAME")]
-    pub(crate) graph: Method,
+    pub(crate) graph: ExtractionMethod,
 }
 
 impl GraphArgs {
@@ -26,9 +26,9 @@ impl GraphArgs {
     /// When a key or the model's name is missing.
     pub(crate) fn extractor(&self) -> Result<Option<Arc<dyn GraphExtractor>>> {
         Ok(match &self.graph {
-            Method::None => None,
-            Method::Rules => Some(Arc::new(RuleExtractor::default())),
-            Method::Remote(service) => Some(Arc::new(ChatExtractor::new(remote::chat(service, "--graph")?))),
+            ExtractionMethod::None => None,
+            ExtractionMethod::Rules => Some(Arc::new(RuleExtractor::default())),
+            ExtractionMethod::Remote(service) => Some(Arc::new(ChatExtractor::new(remote::chat(service, "--graph")?))),
         })
     }
 
@@ -36,8 +36,8 @@ impl GraphArgs {
     /// key.
     pub(crate) fn reader(&self) -> Option<Arc<dyn GraphExtractor>> {
         match self.graph {
-            Method::None => None,
-            Method::Rules | Method::Remote(_) => Some(Arc::new(RuleExtractor::default())),
+            ExtractionMethod::None => None,
+            ExtractionMethod::Rules | ExtractionMethod::Remote(_) => Some(Arc::new(RuleExtractor::default())),
         }
     }
 }
@@ -49,6 +49,6 @@ mod tests {
     #[test]
     fn recall_uses_the_graph_of_a_service_without_its_key() {
         let remote = GraphArgs { graph: "openrouter:some/model".parse().unwrap() };
-        assert!(remote.reader().is_some() && GraphArgs { graph: Method::None }.reader().is_none());
+        assert!(remote.reader().is_some() && GraphArgs { graph: ExtractionMethod::None }.reader().is_none());
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// A line, understood.
 #[derive(Debug)]
-pub(crate) enum Line {
+pub(crate) enum ImportLine {
     /// A record.
     Record(Box<Record>),
     /// The tombstone of one.
@@ -16,7 +16,7 @@ pub(crate) enum Line {
 
 /// Values for fields that a line does not set.
 #[derive(Debug)]
-pub(crate) struct Defaults<'a> {
+pub(crate) struct LineDefaults<'a> {
     /// The scope.
     pub(crate) scope: &'a Scope,
     /// The zone of times that name none.
@@ -28,7 +28,7 @@ pub(crate) struct Defaults<'a> {
 /// A parsed record, and what its line tells of where it comes from.
 #[derive(Debug)]
 pub(crate) struct Parsed {
-    pub(crate) line: Line,
+    pub(crate) line: ImportLine,
     /// True if the file sets an id.
     pub(crate) has_id: bool,
     /// True if it was exported from a store: its line has the time of recording.
@@ -36,9 +36,9 @@ pub(crate) struct Parsed {
 }
 
 /// Reads the object of a line, with at least `text`. Keys that mean nothing to us are kept in the metadata.
-pub(crate) fn read(mut keys: Map<String, Value>, defaults: &Defaults<'_>) -> Result<Parsed> {
+pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) -> Result<Parsed> {
     if let Some(tombstone) = keys.remove("tombstone") {
-        let line = Line::Tombstone(parse_tombstone(tombstone, defaults.scope)?);
+        let line = ImportLine::Tombstone(parse_tombstone(tombstone, defaults.scope)?);
         return Ok(Parsed { line, has_id: true, is_exported: true });
     }
     let mut keys = Keys(keys);
@@ -79,7 +79,7 @@ pub(crate) fn read(mut keys: Map<String, Value>, defaults: &Defaults<'_>) -> Res
     }
     record.metadata = keys.metadata()?;
     record.validate()?;
-    Ok(Parsed { line: Line::Record(Box::new(record)), has_id: id.is_some(), is_exported: recorded_at.is_some() })
+    Ok(Parsed { line: ImportLine::Record(Box::new(record)), has_id: id.is_some(), is_exported: recorded_at.is_some() })
 }
 
 fn address(keys: &mut Keys, default: &Scope) -> Result<Scope> {

@@ -8,7 +8,7 @@ use crate::remote::Remote;
 
 /// The method of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum ExtractionMethod {
     /// The step is left out.
     None,
     /// Rules and dictionaries.
@@ -17,7 +17,7 @@ pub(crate) enum Method {
     Remote(Remote<Preset>),
 }
 
-impl FromStr for Method {
+impl FromStr for ExtractionMethod {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -38,9 +38,9 @@ mod tests {
 
     #[test]
     fn a_method_is_none_rules_or_a_service() {
-        let read = |text: &str| text.parse::<Method>();
-        assert_eq!((read("none"), read("rules")), (Ok(Method::None), Ok(Method::Rules)));
-        let Ok(Method::Remote(remote)) = read("ollama:qwen2.5:7b") else { panic!("a service with a model") };
+        let read = |text: &str| text.parse::<ExtractionMethod>();
+        assert_eq!((read("none"), read("rules")), (Ok(ExtractionMethod::None), Ok(ExtractionMethod::Rules)));
+        let Ok(ExtractionMethod::Remote(remote)) = read("ollama:qwen2.5:7b") else { panic!("a service with a model") };
         assert_eq!((remote.service, remote.model.as_deref()), (Preset::Ollama, Some("qwen2.5:7b")));
         let error = read("gpt").unwrap_err();
         assert!(error.contains("rules") && error.contains("deepseek"), "{error}");

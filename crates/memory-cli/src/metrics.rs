@@ -12,7 +12,7 @@ const NDCG_RANKS: usize = 10;
 
 /// The metrics of one question, or their mean over several; each between 0 and 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Metrics {
+pub(crate) struct RetrievalMetrics {
     /// Number of questions.
     pub(crate) questions: usize,
     /// The part of the gold among the first k.
@@ -28,7 +28,7 @@ pub(crate) struct Metrics {
     pub(crate) mrr: f64,
 }
 
-impl Metrics {
+impl RetrievalMetrics {
     /// Scores what was retrieved, best first. A repeated id counts at its first rank.
     pub(crate) fn of(retrieved: &[String], gold: &[BTreeSet<String>], ks: &[usize]) -> Self {
         let mut ranks = vec![None; gold.len()];
@@ -93,10 +93,10 @@ fn discount(rank: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn score(retrieved: &[&str], gold: &[&[&str]]) -> Metrics {
+    fn score(retrieved: &[&str], gold: &[&[&str]]) -> RetrievalMetrics {
         let retrieved: Vec<String> = retrieved.iter().map(|id| (*id).to_owned()).collect();
         let gold: Vec<BTreeSet<String>> = gold.iter().map(|g| g.iter().map(|id| (*id).to_owned()).collect()).collect();
-        Metrics::of(&retrieved, &gold, &[1, 5])
+        RetrievalMetrics::of(&retrieved, &gold, &[1, 5])
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(score(&[], &[&["a"]]).mrr, 0.0);
         let best = score(&["a", "b"], &[&["a"], &["b"]]);
         assert_eq!((best.recall[&5], best.all[&5], best.ndcg_10, best.mrr), (1.0, 1.0, 1.0, 1.0));
-        let mean = Metrics::mean([&best, &score(&[], &[&["a"]])]);
+        let mean = RetrievalMetrics::mean([&best, &score(&[], &[&["a"]])]);
         assert_eq!((mean.questions, mean.mrr, mean.recall[&1]), (2, 0.5, 0.25));
     }
 }

@@ -7,13 +7,13 @@ use anyhow::{Result, ensure};
 use memory_engine::{MemoryEngine, RecallHit, Scope, recall::Retriever};
 use serde_json::{Value, json};
 
-use crate::{modes::EVAL_DEADLINE, output, question::Question};
+use crate::{modes::EVAL_DEADLINE, output, question::EvalQuestion};
 
 /// Maximum number of hits that would be injected.
 const MAX_INJECTED: usize = 5;
 
 /// The scores of a hit, and whether it is gold.
-struct Hit {
+struct MeasuredHit {
     words: f64,
     nearness: f64,
     relevant: bool,
@@ -21,7 +21,7 @@ struct Hit {
 }
 
 /// Asks every question in its own scope and in another one, and counts for several thresholds what would be injected.
-pub(crate) async fn measure(engine: &MemoryEngine, questions: &[Question]) -> Result<Value> {
+pub(crate) async fn measure(engine: &MemoryEngine, questions: &[EvalQuestion]) -> Result<Value> {
     let scopes: Vec<&str> = questions.iter().map(|q| q.scope.as_str()).collect::<BTreeSet<_>>().into_iter().collect();
     ensure!(scopes.len() > 1, "all questions belong to one scope; there is none to ask them in off topic");
     let bar = output::progress(2 * questions.len() as u64, "off topic {wide_bar} {pos}/{len} {eta}");
@@ -33,8 +33,8 @@ pub(crate) async fn measure(engine: &MemoryEngine, questions: &[Question]) -> Re
         bar.inc(2);
     }
     bar.finish_and_clear();
-    let count = |passes: &dyn Fn(&Hit) -> bool| {
-        let share = |questions: &[Vec<Hit>], counts: &dyn Fn(&Hit) -> bool| {
+    let count = |passes: &dyn Fn(&MeasuredHit) -> bool| {
+        let share = |questions: &[Vec<MeasuredHit>], counts: &dyn Fn(&MeasuredHit) -> bool| {
             questions.iter().filter(|hits| hits.iter().any(counts)).count() as f64 / questions.len().max(1) as f64
         };
         json!({
@@ -43,7 +43,7 @@ pub(crate) async fn measure(engine: &MemoryEngine, questions: &[Question]) -> Re
             "injects_off_topic": share(&off, passes),
         })
     };
-    let grid = |of: fn(&Hit) -> f64| -> Value {
+    let grid = |of: fn(&MeasuredHit) -> f64| -> Value {
         (1..20).map(|n| f64::from(n) / 20.0).map(|t| (format!("{t:.2}"), count(&|hit| of(hit) >= t))).collect()
     };
     Ok(json!({
@@ -54,13 +54,13 @@ pub(crate) async fn measure(engine: &MemoryEngine, questions: &[Question]) -> Re
     }))
 }
 
-async fn ask(engine: &MemoryEngine, question: &Question, scope: &str) -> Result<Vec<Hit>> {
+async fn ask(engine: &MemoryEngine, question: &EvalQuestion, scope: &str) -> Result<Vec<MeasuredHit>> {
     let options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);
     let query = question.query()?.with_limit(MAX_INJECTED).with_options(options);
     let recall = engine.recall(&Scope::user(scope)?, query).await?;
     ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);
     let gold: BTreeSet<String> = question.groups().into_iter().flatten().collect();
-    let hits = recall.hits.iter().map(|hit| Hit {
+    let hits = recall.hits.iter().map(|hit| MeasuredHit {
         words: score(hit, Retriever::Keyword).unwrap_or_default(),
         nearness: score(hit, Retriever::Vector).map_or(0.0, |score| {
             let unrelated = engine.embedder().unrelated(&question.question, &hit.record.text);

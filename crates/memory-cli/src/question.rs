@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 /// A question with its gold.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Question {
+pub(crate) struct EvalQuestion {
     pub(crate) id: String,
     pub(crate) scope: String,
     pub(crate) question: String,
@@ -23,7 +23,7 @@ pub(crate) struct Question {
     pub(crate) gold_groups: Vec<BTreeSet<String>>,
 }
 
-impl Question {
+impl EvalQuestion {
     /// The question as it is asked: at its own time, if it has one.
     pub(crate) fn query(&self) -> Result<RecallQuery> {
         let query = RecallQuery::new(&self.question);
@@ -42,15 +42,15 @@ impl Question {
 }
 
 /// Reads a file of questions.
-pub(crate) fn read(path: &Path) -> Result<Vec<Question>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<EvalQuestion>> {
     let file = File::open(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let mut questions: Vec<Question> = Vec::new();
+    let mut questions: Vec<EvalQuestion> = Vec::new();
     let mut ids = BTreeSet::new();
     for line in Lines::new(BufReader::new(file)) {
         let line = line?;
         let place = || format!("{}: line {}", path.display(), line.number);
         let text = line.text.as_ref().map_err(|e| anyhow::anyhow!("{}: {e}", place()))?;
-        let question: Question = serde_json::from_str(text).with_context(place)?;
+        let question: EvalQuestion = serde_json::from_str(text).with_context(place)?;
         if !ids.insert(question.id.clone()) {
             bail!("{}: the question id {} is there twice", place(), question.id);
         }

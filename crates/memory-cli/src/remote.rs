@@ -71,13 +71,13 @@ pub(crate) async fn embedder(remote: &Remote<Preset>) -> Result<Arc<dyn Embedder
 }
 
 /// A reranking service: the variables with its address and key, and its default model.
-struct Service {
+struct RerankService {
     base: &'static str,
     variables: [&'static str; 2],
     model: Option<&'static str>,
 }
 
-fn service(dialect: RerankApi) -> Option<Service> {
+fn service(dialect: RerankApi) -> Option<RerankService> {
     let (base, variables, model) = match dialect {
         RerankApi::Jina => {
             let model = "jina-reranker-v2-base-multilingual";
@@ -90,7 +90,7 @@ fn service(dialect: RerankApi) -> Option<Service> {
         // A service with a preset uses the preset.
         RerankApi::SiliconFlow | _ => return None,
     };
-    Some(Service { base, variables, model })
+    Some(RerankService { base, variables, model })
 }
 
 /// The reranker. Nothing is asked for yet.
@@ -105,7 +105,7 @@ pub(crate) fn reranker(remote: &Remote<RerankApi>) -> Result<Arc<dyn Reranker>> 
             let preset: Preset = name.parse()?;
             (preset.endpoint_from(|name| settings.get(name))?, preset.rerank().map(|options| options.model))
         }
-        Some(Service { base, variables: [address, key], model }) => {
+        Some(RerankService { base, variables: [address, key], model }) => {
             let endpoint = Endpoint::new(settings.get(address).as_deref().unwrap_or(base)).context(address)?;
             let at_home = matches!(remote.service, RerankApi::Tei | RerankApi::Vllm);
             let endpoint = match settings.get(key) {

@@ -9,13 +9,13 @@ const FILE: &str = ".env";
 
 /// The variables that commands may look up.
 #[derive(Debug)]
-pub(crate) struct Settings(File);
+pub(crate) struct Settings(EnvFile);
 
 /// The variables of a file.
 #[derive(Default)]
-struct File(Vec<(String, String)>);
+struct EnvFile(Vec<(String, String)>);
 
-impl std::fmt::Debug for File {
+impl std::fmt::Debug for EnvFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("(settings)")
     }
@@ -29,7 +29,7 @@ impl Settings {
     pub(crate) fn load() -> Result<Self> {
         match fs::read_to_string(FILE) {
             Ok(text) => Ok(Self(parse(&text).with_context(|| FILE.to_owned())?)),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self(File::default())),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self(EnvFile::default())),
             Err(e) => Err(anyhow::Error::new(e).context(format!("{FILE} cannot be read"))),
         }
     }
@@ -53,7 +53,7 @@ impl Settings {
 
 /// `NAME=VALUE` on each line, the value in quotes if need be; `export` before it and lines that begin with `#` are
 /// fine.
-fn parse(text: &str) -> Result<File> {
+fn parse(text: &str) -> Result<EnvFile> {
     let mut found = Vec::new();
     for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
         let line = line.trim();
@@ -68,7 +68,7 @@ fn parse(text: &str) -> Result<File> {
         }
         found.push((name.to_owned(), unquoted(value).to_owned()));
     }
-    Ok(File(found))
+    Ok(EnvFile(found))
 }
 
 /// The value without its quotes; without the comment behind it, when it has none.

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use memory_engine::{Builder, Database, EnrichmentOptions, Language, graph::GraphExtractor, sqlite::SqliteOptions};
 use memory_engine_server::local_zone;
 
-use crate::{digest::DigestArgs, graph::GraphArgs, method::Method};
+use crate::{digest::DigestArgs, graph::GraphArgs, method::ExtractionMethod};
 
 /// Enrichment of turns, in addition to indexing.
 #[derive(Debug, Clone, Args)]
@@ -76,7 +76,7 @@ impl WorkArgs {
     /// # Errors
     /// When there is none, with what would name one; as [`work`](Self::work).
     pub(crate) fn need(&self) -> Result<Work> {
-        if self.digest.digest == Method::None && self.graph.graph == Method::None {
+        if self.digest.digest == ExtractionMethod::None && self.graph.graph == ExtractionMethod::None {
             bail!(
                 "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model; \
                  --graph rules makes a graph"

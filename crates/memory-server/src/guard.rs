@@ -19,10 +19,10 @@ use crate::{
 /// Decides who has access.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Guard(Arc<Rule>);
+pub struct Guard(Arc<AccessRule>);
 
 #[derive(Debug)]
-enum Rule {
+enum AccessRule {
     /// Everybody, with this access.
     Open(Access),
     /// Callers with one of these keys.
@@ -32,18 +32,18 @@ enum Rule {
 impl Guard {
     /// Everybody who reaches the port comes in, with this access: for a server that listens on the loopback only.
     pub fn open(access: Access) -> Self {
-        Self(Arc::new(Rule::Open(access)))
+        Self(Arc::new(AccessRule::Open(access)))
     }
 
     /// Requires one of these keys, as `X-Memory-Key: KEY`, `X-API-Key: KEY`, `Authorization: Bearer KEY` or
     /// `Authorization: Token KEY`. The first of these headers that is present counts.
     pub fn keys(keys: KeyRing) -> Self {
-        Self(Arc::new(Rule::Keys(keys)))
+        Self(Arc::new(AccessRule::Keys(keys)))
     }
 
     /// Returns true if no key is required.
     pub fn is_open(&self) -> bool {
-        matches!(*self.0, Rule::Open(_))
+        matches!(*self.0, AccessRule::Open(_))
     }
 
     /// Checks the key of every request to a router, and writes refusals in the router's error format.
@@ -54,7 +54,7 @@ impl Guard {
     /// Takes our keys off a request that is let in: who passes it on passes on none of them.
     fn take_key(&self, headers: &mut HeaderMap) {
         KEY_HEADERS.iter().for_each(|name| drop(headers.remove(*name)));
-        if let Rule::Keys(keys) = &*self.0
+        if let AccessRule::Keys(keys) = &*self.0
             && authorization(headers).is_some_and(|key| keys.find(key).is_some())
         {
             headers.remove(AUTHORIZATION);
@@ -63,8 +63,8 @@ impl Guard {
 
     fn admits(&self, headers: &HeaderMap) -> Result<Access, Fault> {
         match &*self.0 {
-            Rule::Open(access) => Ok(access.clone()),
-            Rule::Keys(keys) => {
+            AccessRule::Open(access) => Ok(access.clone()),
+            AccessRule::Keys(keys) => {
                 let refused = |message: &str| Fault::new(StatusCode::UNAUTHORIZED, message);
                 let missing =
                     || refused("Authentication required: send a key as X-API-Key or as Authorization: Bearer");

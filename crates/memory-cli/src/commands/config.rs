@@ -11,11 +11,11 @@ use crate::{output, report::ReportArgs, server::ConfigArgs};
 #[derive(Debug, Args)]
 pub(crate) struct ConfigCommand {
     #[command(subcommand)]
-    action: Action,
+    action: ConfigAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ConfigAction {
     /// Every setting with its value and what set it; keys and passwords are not shown
     Show(Show),
 }
@@ -30,7 +30,7 @@ struct Show {
 
 impl ConfigCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let Action::Show(Show { config, report }) = self.action;
+        let ConfigAction::Show(Show { config, report }) = self.action;
         let loaded = config.load()?;
         report.print(&loaded.settings, || {
             let mut table = output::table(["setting", "value", "set by"]);

@@ -33,7 +33,7 @@ pub(crate) struct ContextCommand {
     limit: Option<usize>,
     /// The token counter
     #[arg(long, value_enum, default_value = "o200k")]
-    tokens: Tokens,
+    tokens: TokenUnit,
     #[command(flatten)]
     timezone: ZoneArgs,
     /// Show the text, too
@@ -45,14 +45,14 @@ pub(crate) struct ContextCommand {
 
 /// The token counter.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Tokens {
+enum TokenUnit {
     /// By the table of OpenAI's models
     O200k,
     /// By an estimate that errs on the high side
     Estimate,
 }
 
-impl Tokens {
+impl TokenUnit {
     fn counter(self) -> Arc<dyn TokenCounter> {
         match self {
             Self::O200k => Arc::new(BpeTokens),

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use copier::{Copier, Report};
+use copier::{Copier, CopyReport};
 use memory_engine::{Database, Scope, admin};
 
 use crate::{
@@ -65,7 +65,7 @@ impl CopyCommand {
             total += stats.records + stats.tombstones;
         }
         let bar = output::progress(total, "copying {wide_bar} {pos}/{len} {per_sec} {eta}");
-        let mut copier = Copier::new(&source, &target, self.update, |report: &Report| {
+        let mut copier = Copier::new(&source, &target, self.update, |report: &CopyReport| {
             bar.set_position(report.seen());
             if self.json {
                 output::tell_line(&serde_json::json!({ "committed": report.seen() }));
@@ -108,7 +108,7 @@ impl CopyCommand {
         })
     }
 
-    fn tell(&self, from: &Database, to: &Database, report: &Report) -> Result<()> {
+    fn tell(&self, from: &Database, to: &Database, report: &CopyReport) -> Result<()> {
         for error in &report.errors {
             eprintln!("{error}");
         }

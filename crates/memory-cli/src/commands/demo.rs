@@ -24,7 +24,7 @@ pub(crate) struct DemoCommand {
 }
 
 #[derive(Debug, Deserialize)]
-struct Question {
+struct DemoQuestion {
     question: String,
     note: String,
 }
@@ -51,7 +51,7 @@ impl DemoCommand {
         );
 
         for line in QUESTIONS.lines() {
-            let question: Question = serde_json::from_str(line)?;
+            let question: DemoQuestion = serde_json::from_str(line)?;
             let started = Instant::now();
             let recall = engine.recall(&lin, RecallQuery::new(&question.question).with_limit(MAX_SHOWN_HITS)).await?;
             let took = started.elapsed().as_secs_f64() * 1e3;

@@ -19,10 +19,10 @@ use crate::{
     args::StoreArgs,
     database::DatabaseArg,
     embedder::EmbedderArgs,
-    metrics::{Metrics, RECIPROCAL_RANK_DEPTH},
+    metrics::{RECIPROCAL_RANK_DEPTH, RetrievalMetrics},
     modes::Mode,
     off_topic, output,
-    question::{self, Question},
+    question::{self, EvalQuestion},
     report::ReportArgs,
     reranker::RerankerChoice,
 };
@@ -87,7 +87,7 @@ impl EvalCommand {
             let name = mode.name;
             let asked = ask(&engine, &questions, mode).await?;
             let scored = score(&asked, &questions, &ks);
-            let overall = Metrics::mean(scored.iter().map(|(_, metrics)| metrics));
+            let overall = RetrievalMetrics::mean(scored.iter().map(|(_, metrics)| metrics));
             table.add_row(row(name, &overall, asked.p50_ms));
             report.insert(name.into(), json!({ "overall": overall, "p50_ms": asked.p50_ms }));
             if name == default {
@@ -151,7 +151,7 @@ impl ModeResults {
     }
 }
 
-async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Result<ModeResults> {
+async fn ask(engine: &MemoryEngine, questions: &[EvalQuestion], mode: Mode) -> Result<ModeResults> {
     let bar = output::progress(questions.len() as u64, "{msg} {wide_bar} {pos}/{len} {eta}").with_message(mode.name);
     let mut retrieved = Vec::with_capacity(questions.len());
     let mut times = Vec::with_capacity(questions.len());
@@ -174,17 +174,20 @@ async fn ask(engine: &MemoryEngine, questions: &[Question], mode: Mode) -> Resul
     Ok(ModeResults { retrieved, p50_ms: times.get(times.len() / 2).copied().unwrap_or_default() })
 }
 
-fn score<'a>(asked: &ModeResults, questions: &'a [Question], ks: &[usize]) -> Vec<(&'a str, Metrics)> {
+fn score<'a>(asked: &ModeResults, questions: &'a [EvalQuestion], ks: &[usize]) -> Vec<(&'a str, RetrievalMetrics)> {
     let pairs = questions.iter().zip(&asked.retrieved);
-    pairs.map(|(q, (_, retrieved))| (q.category.as_str(), Metrics::of(retrieved, &q.groups(), ks))).collect()
+    pairs.map(|(q, (_, retrieved))| (q.category.as_str(), RetrievalMetrics::of(retrieved, &q.groups(), ks))).collect()
 }
 
-fn by_category(scored: &[(&str, Metrics)]) -> Map<String, Value> {
-    let mut groups: BTreeMap<&str, Vec<&Metrics>> = BTreeMap::new();
+fn by_category(scored: &[(&str, RetrievalMetrics)]) -> Map<String, Value> {
+    let mut groups: BTreeMap<&str, Vec<&RetrievalMetrics>> = BTreeMap::new();
     for (category, metrics) in scored {
         groups.entry(category).or_default().push(metrics);
     }
-    groups.into_iter().map(|(category, metrics)| (category.to_owned(), json!(Metrics::mean(metrics)))).collect()
+    groups
+        .into_iter()
+        .map(|(category, metrics)| (category.to_owned(), json!(RetrievalMetrics::mean(metrics))))
+        .collect()
 }
 
 async fn is_new(database: &Database) -> Result<bool> {
@@ -194,7 +197,7 @@ async fn is_new(database: &Database) -> Result<bool> {
     }
 }
 
-fn row(name: &str, metrics: &Metrics, p50_ms: f64) -> [String; 7] {
+fn row(name: &str, metrics: &RetrievalMetrics, p50_ms: f64) -> [String; 7] {
     let each =
         |values: &BTreeMap<usize, f64>| values.values().map(|v| output::ratio(*v)).collect::<Vec<_>>().join(" / ");
     [

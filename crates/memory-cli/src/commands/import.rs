@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 use memory_engine::{Job, MemoryEngine, PutMode, Scope};
 use memory_engine_import::{ImportRows, chroma, json_lines, mem0, silly_tavern, tables};
 
-use self::{dry_run::DryRun, report::Report};
+use self::{dry_run::DryRun, report::ImportReport};
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
     output,
@@ -167,7 +167,7 @@ impl ImportCommand {
         }
     }
 
-    fn tell(&self, report: &Report, dry_run: Option<&DryRun>) -> Result<()> {
+    fn tell(&self, report: &ImportReport, dry_run: Option<&DryRun>) -> Result<()> {
         if self.json {
             let mut data = serde_json::to_value(report)?;
             if let Some(dry_run) = dry_run {

@@ -13,11 +13,11 @@ use crate::report::ReportArgs;
 #[derive(Debug, Args)]
 pub(crate) struct KeysCommand {
     #[command(subcommand)]
-    action: Action,
+    action: KeysAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum KeysAction {
     /// Make a key, and what to write into the configuration for it; the key itself is shown this once
     New(New),
 }
@@ -38,7 +38,7 @@ struct New {
 
 impl KeysCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let Action::New(New { name, tenant, user, report }) = self.action;
+        let KeysAction::New(New { name, tenant, user, report }) = self.action;
         let access = Access::tenant(&name, &tenant)?;
         if !user.is_empty() {
             let _ = access.only_users(&user)?;

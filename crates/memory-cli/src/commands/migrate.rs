@@ -15,7 +15,7 @@ use crate::{database::DatabaseArg, output, report::ReportArgs};
 #[derive(Debug, Args)]
 pub(crate) struct MigrateCommand {
     #[command(subcommand)]
-    action: Action,
+    action: MigrateAction,
 }
 
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ struct DatabaseArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum MigrateAction {
     /// Bring it to the schema of this version
     Up {
         #[command(flatten)]
@@ -59,12 +59,12 @@ enum Action {
 impl MigrateCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
-            Action::Up { at, partitions } => {
+            MigrateAction::Up { at, partitions } => {
                 let db = at.db.database()?;
                 let found = admin::migrate_up(&db, partitions).await.with_context(|| db.to_string())?;
                 print(&db, Some(found), at.report).await
             }
-            Action::Down { at, to, yes } => {
+            MigrateAction::Down { at, to, yes } => {
                 let db = at.db.database()?;
                 let status = admin::migrations(&db).await.with_context(|| db.to_string())?;
                 let to = to.unwrap_or(status.schema.saturating_sub(1));
@@ -82,7 +82,7 @@ impl MigrateCommand {
                 admin::migrate_down(&db, to).await.with_context(|| db.to_string())?;
                 print(&db, Some(status.schema), at.report).await
             }
-            Action::Status { at } => print(&at.db.database()?, None, at.report).await,
+            MigrateAction::Status { at } => print(&at.db.database()?, None, at.report).await,
         }
     }
 }

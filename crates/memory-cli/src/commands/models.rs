@@ -18,11 +18,11 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct ModelsCommand {
     #[command(subcommand)]
-    action: Action,
+    action: ModelsAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ModelsAction {
     /// List the folders of models and the model that would be used
     List(EmbedderArgs),
     /// Fetch models from a hub (HF_ENDPOINT, or huggingface.co): resumable, checked
@@ -34,9 +34,9 @@ enum Action {
 impl ModelsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
-            Action::List(choice) => list(&choice)?,
-            Action::Fetch(fetch) => fetch.run().await?,
-            Action::Check(choice) => check(&choice).await?,
+            ModelsAction::List(choice) => list(&choice)?,
+            ModelsAction::Fetch(fetch) => fetch.run().await?,
+            ModelsAction::Check(choice) => check(&choice).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

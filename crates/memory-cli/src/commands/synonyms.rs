@@ -23,11 +23,11 @@ use crate::output;
 #[derive(Debug, Args)]
 pub(crate) struct SynonymsCommand {
     #[command(subcommand)]
-    action: Action,
+    action: SynonymsAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum SynonymsAction {
     /// Show the groups that apply: the tenant's, and with --user that user's too
     List(GroupArgs),
     /// Add words to a group; a new group, when there is none of that term
@@ -87,17 +87,17 @@ enum Action {
 impl SynonymsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         match self.action {
-            Action::List(args) => list(&args).await,
-            Action::Add { term, words, category, groups } => add(&groups, term, words, category).await,
-            Action::Remove { terms, groups } => remove(&groups, &terms).await,
-            Action::Import { file, seed, groups } => import(&groups, file, seed).await,
-            Action::Suggest(suggest) => suggest.run().await,
-            Action::Accept { a, b, groups } => {
+            SynonymsAction::List(args) => list(&args).await,
+            SynonymsAction::Add { term, words, category, groups } => add(&groups, term, words, category).await,
+            SynonymsAction::Remove { terms, groups } => remove(&groups, &terms).await,
+            SynonymsAction::Import { file, seed, groups } => import(&groups, file, seed).await,
+            SynonymsAction::Suggest(suggest) => suggest.run().await,
+            SynonymsAction::Accept { a, b, groups } => {
                 let engine = groups.store.open_as_it_is().await?;
                 let group = engine.synonyms().store().accept(&groups.scope()?, &a, &b).await?;
                 groups.report.print(&group, || format!("synonyms from now on: {}", words_of(&group)))
             }
-            Action::Reject { a, b, groups } => {
+            SynonymsAction::Reject { a, b, groups } => {
                 let engine = groups.store.open_as_it_is().await?;
                 engine.synonyms().store().reject(&groups.scope()?, &a, &b).await?;
                 let text = format!("'{a}' and '{b}' will not be suggested again");

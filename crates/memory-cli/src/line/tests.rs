@@ -5,13 +5,13 @@ use super::*;
 
 fn read(text: &str) -> Result<Parsed> {
     let scope = Scope::tenant_wide("default").unwrap();
-    super::read(object(text)?, &Defaults { scope: &scope, zone: &TimeZone::UTC, clock: &SystemClock })
+    super::read(object(text)?, &LineDefaults { scope: &scope, zone: &TimeZone::UTC, clock: &SystemClock })
 }
 
 fn record(text: &str) -> Record {
     match read(text).unwrap().line {
-        Line::Record(record) => *record,
-        Line::Tombstone(_) => panic!("a record was expected"),
+        ImportLine::Record(record) => *record,
+        ImportLine::Tombstone(_) => panic!("a record was expected"),
     }
 }
 
@@ -45,8 +45,8 @@ fn a_tombstone_is_read_back() {
     let tombstone =
         Tombstone::new(RecordId::new(), scope, content_hash, Timestamp::from_micros(5)).with_withdrawn(true);
     match read(&write_tombstone(&tombstone).to_string()).unwrap().line {
-        Line::Tombstone(again) => assert_eq!(again, tombstone),
-        Line::Record(_) => panic!("a tombstone was expected"),
+        ImportLine::Tombstone(again) => assert_eq!(again, tombstone),
+        ImportLine::Record(_) => panic!("a tombstone was expected"),
     }
 }
 

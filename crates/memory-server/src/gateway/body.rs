@@ -62,7 +62,7 @@ struct Message<'b> {
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct ContentPart {
     #[serde(default)]
     text: Option<String>,
 }
@@ -224,7 +224,7 @@ pub(super) fn content(raw: &str) -> String {
     match raw.as_bytes().first() {
         Some(b'"') => serde_json::from_str(raw).unwrap_or_default(),
         Some(b'[') => {
-            let parts: Vec<Part> = serde_json::from_str(raw).unwrap_or_default();
+            let parts: Vec<ContentPart> = serde_json::from_str(raw).unwrap_or_default();
             parts.into_iter().filter_map(|part| part.text).collect::<Vec<_>>().join("\n")
         }
         _ => String::new(),

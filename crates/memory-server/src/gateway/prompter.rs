@@ -14,7 +14,7 @@ use super::{
     identity::Identity,
     options::GatewayOptions,
     prompt::Prompt,
-    sessions::{Sessions, last_turn},
+    sessions::{SessionCache, last_turn},
     thread::Thread,
 };
 
@@ -27,7 +27,7 @@ pub(super) struct Prompter {
     engine: MemoryEngine,
     injector: Injector,
     scenes: SceneDetector,
-    sessions: Arc<Sessions>,
+    sessions: Arc<SessionCache>,
     deadline: Duration,
     clock: Arc<dyn Clock>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Prompter {
 impl Prompter {
     /// # Errors
     /// `InvalidInput` for rules that are none.
-    pub(super) fn new(engine: MemoryEngine, sessions: Arc<Sessions>, options: &GatewayOptions) -> Result<Self> {
+    pub(super) fn new(engine: MemoryEngine, sessions: Arc<SessionCache>, options: &GatewayOptions) -> Result<Self> {
         options.rules.validate()?;
         let injector = Injector::new(engine.clone())
             .with_rules(options.rules.clone())

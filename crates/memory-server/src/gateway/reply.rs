@@ -27,13 +27,13 @@ pub(super) struct ReplyAccumulator {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Chunk {
-    choices: Option<Vec<Choice>>,
+    choices: Option<Vec<ReplyChoice>>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Choice {
+struct ReplyChoice {
     index: Option<u64>,
     delta: Option<Message>,
     message: Option<Message>,

@@ -12,7 +12,7 @@ use super::{
     api, openai,
     options::GatewayOptions,
     prompter::Prompter,
-    sessions::Sessions,
+    sessions::SessionCache,
     state::GatewayState,
     turn_writer::TurnWriter,
     upstream::{Upstream, Upstreams},
@@ -54,7 +54,7 @@ impl Gateway {
         let outside = |_| Error::new(ErrorKind::Unsupported, "gateway", "call it within a tokio runtime");
         let runtime = Handle::try_current().map_err(outside)?;
         let upstreams = Upstreams::open(upstreams)?;
-        let sessions = Arc::new(Sessions::new(options.max_sessions));
+        let sessions = Arc::new(SessionCache::new(options.max_sessions));
         let prompter = Prompter::new(engine.clone(), Arc::clone(&sessions), &options)?;
         let turns = TurnWriter::start(engine, sessions, &options, &runtime);
         let options = Arc::new(options);

@@ -10,10 +10,10 @@ use super::{prompt::Prompt, turn::TURN_KEY};
 
 /// The state of the conversations used last. All of it can be read from the store again, or done without.
 #[derive(Debug)]
-pub(super) struct Sessions(Mutex<LruCache<Scope, Session>>);
+pub(super) struct SessionCache(Mutex<LruCache<Scope, CachedSession>>);
 
 #[derive(Debug, Default)]
-struct Session {
+struct CachedSession {
     last_turn: Option<LastTurn>,
     prompt: Option<Arc<Prompt>>,
 }
@@ -27,7 +27,7 @@ pub(super) struct LastTurn {
     pub(super) key: Option<String>,
 }
 
-impl Sessions {
+impl SessionCache {
     pub(super) fn new(capacity: usize) -> Self {
         Self(Mutex::new(LruCache::new(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN))))
     }
@@ -50,8 +50,8 @@ impl Sessions {
         self.change(address, |session| session.prompt = Some(prompt));
     }
 
-    fn change(&self, address: &Scope, change: impl FnOnce(&mut Session)) {
-        change(self.0.lock().get_or_insert_mut_ref(address, Session::default));
+    fn change(&self, address: &Scope, change: impl FnOnce(&mut CachedSession)) {
+        change(self.0.lock().get_or_insert_mut_ref(address, CachedSession::default));
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{options::GatewayOptions, sessions::Sessions, turn::Turn};
+use super::{options::GatewayOptions, sessions::SessionCache, turn::Turn};
 use pending::{PendingWrite, lost};
 use retry_queues::RetryQueues;
 use worker::TurnWorker;
@@ -36,7 +36,12 @@ pub(super) struct TurnWriter {
 
 impl TurnWriter {
     /// Starts the task on this runtime. It ends with the last handle on the writer.
-    pub(super) fn start(engine: MemoryEngine, sessions: Arc<Sessions>, options: &GatewayOptions, on: &Handle) -> Self {
+    pub(super) fn start(
+        engine: MemoryEngine,
+        sessions: Arc<SessionCache>,
+        options: &GatewayOptions,
+        on: &Handle,
+    ) -> Self {
         let (queue, entries) = mpsc::unbounded_channel();
         on.spawn(Arc::new(TurnWorker { engine, sessions, retries: RetryQueues::default() }).run(entries));
         let permits = Arc::new(Semaphore::new(options.queue.clamp(1, Semaphore::MAX_PERMITS)));

@@ -51,7 +51,7 @@ impl ParamGroup for AddParams {}
 
 /// The input of an add request, ready to be stored.
 #[derive(Debug)]
-pub(super) struct Addition {
+pub(super) struct AddInput {
     owner: Mem0Owner,
     messages: Vec<Message>,
     metadata: Map<String, Value>,
@@ -101,7 +101,7 @@ impl AddRequest {
     ///
     /// # Errors
     /// 400 for an invalid owner, type, day or time, and without an owner.
-    pub(super) fn addition(self, dialect: Dialect, access: &Access) -> Result<Addition, Mem0Error> {
+    pub(super) fn addition(self, dialect: Dialect, access: &Access) -> Result<AddInput, Mem0Error> {
         let Self { owner, messages: Messages(messages), options, .. } = self;
         let mut owner = owner.owner(dialect)?;
         let mut at = None;
@@ -134,7 +134,7 @@ impl AddRequest {
         if options.immutable.unwrap_or(false) {
             kept.insert(metadata::IMMUTABLE.into(), true.into());
         }
-        Ok(Addition { owner, messages, metadata: kept, infer: options.infer.unwrap_or(true), is_procedural, at })
+        Ok(AddInput { owner, messages, metadata: kept, infer: options.infer.unwrap_or(true), is_procedural, at })
     }
 }
 
@@ -164,14 +164,14 @@ fn with_filter(owner: Mem0Owner, filter: Map<String, Value>) -> Result<Mem0Owner
 
 impl Mem0 {
     /// Stores messages, and waits for their facts for `timeout` at most. It continues when the client disconnects.
-    pub(super) async fn add(&self, access: &Access, addition: Addition, timeout: Duration) -> Result<Added, Mem0Error> {
+    pub(super) async fn add(&self, access: &Access, addition: AddInput, timeout: Duration) -> Result<Added, Mem0Error> {
         let address = addition.owner.address(access)?;
         let mem0 = self.clone();
         let work = tokio::spawn(async move { mem0.store(&address, addition, timeout).await });
         work.await.map_err(|_| Error::new(ErrorKind::Internal, "add", "the task that stores it stopped"))?
     }
 
-    async fn store(&self, address: &Scope, addition: Addition, timeout: Duration) -> Result<Added, Mem0Error> {
+    async fn store(&self, address: &Scope, addition: AddInput, timeout: Duration) -> Result<Added, Mem0Error> {
         let extracts_facts = addition.infer && !addition.is_procedural;
         let records = self.records(address, addition);
         let Some(event) = records.first().map(|record| record.id) else {
@@ -188,8 +188,8 @@ impl Mem0 {
 
     /// Makes a record of each message but instructions: a turn if facts are extracted from it, else a note. A
     /// procedure is one note.
-    fn records(&self, address: &Scope, addition: Addition) -> Vec<Record> {
-        let Addition { messages, metadata, infer, is_procedural, at, .. } = addition;
+    fn records(&self, address: &Scope, addition: AddInput) -> Vec<Record> {
+        let AddInput { messages, metadata, infer, is_procedural, at, .. } = addition;
         let mut messages: Vec<Message> =
             messages.into_iter().filter(|message| !matches!(message.role.as_str(), "system" | "developer")).collect();
         if is_procedural && !messages.is_empty() {

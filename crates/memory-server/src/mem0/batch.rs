@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     error::Mem0Error,
-    memory::{self, Change, UpdateParams},
+    memory::{self, MemoryChange, UpdateParams},
     params::{Dialect, ParamGroup, Params},
 };
 
@@ -47,7 +47,7 @@ impl BatchRequest {
     ///
     /// # Errors
     /// As [`ids`](Self::ids), and for an invalid change.
-    pub(super) fn changes(&self) -> Result<Vec<(RecordId, Change)>, Mem0Error> {
+    pub(super) fn changes(&self) -> Result<Vec<(RecordId, MemoryChange)>, Mem0Error> {
         let change = |entry: &Value| {
             let values = entry.as_object().cloned().unwrap_or_default();
             let params: UpdateParams = Params::new(values, "body", Dialect::Platform).finish()?;

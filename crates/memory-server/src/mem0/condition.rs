@@ -12,7 +12,7 @@ use crate::access::{Access, Owner};
 ///
 /// A user is not a field but a part of the scope, which only an [`Access`] can grant.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Condition {
+pub(super) enum FilterCondition {
     /// It belongs to this user.
     User(String),
     /// It belongs to some user.
@@ -20,13 +20,13 @@ pub(super) enum Condition {
     /// A condition that the store can evaluate.
     Field(Filter),
     /// A text holds another one.
-    Contains(TextField, String, Case),
+    Contains(TextField, String, CaseSensitivity),
     /// All hold.
-    All(Vec<Condition>),
+    All(Vec<FilterCondition>),
     /// At least one holds.
-    Any(Vec<Condition>),
+    Any(Vec<FilterCondition>),
     /// It does not hold.
-    Not(Box<Condition>),
+    Not(Box<FilterCondition>),
 }
 
 /// The text that a condition is about.
@@ -40,7 +40,7 @@ pub(super) enum TextField {
 
 /// Case-sensitive or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Case {
+pub(super) enum CaseSensitivity {
     Exact,
     Folded,
 }
@@ -51,7 +51,7 @@ pub(super) struct SearchArea {
     pub(super) scope: Scope,
     pub(super) filter: Filter,
     /// The part that the filter cannot express. `None` if there is none.
-    pub(super) condition: Option<Condition>,
+    pub(super) condition: Option<FilterCondition>,
 }
 
 /// The users that a record can belong to.
@@ -63,7 +63,7 @@ enum RecordOwner<'a> {
     None,
 }
 
-impl Condition {
+impl FilterCondition {
     /// The condition that everything fulfils.
     pub(super) fn always() -> Self {
         Self::All(Vec::new())
@@ -173,7 +173,7 @@ impl Condition {
     }
 }
 
-impl Case {
+impl CaseSensitivity {
     fn holds(self, text: &str, part: &str) -> bool {
         match self {
             Self::Exact => text.contains(part),

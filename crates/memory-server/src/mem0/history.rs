@@ -30,7 +30,7 @@ struct Event {
 
 /// A text that a memory had, until it was changed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Edit {
+struct StoredEdit {
     /// Nothing, where it takes up too much room by now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -52,7 +52,7 @@ impl Event {
 /// texts go first, and at last the oldest changes; when a text is gone, it is still known until when it was there.
 pub(super) fn note_edit(record: &mut Record, until: Timestamp) {
     let mut edits = edits(record);
-    edits.push(Edit { text: Some(record.text.clone()), until });
+    edits.push(StoredEdit { text: Some(record.text.clone()), until });
     if edits.len() > MAX_CHANGES {
         edits.remove(0);
         // This is not what it said in the beginning.
@@ -71,7 +71,7 @@ pub(super) fn note_edit(record: &mut Record, until: Timestamp) {
     record.metadata.insert(metadata::EDITS.into(), json!(edits));
 }
 
-fn edits(record: &Record) -> Vec<Edit> {
+fn edits(record: &Record) -> Vec<StoredEdit> {
     let edits = record.metadata.get(metadata::EDITS).cloned().unwrap_or_default();
     serde_json::from_value(edits).unwrap_or_default()
 }

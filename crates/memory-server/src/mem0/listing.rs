@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memory_engine::{Filter, Record, ScanQuery, Scope};
 
 use super::{
-    condition::{Condition, SearchArea},
+    condition::{FilterCondition, SearchArea},
     error::Mem0Error,
     row,
     service::Mem0,
@@ -29,12 +29,12 @@ impl Mem0 {
         &self,
         access: &Access,
         scopes: &[Scope],
-        condition: Condition,
+        condition: FilterCondition,
         visibility: Visibility,
     ) -> Result<Vec<SearchArea>, Mem0Error> {
-        let mut meant = Condition::Field(row::memories(visibility.turns)).and(condition);
+        let mut meant = FilterCondition::Field(row::memories(visibility.turns)).and(condition);
         if !visibility.expired {
-            meant = meant.and(Condition::Field(row::fresh(&row::day_of(self.engine.clock().now()))));
+            meant = meant.and(FilterCondition::Field(row::fresh(&row::day_of(self.engine.clock().now()))));
         }
         meant.areas(access, scopes)
     }

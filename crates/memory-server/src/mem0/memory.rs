@@ -61,7 +61,7 @@ fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option
 
 /// A change of a memory.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Change {
+pub(super) struct MemoryChange {
     text: Option<String>,
     metadata: Map<String, Value>,
     /// A day, or its removal.
@@ -74,7 +74,7 @@ impl UpdateParams {
     ///
     /// # Errors
     /// 400 if it changes nothing, and for an empty text, an invalid day or time.
-    pub(super) fn change(self) -> Result<Change, Mem0Error> {
+    pub(super) fn change(self) -> Result<MemoryChange, Mem0Error> {
         let expires = match self.expiration_date {
             Some(Some(value)) => Some(Some(time::day("expiration_date", &value)?)),
             Some(None) => Some(None),
@@ -88,11 +88,11 @@ impl UpdateParams {
         if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return Err(Mem0Error::bad_request("text is empty; to delete a memory, use DELETE"));
         }
-        Ok(Change { text, metadata: self.metadata.unwrap_or_default(), expires, timestamp })
+        Ok(MemoryChange { text, metadata: self.metadata.unwrap_or_default(), expires, timestamp })
     }
 }
 
-impl Change {
+impl MemoryChange {
     fn apply(&self, record: &mut Record, now: Timestamp) {
         if let Some(text) = self.text.as_ref().filter(|text| **text != record.text) {
             history::note_edit(record, now);
@@ -137,7 +137,12 @@ impl Mem0 {
     }
 
     /// Changes a memory, and gives it as it is then.
-    pub(super) async fn change(&self, access: &Access, id: RecordId, change: &Change) -> Result<Record, Mem0Error> {
+    pub(super) async fn change(
+        &self,
+        access: &Access,
+        id: RecordId,
+        change: &MemoryChange,
+    ) -> Result<Record, Mem0Error> {
         self.rewrite(access, id, |record| {
             if metadata::is_set(record, metadata::IMMUTABLE) {
                 return Err(Mem0Error::bad_request("this memory is immutable; it can be deleted, and not changed"));

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    condition::Condition,
+    condition::FilterCondition,
     error::Mem0Error,
     metadata,
     params::{Dialect, ParamGroup},
@@ -141,7 +141,7 @@ impl Mem0Owner {
         app.unwrap_or(Filter::And(Vec::new()))
     }
 
-    pub(super) fn condition(&self) -> Condition {
-        Condition::Field(self.filter())
+    pub(super) fn condition(&self) -> FilterCondition {
+        FilterCondition::Field(self.filter())
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     add::{AddRequest, AddResult},
     batch::BatchRequest,
-    condition::Condition,
+    condition::FilterCondition,
     entities::Entity,
     error::Mem0Error,
     event::EventState,
@@ -279,7 +279,7 @@ async fn list_v1(
 /// A checked request for a list.
 struct List {
     owner: Mem0Owner,
-    condition: Condition,
+    condition: FilterCondition,
     visibility: VisibilityParams,
     fields: FieldsParam,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    condition::Condition,
+    condition::FilterCondition,
     error::Mem0Error,
     listing::Visibility,
     owner::Mem0Owner,
@@ -77,7 +77,7 @@ impl SelectionParams {
         owner: &Mem0Owner,
         access: &Access,
         requires_filters: bool,
-    ) -> Result<Condition, Mem0Error> {
+    ) -> Result<FilterCondition, Mem0Error> {
         if requires_filters && self.filters.is_none() {
             let message = "filters are required: an object such as {\"user_id\": \"alice\"}";
             return Err(Mem0Error::bad_request(message));
@@ -106,18 +106,18 @@ impl SelectionParams {
 }
 
 /// Returns the condition of one filter of the platform.
-pub(super) fn one_filter(name: &str, value: Value) -> Result<Condition, Mem0Error> {
+pub(super) fn one_filter(name: &str, value: Value) -> Result<FilterCondition, Mem0Error> {
     Dialect::Platform.read_filter(&Map::from_iter([(name.to_owned(), value)]))
 }
 
-fn date_condition(name: &str, op: Op, value: &Value) -> Result<Condition, Mem0Error> {
+fn date_condition(name: &str, op: Op, value: &Value) -> Result<FilterCondition, Mem0Error> {
     let invalid = || Mem0Error::bad_request(format!("{name} is a day or a time, such as 2026-03-02"));
     let mut time = moment(value).ok_or_else(invalid)?;
     // The last day is included.
     if op == Op::Le && is_whole_day(value) {
         time = time.after(Duration::from_micros(MICROS_PER_DAY - 1));
     }
-    Ok(Condition::Field(Filter::compare(Field::OccurredAt, op, time)))
+    Ok(FilterCondition::Field(Filter::compare(Field::OccurredAt, op, time)))
 }
 
 impl VisibilityParams {

@@ -15,7 +15,7 @@ const MAX_REPORTED_RECORDS: u64 = 20;
 
 /// The result of a copy.
 #[derive(Debug, Default, Clone, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct CopyReport {
     /// Tenants and users that were gone through.
     pub(crate) namespaces: u64,
     /// New records.
@@ -46,7 +46,7 @@ pub(crate) struct Report {
     pub(crate) errors: Vec<String>,
 }
 
-impl Report {
+impl CopyReport {
     /// Returns the number of processed records and tombstones.
     pub(crate) fn seen(&self) -> u64 {
         let records = self.added + self.updated + self.unchanged + self.forgotten + self.refused;
@@ -78,12 +78,12 @@ pub(crate) struct Copier<'e, P> {
     target: &'e MemoryEngine,
     update: bool,
     progress: P,
-    pub(crate) report: Report,
+    pub(crate) report: CopyReport,
 }
 
-impl<'e, P: FnMut(&Report)> Copier<'e, P> {
+impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
     pub(crate) fn new(source: &'e MemoryEngine, target: &'e MemoryEngine, update: bool, progress: P) -> Self {
-        Self { source, target, update, progress, report: Report::default() }
+        Self { source, target, update, progress, report: CopyReport::default() }
     }
 
     /// Copies what one tenant or user has by itself: first the records, then the tombstones, which could keep them

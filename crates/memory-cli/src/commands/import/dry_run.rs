@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use memory_engine::{MemoryEngine, PutMode, Record, RecordId, Scope, store::ContentHash};
 
-use super::report::Report;
+use super::report::ImportReport;
 use crate::output;
 
 /// Number of samples of each kind that are shown.
@@ -52,7 +52,7 @@ impl DryRun {
         engine: &MemoryEngine,
         mode: PutMode,
         records: Vec<Record>,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Result<()> {
         for record in records {
             let hash = record.content_hash();

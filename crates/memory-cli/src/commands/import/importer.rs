@@ -10,8 +10,8 @@ use memory_engine::{
 };
 use memory_engine_import::{ImportError, ImportedTurn, Row, json_lines};
 
-use super::{dry_run::DryRun, report::Report};
-use crate::line::{self, Defaults, Line};
+use super::{dry_run::DryRun, report::ImportReport};
+use crate::line::{self, ImportLine, LineDefaults};
 
 /// Number of turns that are committed together.
 const BATCH: usize = 500;
@@ -31,12 +31,12 @@ pub(crate) struct Importer<'a> {
     pub(super) dry_run: Option<DryRun>,
     /// Number of occurrences of each line without an id.
     repeated: BTreeMap<[u8; 32], u64>,
-    pub(crate) report: Report,
+    pub(crate) report: ImportReport,
 }
 
 /// Turns that are committed together.
 #[derive(Debug, Default)]
-struct Batch {
+struct TurnBatch {
     records: Vec<Record>,
     tombstones: Vec<Tombstone>,
     vectors: BTreeMap<(Scope, RecordId), Vec<f32>>,
@@ -53,12 +53,12 @@ impl<'a> Importer<'a> {
             keep_vectors: false,
             dry_run: None,
             repeated: BTreeMap::new(),
-            report: Report::default(),
+            report: ImportReport::default(),
         }
     }
 
     /// Reads JSON Lines to their end. `progress` is told how many bytes a line took, and 0 after each commit.
-    pub(crate) async fn read(&mut self, input: impl BufRead, progress: impl FnMut(&Report, u64)) -> Result<()> {
+    pub(crate) async fn read(&mut self, input: impl BufRead, progress: impl FnMut(&ImportReport, u64)) -> Result<()> {
         self.take(json_lines::rows(input), progress).await
     }
 
@@ -66,9 +66,9 @@ impl<'a> Importer<'a> {
     pub(crate) async fn take(
         &mut self,
         rows: impl Iterator<Item = Result<Row, ImportError>>,
-        mut progress: impl FnMut(&Report, u64),
+        mut progress: impl FnMut(&ImportReport, u64),
     ) -> Result<()> {
-        let mut batch = Batch::default();
+        let mut batch = TurnBatch::default();
         for row in rows {
             let row = row?;
             let turns = row.turns.map_err(anyhow::Error::new).and_then(|turns| {
@@ -124,10 +124,10 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    fn parse(&mut self, turn: ImportedTurn, number: u64) -> Result<(Line, Option<Vec<f32>>)> {
+    fn parse(&mut self, turn: ImportedTurn, number: u64) -> Result<(ImportLine, Option<Vec<f32>>)> {
         let ImportedTurn { keys, seed, vector } = turn;
-        let parsed = line::read(keys, &Defaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
-        let Line::Record(mut record) = parsed.line else { return Ok((parsed.line, None)) };
+        let parsed = line::read(keys, &LineDefaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
+        let ImportLine::Record(mut record) = parsed.line else { return Ok((parsed.line, None)) };
         self.engine.admin().check(&record)?;
         // Turns of one time stand in the order of the file, also when a line between them is mended later. What was
         // exported has the place that it had: a number of ours would show it to branches that it does not belong to.
@@ -137,7 +137,7 @@ impl<'a> Importer<'a> {
         if !parsed.has_id {
             record.id = self.id_of_content(&record, &seed);
         }
-        Ok((Line::Record(record), vector.filter(|_| self.keep_vectors)))
+        Ok((ImportLine::Record(record), vector.filter(|_| self.keep_vectors)))
     }
 
     /// The id of a line that names none: the same for the same line of the same file, however often it is imported.
@@ -148,8 +148,8 @@ impl<'a> Importer<'a> {
         RecordId::named(&record.scope, &format!("line {} {seen}", blake3::Hash::from_bytes(hash).to_hex()))
     }
 
-    async fn commit(&mut self, batch: &mut Batch) -> Result<()> {
-        let Batch { records, tombstones, mut vectors } = std::mem::take(batch);
+    async fn commit(&mut self, batch: &mut TurnBatch) -> Result<()> {
+        let TurnBatch { records, tombstones, mut vectors } = std::mem::take(batch);
         if let Some(dry_run) = &mut self.dry_run {
             self.report.tombstones += tombstones.len() as u64;
             return dry_run.play(self.engine, self.mode, records, &mut self.report).await;
@@ -192,10 +192,10 @@ impl<'a> Importer<'a> {
     }
 }
 
-impl Batch {
-    fn push(&mut self, line: Line, vector: Option<Vec<f32>>) {
+impl TurnBatch {
+    fn push(&mut self, line: ImportLine, vector: Option<Vec<f32>>) {
         match line {
-            Line::Record(record) => {
+            ImportLine::Record(record) => {
                 if let Some(vector) = vector {
                     // A vector of zeros has no direction; it is computed again.
                     if vector.iter().any(|value| *value != 0.0) {
@@ -204,7 +204,7 @@ impl Batch {
                 }
                 self.records.push(*record);
             }
-            Line::Tombstone(tombstone) => self.tombstones.push(tombstone),
+            ImportLine::Tombstone(tombstone) => self.tombstones.push(tombstone),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_sessions_that_were_silent_longest_are_forgotten_first() {
-    let sessions = Sessions::new(4);
+    let sessions = SessionCache::new(4);
     let address = |i: u32| Scope::user("lin").unwrap().with_session(format!("s{i}")).unwrap();
     for i in 0..4 {
         sessions.set_last(&address(i), LastTurn { round: i, key: None });

@@ -17,7 +17,7 @@ use crate::gateway::{
 
 /// The records to write for a turn.
 #[derive(Debug)]
-struct Plan {
+struct WritePlan {
     records: Vec<Record>,
     round: u32,
 }
@@ -37,7 +37,7 @@ impl TurnWorker {
             let plan = within(self.plan(&waiting.turn)).await;
             (waiting, plan)
         }));
-        let (mut tenants, mut refused) = (BTreeMap::<Scope, Vec<(PendingWrite, Plan)>>::new(), Vec::new());
+        let (mut tenants, mut refused) = (BTreeMap::<Scope, Vec<(PendingWrite, WritePlan)>>::new(), Vec::new());
         for (waiting, plan) in planned.await {
             match plan.and_then(|plan| Ok((Scope::tenant_wide(waiting.turn.address.tenant())?, plan))) {
                 Ok((tenant, plan)) => tenants.entry(tenant).or_default().push((waiting, plan)),
@@ -77,7 +77,7 @@ impl TurnWorker {
     }
 
     /// Plans the records of a turn.
-    async fn plan(&self, turn: &Turn) -> Result<Plan> {
+    async fn plan(&self, turn: &Turn) -> Result<WritePlan> {
         let mut wanted = ids(&turn.address, &turn.key.key).to_vec();
         wanted.extend(turn.key.parent.iter().flat_map(|parent| ids(&turn.address, parent)));
         let mut found = self.engine.get_all(&turn.address, &wanted).await?.into_iter();
@@ -90,7 +90,7 @@ impl TurnWorker {
         let stays_away = self.taken_back_by_others(turn, &stored).await?;
         let mut records = turn.records(stored, round);
         records.retain(|record| !stays_away.contains(&record.id));
-        Ok(Plan { records, round })
+        Ok(WritePlan { records, round })
     }
 
     async fn last(&self, address: &Scope) -> Result<LastTurn> {
@@ -125,7 +125,7 @@ impl TurnWorker {
     }
 }
 
-impl Plan {
+impl WritePlan {
     fn outcome(&self, blocked: &BTreeSet<RecordId>) -> WriteOutcome {
         WriteOutcome { round: self.round, blocked: self.records.iter().any(|record| blocked.contains(&record.id)) }
     }

@@ -28,20 +28,21 @@ static RECORDS: LazyLock<Vec<Record>> = LazyLock::new(|| {
     records
 });
 
-fn condition() -> impl Strategy<Value = Condition> {
+fn condition() -> impl Strategy<Value = FilterCondition> {
     let leaf = prop_oneof![
-        prop::sample::select(vec!["lin", "mei"]).prop_map(|user| Condition::User(user.into())),
-        Just(Condition::AnyUser),
-        prop::sample::select(vec!["kai", "zoe"]).prop_map(|agent| Condition::Field(Filter::eq(Field::Agent, agent))),
-        Just(Condition::Field(Filter::Exists(Field::Metadata("note".into())))),
-        Just(Condition::Contains(TextField::Text, "TEA".into(), Case::Folded)),
-        Just(Condition::Contains(TextField::Metadata("note".into()), "a".into(), Case::Exact)),
+        prop::sample::select(vec!["lin", "mei"]).prop_map(|user| FilterCondition::User(user.into())),
+        Just(FilterCondition::AnyUser),
+        prop::sample::select(vec!["kai", "zoe"])
+            .prop_map(|agent| FilterCondition::Field(Filter::eq(Field::Agent, agent))),
+        Just(FilterCondition::Field(Filter::Exists(Field::Metadata("note".into())))),
+        Just(FilterCondition::Contains(TextField::Text, "TEA".into(), CaseSensitivity::Folded)),
+        Just(FilterCondition::Contains(TextField::Metadata("note".into()), "a".into(), CaseSensitivity::Exact)),
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Condition::All),
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Condition::Any),
-            inner.prop_map(|one| Condition::Not(Box::new(one))),
+            prop::collection::vec(inner.clone(), 0..4).prop_map(FilterCondition::All),
+            prop::collection::vec(inner.clone(), 0..4).prop_map(FilterCondition::Any),
+            inner.prop_map(|one| FilterCondition::Not(Box::new(one))),
         ]
     })
 }
@@ -94,8 +95,8 @@ proptest! {
 #[test]
 fn an_agent_that_is_demanded_narrows_the_scope() {
     let access = Access::tenant("all", "acme").unwrap();
-    let kai = Condition::Field(Filter::eq(Field::Agent, "kai"));
-    let places = Condition::User("lin".into()).and(kai).areas(&access, &access.scopes().unwrap()).unwrap();
+    let kai = FilterCondition::Field(Filter::eq(Field::Agent, "kai"));
+    let places = FilterCondition::User("lin".into()).and(kai).areas(&access, &access.scopes().unwrap()).unwrap();
     let scope = Scope::tenant_wide("acme").unwrap().with_user("lin").unwrap().with_agent("kai").unwrap();
     assert_eq!(places.iter().map(|place| &place.scope).collect::<Vec<_>>(), [&scope]);
     assert!(places[0].condition.is_none());
