@@ -1,4 +1,4 @@
-//! Every fenced Rust block of the READMEs of the library crates, compiled and run by a crate that has no other
+//! Every fenced Rust block of the READMEs and of the guide, compiled and run by a crate that has no other
 //! connection to this project than its dependencies.
 
 #[cfg(doctest)]
@@ -124,3 +124,7 @@ pub mod root_in_chinese {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/guide/remember-and-recall.md")]
 pub mod guide {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/guide/life-of-a-memory.md")]
+pub mod life_of_a_memory {}
