@@ -84,7 +84,7 @@ impl Sources {
             figment = figment.merge(Toml::file_exact(file));
         }
         for (variable, value) in &self.variables {
-            let setting = variable.trim_start_matches(PREFIX).to_lowercase().replace("__", ".");
+            let setting = variable.strip_prefix(PREFIX).unwrap_or(variable).to_lowercase().replace("__", ".");
             if known(&setting) {
                 figment =
                     figment.merge(One { source: format!("the variable {variable}"), setting, value: value.clone() });
@@ -101,7 +101,8 @@ impl Sources {
 }
 
 /// Settings without a default.
-const KEYS_WITHOUT_DEFAULT: [&str; 3] = ["models_dir", "gateway.scene_rules", "gateway.injection_rules"];
+const KEYS_WITHOUT_DEFAULT: [&str; 6] =
+    ["models_dir", "zone", "language", "gateway.max_chars", "gateway.scene_rules", "gateway.injection_rules"];
 
 /// One setting from one place.
 struct One {

@@ -49,7 +49,7 @@ const INCONSISTENCIES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Selects for each job the number of queued records, the time of the oldest, and the number that were given up.
+/// Selects for one job the number of queued records, the time of the oldest, and the number that were given up.
 const QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
         min(b.queued_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
         count(*) FILTER (WHERE b.leased_until = ?2) AS given_up

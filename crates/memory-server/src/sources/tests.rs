@@ -30,6 +30,16 @@ fn flags_count_more_than_variables_and_those_more_than_the_file() {
 }
 
 #[test]
+fn settings_without_a_default_have_variables_too() {
+    let variables = [("MEMORY_ZONE", "+08:00"), ("MEMORY_LANGUAGE", "zh"), ("MEMORY_GATEWAY__MAX_CHARS", "700")];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let config = Sources::new().with_variables(variables).load().unwrap().config;
+    assert_eq!(config.zone.as_deref(), Some("+08:00"));
+    assert_eq!(config.language, Some(memory_engine::Language::Chinese));
+    assert_eq!(config.gateway.max_chars, Some(700));
+}
+
+#[test]
 fn it_says_where_each_setting_comes_from() {
     let (_folder, path) = file("digest = \"none\"\n");
     let loaded = Sources::new().with_file(&path).with_variables(variable("MEMORY_MODELS_DIR", "/m")).load().unwrap();

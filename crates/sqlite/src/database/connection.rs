@@ -53,7 +53,7 @@ pub(crate) const PAGE: usize = 8192;
 pub(crate) fn page_size(dimensions: usize) -> usize {
     let room = |size: &usize| {
         // SQLite splits a row between its leaf and overflow pages as in section 1.6 of its file format. In addition
-        // to the numbers, a row contains its id and its table.
+        // to the numbers, a row contains its record, its id and the number of its scope.
         let (row, page) = (4 * dimensions + 30, *size);
         let (most, least) = (page - 35, (page - 12) * 32 / 255 - 23);
         let on_leaf = if row <= most {

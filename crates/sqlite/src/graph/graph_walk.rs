@@ -67,7 +67,7 @@ impl VisibleGraph<'_> {
         statement.push(" CROSS JOIN records r ON r.record = g.record CROSS JOIN scopes s ON s.scope = g.scope WHERE ");
         self.reach.scopes(statement);
         if owner.user_name().is_none() {
-            // An unknown scope matches no records, rather than those of every user.
+            // An owner without a user stands for the records that belong to no user, not for those of every user.
             statement.push(" AND s.namespace = (SELECT namespace FROM namespaces WHERE user = '' AND tenant = ");
             statement.bind(self.reach.tenant).push(")");
         }
