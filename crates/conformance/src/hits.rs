@@ -58,7 +58,7 @@ mod tests {
         assert!(same(&all, 4) && same(&all, 9) && same(&all[..2], 2));
         assert!(same(&hits([(1, 3.0), (3, 2.0 + 2e-12), (2, 2.0)]), 3));
         assert!(!same(&all[..3], 4), "one is missing");
-        assert!(!same(&hits([(1, 3.0), (3, 2.0), (2, 2.0), (4, 1.0)]), 4), "equal ones go by id");
+        assert!(!same(&hits([(1, 3.0), (3, 2.0), (2, 2.0), (4, 1.0)]), 4), "equal scores are ordered by id");
         assert!(!same(&hits([(2, 3.0), (1, 2.0), (3, 2.0), (4, 1.0)]), 4), "the scores have changed owners");
         assert!(!same(&hits([(1, 3.0), (2, 2.0), (2, 2.0), (4, 1.0)]), 4), "one comes twice");
     }

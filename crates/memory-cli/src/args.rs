@@ -184,7 +184,7 @@ impl ScopeArgs {
 /// The time zone of a command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ZoneArgs {
-    /// The time zone of days, and of times that name none: Asia/Shanghai, +08:00 or UTC; the machine's, when not set
+    /// Time zone of dates, and of times without a zone: Asia/Shanghai, +08:00 or UTC; default: that of the machine
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true, value_parser = zone)]
     timezone: Option<TimeZone>,
 }

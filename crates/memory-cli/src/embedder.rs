@@ -16,7 +16,7 @@ use crate::remote::{self, Remote};
 
 /// The folder of the local model that is taken when there is one.
 const E5: &str = "e5-small-q4";
-/// The same model as published on the hub; used if the smaller one is missing.
+/// The folder of this model as published on the hub; used if the smaller one is missing.
 const E5_FROM_HUB: &str = "multilingual-e5-small";
 /// The file that is downloaded last: a folder with it is complete.
 const WEIGHTS: &str = "model.safetensors";

@@ -99,7 +99,7 @@ pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engin
         let last = failures.iter().find(|failure| failure.job == job);
         last.map_or_else(|| e.to_string(), |failure| failure.reason.clone())
     };
-    let wait = |count: u64| if count == 1 { "1 record waits".to_owned() } else { format!("{count} records wait") };
+    let wait = |count: u64| counted(count, "record waits", "records wait");
     if vectors > 0 {
         eprintln!(
             "{} for their vectors: {}. They are stored, and found by their words; \
@@ -127,14 +127,9 @@ pub(crate) fn tell_line(line: &serde_json::Value) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// Returns a number with its noun, in the plural unless the number is 1: "1 record", "2 records", "0 summaries".
-pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
-    let count = count.try_into().unwrap_or(u64::MAX);
-    match (count, noun.strip_suffix('y')) {
-        (1, _) => format!("1 {noun}"),
-        (_, Some(stem)) => format!("{count} {stem}ies"),
-        (_, None) => format!("{count} {noun}s"),
-    }
+/// Returns a number with its noun: "1 record", "2 records", "0 summaries".
+pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
+    format!("{count} {}", if count == 1 { singular } else { plural })
 }
 
 /// Returns the parts of a hit's score.

@@ -85,6 +85,40 @@ fn r3_a_search_stays_within_its_scope_and_its_filters() {
 }
 
 #[test]
+fn a_search_marks_relevant_hits_and_shows_times_in_the_zone_that_is_asked_for() {
+    let desk = Desk::new();
+    let turns = r#"{"user":"lin","text":"The spare key is with Mo","time":"2026-03-01T20:30:00Z"}
+{"user":"lin","text":"Mo sold the old piano and the lamp last week","time":"2026-03-01T21:30:00Z"}"#;
+    desk.import(&desk.write("turns.jsonl", turns));
+    let search = |zone: &str| desk.run(&["search", "spare key", "--user", "lin", "--timezone", zone]).ok();
+    let shanghai = search("+08:00");
+    let key = shanghai.lines().find(|line| line.contains("spare key is")).unwrap();
+    assert!(key.contains(" yes ") && key.contains("2026-03-02 04:30"), "{shanghai}");
+    assert!(search("-05:00").contains("2026-03-01 15:30"));
+    let unrelated = desk.run(&["search", "Mo drove past eleven empty harbours", "--user", "lin"]).ok();
+    assert!(unrelated.contains("spare key is") && !unrelated.contains(" yes "), "{unrelated}");
+    let json = desk.run(&["search", "spare key", "--user", "lin", "--json"]).json();
+    assert_eq!(json["hits"][0]["relevant"], true);
+}
+
+#[test]
+fn counts_have_the_right_plural_and_vectors_are_not_called_meaning() {
+    let desk = Desk::new();
+    let import = |name: &str, lines: &str| {
+        let path = desk.write(name, lines);
+        desk.run(&["import", path.to_str().unwrap()]).ok()
+    };
+    let one_line = r#"{"user":"lin","text":"I moved to Lisbon"}"#;
+    let one = import("one.jsonl", one_line);
+    assert!(one.contains("1 turn added"), "{one}");
+    assert!(one.contains("by vectors") && !one.contains("meaning"), "the hash embedder has none: {one}");
+    let two = import("two.jsonl", "{\"user\":\"mo\",\"text\":\"tea\"}\n{\"user\":\"mo\",\"text\":\"rice\"}");
+    assert!(two.contains("2 turns added"), "{two}");
+    let again = import("one.jsonl", one_line);
+    assert!(again.contains("0 turns added") && again.contains("1 was stored already"), "{again}");
+}
+
+#[test]
 fn what_was_forgotten_stays_away_from_a_second_import() {
     let desk = Desk::new();
     let file = desk.write("turns.jsonl", TURNS);

@@ -52,10 +52,10 @@ async fn what_differs_in_the_target_is_told_and_replaced_only_when_asked() {
     engine.store(&Scope::user("lin").unwrap(), vec![changed], PutMode::Upsert).await.unwrap();
     drop(engine);
     let shown = desk.run(&["copy", "--from", "a.db", "--to", "b.db"]).ok();
-    assert!(shown.contains("1 of these say something else"), "{shown}");
+    assert!(shown.contains("1 of these differs in the target"), "{shown}");
     assert_ne!(everything(&source).await, everything(&target).await);
     let shown = desk.run(&["copy", "--from", "a.db", "--to", "b.db", "--update"]).ok();
-    assert!(shown.contains("1 records replaced"), "{shown}");
+    assert!(shown.contains("1 record replaced"), "{shown}");
     assert_eq!(everything(&source).await, everything(&target).await);
 }
 

@@ -210,6 +210,10 @@ fn k15_a_dry_run_counts_shows_and_writes_nothing() {
         "{shown:?}"
     );
     assert!(shown.stdout.contains("写在最后的一条"), "{shown:?}");
+    let in_zone = |zone: &str| {
+        desk.run(&["import", &fixture("chroma/1.5"), "--format", "chroma", "--dry-run", "--timezone", zone]).stdout
+    };
+    assert_ne!(in_zone("+08:00"), in_zone("-05:00"), "samples are in the zone that is asked for");
     // What it says comes true.
     let (real, _) = import(&desk, "chroma", "chroma/1.5", &[]);
     assert_eq!((counts(&real), &real["forgotten"]), ([3, 2, 0, 1], &1.into()));

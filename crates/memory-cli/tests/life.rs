@@ -118,10 +118,10 @@ fn what_was_taken_back_is_listed_and_comes_back() {
     assert_eq!(desk.run(&["retractions", "--json"]).json(), serde_json::json!([]));
 
     run(&["retract", "bb1"]).refused(&["--reason"]);
-    run(&["retract", "bb1", "bb9", "--reason", "x"]).refused(&["bb9 not within", "nothing was taken back"]);
+    run(&["retract", "bb1", "bb9", "--reason", "x"]).refused(&["bb9 not within", "nothing was retracted"]);
     let answer = run(&["retract", "bb1", "--reason", "that was Mo"]).ok();
     assert!(answer.contains("2 records retracted") && answer.contains("memory restore"), "{answer}");
-    run(&["retract", "bb1", "--reason", "again"]).refused(&["was taken back before"]);
+    run(&["retract", "bb1", "--reason", "again"]).refused(&["was retracted before"]);
     let listed = desk.run(&["retractions", "--json"]).json();
     assert_eq!((listed[0]["reason"].as_str(), listed.as_array().unwrap().len()), (Some("that was Mo"), 1));
     let record = run(&["show", "bb1"]).json();

@@ -26,7 +26,7 @@ pub struct HealthReport {
     pub space: Option<String>,
     /// The space of the generation of vectors that does not serve, where there is one.
     pub second_space: Option<String>,
-    /// How many of what is stored, by the names of things.
+    /// Numbers of stored items, by their names.
     pub counts: BTreeMap<String, u64>,
     /// The queue of each job.
     pub waiting: BTreeMap<Job, QueueHealth>,

@@ -73,7 +73,7 @@ pub(crate) type ErrorFormat = fn(Fault) -> Response;
 pub(crate) struct ErrorBody {
     /// The message, for clients of mem0's open-source server.
     detail: String,
-    /// The same message, for clients of mem0's platform.
+    /// A copy of `detail`, for clients of mem0's platform.
     error: String,
 }
 

@@ -17,12 +17,11 @@ use crate::openapi::{Operation, Routes};
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time for which the result of the embedder check is reused, since an embedding service may charge for every call.
 const EMBEDDER_CHECK_INTERVAL: Duration = Duration::from_secs(60);
-/// And about the queue: counting it goes through all that waits, and anybody may ask.
-const COUNTED: Duration = Duration::from_secs(10);
+/// Time for which the result of the queue check is reused: it counts all queued jobs, and callers need no key.
+const QUEUE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// `GET /health`: the process answers. `GET /ready`: so does its database; 503 when it does not. An embedder that
-/// fails is told and makes nothing unready: what is stored meanwhile is found by its words. Neither says whose
-/// memories there are.
+/// Returns the routes `GET /health` (the process answers) and `GET /ready` (the database answers, otherwise 503). A failing
+/// embedder is reported, but the server stays ready: new memories are found by their words. Neither route names a user.
 pub(crate) fn routes(engine: MemoryEngine) -> Routes<()> {
     let probe = Probe { engine, embedder: Arc::default(), queue: Arc::default() };
     let live = Operation::new("health", "Checks that the process answers.").without_key().answer::<Health>();
@@ -65,35 +64,35 @@ impl Probe {
         self.engine.get(&nobody, RecordId::from_bytes([0; 16])).await.map(|_| ())
     }
 
-    /// Checks the queue for jobs that were given up.
+    /// Checks whether jobs of the default tenant were given up.
     async fn queue(&self) -> Result<&'static str> {
-        let mut known = self.queue.lock().await;
-        let is_fine = match *known {
-            Some((when, is_fine)) if when.elapsed() < COUNTED => is_fine,
+        let mut last_check = self.queue.lock().await;
+        let is_fine = match *last_check {
+            Some((when, is_fine)) if when.elapsed() < QUEUE_CHECK_INTERVAL => is_fine,
             _ => {
                 let stats = self.engine.stats(&Scope::tenant_wide(Scope::DEFAULT_TENANT)?).await?;
-                *known = Some((Instant::now(), stats.given_up.is_empty()));
+                *last_check = Some((Instant::now(), stats.given_up.is_empty()));
                 stats.given_up.is_empty()
             }
         };
-        Ok(if is_fine { "ok" } else { "some work was given up; memory doctor tells" })
+        Ok(if is_fine { "ok" } else { "some jobs were given up; `memory doctor` lists them" })
     }
 
-    /// Both.
-    async fn look(&self) -> Result<&'static str> {
+    /// Checks the database and the queue.
+    async fn check(&self) -> Result<&'static str> {
         self.database().await?;
         self.queue().await
     }
 
     async fn embedder(&self) -> &'static str {
-        // One asks at a time; the others wait for what it hears.
-        let mut known = self.embedder.lock().await;
-        let works = match *known {
+        // Concurrent callers wait for one check.
+        let mut last_check = self.embedder.lock().await;
+        let works = match *last_check {
             Some((when, works)) if when.elapsed() < EMBEDDER_CHECK_INTERVAL => works,
             _ => {
-                let asked = timeout(CHECK_TIMEOUT, self.engine.embedder().embed(&["ready"], Purpose::Query)).await;
-                let works = matches!(asked, Ok(Ok(_)));
-                *known = Some((Instant::now(), works));
+                let reply = timeout(CHECK_TIMEOUT, self.engine.embedder().embed(&["ready"], Purpose::Query)).await;
+                let works = matches!(reply, Ok(Ok(_)));
+                *last_check = Some((Instant::now(), works));
                 works
             }
         };
@@ -102,7 +101,7 @@ impl Probe {
 }
 
 async fn ready(State(probe): State<Probe>) -> (StatusCode, Json<Health>) {
-    match timeout(CHECK_TIMEOUT, probe.look()).await {
+    match timeout(CHECK_TIMEOUT, probe.check()).await {
         Ok(Ok(queue)) => {
             let embedder = probe.embedder().await;
             let health = Health { status: "ok", database: Some("ok"), queue: Some(queue), embedder: Some(embedder) };
@@ -110,9 +109,9 @@ async fn ready(State(probe): State<Probe>) -> (StatusCode, Json<Health>) {
         }
         Ok(Err(e)) => {
             tracing::warn!(part = "ready", "{e}");
-            unready("failing; the log tells why")
+            unready("failing; see the log")
         }
-        Err(_) => unready("it does not answer in time"),
+        Err(_) => unready("no answer in time"),
     }
 }
 

@@ -89,7 +89,7 @@ async fn main() -> Result<()> {
         }
     }
     println!(
-        "| readers | beside them | questions/s | p50 ms | p99 ms | longest ms | not whole | imports | import p50 ms | longest ms |"
+        "| readers | background load | questions/s | p50 ms | p99 ms | longest ms | not whole | imports | import p50 ms | longest ms |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let (mut rows, mut next) = (Vec::new(), arguments.n);

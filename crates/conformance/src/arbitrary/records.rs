@@ -10,7 +10,7 @@ use super::{
 };
 use crate::given::{id, lin, turn};
 
-/// Up to `most` records with ids from 1, each with its scope.
+/// Returns 1 to `most` records with ids from 1, each with its address.
 pub(crate) fn records(most: usize) -> impl Strategy<Value = Vec<(Address, Record)>> {
     vec((addresses(), record()), 1..=most).prop_map(|mut records| {
         for ((_, record), number) in records.iter_mut().zip(1..) {

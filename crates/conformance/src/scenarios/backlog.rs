@@ -196,7 +196,7 @@ pub async fn what_is_queued_anew_while_it_is_done_stays_queued(world: &World) {
     world.jobs.enqueue(&lin(), &[id(1)], Job::Embedding).await.unwrap();
     let done: Vec<_> = pending.iter().map(Pending::done).collect();
     assert_eq!(world.jobs.complete(&done).await.unwrap(), [true, true], "both are as they were");
-    assert_eq!(waiting(world, Job::Embedding).await, [id(1)], "it is to be done again");
+    assert_eq!(waiting(world, Job::Embedding).await, [id(1)], "it is queued again");
     let whatever = memory_engine_core::Done { ticket: None, ..done[0].clone() };
     world.jobs.complete(&[whatever]).await.unwrap();
     assert_eq!(waiting(world, Job::Embedding).await, []);
@@ -256,7 +256,7 @@ pub async fn a_lease_that_is_renewed_holds_until_then_and_only_for_what_was_clai
     world.jobs.fail(&[pending[2].failed(&away(), None)]).await.unwrap();
     world.jobs.complete(&[pending[3].done()]).await.unwrap();
     world.jobs.extend_lease(&pending, LEASE).await.unwrap();
-    assert_eq!(waiting(world, Job::Embedding).await, [id(2)], "what was queued anew is free");
+    assert_eq!(waiting(world, Job::Embedding).await, [id(2)], "a new queue entry is not leased");
     world.clock.advance(LEASE - Duration::from_secs(1));
     assert_eq!(waiting(world, Job::Embedding).await, [id(2)]);
     world.clock.advance(Duration::from_secs(1));

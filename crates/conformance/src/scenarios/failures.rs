@@ -94,7 +94,11 @@ pub async fn what_was_given_up_is_told_and_counted_apart(world: &World) {
 
     assert_eq!(world.jobs.requeue(&session("a"), Job::Embedding).await.unwrap(), 1);
     let again = claim(world, Job::Embedding).await;
-    assert_eq!((again.len(), again[0].record.id, again[0].attempts), (1, id(1), 0), "it begins anew");
+    assert_eq!(
+        (again.len(), again[0].record.id, again[0].attempts),
+        (1, id(1), 0),
+        "attempts are counted from 0 again"
+    );
     assert_eq!(failures(world).await.len(), 1);
 }
 

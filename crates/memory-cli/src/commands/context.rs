@@ -101,9 +101,9 @@ fn draw(built: &BuiltContext) -> String {
         ]);
     }
     let stable = built.stable().chars().count();
-    let whole = built.text.chars().count();
+    let whole = output::counted(built.text.chars().count() as u64, "character", "characters");
     format!(
-        "{table}\ntotal: {} of {} {}; {stable} of {whole} characters are the beginning that stays the same",
+        "{table}\ntotal: {} of {} {}; the stable prefix has {stable} of {whole}",
         built.tokens, built.limit, built.counter
     )
 }

@@ -116,31 +116,38 @@ impl CopyCommand {
             say!("{}", serde_json::to_string(report)?);
             return Ok(());
         }
-        let records = output::counted(report.added, "record");
-        let tombstones = output::counted(report.tombstones, "tombstone");
+        let records = output::counted(report.added, "record", "records");
+        let tombstones = output::counted(report.tombstones, "tombstone", "tombstones");
         say!("{records} and {tombstones} copied from {from} to {to}");
         let rows = [
-            (report.updated, "records replaced"),
-            (report.unchanged, "records were there already"),
+            (report.updated, "record replaced", "records replaced"),
+            (report.unchanged, "record was stored already", "records were stored already"),
             (
                 report.different,
-                "of these say something else in the target, which was left as it is (--update replaces it)",
+                "of these differs in the target, which was not changed (--update replaces it)",
+                "of these differ in the target, which was not changed (--update replaces them)",
             ),
-            (report.forgotten, "records were forgotten in the target earlier and stay away"),
-            (report.refused, "records refused; the messages above say why"),
+            (
+                report.forgotten,
+                "record was forgotten in the target earlier and is not copied",
+                "records were forgotten in the target earlier and are not copied",
+            ),
+            (report.refused, "record refused, see above", "records refused, see above"),
             (
                 report.tombstones_there,
-                "tombstones were there already, or speak of a record that the target has elsewhere",
+                "tombstone was stored already, or is for a record that the target has in another scope",
+                "tombstones were stored already, or are for records that the target has in another scope",
             ),
-            (report.synonyms, "groups of synonyms copied"),
+            (report.synonyms, "group of synonyms copied", "groups of synonyms copied"),
             (
                 report.synonyms_different,
-                "groups of synonyms differ in the target and were left (--update replaces them)",
+                "group of synonyms differs in the target, which was not changed (--update replaces it)",
+                "groups of synonyms differ in the target, which was not changed (--update replaces them)",
             ),
-            (report.verdicts, "decisions about suggested synonyms copied"),
+            (report.verdicts, "decision about suggested synonyms copied", "decisions about suggested synonyms copied"),
         ];
-        for (count, what) in rows.into_iter().filter(|(count, _)| *count > 0) {
-            say!("{count} {what}");
+        for (count, singular, plural) in rows.into_iter().filter(|(count, ..)| *count > 0) {
+            say!("{}", output::counted(count, singular, plural));
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ impl DemoCommand {
         let turns = report.added + report.unchanged;
         say!(
             "{} of Lin and Kai, March and April 2026, imported and indexed in {took:.0} ms.\n",
-            output::counted(turns, "turn")
+            output::counted(turns, "turn", "turns")
         );
 
         for line in QUESTIONS.lines() {
@@ -66,7 +66,8 @@ impl DemoCommand {
         let asked = "海鲜过敏";
         let recall = engine.recall(&lin, asked).await?;
         let block = MemoryBlock::default().with_max_chars(600).render(recall.hits.iter().map(|hit| &hit.record));
-        say!("What a model would be given with the message \"{asked}\" ({} characters):\n", block.text.chars().count());
+        let length = output::counted(block.text.chars().count() as u64, "character", "characters");
+        say!("The memories for a prompt with the message \"{asked}\" ({length}):\n");
         say!("{}\n", block.text);
         self.what_next()?;
         Ok(ExitCode::SUCCESS)

@@ -46,21 +46,21 @@ impl DigestCommand {
         let (facts, summaries) = (count(Kind::FACT), count(Kind::SUMMARY));
         let mut report = serde_json::json!({ "facts": facts, "summaries": summaries, "given_up": given_up });
         let mut text = match queued {
-            Some(turns) => format!("{} digested", output::counted(turns, "turn")),
-            None => format!("{} from the queue done", output::counted(done, "job")),
+            Some(turns) => format!("{} digested", output::counted(turns, "turn", "turns")),
+            None => format!("{} from the queue done", output::counted(done, "job", "jobs")),
         };
         text += &format!(
             "\nstored within {scope}: {} and {}; `memory facts --user NAME` shows the facts",
-            output::counted(facts, "fact"),
-            output::counted(summaries, "summary"),
+            output::counted(facts, "fact", "facts"),
+            output::counted(summaries, "summary", "summaries"),
         );
         if graph {
             let stats = engine.graph().store().stats(&scope).await?;
             text += &format!(
                 "\n{} and {} are stated by {}; `memory graph --user NAME` shows them",
-                output::counted(stats.entities, "entity"),
-                output::counted(stats.edges, "relation"),
-                output::counted(stats.records, "record"),
+                output::counted(stats.entities, "entity", "entities"),
+                output::counted(stats.edges, "relation", "relations"),
+                output::counted(stats.records, "record", "records"),
             );
             report["graph"] = serde_json::to_value(stats)?;
         }

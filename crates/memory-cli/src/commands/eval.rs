@@ -105,8 +105,8 @@ impl EvalCommand {
             let ks = ks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
             let mut text = format!(
                 "{}, {}, k = {ks}\n{table}",
-                output::counted(memories, "memory"),
-                output::counted(questions.len(), "question")
+                output::counted(memories, "memory", "memories"),
+                output::counted(questions.len() as u64, "question", "questions")
             );
             text += &category_table(&categories);
             if let Some(measured) = report.get("off_topic") {

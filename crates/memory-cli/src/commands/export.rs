@@ -46,7 +46,7 @@ impl ExportCommand {
         let file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
         let count = write_all(&engine, &scope, BufWriter::new(file.as_file())).await?;
         file.persist(path).with_context(failed)?;
-        eprintln!("{} written to {}", output::counted(count, "line"), path.display());
+        eprintln!("{} written to {}", output::counted(count, "line", "lines"), path.display());
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -41,7 +41,10 @@ impl ForgetCommand {
         let ids = records::resolve(&engine, &scope, &self.ids, "nothing was forgotten").await?;
         let (target, question) = if self.ids.is_empty() {
             let count = engine.stats(&scope).await?.records;
-            (memory_engine::Forget::Everything, format!("forget {} within {scope}?", output::counted(count, "record")))
+            (
+                memory_engine::Forget::Everything,
+                format!("forget {} within {scope}?", output::counted(count, "record", "records")),
+            )
         } else {
             (memory_engine::Forget::Ids(ids), format!("forget {} within {scope}?", self.ids.join(", ")))
         };

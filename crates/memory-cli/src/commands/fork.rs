@@ -55,8 +55,10 @@ impl ForkCommand {
         self.report.print_line(&report, || {
             let at = self.at;
             let parent = self.from.as_ref().map_or("the branch without a name".into(), |parent| format!("'{parent}'"));
-            let text =
-                format!("'{branch}' begins after {at} of {parent}, and sees {}", output::counted(seen, "record"));
+            let text = format!(
+                "'{branch}' begins after {at} of {parent}, and sees {}",
+                output::counted(seen as u64, "record", "records")
+            );
             if seen > 0 || self.alone {
                 return text;
             }

@@ -100,7 +100,7 @@ impl ImportCommand {
         importer.mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
         (importer.strict, importer.keep_vectors) = (self.strict, self.keep_vectors);
         if self.dry_run {
-            importer.dry_run = Some(DryRun::before(&engine, &scope).await?);
+            importer.dry_run = Some(DryRun::new(&engine, &scope, zone.clone()).await?);
         }
         let outcome = importer
             .take(rows, |report, bytes| {
@@ -178,26 +178,37 @@ impl ImportCommand {
         }
         let database = self.store.database()?;
         match dry_run {
-            None => say!("{} added to {database}", output::counted(report.added, "turn")),
+            None => say!("{} added to {database}", output::counted(report.added, "turn", "turns")),
             Some(dry_run) => {
-                say!("{} would be added to {database}; nothing was written", output::counted(report.added, "turn"));
+                say!(
+                    "{} would be added to {database}; nothing was written",
+                    output::counted(report.added, "turn", "turns")
+                );
                 for line in dry_run.lines() {
                     say!("{line}");
                 }
             }
         }
         let rows = [
-            (report.updated, "replaced"),
-            (report.unchanged, "were there already"),
-            (report.different, "of these say something else than what is stored under their id (--update replaces it)"),
-            (report.forgotten, "were forgotten earlier and stay away"),
-            (report.tombstones, "tombstones taken in"),
-            (report.vectors, "vectors taken over"),
-            (report.passed_over, "rows hold nothing to remember"),
-            (report.bad_lines, "bad lines left out"),
+            (report.updated, "replaced", "replaced"),
+            (report.unchanged, "was stored already", "were stored already"),
+            (
+                report.different,
+                "of these differs from the record stored with its id (--update replaces it)",
+                "of these differ from the records stored with their ids (--update replaces them)",
+            ),
+            (
+                report.forgotten,
+                "was forgotten earlier and is not imported",
+                "were forgotten earlier and are not imported",
+            ),
+            (report.tombstones, "tombstone imported", "tombstones imported"),
+            (report.vectors, "vector imported", "vectors imported"),
+            (report.passed_over, "row has nothing to remember", "rows have nothing to remember"),
+            (report.bad_lines, "bad line skipped", "bad lines skipped"),
         ];
-        for (count, what) in rows.into_iter().filter(|(count, _)| *count > 0) {
-            say!("{count} {what}");
+        for (count, singular, plural) in rows.into_iter().filter(|(count, ..)| *count > 0) {
+            say!("{}", output::counted(count, singular, plural));
         }
         if let Some(lag) = report.vector_lag {
             let (p50, p95) = (output::duration(lag.p50), output::duration(lag.p95));

@@ -67,7 +67,9 @@ impl ReindexCommand {
             format!("; the database also has vectors of {beside}, which `memory reindex --drop` removes")
         });
         let report = json!({ "records": count, "space": space, "beside": beside });
-        self.report.print_line(&report, || format!("{} reindexed with {space}{hint}", output::counted(count, "record")))
+        self.report.print_line(&report, || {
+            format!("{} reindexed with {space}{hint}", output::counted(count, "record", "records"))
+        })
     }
 
     /// Fills the vectors of this command's embedder, and makes the store use them.
@@ -81,7 +83,7 @@ impl ReindexCommand {
             bail!(
                 "{} could not be embedded (`memory stats` says why), so the store still uses '{old}'; run the command \
                  again to retry, or add `--lacking {left}` to switch without them",
-                output::counted(left, "record")
+                output::counted(left, "record", "records")
             );
         }
         let kept = self.keep_old || engine.admin().drop_second_generation().await?.is_none();
@@ -91,7 +93,7 @@ impl ReindexCommand {
         let what = if kept { "are kept; `memory reindex --drop` removes them" } else { "were removed" };
         let report = json!({ "records": now, "space": new, "replaced": old, "kept": kept });
         self.report.print_line(&report, || {
-            format!("{} reindexed with {new}; the vectors of {old} {what}", output::counted(now, "record"))
+            format!("{} reindexed with {new}; the vectors of {old} {what}", output::counted(now, "record", "records"))
         })
     }
 

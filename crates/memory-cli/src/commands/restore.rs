@@ -38,6 +38,6 @@ impl RestoreCommand {
         let count = engine.restore(&scope, retraction).await?;
         output::settle(&engine, &scope.namespace()).await?;
         let report = serde_json::json!({ "restored": count });
-        self.report.print_line(&report, || format!("{} restored", output::counted(count, "record")))
+        self.report.print_line(&report, || format!("{} restored", output::counted(count, "record", "records")))
     }
 }

@@ -38,10 +38,10 @@ impl RetractCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let engine = self.store.open_with(self.work.work()?).await?;
-        let ids = records::resolve(&engine, &scope, &self.ids, "nothing was taken back").await?;
+        let ids = records::resolve(&engine, &scope, &self.ids, "nothing was retracted").await?;
         let retraction = engine.retract(&scope, &ids, &self.reason).await?;
         if retraction.records.is_empty() {
-            bail!("{} was taken back before; `memory retractions` lists what can be restored", self.ids.join(", "));
+            bail!("{} was retracted before; `memory retractions` lists what can be restored", self.ids.join(", "));
         }
         output::settle(&engine, &scope.namespace()).await?;
         print(&retraction, &scope, self.report)
@@ -53,7 +53,7 @@ pub(super) fn print(retraction: &Retraction, scope: &Scope, report: ReportArgs) 
     let user = scope.user_name().unwrap_or_default();
     report.print(retraction, || {
         let count = retraction.records.len();
-        let records = output::counted(count, "record");
+        let records = output::counted(count as u64, "record", "records");
         format!("{records} retracted\n`memory restore {} --user {user}` restores them", retraction.id)
     })
 }

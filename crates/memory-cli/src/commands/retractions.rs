@@ -32,7 +32,7 @@ impl RetractionsCommand {
         let retractions = engine.retractions(&scope, self.limit).await?;
         self.report.print(&retractions, || {
             if retractions.is_empty() {
-                return format!("nothing within {scope} was taken back");
+                return format!("nothing within {scope} was retracted");
             }
             let zone = memory_engine_server::local_zone();
             let mut table = output::table(["retraction", "when", "records", "why"]);

@@ -44,7 +44,7 @@ impl SummarizeCommand {
         };
         self.report.print(&made, || {
             let texts: String = made.iter().rev().map(|summary| format!("\n\n{}", summary.text)).collect();
-            format!("{} made{texts}", output::counted(count, "summary"))
+            format!("{} made{texts}", output::counted(count as u64, "summary", "summaries"))
         })
     }
 }

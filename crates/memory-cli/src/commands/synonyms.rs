@@ -203,6 +203,9 @@ async fn import(args: &GroupArgs, file: Option<PathBuf>, seed: bool) -> Result<E
     engine.synonyms().store().put(&scope, &groups).await?;
     let count = groups.len();
     args.report.print(&json!({ "imported": count }), || {
-        format!("{} imported; each replaces the group with the same term", output::counted(count, "group"))
+        format!(
+            "{} imported; each replaces the group with the same term",
+            output::counted(count as u64, "group", "groups")
+        )
     })
 }

@@ -17,7 +17,7 @@ const MAX_RETRIES: usize = 5;
 pub(super) struct UpdateParams {
     /// The new text.
     text: Option<String>,
-    /// The same, for old clients.
+    /// Old name of `text`.
     data: Option<String>,
     /// Is merged into the metadata of the memory.
     metadata: Option<Map<String, Value>>,

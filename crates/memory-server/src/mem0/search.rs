@@ -57,7 +57,7 @@ pub(super) struct SearchParams {
     query: Option<String>,
     /// Maximum number of memories, from 0 to 1000. Default: 20, on the platform 10.
     top_k: Option<i64>,
-    /// The same, for old clients.
+    /// Old name of `top_k`.
     limit: Option<i64>,
     /// Minimum score, from 0 to 1. Default: 0.1.
     threshold: Option<f64>,

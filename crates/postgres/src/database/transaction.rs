@@ -7,8 +7,8 @@ use crate::database::{
     error::PostgresError,
 };
 
-/// Maximum number of attempts for a transaction that conflicts with others.
-const MAX_ATTEMPTS: u32 = 5;
+/// Maximum number of retries of a transaction that conflicts with others.
+const MAX_RETRIES: u32 = 5;
 
 /// Counts how often a transaction was tried.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl Tries {
             return failure.is_loss() && !waited(failure) && !std::mem::replace(&mut self.lost, true);
         }
         self.collisions += 1;
-        if !failure.is_collision() || self.collisions > MAX_ATTEMPTS {
+        if !failure.is_collision() || self.collisions > MAX_RETRIES {
             return false;
         }
         tokio::time::sleep(Duration::from_millis(2_u64 << self.collisions)).await;

@@ -138,7 +138,7 @@ impl CoveredScope {
         matches!(self.whose, OwnerFilter::Tenant(_) | OwnerFilter::Everyone(_))
     }
 
-    /// What of it lies in this namespace.
+    /// Returns the part of it in this namespace.
     pub(crate) fn within(&self, ns: Uuid) -> Self {
         Self { whose: OwnerFilter::User(ns), below: self.below.clone() }
     }

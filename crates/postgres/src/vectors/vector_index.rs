@@ -140,8 +140,8 @@ impl VectorIndex {
         &self.space
     }
 
-    /// Returns true if the index exists.
-    pub(crate) fn is_there(&self) -> bool {
+    /// Returns true if pgvector can index vectors of this width.
+    pub(crate) fn is_indexable(&self) -> bool {
         self.kind != Kind::None
     }
 
@@ -207,7 +207,7 @@ impl VectorIndex {
         let add = |known: u64| {
             (known != u64::MAX).then(|| if known + written < CHECK_INTERVAL { known + written } else { 0 })
         };
-        self.is_there()
+        self.is_indexable()
             && self
                 .written
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
@@ -229,7 +229,7 @@ impl VectorIndex {
         if !self.is_needed(connection, table).await? {
             return Ok(());
         }
-        if self.is_there() {
+        if self.is_indexable() {
             let sql = format!("CREATE INDEX {} ON {} USING hnsw {definition}", name(table), table.name());
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
         }

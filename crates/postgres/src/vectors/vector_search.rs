@@ -183,7 +183,7 @@ impl Search<'_> {
     }
 
     fn may_be_proposed(&self) -> bool {
-        self.index.is_there() && self.query.limit <= INDEX_MAX_HITS
+        self.index.is_indexable() && self.query.limit <= INDEX_MAX_HITS
     }
 
     /// Returns the maximum number of rows for an exact search, as a parameter of the server.

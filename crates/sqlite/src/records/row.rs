@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct StoredRecord {
     /// The row.
     pub(crate) row: i64,
-    /// The namespace and scope ids.
+    /// The ids of its tenant, namespace and scope.
     pub(crate) place: RecordAddress,
     /// The record.
     pub(crate) record: Record,

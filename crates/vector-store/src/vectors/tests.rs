@@ -64,9 +64,9 @@ proptest! {
     }
 }
 
-/// Vectors in groups, as those of a model are: what signs leave out of the ten nearest is less than one of a hundred.
+/// In groups of vectors, as a model makes them, signs miss less than one in a hundred of the ten nearest.
 #[test]
-fn of_many_hardly_any_of_the_best_is_missed() {
+fn signs_miss_less_than_one_in_a_hundred_of_the_nearest() {
     let (width, rows, groups) = (64, LEAN_MAX_FULL_ROWS + 2000, 300);
     let mut vectors = Vectors::new(width, true, false);
     let common = vector(1, width);
@@ -91,8 +91,10 @@ fn of_many_hardly_any_of_the_best_is_missed() {
     // short enough for a full scan.
     let long_list: Vec<u32> = (0..vectors.rows as u32).filter(|row| row % 3 != 1).collect();
     let short_list: Vec<u32> = (0..UNSIGNED_MAX_ROWS as u32).map(|n| 2 * n).collect();
-    let (mut hit, mut wanted) = (0, 0);
-    let (mut hit_in_list, mut wanted_in_list) = (0, 0);
+    let mut found_count = 0;
+    let mut exact_count = 0;
+    let mut found_in_list = 0;
+    let mut exact_in_list = 0;
     for n in 0..40 {
         let noise = vector(77_000_000 + n as u64, width);
         let query: Vec<f32> = at(n * 571).iter().zip(&noise).map(|(x, y)| x + 0.7 * y).collect();
@@ -118,17 +120,17 @@ fn of_many_hardly_any_of_the_best_is_missed() {
                 "{product} {about:?}"
             );
         }
-        hit += exact.iter().filter(|one| found.contains(one)).count();
-        wanted += exact.len();
+        found_count += exact.iter().filter(|one| found.contains(one)).count();
+        exact_count += exact.len();
 
         let found = best(known(vectors.nearest(&query, Rows::Of(&long_list), 10)), 10);
         let exact = scanned(&vectors, &query, Rows::Of(&long_list), 10);
         assert_eq!(found[0], exact[0]);
-        hit_in_list += exact.iter().filter(|one| found.contains(one)).count();
-        wanted_in_list += exact.len();
+        found_in_list += exact.iter().filter(|one| found.contains(one)).count();
+        exact_in_list += exact.len();
         let found = best(known(vectors.nearest(&query, Rows::Of(&short_list), 10)), 10);
         assert_eq!(found, scanned(&vectors, &query, Rows::Of(&short_list), 10));
     }
-    assert!(hit * 100 >= wanted * 99, "{hit} of {wanted}");
-    assert!(hit_in_list * 100 >= wanted_in_list * 99, "{hit_in_list} of {wanted_in_list} in the long list");
+    assert!(found_count * 100 >= exact_count * 99, "{found_count} of {exact_count}");
+    assert!(found_in_list * 100 >= exact_in_list * 99, "{found_in_list} of {exact_in_list} in the long list");
 }

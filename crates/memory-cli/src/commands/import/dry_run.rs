@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use jiff::tz::TimeZone;
 use memory_engine::{MemoryEngine, PutMode, Record, RecordId, Scope, store::ContentHash};
 
 use super::report::ImportReport;
@@ -14,8 +15,10 @@ const SAMPLES: usize = 3;
 const PAGE: usize = 1000;
 
 /// The state of the store during a dry run, and the records that an import would add.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct DryRun {
+    /// The zone of the times in samples.
+    zone: TimeZone,
     forgotten: BTreeSet<RecordId>,
     forgotten_texts: BTreeSet<(Scope, String)>,
     seen: BTreeMap<RecordId, ContentHash>,
@@ -25,10 +28,18 @@ pub(super) struct DryRun {
 }
 
 impl DryRun {
-    /// Reads which records have been deleted in a tenant.
-    pub(super) async fn before(engine: &MemoryEngine, scope: &Scope) -> Result<Self> {
+    /// Reads the tombstones of a tenant.
+    pub(super) async fn new(engine: &MemoryEngine, scope: &Scope, zone: TimeZone) -> Result<Self> {
         let tenant = Scope::tenant_wide(scope.tenant())?;
-        let (mut dry_run, mut after) = (Self::default(), None);
+        let mut dry_run = Self {
+            zone,
+            forgotten: BTreeSet::new(),
+            forgotten_texts: BTreeSet::new(),
+            seen: BTreeMap::new(),
+            kinds: BTreeMap::new(),
+            users: BTreeSet::new(),
+        };
+        let mut after = None;
         loop {
             let page = engine.admin().tombstones(&tenant, after, PAGE).await?;
             after = page.last().map(|tombstone| tombstone.id);
@@ -80,7 +91,7 @@ impl DryRun {
         let (count, samples) = self.kinds.entry(record.kind.to_string()).or_default();
         *count += 1;
         if samples.len() < SAMPLES {
-            let time = record.occurred_at.in_zone(&memory_engine_server::local_zone());
+            let time = record.occurred_at.in_zone(&self.zone);
             let who = record.speaker.as_deref().or(record.role.as_ref().map(|role| role.as_str())).unwrap_or("");
             let who = if who.is_empty() { String::new() } else { format!("{}: ", output::shorten(who, 40)) };
             let text = output::shorten(&record.text, 100);

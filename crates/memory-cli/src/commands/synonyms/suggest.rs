@@ -56,7 +56,7 @@ impl Suggest {
         let line = |s: &Suggestion| json!({ "pair": s.pair, "evidence": s.evidence, "example": example(s) });
         self.groups.report.print(&found.iter().map(line).collect::<Vec<_>>(), || {
             if found.is_empty() {
-                return format!("no synonyms suggested by {} within {scope}", output::counted(texts.len(), "record"));
+                return format!("no synonyms suggested by {} within {scope}", output::counted(texts.len() as u64, "record", "records"));
             }
             let header = ["one word", "the other", "together", "association", "nearness", "for example"];
             let mut table = output::table(header);
