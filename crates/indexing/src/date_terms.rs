@@ -56,6 +56,11 @@ pub fn date_clauses(query: &str, asked_at: Timestamp, zone: &TimeZone, weight: f
     exact_windows(query, asked_at, zone).map(clause).filter(|clause| !clause.terms.is_empty()).collect()
 }
 
+/// Returns true if an index term is a date, not a word.
+pub fn is_date_term(term: &str) -> bool {
+    term.starts_with('@')
+}
+
 /// The windows of time that a text names exactly enough.
 fn exact_windows(text: &str, said_at: Timestamp, zone: &TimeZone) -> impl Iterator<Item = TimeWindow> {
     windows(text, said_at, zone).into_iter().filter(|window| window.exactness != Exactness::Rough)

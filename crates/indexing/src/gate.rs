@@ -15,7 +15,7 @@ use memory_engine_core::{
     Record, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
 
 use crate::blocking::current_runtime;
@@ -145,6 +145,9 @@ impl KeywordStore for Guarded<dyn KeywordStore> {
     }
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         self.open("keyword search")?.search(scope, query).await
+    }
+    async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
+        self.open("keyword terms")?.terms(scope, ids).await
     }
     async fn warm_up(&self) -> Result<()> {
         self.open("warm up")?.warm_up().await

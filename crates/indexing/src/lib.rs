@@ -13,7 +13,7 @@ mod write;
 
 pub use analysis::Analysis;
 pub use blocking::{current_runtime, run_blocking};
-pub use date_terms::{date_clauses, index_fingerprint};
+pub use date_terms::{date_clauses, index_fingerprint, is_date_term};
 pub use embedding::{EmbeddingBackend, EmbeddingBackends};
 pub use indexed_text::indexed_text;
 pub use store::{IndexedStore, StoreSet};

@@ -11,6 +11,7 @@ mod store;
 pub use analyzer::{Analyzer, TextAnalyzer, Word, words};
 pub use bm25::{Bm25, Candidate};
 pub use memory::MemoryKeywordStore;
+pub use packed::PackedTerms;
 pub use postings::SegmentedPostings;
 pub use query_terms::QueryTerms;
 pub use store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, WeightedTerm};

@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use async_trait::async_trait;
 use memory_engine_core::sync::RwLock;
 use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     bm25::{Bm25, Candidate},
+    packed::PackedTerms,
     store::{KeywordEntry, KeywordQuery, KeywordStore},
 };
 
@@ -113,6 +114,19 @@ impl KeywordStore for MemoryKeywordStore {
             .collect();
         gone.iter().for_each(|key| tables.remove(key));
         Ok(gone.len() as u64)
+    }
+
+    async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
+        let tables = self.tables.read();
+        let wanted: FxHashSet<RecordId> = ids.iter().copied().collect();
+        let mut found: FxHashMap<RecordId, PackedTerms> = FxHashMap::default();
+        for ((address, id), document) in &tables.documents {
+            if wanted.contains(id) && scope.covers(address) {
+                // If several users have a record of one id, the first by address counts, as in the record stores.
+                found.entry(*id).or_insert_with(|| PackedTerms::from(&document.terms));
+            }
+        }
+        Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {

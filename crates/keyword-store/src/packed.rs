@@ -36,6 +36,36 @@ pub fn pack_short(terms: &Terms) -> (String, Vec<u8>) {
     (words, counts)
 }
 
+/// The terms of one record in packed form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackedTerms {
+    words: String,
+    counts: Vec<u8>,
+}
+
+impl PackedTerms {
+    /// Takes terms and counts as [`pack`] or [`pack_short`] writes them.
+    ///
+    /// # Errors
+    /// `Corrupt` if there are fewer counts than terms.
+    pub fn new(words: String, counts: Vec<u8>) -> Result<Self> {
+        pairs(&words, &counts).try_for_each(|pair| pair.map(drop))?;
+        Ok(Self { words, counts })
+    }
+
+    /// Returns each term with its number of occurrences, sorted by term.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
+        pairs(&self.words, &self.counts).flatten()
+    }
+}
+
+impl From<&Terms> for PackedTerms {
+    fn from(terms: &Terms) -> Self {
+        let (words, counts) = pack(terms);
+        Self { words, counts }
+    }
+}
+
 /// The packed terms one by one.
 pub fn words(packed: &str) -> impl Iterator<Item = &str> {
     packed.split(' ').filter(|term| !term.is_empty())

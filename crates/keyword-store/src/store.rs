@@ -5,6 +5,8 @@ use std::{fmt::Debug, sync::Arc};
 use async_trait::async_trait;
 use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
 
+use crate::packed::PackedTerms;
+
 /// Keeps the terms of each record and finds those that share terms with a query. Takes analyzed terms, never text and
 /// never a query language: what a user types is only ever words to look for.
 ///
@@ -34,6 +36,10 @@ pub trait KeywordStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>>;
+
+    /// Returns the terms of these records as they are indexed, in the order of `ids`; `None` for a record without terms
+    /// or outside `scope`.
+    async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>>;
 
     /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does
     /// nothing.
@@ -123,6 +129,9 @@ macro_rules! forward {
             }
             async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
                 (**self).search(scope, query).await
+            }
+            async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
+                (**self).terms(scope, ids).await
             }
             async fn warm_up(&self) -> Result<()> {
                 (**self).warm_up().await

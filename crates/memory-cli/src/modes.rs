@@ -31,12 +31,11 @@ const FUSED: Mode = mode("fused", Retrievers::All, |o| o.rerank_candidates = 0);
 const RERANKED: Mode = mode("fused + rerank", Retrievers::All, |_| {});
 
 /// The default with one part changed.
-const ABLATIONS: [Mode; 10] = [
+const ABLATIONS: [Mode; 9] = [
     mode("- dates", Retrievers::All, |o| o.date_weight = 0.0),
     mode("half the dates", Retrievers::All, |o| o.date_weight = 0.5),
     mode("- neighbours", Retrievers::All, |o| o.neighbor_share = 0.0),
-    mode("- voice", Retrievers::All, |o| o.assistant_weight = 1.0),
-    mode("- near-duplicates", Retrievers::All, |o| o.duplicate_similarity = 2.0),
+    mode("- diversity", Retrievers::All, |o| o.diversity = 0.0),
     mode("- vectors", Retrievers::All, |o| (o.vector_weight, o.min_vector_weight) = (0.0, 0.0)),
     mode("half the vectors", Retrievers::All, |o| o.vector_weight /= 2.0),
     mode("more vectors", Retrievers::All, |o| o.vector_weight *= 1.5),

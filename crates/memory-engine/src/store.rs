@@ -13,7 +13,8 @@ pub use memory_engine_graph::{
 };
 pub use memory_engine_indexing::index_fingerprint;
 pub use memory_engine_keyword_store::{
-    Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer, WeightedTerm, Word,
+    Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, PackedTerms, TextAnalyzer,
+    WeightedTerm, Word,
 };
 pub use memory_engine_synonyms::{
     MemorySynonymStore, PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair,

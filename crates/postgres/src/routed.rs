@@ -11,7 +11,7 @@ use memory_engine_core::{
     Record, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
 use memory_engine_vector_store::{GenerationRole, GenerationStore, VectorEntry, VectorQuery, VectorStore};
 
@@ -238,6 +238,10 @@ impl KeywordStore for RoutedStore {
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         KeywordStore::search(self.shard(scope)?, scope, query).await
+    }
+
+    async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
+        self.shard(scope)?.terms(scope, ids).await
     }
 }
 

@@ -27,8 +27,17 @@ impl Candidate {
         let found = |(retriever, place): (Retriever, &Option<RetrieverRank>)| {
             place.map(|place| RetrieverHit { retriever, rank: place.rank, score: place.score })
         };
-        let (score, found_by) = (fused.score.value(), places.filter_map(found).collect());
-        Self { id: fused.id, score, found_by, reranked: None, word_score: None, similarity: None }
+        let found_by = places.filter_map(found).collect();
+        Self { score: fused.score.value(), found_by, ..Self::neighbor(fused.id) }
+    }
+
+    /// A record that only stands next to a candidate, without a score.
+    pub(crate) fn neighbor(id: RecordId) -> Self {
+        Self { id, score: 0.0, found_by: Vec::new(), reranked: None, word_score: None, similarity: None }
+    }
+
+    pub(crate) fn is_found_by_vector_only(&self) -> bool {
+        self.found_by.iter().all(|found| found.retriever == Retriever::Vector)
     }
 
     pub(crate) fn best_first(a: &Self, b: &Self) -> Ordering {

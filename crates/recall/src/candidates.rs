@@ -1,44 +1,49 @@
-//! Builds the list of candidates of a recall: retrieve, fuse, rerank, add neighbors.
+//! Builds the list of candidates of a recall: retrieve, fuse, add neighbors.
 
-use memory_engine_core::Result;
+use memory_engine_core::{RecordId, Result};
+use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
-use crate::{candidate::Candidate, neighbors, query::Retrievers, retrieve::fuse, run::RecallRun, trace::Stage};
+use crate::{
+    candidate::Candidate,
+    neighbors::{self, NeighborPair},
+    query::Retrievers,
+    retrieve::fuse,
+    run::RecallRun,
+    trace::Stage,
+};
+
+/// The candidates of a recall, best first, with what their ranking needs to know about the search.
+#[derive(Debug)]
+pub(crate) struct CandidateList {
+    pub(crate) candidates: Vec<Candidate>,
+    /// Candidates next to each other in their conversation.
+    pub(crate) neighbors: Vec<NeighborPair>,
+    /// Keyword score of each record as a share of the best one, also of records that are not among the candidates.
+    pub(crate) keyword_shares: FxHashMap<RecordId, f64>,
+}
 
 impl RecallRun<'_> {
-    /// Returns the candidates of all retrievers, best first.
-    pub(crate) async fn candidates(&mut self) -> Result<Vec<Candidate>> {
+    /// Returns the candidates of all retrievers.
+    pub(crate) async fn candidates(&mut self) -> Result<CandidateList> {
         let retrieved = self.retrieve().await?;
+        let keyword_shares = retrieved.keyword_shares();
         let mut candidates = fuse(&self.plan, retrieved);
-        // A query to one retriever returns the order of that retriever: no reranking, no neighbors.
-        if self.plan.query.retrievers != Retrievers::All || candidates.is_empty() {
-            return Ok(candidates);
+        let mut neighbors = Vec::new();
+        // A query to one retriever returns the order of that retriever.
+        if self.plan.query.retrievers == Retrievers::All && !candidates.is_empty() {
+            neighbors = self.neighbors(&candidates).await;
+            let gains = neighbors::gains(&candidates, &neighbors, self.plan.options.neighbor_share);
+            neighbors::add_gains(gains, &mut candidates);
+            candidates.truncate(self.plan.max_candidates);
         }
-        self.rerank_best(&mut candidates).await;
-        self.add_neighbors(&mut candidates).await;
-        Ok(candidates)
+        Ok(CandidateList { candidates, neighbors, keyword_shares })
     }
 
-    async fn rerank_best(&mut self, candidates: &mut Vec<Candidate>) {
-        let Some(reranker) = self.parts.reranker.as_deref().filter(|_| self.plan.options.rerank_candidates > 0) else {
-            return;
-        };
+    /// Returns the pairs of adjacent records of different speakers; none if they cannot be read in time.
+    async fn neighbors(&mut self, candidates: &[Candidate]) -> Vec<NeighborPair> {
         let started = Instant::now();
-        let outcome = self.trace.limit(Stage::Rerank, self.reranked(reranker, candidates)).await;
-        let reranked = self.trace.finish(Stage::Rerank, started, outcome);
-        // The list is empty on a timeout or an error; then the order stays.
-        candidates.splice(..reranked.len(), reranked);
-    }
-
-    /// Adds the records next to the candidates, with a share of the candidates' scores.
-    async fn add_neighbors(&mut self, candidates: &mut Vec<Candidate>) {
-        let share = self.plan.options.neighbor_share;
-        if share <= 0.0 {
-            return;
-        }
-        let started = Instant::now();
-        let outcome = self.trace.limit(Stage::Neighbors, self.neighbor_gains(share, candidates)).await;
-        let gains = self.trace.finish(Stage::Neighbors, started, outcome);
-        neighbors::add_gains(gains, candidates);
+        let outcome = self.trace.limit(Stage::Neighbors, self.neighbor_pairs(candidates)).await;
+        self.trace.finish(Stage::Neighbors, started, outcome)
     }
 }

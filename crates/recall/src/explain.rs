@@ -23,7 +23,7 @@ pub(crate) async fn explain(
     }
     let candidates = run.candidates().await?;
     // All candidates are selected, so that one below the limit is found, too.
-    let limit = std::mem::replace(&mut run.plan.limit, candidates.len().max(1));
+    let limit = std::mem::replace(&mut run.plan.limit, candidates.candidates.len().max(1));
     let hits = run.select(candidates).await?;
     let index = hits.iter().position(|hit| hit.record.id == id);
     let hit = index.map(|n| hits[n].clone());

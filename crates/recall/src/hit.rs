@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use memory_engine_core::{Error, Record, RecordId, Score, enum_names};
+use memory_engine_reranker::{Feature, QueryShape};
 use serde::{Deserialize, Serialize};
 
 /// The result of a recall.
@@ -34,6 +35,8 @@ use serde::{Deserialize, Serialize};
 pub struct Recall {
     /// The hits, best first.
     pub hits: Vec<RecallHit>,
+    /// The formula that ranked the hits; `None` if one retriever alone was asked, or nothing was found.
+    pub query_shape: Option<QueryShape>,
     /// Stages that failed or were not ready at the deadline; empty if every stage took part.
     pub degraded: Vec<Degraded>,
     /// The time of each stage, in the order in which they ran.
@@ -77,6 +80,8 @@ pub struct RecallHit {
     pub score: Score,
     /// The score of the reranker, on its own scale, if it judged this record.
     pub reranked: Option<Score>,
+    /// The features that ranked it, with the contribution of each. Empty if one retriever alone was asked.
+    pub features: Vec<FeatureScore>,
     /// Factors that its score was multiplied by.
     pub boosts: Vec<Boost>,
     /// The retrievers that found it.
@@ -148,6 +153,17 @@ pub struct RetrieverHit {
     pub rank: usize,
     /// The score on the retriever's own scale; for a neighbor, what it gained.
     pub score: Score,
+}
+
+/// A feature of a hit, and its part of the score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FeatureScore {
+    /// The feature.
+    pub feature: Feature,
+    /// Its value.
+    pub value: f64,
+    /// Its weight × its value. The contributions of a hit add up to its score before it is scaled to 0–1.
+    pub contribution: f64,
 }
 
 /// A factor of a score that does not depend on the text of the record.

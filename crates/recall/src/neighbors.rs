@@ -1,7 +1,7 @@
 //! Neighbors of hits: the reply to a hit, or the question that it replies to, is often what is meant.
 
 use memory_engine_core::{Adjacent, Hit, RecordId, Result, Score};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     candidate::Candidate,
@@ -12,15 +12,36 @@ use crate::{
 /// Maximum number of candidates whose neighbors are looked up.
 const MAX_NEIGHBORED: usize = 200;
 
+/// Two adjacent records of different speakers: one of them answers the other. Two turns of one speaker, or two notes,
+/// need not belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NeighborPair(pub(crate) RecordId, pub(crate) RecordId);
+
 impl RecallRun<'_> {
-    /// Returns what the neighbors of the best candidates gain by them, best first.
-    pub(crate) async fn neighbor_gains(&self, share: f64, candidates: &[Candidate]) -> Result<Vec<Hit>> {
-        let best = candidates.iter().take(MAX_NEIGHBORED);
-        let hits: Vec<Hit> = best.map(|c| Hit { id: c.id, score: Score::new(c.score) }).collect();
-        let ids: Vec<RecordId> = hits.iter().map(|hit| hit.id).collect();
+    /// Returns the pairs of adjacent records of different speakers that the best candidates belong to. The nearest
+    /// vectors of an embedder without semantics have no neighbors: they are guesses.
+    pub(crate) async fn neighbor_pairs(&self, candidates: &[Candidate]) -> Result<Vec<NeighborPair>> {
+        let by_semantics = self.plan.has_semantics();
+        let found = candidates.iter().filter(|c| by_semantics || !c.is_found_by_vector_only());
+        let ids: Vec<RecordId> = found.take(MAX_NEIGHBORED).map(|c| c.id).collect();
         let adjacent = self.scope.adjacent(&self.parts.store, &ids).await?;
-        Ok(gains(&hits, &adjacent, share))
+        Ok(pairs(&ids, &adjacent))
     }
+}
+
+/// Returns each pair of neighbors once. `adjacent` is aligned with `ids`.
+fn pairs(ids: &[RecordId], adjacent: &[Adjacent]) -> Vec<NeighborPair> {
+    let mut pairs = Vec::new();
+    let mut known = FxHashSet::default();
+    for (id, adjacent) in ids.iter().zip(adjacent) {
+        let replies = [adjacent.previous, adjacent.next].into_iter().flatten().filter(|n| n.another_voice);
+        for neighbor in replies {
+            if known.insert((*id.min(&neighbor.id), *id.max(&neighbor.id))) {
+                pairs.push(NeighborPair(*id, neighbor.id));
+            }
+        }
+    }
+    pairs
 }
 
 /// Adds the gains to the candidates. A neighbor that no retriever found becomes a candidate.
@@ -34,38 +55,39 @@ pub(crate) fn add_gains(gains: Vec<Hit>, candidates: &mut Vec<Candidate>) {
                 candidates[*n].found_by.push(found);
             }
             None => {
-                let (score, found_by) = (gain.score.value(), vec![found]);
-                candidates.push(Candidate {
-                    id: gain.id,
-                    score,
-                    found_by,
-                    reranked: None,
-                    word_score: None,
-                    similarity: None,
-                });
+                let score = gain.score.value();
+                candidates.push(Candidate { score, found_by: vec![found], ..Candidate::neighbor(gain.id) });
             }
         }
     }
     candidates.sort_unstable_by(Candidate::best_first);
 }
 
-/// Each record gains `share` of the score of its better neighbor among `hits`. `adjacent` is aligned with `hits`. Best
-/// first.
-///
-/// Only a neighbor of another speaker counts: the two turns of an exchange belong together, two turns of one speaker or
-/// two notes need not.
-fn gains(hits: &[Hit], adjacent: &[Adjacent], share: f64) -> Vec<Hit> {
-    let mut gains: FxHashMap<RecordId, f64> = FxHashMap::default();
-    for (hit, adjacent) in hits.iter().zip(adjacent) {
-        let replies = [adjacent.previous, adjacent.next].into_iter().flatten().filter(|n| n.another_voice);
-        for neighbor in replies {
-            let gain = gains.entry(neighbor.id).or_insert(0.0);
-            *gain = gain.max(share * hit.score.value());
-        }
+/// Returns what each record gains by its neighbors, best first: `share` of the score of the better one.
+pub(crate) fn gains(candidates: &[Candidate], pairs: &[NeighborPair], share: f64) -> Vec<Hit> {
+    if share <= 0.0 {
+        return Vec::new();
     }
-    let mut gains: Vec<Hit> = gains.into_iter().map(|(id, gain)| Hit { id, score: Score::new(gain) }).collect();
+    let scores: FxHashMap<RecordId, f64> = candidates.iter().map(|c| (c.id, c.score)).collect();
+    let best = best_neighbors(pairs, &scores);
+    let mut gains: Vec<Hit> =
+        best.into_iter().map(|(id, score)| Hit { id, score: Score::new(share * score) }).collect();
     gains.sort_unstable_by(Hit::best_first);
     gains
+}
+
+/// Returns the score of the better neighbor of each record that has a neighbor with a score.
+pub(crate) fn best_neighbors(pairs: &[NeighborPair], scores: &FxHashMap<RecordId, f64>) -> FxHashMap<RecordId, f64> {
+    let mut best: FxHashMap<RecordId, f64> = FxHashMap::default();
+    for NeighborPair(a, b) in pairs {
+        for (id, neighbor) in [(a, b), (b, a)] {
+            if let Some(score) = scores.get(neighbor) {
+                let entry = best.entry(*id).or_insert(0.0);
+                *entry = entry.max(*score);
+            }
+        }
+    }
+    best
 }
 
 #[cfg(test)]
@@ -75,9 +97,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_gains_from_the_better_neighbour_that_it_answers_or_is_answered_by() {
+    fn a_record_gains_from_the_better_neighbor_of_another_speaker() {
         let [a, b, c, d] = [1, 2, 3, 4].map(|n| RecordId::from_bytes([n; 16]));
-        let hit = |id, score| Hit { id, score: Score::new(score) };
+        let candidate = |id, score| Candidate { score, ..Candidate::neighbor(id) };
         let reply = |id| Some(Neighbor { id, another_voice: true });
         let same_voice = Some(Neighbor { id: d, another_voice: false });
         let adjacent = [
@@ -85,7 +107,10 @@ mod tests {
             Adjacent { previous: reply(b), next: same_voice },
             Adjacent { previous: reply(a), next: reply(c) },
         ];
-        let gains = gains(&[hit(a, 4.0), hit(c, 2.0), hit(b, 1.0)], &adjacent, 0.5);
+        let pairs = pairs(&[a, c, b], &adjacent);
+        assert_eq!(pairs, [NeighborPair(a, b), NeighborPair(c, b)]);
+        let gains = gains(&[candidate(a, 4.0), candidate(c, 2.0), candidate(b, 1.0)], &pairs, 0.5);
+        let hit = |id, score| Hit { id, score: Score::new(score) };
         assert_eq!(gains, [hit(b, 2.0), hit(a, 0.5), hit(c, 0.5)]);
     }
 }

@@ -58,11 +58,10 @@ pub struct RecallOptions {
     pub rerank_candidates: usize,
     /// Weight of the reranker next to the order before it (0–1). Default: 0.4.
     pub rerank_weight: f64,
-    /// Share of its better neighbor's score (0–1) that a record gains if the neighbor is of another speaker: the reply
-    /// to a hit is often what is meant. Default: 0.5.
+    /// Share of its better neighbor's score (0–1) that a record gains while candidates are collected, if the neighbor
+    /// is of another speaker. Default: 0.5.
     pub neighbor_share: f64,
-    /// Factor of records that a model said (0–1): a reply repeats the words of its question at length, while what
-    /// people tell about themselves is short. Default: 0.8.
+    /// Factor of records that a model said (0–1). Default: 1; the ranking already prefers what people say.
     pub assistant_weight: f64,
     /// Penalty of a record with confidence 0 (0–1). Default: 0.3.
     pub confidence_penalty: f64,
@@ -83,8 +82,9 @@ pub struct RecallOptions {
     /// each reaches of its minimum add up, that of the words multiplied by this. A weekday or a name is soon shared.
     /// Default: 0.25.
     pub keyword_share: f64,
-    /// Hits with at least this similarity (0–1) to a better hit are moved to the end as near-duplicates. Default: 0.8.
-    pub duplicate_similarity: f64,
+    /// Strength of the diversity of the hits (0–1): a hit loses score by its similarity to a better one. 0 turns it
+    /// off. Default: 1.
+    pub diversity: f64,
 }
 
 impl Default for RecallOptions {
@@ -103,7 +103,7 @@ impl Default for RecallOptions {
             rerank_candidates: 20,
             rerank_weight: 0.4,
             neighbor_share: 0.5,
-            assistant_weight: 0.8,
+            assistant_weight: 1.0,
             confidence_penalty: 0.3,
             min_recency_weight: 1.0,
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
@@ -111,7 +111,7 @@ impl Default for RecallOptions {
             min_keyword_score: 0.35,
             min_similarity: 0.4,
             keyword_share: 0.25,
-            duplicate_similarity: 0.8,
+            diversity: 1.0,
         }
     }
 }
@@ -153,7 +153,7 @@ setters! {
     with_min_keyword_score => min_keyword_score: f64;
     with_min_similarity => min_similarity: f64;
     with_keyword_share => keyword_share: f64;
-    with_duplicate_similarity => duplicate_similarity: f64;
+    with_diversity => diversity: f64;
 }
 
 /// A duration as a number of seconds.

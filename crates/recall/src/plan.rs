@@ -1,7 +1,7 @@
 //! The plan of a recall: the query combined with the options and the scene policy.
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Error, Field, Filter, Op, Result, Timestamp};
+use memory_engine_core::{Error, Field, Filter, Op, Record, Result, Timestamp};
 use memory_engine_indexing::EmbeddingBackend;
 use memory_engine_temporal::{TimeWindow, windows};
 
@@ -46,6 +46,18 @@ impl<'a> Plan<'a> {
         let max_candidates = options.max_candidates.max(limit);
         let backend = parts.store.embedding().serving().clone();
         Ok(Self { query, options, asked_at, zone, limit, max_candidates, filter, backend })
+    }
+}
+
+impl Plan<'_> {
+    /// Returns true if the vectors of the query's embedder say more than words.
+    pub(crate) fn has_semantics(&self) -> bool {
+        self.backend.embedder.semantic_weight() > 0.0
+    }
+
+    /// Returns true if a record may be returned. It may have been deleted or revoked since a retriever found it.
+    pub(crate) fn admits(&self, record: &Record) -> bool {
+        record.is_indexed() && self.filter.as_ref().is_none_or(|filter| filter.matches(record))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memory_engine_core::{Adjacent, Field, Filter, Hit, Op, Page, Record, RecordId, Result, ScanQuery, Scope};
 use memory_engine_graph::{GraphQuery, GraphStore, Subgraph};
 use memory_engine_indexing::IndexedStore;
-use memory_engine_keyword_store::{KeywordQuery, KeywordStore};
+use memory_engine_keyword_store::{KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_synonyms::{SharedThesaurus, Thesaurus};
 use memory_engine_vector_store::{VectorQuery, VectorStore};
 
@@ -15,8 +15,8 @@ use crate::fork::{VisibleBranch, ancestors, on_branch};
 /// session, restricted to the branches that it sees; any other scope reads itself.
 ///
 /// Both fields are private, so that a retriever outside of this module cannot search without the restriction: leaking a
-/// sister branch does not compile. Only the crate-internal `locate` and `adjacent` ignore
-/// the restriction; their callers check visibility.
+/// sister branch does not compile. Only the crate-internal `locate`, `adjacent` and `terms`
+/// ignore the restriction; their callers check visibility.
 #[derive(Debug, Clone)]
 pub struct ReadScope {
     scope: Scope,
@@ -58,6 +58,12 @@ impl ReadScope {
     pub async fn search_keywords(&self, store: &dyn KeywordStore, mut query: KeywordQuery) -> Result<Vec<Hit>> {
         query.filter = self.restrict(query.filter);
         store.search(&self.scope, &query).await
+    }
+
+    /// Returns the index terms of these records, in the same order. They are not checked for visibility: pass ids of
+    /// visible records.
+    pub(crate) async fn terms(&self, store: &IndexedStore, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
+        store.keywords().terms(&self.scope, ids).await
     }
 
     /// Searches a vector store.

@@ -1,9 +1,8 @@
 //! A recall from the query to the hits.
 
 use memory_engine_core::{Result, Scope};
-use tokio::time::Instant;
 
-use crate::{hit::Recall, parts::RecallParts, query::RecallQuery, run::RecallRun, trace::Stage};
+use crate::{hit::Recall, parts::RecallParts, query::RecallQuery, run::RecallRun};
 
 /// Answers a query.
 pub(crate) async fn recall(parts: &RecallParts, scope: &Scope, query: &RecallQuery) -> Result<Recall> {
@@ -12,8 +11,8 @@ pub(crate) async fn recall(parts: &RecallParts, scope: &Scope, query: &RecallQue
         return Ok(run.trace.into_recall(Vec::new()));
     }
     let candidates = run.candidates().await?;
-    let started = Instant::now();
     let hits = run.select(candidates).await?;
-    run.trace.time(Stage::Fetch.name(), started);
-    Ok(run.trace.into_recall(hits))
+    let mut recall = run.trace.into_recall(hits);
+    recall.query_shape = run.shape;
+    Ok(recall)
 }

@@ -6,6 +6,7 @@ mod vectors;
 
 use memory_engine_core::{Error, ErrorKind, Hit, RecordId, Result, Score};
 use memory_engine_reranker::{Fused, Fusion, Ranking};
+use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use crate::{candidate::Candidate, plan::Plan, run::RecallRun, trace::Stage};
@@ -17,6 +18,20 @@ pub(crate) struct Retrieved {
     keywords: KeywordHits,
     vectors: Vec<Hit>,
     graph: Vec<Hit>,
+}
+
+impl Retrieved {
+    /// Returns the keyword score of each record as a share of the best one.
+    pub(crate) fn keyword_shares(&self) -> FxHashMap<RecordId, f64> {
+        score_shares(&self.keywords.hits)
+    }
+}
+
+/// Returns the score of each hit as a share of the best one.
+pub(crate) fn score_shares(hits: &[Hit]) -> FxHashMap<RecordId, f64> {
+    let best = hits.first().map_or(0.0, |hit| hit.score.value());
+    let share = |hit: &Hit| if best > 0.0 { hit.score.value() / best } else { 0.0 };
+    hits.iter().map(|hit| (hit.id, share(hit))).collect()
 }
 
 impl RecallRun<'_> {
@@ -31,7 +46,7 @@ impl RecallRun<'_> {
         let keywords_with_synonyms = async {
             let thesaurus = self.trace.limit(Stage::Synonyms, self.thesaurus()).await;
             let known = thesaurus.as_ref().ok().and_then(Option::as_deref);
-            let keywords = self.trace.limit(Stage::Keyword, self.search_keywords(known)).await;
+            let keywords = self.trace.limit(Stage::Keyword, self.search_keywords(&self.plan.query.text, known)).await;
             (thesaurus, keywords)
         };
         let ((thesaurus, keywords), mut vectors, graph) = tokio::join!(

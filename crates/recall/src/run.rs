@@ -1,6 +1,7 @@
 //! One recall on its way through the stages.
 
 use memory_engine_core::{Result, Scope};
+use memory_engine_reranker::QueryShape;
 
 use crate::{
     parts::RecallParts,
@@ -17,6 +18,8 @@ pub(crate) struct RecallRun<'a> {
     pub(crate) scope: ReadScope,
     pub(crate) plan: Plan<'a>,
     pub(crate) trace: Trace,
+    /// The formula that ranked the candidates.
+    pub(crate) shape: Option<QueryShape>,
 }
 
 impl<'a> RecallRun<'a> {
@@ -28,6 +31,6 @@ impl<'a> RecallRun<'a> {
         let plan = Plan::new(parts, query)?;
         let trace = Trace::new(plan.options.deadline);
         let scope = trace.require(Stage::Branches, ReadScope::resolve(&parts.store, scope)).await?;
-        Ok(Self { parts, scope, plan, trace })
+        Ok(Self { parts, scope, plan, trace, shape: None })
     }
 }

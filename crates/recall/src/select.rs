@@ -1,29 +1,67 @@
-//! The last stage: reads the records of the best candidates, applies boosts, and moves near-duplicates to the end.
+//! The last stage: applies boosts, and moves hits that repeat a better one back.
+
+use std::cmp::Ordering;
 
 use memory_engine_core::{ErrorKind, Kind, Record, RecordId, Result, Score};
 use memory_engine_embedder::Embedder;
-use memory_engine_reranker::Novelty;
+use memory_engine_reranker::diversify;
 
 use crate::{
     boosts::Boosts,
     candidate::Candidate,
-    hit::{RecallHit, Retriever},
+    candidates::CandidateList,
+    hit::{FeatureScore, RecallHit, Retriever},
     options::RecallOptions,
     plan::Plan,
+    query::Retrievers,
+    rank::RankedCandidate,
     run::RecallRun,
     trace::Stage,
 };
 
 impl RecallRun<'_> {
-    /// Returns the best hits, near-duplicates of a better one last.
-    ///
-    /// Records are read from the best candidate on until no other can get among the first `limit`, however it is
-    /// boosted. If a later batch cannot be read, or not in time, the trace says so, and the hits read before are
-    /// returned.
+    /// Returns the best hits, best first.
     ///
     /// # Errors
     /// `Timeout`, or the store's error, if no record could be read.
-    pub(crate) async fn select(&mut self, candidates: Vec<Candidate>) -> Result<Vec<RecallHit>> {
+    pub(crate) async fn select(&mut self, list: CandidateList) -> Result<Vec<RecallHit>> {
+        if self.plan.query.retrievers != Retrievers::All {
+            return self.select_unranked(list.candidates).await;
+        }
+        let mut ranked = self.rank(list).await?;
+        self.rerank_best(&mut ranked).await;
+        Ok(self.select_ranked(ranked))
+    }
+
+    /// Boosts the candidates and reorders the best for diversity.
+    fn select_ranked(&self, ranked: Vec<RankedCandidate>) -> Vec<RecallHit> {
+        let boosts = Boosts::new(&self.plan, &self.parts.scene_policy);
+        let mut hits = Vec::with_capacity(ranked.len());
+        for RankedCandidate { candidate, record, terms, features } in ranked {
+            hits.push((hit(candidate, record, features, &boosts, &self.plan), terms));
+        }
+        hits.sort_by(|(a, _), (b, _)| best_first(a, b));
+        let scores: Vec<f64> = hits.iter().map(|(hit, _)| hit.score.value()).collect();
+        let repeats_part = |a: usize, b: usize| is_part_of_other(&hits[a].0.record, &hits[b].0.record);
+        let strength = self.plan.options.diversity;
+        let order = diversify(&scores, self.plan.limit, |a, b| {
+            if repeats_part(a, b) { 1.0 } else { strength * hits[a].1.set.similarity(&hits[b].1.set) }
+        });
+        let ids: Vec<RecordId> = hits.iter().map(|(hit, _)| hit.record.id).collect();
+        let mut hits: Vec<Option<RecallHit>> = hits.into_iter().map(|(hit, _)| Some(hit)).collect();
+        let placed = order.into_iter().filter_map(|place| {
+            let mut hit = hits[place.index].take()?;
+            hit.score = Score::new(place.score);
+            hit.repeats = place.repeats.map(|index| ids[index]);
+            Some(hit)
+        });
+        placed.collect()
+    }
+
+    /// Boosts the candidates of one retriever. Records are read from the best candidate on until no other can get among
+    /// the first `limit`, however it is boosted. If a later batch cannot be read, or not in time, the trace says so,
+    /// and the hits read before are returned.
+    async fn select_unranked(&mut self, candidates: Vec<Candidate>) -> Result<Vec<RecallHit>> {
         let boosts = Boosts::new(&self.plan, &self.parts.scene_policy);
         let max_factor = boosts.max_factor();
         let limit = self.plan.limit;
@@ -45,36 +83,38 @@ impl RecallRun<'_> {
                 Ok(records) => records,
             };
             for (candidate, record) in batch.into_iter().zip(records) {
-                let Some(record) = record.filter(|record| may_be_returned(record, &self.plan)) else { continue };
-                read.push(boosted(candidate, record, &boosts, &self.plan));
+                let Some(record) = record.filter(|record| self.plan.admits(record)) else { continue };
+                read.push(hit(candidate, record, Vec::new(), &boosts, &self.plan));
             }
-            read.sort_by(|a, b| b.score.cmp(&a.score).then(a.record.id.cmp(&b.record.id)));
+            read.sort_by(best_first);
             let Some(next) = rest.peek() else { break };
             let upper_bound = Score::new(next.score * max_factor);
-            let certain = read.partition_point(|hit| hit.score >= upper_bound);
-            if mark_duplicates(&mut read[..certain], &self.plan) >= limit {
+            if read.partition_point(|hit| hit.score >= upper_bound) >= limit {
                 break;
             }
         }
-        mark_duplicates(&mut read, &self.plan);
-        let (mut fresh, mut repeated): (Vec<_>, Vec<_>) = read.into_iter().partition(|hit| hit.repeats.is_none());
-        fresh.append(&mut repeated);
-        fresh.truncate(limit);
-        Ok(fresh)
+        read.truncate(limit);
+        Ok(read)
     }
 }
 
-/// A record may have been deleted or revoked since a retriever found it, and a neighbor need not pass the filter.
-fn may_be_returned(record: &Record, plan: &Plan<'_>) -> bool {
-    record.is_indexed() && plan.filter.as_ref().is_none_or(|filter| filter.matches(record))
+fn best_first(a: &RecallHit, b: &RecallHit) -> Ordering {
+    b.score.cmp(&a.score).then(a.record.id.cmp(&b.record.id))
 }
 
-fn boosted(candidate: Candidate, record: Record, boosts: &Boosts<'_>, plan: &Plan<'_>) -> RecallHit {
+/// Makes a hit of a candidate: decides its relevance, and multiplies its score by its boosts.
+fn hit(
+    candidate: Candidate,
+    record: Record,
+    features: Vec<FeatureScore>,
+    boosts: &Boosts<'_>,
+    plan: &Plan<'_>,
+) -> RecallHit {
     let relevant = is_relevant(&candidate, &record, plan.backend.embedder.as_ref(), plan);
     let Candidate { score, found_by, reranked, .. } = candidate;
     let boosts = boosts.of(&record);
     let score = boosts.iter().fold(score, |score, boost| score * boost.factor);
-    RecallHit { record, score: Score::new(score), reranked, relevant, boosts, found_by, repeats: None }
+    RecallHit { record, score: Score::new(score), reranked, relevant, features, boosts, found_by, repeats: None }
 }
 
 /// Returns true if a record answers the query by itself. Dates do not count as words: a day that the query names is no
@@ -102,34 +142,14 @@ fn is_evidence(words: f64, similarity: Option<f64>, options: &RecallOptions) -> 
         >= options.min_keyword_score * options.min_similarity
 }
 
-/// Marks the hits that repeat a better one until `plan.limit` others are found. Returns the number of those.
-fn mark_duplicates(hits: &mut [RecallHit], plan: &Plan<'_>) -> usize {
-    let mut novelty = Novelty::new(plan.options.duplicate_similarity);
-    let mut seen = Vec::new();
-    let mut fresh = 0;
-    for hit in hits {
-        // A chunk repeats its turn, and the turn repeats each of its chunks.
-        let related = seen.iter().find(|(id, whole)| is_part(&hit.record, *id) || *whole == Some(hit.record.id));
-        let repeated = novelty.repeats(&hit.record.text).map(|n: usize| seen[n].0);
-        hit.repeats = related.map(|(id, _)| *id).or(repeated);
-        seen.push((hit.record.id, whole(&hit.record)));
-        if hit.repeats.is_none() {
-            fresh += 1;
-        }
-        if fresh == plan.limit {
-            break;
-        }
-    }
-    fresh
+/// Returns true if one record is a chunk of the other: a chunk repeats its turn, and a turn its chunks.
+fn is_part_of_other(a: &Record, b: &Record) -> bool {
+    whole(a) == Some(b.id) || whole(b) == Some(a.id)
 }
 
 /// Returns the turn that a chunk is a part of.
 fn whole(record: &Record) -> Option<RecordId> {
     record.derived_from.first().copied().filter(|_| record.kind == Kind::CHUNK)
-}
-
-fn is_part(record: &Record, of: RecordId) -> bool {
-    whole(record) == Some(of)
 }
 
 #[cfg(test)]

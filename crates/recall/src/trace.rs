@@ -14,8 +14,9 @@ use crate::hit::{Degraded, Recall, RecallHit, StageTime};
 /// The share of the whole time at which each stage has to be done. Time that an early stage leaves is for later ones.
 const SYNONYMS_SHARE: f64 = 0.2;
 const RETRIEVE_SHARE: f64 = 0.6;
-const RERANK_SHARE: f64 = 0.85;
-const NEIGHBORS_SHARE: f64 = 0.92;
+const NEIGHBORS_SHARE: f64 = 0.7;
+const SENTENCES_SHARE: f64 = 0.8;
+const RERANK_SHARE: f64 = 0.95;
 
 /// The trace of one recall.
 #[derive(Debug)]
@@ -35,9 +36,13 @@ pub(crate) enum Stage {
     Keyword,
     Vector,
     Graph,
-    Rerank,
     Neighbors,
     Fetch,
+    /// The index terms of the candidates.
+    Terms,
+    /// The keyword searches for each sentence of the query.
+    Sentences,
+    Rerank,
 }
 
 impl Stage {
@@ -51,9 +56,11 @@ impl Stage {
             Self::Keyword => "keyword",
             Self::Vector => "vector",
             Self::Graph => "graph",
-            Self::Rerank => "rerank",
             Self::Neighbors => "neighbors",
             Self::Fetch => "fetch",
+            Self::Terms => "terms",
+            Self::Sentences => "sentences",
+            Self::Rerank => "rerank",
         }
     }
 
@@ -61,8 +68,9 @@ impl Stage {
         match self {
             Self::Synonyms => SYNONYMS_SHARE,
             Self::Branches | Self::Keyword | Self::Vector | Self::Graph => RETRIEVE_SHARE,
-            Self::Rerank => RERANK_SHARE,
             Self::Neighbors => NEIGHBORS_SHARE,
+            Self::Terms | Self::Sentences => SENTENCES_SHARE,
+            Self::Rerank => RERANK_SHARE,
             Self::Fetch => 1.0,
         }
     }
@@ -127,7 +135,7 @@ impl Trace {
     }
 
     pub(crate) fn into_recall(self, hits: Vec<RecallHit>) -> Recall {
-        Recall { hits, degraded: self.degraded, stages: self.stages }
+        Recall { hits, query_shape: None, degraded: self.degraded, stages: self.stages }
     }
 
     /// Notes the time of a stage.

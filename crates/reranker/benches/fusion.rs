@@ -5,7 +5,7 @@ use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use memory_engine_core::{Hit, RecordId, Score};
-use memory_engine_reranker::{Fusion, Method, Novelty, Ranking, fuse};
+use memory_engine_reranker::{Fusion, Method, Ranking, TermSet, diversify, fuse};
 
 /// A ranking of this many hits with every `step`th id, so that two rankings share some.
 fn ranking(hits: usize, step: usize) -> Ranking {
@@ -26,13 +26,11 @@ fn fusion(criterion: &mut Criterion) {
             criterion.bench_function(&name, |bencher| bencher.iter(|| fuse(black_box(&rankings), fusion)));
         }
     }
-    let texts: Vec<String> =
-        (0..20).map(|n| format!("她第 {n} 次说她对海鲜过敏，这周末 we go hiking in hill {n}.")).collect();
-    criterion.bench_function("20 texts told apart", |bencher| {
-        bencher.iter(|| {
-            let mut novelty = Novelty::new(0.9);
-            texts.iter().filter(|text| novelty.repeats(black_box(text)).is_none()).count()
-        });
+    let sets: Vec<TermSet> =
+        (0..60).map(|n| format!("她 第{n}次 说 海鲜 过敏 we go hiking in hill{n}").split(' ').collect()).collect();
+    let scores: Vec<f64> = (0..60).map(|n| 1.0 - f64::from(n) / 60.0).collect();
+    criterion.bench_function("10 of 60 candidates diversified", |bencher| {
+        bencher.iter(|| diversify(black_box(&scores), 10, |a, b| sets[a].similarity(&sets[b])));
     });
 }
 

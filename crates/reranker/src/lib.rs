@@ -1,11 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+mod diversity;
+mod feature;
 mod fusion;
 mod lexical;
-mod novelty;
+mod linear;
 mod reranker;
 
+pub use diversity::{Diversified, TermSet, diversify};
+pub use feature::{Feature, FeatureValues, position_among};
 pub use fusion::{Fused, Fusion, Method, Ranking, RetrieverRank, fuse};
 pub use lexical::LexicalReranker;
-pub use novelty::Novelty;
+pub use linear::{Evidence, FeatureWeights, QueryShape};
 pub use reranker::Reranker;

@@ -185,11 +185,11 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
 }
 
 /// Returns the options that the benchmark uses for every engine: one ranking, or both with this many candidates each,
-/// fused by reciprocal ranks with k = 60, without the other defaults of a recall: no neighbours and no near-duplicate
+/// fused by reciprocal ranks with k = 60, without the other defaults of a recall: no neighbours and no diversity
 /// handling.
 fn plain(arguments: &Arguments, pool: usize) -> RecallOptions {
     let mut options = RecallOptions::default().with_limit(arguments.k);
     (options.max_candidates, options.fusion) = (pool, Method::Ranks { k: 60.0 });
-    (options.vector_weight, options.neighbor_share, options.duplicate_similarity) = (0.5, 0.0, f64::INFINITY);
+    (options.vector_weight, options.neighbor_share, options.diversity) = (0.5, 0.0, 0.0);
     options
 }

@@ -1,5 +1,7 @@
 //! `memory eval`.
 
+mod features;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
@@ -53,6 +55,9 @@ pub(crate) struct EvalCommand {
     /// Write what was retrieved, a JSON object for each question: "question_id" and "retrieved", a list of ids
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write the ranking features of each candidate, a JSON object for each question, for `scripts/fit-ranking`
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
     /// Also ask with each part of the recall left out in turn
     #[arg(long)]
     ablate: bool,
@@ -96,6 +101,9 @@ impl EvalCommand {
                     asked.write(out)?;
                 }
             }
+        }
+        if let Some(path) = &self.features {
+            features::write(&engine, &questions, path).await?;
         }
         if self.off_topic {
             report.insert("off_topic".into(), off_topic::measure(&engine, &questions).await?);

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use memory_engine::{
     Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
     store::{
-        Adjacent, DeletionReport, Done, Failure, Job, JobQueue, KeywordEntry, KeywordQuery, KeywordStore, Pending,
-        RecordStore, Tombstone, Write,
+        Adjacent, DeletionReport, Done, Failure, Job, JobQueue, KeywordEntry, KeywordQuery, KeywordStore, PackedTerms,
+        Pending, RecordStore, Tombstone, Write,
     },
 };
 
@@ -49,6 +49,9 @@ impl<S: KeywordStore> KeywordStore for SlowStore<S> {
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<memory_engine::store::Hit>> {
         self.delay.pass().await;
         self.inner.search(scope, query).await
+    }
+    async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
+        self.inner.terms(scope, ids).await
     }
 }
 

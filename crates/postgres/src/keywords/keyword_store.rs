@@ -2,17 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{Record, RecordId, Terms};
-use memory_engine_keyword_store::{KeywordEntry, packed};
-use sqlx::PgConnection;
+use memory_engine_core::{Record, RecordId, Scope, Terms};
+use memory_engine_keyword_store::{
+    KeywordEntry,
+    packed::{self, PackedTerms},
+};
+use rustc_hash::FxHashMap;
+use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
+    database::statement::Statement,
     keywords::lexeme::Owner,
     records::namespaces,
     records::row,
-    records::scopes::{self, CoveredScope, uuid},
+    records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
 /// The terms of a record as they are kept.
@@ -131,6 +136,29 @@ pub(crate) async fn delete(
         gone += remove(connection, ns, &ids).await?;
     }
     Ok(gone)
+}
+
+/// Returns the terms of these records, aligned with `ids`; `None` for one that has none or is outside `scope`.
+pub(crate) async fn terms(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Option<PackedTerms>>, PostgresError> {
+    let mut statement = Statement::new(
+        "SELECT d.id, d.terms, d.counts FROM keyword_documents d JOIN namespaces n ON n.ns = d.ns WHERE d.id = ANY (",
+    );
+    statement.bind(uuids(ids)).push(") AND ");
+    CoveredScope::of(scope).holds("d", &mut statement);
+    // If several users of a tenant have a record of one id, the first by user counts, as everywhere.
+    statement.push(" ORDER BY n.username");
+    let mut found: FxHashMap<RecordId, PackedTerms> = FxHashMap::default();
+    for row in statement.rows(connection).await? {
+        let words =
+            String::from_utf8(row.try_get("terms")?).map_err(|_| PostgresError::corrupt("the terms of a record"))?;
+        let terms = PackedTerms::new(words, row.try_get("counts")?)?;
+        found.entry(record_id(row.try_get("id")?)).or_insert(terms);
+    }
+    Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
 }
 
 /// Removes all terms of all records: a statement for all tenants, run when an index is rebuilt.

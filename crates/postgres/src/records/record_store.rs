@@ -7,7 +7,7 @@ use memory_engine_core::{
     Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, Page, Record, RecordId, RecordStore, Result, ScanQuery,
     Scope, Stats, Tombstone, Write, WriteResult,
 };
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
 use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
 
@@ -98,6 +98,10 @@ impl KeywordStore for PostgresStore {
         reading!(self, "keyword search", |connection| {
             keyword_search::search(connection, self.origin(), self.index().tenants(), scope, query).await
         })
+    }
+
+    async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
+        reading!(self, "keyword terms", |connection| keyword_store::terms(connection, scope, ids).await)
     }
 }
 

@@ -28,15 +28,18 @@ impl RecallRun<'_> {
         self.scope.thesaurus(&self.parts.thesaurus).await.map(Some)
     }
 
-    /// Searches for the query's words, their synonyms and the dates that it names; `None` if it has none of them, or
+    /// Searches for the words of a text, their synonyms and the dates that it names; `None` if it has none of them, or
     /// if only vectors are searched.
-    pub(crate) async fn search_keywords(&self, thesaurus: Option<&Thesaurus>) -> Result<Option<KeywordHits>> {
+    pub(crate) async fn search_keywords(
+        &self,
+        text: &str,
+        thesaurus: Option<&Thesaurus>,
+    ) -> Result<Option<KeywordHits>> {
         let plan = &self.plan;
         if plan.query.retrievers == Retrievers::VectorOnly {
             return Ok(None);
         }
-        let text = &plan.query.text;
-        let mut words = self.parts.store.analysis().query_clauses(text.clone()).await?;
+        let mut words = self.parts.store.analysis().query_clauses(text.to_owned()).await?;
         if let Some(thesaurus) = thesaurus {
             words = thesaurus.expand(text, words);
         }

@@ -1,11 +1,14 @@
 //! The terms of the records.
 
-use memory_engine_core::{RecordId, Terms};
-use memory_engine_keyword_store::{KeywordEntry, packed};
+use memory_engine_core::{RecordId, Scope, Terms};
+use memory_engine_keyword_store::{
+    KeywordEntry,
+    packed::{self, PackedTerms},
+};
 use rusqlite::{Connection, Rows, params};
 
 use crate::{
-    cache::change_log,
+    cache::{addresses::AddressCache, change_log},
     database::error::SqliteError,
     records::row,
     records::scopes::{self, CoveredScope, RecordAddress},
@@ -61,6 +64,33 @@ pub(crate) fn delete(connection: &Connection, reach: &CoveredScope, ids: &[Recor
     }
     change_log::trim(connection)?;
     Ok(gone)
+}
+
+/// Returns the terms of these records, aligned with `ids`; `None` for one that has none or is outside `scope`.
+pub(crate) fn terms(
+    connection: &Connection,
+    addresses: &AddressCache,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Option<PackedTerms>>, SqliteError> {
+    let Some(reach) = addresses.reach(connection, scope)? else { return Ok(vec![None; ids.len()]) };
+    let sql = "SELECT r.scope, d.terms, d.counts FROM records r CROSS JOIN keyword_documents d ON d.record = r.record
+        WHERE r.id = ?1";
+    let mut prepared = connection.prepare_cached(sql)?;
+    let mut terms_of = |id: &RecordId| {
+        let mut rows = prepared.query([id.as_bytes()])?;
+        let mut first: Option<(Option<String>, PackedTerms)> = None;
+        while let Some(row) = rows.next()? {
+            let Some(address) = addresses.scope(connection, &reach, row.get(0)?)? else { continue };
+            // If several users of a tenant have a record of this id, the first by user counts, as everywhere.
+            if first.as_ref().is_none_or(|(user, _)| address.user_name() < user.as_deref()) {
+                let terms = PackedTerms::new(row.get(1)?, row.get(2)?)?;
+                first = Some((address.user_name().map(str::to_owned), terms));
+            }
+        }
+        Ok(first.map(|(_, terms)| terms))
+    };
+    ids.iter().map(&mut terms_of).collect()
 }
 
 /// The terms of a record, as they are stored.

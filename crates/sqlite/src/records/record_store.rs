@@ -7,7 +7,7 @@ use memory_engine_core::{
     Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Page, Record, RecordId, RecordStore, Result, ScanQuery,
     Scope, Stats, Tombstone, Write, WriteResult,
 };
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
 use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
 
@@ -132,6 +132,11 @@ impl KeywordStore for SqliteStore {
         let found = search.await;
         self.request_cache_flush();
         found
+    }
+
+    async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
+        let (scope, ids, addresses) = (scope.clone(), ids.to_vec(), self.caches().addresses);
+        self.read("keyword terms", move |connection| keyword_store::terms(connection, &addresses, &scope, &ids)).await
     }
 
     async fn warm_up(&self) -> Result<()> {

@@ -12,7 +12,7 @@ use memory_engine_core::{
 };
 use memory_engine_embedder::{Embedder, HashEmbedder};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 /// Every store at once.
@@ -105,6 +105,9 @@ impl KeywordStore for BrokenStore {
         self.refuse()
     }
     async fn search(&self, _: &Scope, _: &KeywordQuery) -> Result<Vec<Hit>> {
+        self.refuse()
+    }
+    async fn terms(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
         self.refuse()
     }
 }

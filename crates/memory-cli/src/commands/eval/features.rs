@@ -1,0 +1,38 @@
+//! Writes the ranking features of the candidates of each question.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::Path,
+};
+
+use anyhow::{Context, Result};
+use memory_engine::{MemoryEngine, RecallHit, Scope};
+use serde_json::{Map, Value, json};
+
+use crate::{modes::EVAL_DEADLINE, question::EvalQuestion};
+
+/// Asks each question without a reranker and without diversity, and writes a line for it: `question_id`, `shape`, and
+/// `candidates` with `id` and `features`.
+pub(super) async fn write(engine: &MemoryEngine, questions: &[EvalQuestion], path: &Path) -> Result<()> {
+    let failed = || format!("{} cannot be written", path.display());
+    let mut out = BufWriter::new(File::create(path).with_context(failed)?);
+    let mut options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);
+    options.rerank_candidates = 0;
+    options.diversity = 0.0;
+    for question in questions {
+        let query = question.query()?.with_limit(options.max_candidates).with_options(options);
+        let recall = engine.recall(&Scope::user(&question.scope)?, query).await?;
+        let candidates: Vec<Value> = recall.hits.iter().map(candidate).collect();
+        let line = json!({ "question_id": question.id, "shape": recall.query_shape, "candidates": candidates });
+        writeln!(out, "{line}").with_context(failed)?;
+    }
+    out.flush().with_context(failed)
+}
+
+fn candidate(hit: &RecallHit) -> Value {
+    let features: Map<String, Value> =
+        hit.features.iter().map(|score| (score.feature.to_string(), json!(score.value))).collect();
+    let id = hit.record.source.message_id.clone().unwrap_or_else(|| hit.record.id.to_string());
+    json!({ "id": id, "features": features })
+}

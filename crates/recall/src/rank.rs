@@ -1,0 +1,165 @@
+//! Ranks the candidates by features of their words, their speakers and their places in the conversation.
+
+mod date_question;
+mod features;
+mod sentences;
+
+use memory_engine_context::{EstimatedTokens, TokenCounter};
+use memory_engine_core::{Record, RecordId, Result};
+use memory_engine_indexing::is_date_term;
+use memory_engine_keyword_store::PackedTerms;
+use memory_engine_reranker::{Evidence, Feature, FeatureValues, FeatureWeights, QueryShape, TermSet};
+use rustc_hash::FxHashMap;
+use tokio::time::Instant;
+
+use crate::{
+    candidate::Candidate, candidates::CandidateList, hit::FeatureScore, retrieve::score_shares, run::RecallRun,
+    trace::Stage,
+};
+use features::FeatureInput;
+use sentences::sentences;
+
+/// A query of at least this many estimated tokens is a long one: a dialogue, or a pasted text.
+const LONG_QUERY_MIN_TOKENS: usize = 105;
+/// The messages are long if the median of the first candidates has at least this many terms.
+const LONG_MESSAGE_MIN_TERMS: u32 = 40;
+/// Number of candidates that decide whether the messages are long.
+const SHAPE_CANDIDATES: usize = 20;
+/// The lowest score of a candidate with features. What only an embedder without semantics found stays below.
+const MIN_RANKED_SCORE: f64 = 0.01;
+
+/// A candidate with its record.
+#[derive(Debug)]
+pub(crate) struct RankedCandidate {
+    pub(crate) candidate: Candidate,
+    pub(crate) record: Record,
+    pub(crate) terms: DocumentTerms,
+    pub(crate) features: Vec<FeatureScore>,
+}
+
+/// The words of a record, without its dates.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DocumentTerms {
+    /// Number of terms, repetitions included.
+    pub(crate) length: u32,
+    pub(crate) set: TermSet,
+}
+
+impl From<PackedTerms> for DocumentTerms {
+    fn from(terms: PackedTerms) -> Self {
+        let words = || terms.iter().filter(|(term, _)| !is_date_term(term));
+        Self { length: words().map(|(_, count)| count).sum(), set: words().map(|(term, _)| term).collect() }
+    }
+}
+
+impl RecallRun<'_> {
+    /// Ranks the candidates: those that words, semantics or neighbors found by their features, and the others behind
+    /// them. Candidates that may not be returned are left out.
+    ///
+    /// # Errors
+    /// `Timeout`, or the store's error, if the records cannot be read.
+    pub(crate) async fn rank(&mut self, list: CandidateList) -> Result<Vec<RankedCandidate>> {
+        let CandidateList { candidates, neighbors, keyword_shares } = list;
+        let candidates = self.with_records(candidates).await?;
+        let has_semantics = self.plan.has_semantics();
+        let (ranked, mut others): (Vec<_>, Vec<_>) =
+            candidates.into_iter().partition(|(c, _)| has_semantics || !c.is_found_by_vector_only());
+        let terms = self.terms(&ranked).await;
+        let shape = query_shape(&self.plan.query.text, &terms);
+        self.shape = Some(shape);
+        let sentence_shares = match shape {
+            QueryShape::Question | QueryShape::LongMessages => self.sentence_shares().await,
+            QueryShape::LongQuery => Vec::new(),
+        };
+        let input = FeatureInput {
+            plan: &self.plan,
+            candidates: &ranked,
+            terms: &terms,
+            neighbors: &neighbors,
+            keyword_shares: &keyword_shares,
+            sentence_shares: &sentence_shares,
+        };
+        let values = features::compute(&input);
+        let evidence = if has_semantics { Evidence::Vectors } else { Evidence::Words };
+        let weights = FeatureWeights::built_in(evidence, shape);
+        let scores = weights.scores(&values);
+        let mut result = Vec::with_capacity(ranked.len() + others.len());
+        let scored = terms.into_iter().zip(values).zip(scores);
+        for ((mut candidate, record), ((terms, values), score)) in ranked.into_iter().zip(scored) {
+            candidate.score = MIN_RANKED_SCORE + (1.0 - MIN_RANKED_SCORE) * score;
+            result.push(RankedCandidate { candidate, record, terms, features: feature_scores(weights, &values) });
+        }
+        let without_features = |(candidate, record)| RankedCandidate {
+            candidate,
+            record,
+            terms: DocumentTerms::default(),
+            features: Vec::new(),
+        };
+        result.extend(others.drain(..).map(without_features));
+        result.sort_by(|a, b| Candidate::best_first(&a.candidate, &b.candidate));
+        Ok(result)
+    }
+
+    /// Reads the records of the candidates. One may have been deleted or revoked since a retriever found it, and a
+    /// neighbor need not pass the filter: those are left out.
+    async fn with_records(&mut self, candidates: Vec<Candidate>) -> Result<Vec<(Candidate, Record)>> {
+        let started = Instant::now();
+        let ids: Vec<RecordId> = candidates.iter().map(|c| c.id).collect();
+        let records = self.trace.require(Stage::Fetch, self.scope.get(&self.parts.store, &ids)).await?;
+        self.trace.time(Stage::Fetch.name(), started);
+        let read = candidates.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
+        Ok(read.filter(|(_, record)| self.plan.admits(record)).collect())
+    }
+
+    /// Returns the terms of the candidates. If they cannot be read in time, the recall goes on without them.
+    async fn terms(&mut self, candidates: &[(Candidate, Record)]) -> Vec<DocumentTerms> {
+        let ids: Vec<RecordId> = candidates.iter().map(|(candidate, _)| candidate.id).collect();
+        let started = Instant::now();
+        let outcome = self.trace.limit(Stage::Terms, self.scope.terms(&self.parts.store, &ids)).await;
+        let mut terms = self.trace.finish(Stage::Terms, started, outcome);
+        terms.resize(ids.len(), None);
+        terms.into_iter().map(|terms| terms.map(DocumentTerms::from).unwrap_or_default()).collect()
+    }
+
+    /// Returns the keyword shares of each sentence of the query; nothing if it has one sentence, or on a failure.
+    async fn sentence_shares(&mut self) -> Vec<FxHashMap<RecordId, f64>> {
+        let sentences = sentences(&self.plan.query.text);
+        if sentences.len() < 2 {
+            return Vec::new();
+        }
+        let started = Instant::now();
+        let outcome = self.trace.limit(Stage::Sentences, self.search_sentences(&sentences)).await;
+        self.trace.finish(Stage::Sentences, started, outcome)
+    }
+
+    async fn search_sentences(&self, sentences: &[String]) -> Result<Vec<FxHashMap<RecordId, f64>>> {
+        let thesaurus = self.thesaurus().await?;
+        let mut shares = Vec::with_capacity(sentences.len());
+        for sentence in sentences {
+            if let Some(found) = self.search_keywords(sentence, thesaurus.as_deref()).await? {
+                shares.push(score_shares(&found.hits));
+            }
+        }
+        Ok(shares)
+    }
+}
+
+/// Chooses the formula by the length of the query and of the first candidates. `terms` are in the order of the
+/// candidates.
+fn query_shape(query: &str, terms: &[DocumentTerms]) -> QueryShape {
+    if EstimatedTokens.count(query) >= LONG_QUERY_MIN_TOKENS {
+        return QueryShape::LongQuery;
+    }
+    let mut lengths: Vec<u32> = terms.iter().take(SHAPE_CANDIDATES).map(|terms| terms.length).collect();
+    lengths.sort_unstable();
+    let is_long = |median: &u32| *median >= LONG_MESSAGE_MIN_TERMS;
+    if lengths.get(lengths.len() / 2).is_some_and(is_long) { QueryShape::LongMessages } else { QueryShape::Question }
+}
+
+/// Returns the features that a candidate has.
+fn feature_scores(weights: &FeatureWeights, values: &FeatureValues) -> Vec<FeatureScore> {
+    let present = Feature::ALL.into_iter().filter(|feature| values[*feature] != 0.0);
+    let score =
+        |feature| FeatureScore { feature, value: values[feature], contribution: weights.contribution(feature, values) };
+    present.map(score).collect()
+}

@@ -1,0 +1,169 @@
+//! Computes the features of the candidates.
+
+use std::{collections::BTreeSet, hash::Hash};
+
+use memory_engine_core::{Phrases, Record, RecordId, Role};
+use memory_engine_reranker::{Feature, FeatureValues, position_among};
+use rustc_hash::FxHashMap;
+
+use super::{
+    DocumentTerms,
+    date_question::{asks_for_a_date, names_a_date},
+};
+use crate::{
+    candidate::Candidate,
+    neighbors::{NeighborPair, best_neighbors},
+    plan::Plan,
+};
+
+/// A query of more characters is no question that names a speaker or asks for a date: it is a text about many things.
+const QUESTION_MAX_CHARS: usize = 300;
+/// Maximum number of terms of a short question.
+const SHORT_QUESTION_MAX_TERMS: u32 = 20;
+/// Number of best candidates that their sessions are judged by.
+const SESSION_CANDIDATES: usize = 30;
+
+const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// Everything that the features are computed from. `terms` is aligned with `candidates`.
+pub(super) struct FeatureInput<'a> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) candidates: &'a [(Candidate, Record)],
+    pub(super) terms: &'a [DocumentTerms],
+    pub(super) neighbors: &'a [NeighborPair],
+    /// Keyword score as a share of the best one.
+    pub(super) keyword_shares: &'a FxHashMap<RecordId, f64>,
+    /// The same for each sentence of the query; empty if it has one sentence.
+    pub(super) sentence_shares: &'a [FxHashMap<RecordId, f64>],
+}
+
+/// Returns the features of each candidate.
+pub(super) fn compute(input: &FeatureInput<'_>) -> Vec<FeatureValues> {
+    let mut values = vec![FeatureValues::default(); input.candidates.len()];
+    add_keywords(input, &mut values);
+    add_vector(input, &mut values);
+    add_neighbors(input, &mut values);
+    add_sessions(input, &mut values);
+    add_speakers(input, &mut values);
+    add_date_asked(input, &mut values);
+    for ((values, (_, record)), terms) in values.iter_mut().zip(input.candidates).zip(input.terms) {
+        values[Feature::QuestionTurn] = indicator(is_short_question(record, terms));
+        values[Feature::Assistant] = indicator(record.role.as_ref() == Some(&Role::ASSISTANT));
+    }
+    values
+}
+
+fn indicator(is_set: bool) -> f64 {
+    if is_set { 1.0 } else { 0.0 }
+}
+
+fn add_keywords(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    let word_scores = input.candidates.iter().filter_map(|(candidate, _)| candidate.word_score);
+    let best_words = word_scores.fold(0.0, f64::max).max(f64::EPSILON);
+    for (values, (candidate, _)) in values.iter_mut().zip(input.candidates) {
+        let share = |shares: &FxHashMap<RecordId, f64>| shares.get(&candidate.id).copied().unwrap_or(0.0);
+        let whole = share(input.keyword_shares);
+        values[Feature::Keyword] = whole;
+        if let Some(words) = candidate.word_score {
+            values[Feature::DateMatch] = whole - words / best_words;
+        }
+        values[Feature::KeywordSentence] = if input.sentence_shares.is_empty() {
+            whole
+        } else {
+            input.sentence_shares.iter().map(share).fold(0.0, f64::max)
+        };
+    }
+}
+
+fn add_vector(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    if !input.plan.has_semantics() {
+        return;
+    }
+    let known = input.candidates.iter().filter_map(|(candidate, _)| candidate.similarity);
+    // A candidate without a similarity is at most as similar as the least similar one.
+    let least = known.fold(f64::INFINITY, f64::min);
+    let similarities: Vec<f64> = input.candidates.iter().map(|(c, _)| c.similarity.unwrap_or(least)).collect();
+    for (values, position) in values.iter_mut().zip(position_among(&similarities)) {
+        values[Feature::Vector] = position;
+    }
+}
+
+fn add_neighbors(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    let best = best_neighbors(input.neighbors, input.keyword_shares);
+    for (values, (candidate, _)) in values.iter_mut().zip(input.candidates) {
+        values[Feature::Neighbor] = best.get(&candidate.id).copied().unwrap_or(0.0);
+    }
+}
+
+/// Adds what a candidate gains from the best candidates of its session, and from those of its day: what happened
+/// together is likely to be asked about together.
+fn add_sessions(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    let mut scores: Vec<f64> = values.iter().map(|values| values[Feature::Keyword]).collect();
+    let mut sorted = scores.clone();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    let threshold = sorted.get(SESSION_CANDIDATES - 1).copied().unwrap_or(0.0);
+    for score in &mut scores {
+        if *score < threshold {
+            *score = 0.0;
+        }
+    }
+    let sessions = input.candidates.iter().map(|(_, record)| record.scope.session());
+    for (values, share) in values.iter_mut().zip(group_shares(sessions, &scores)) {
+        values[Feature::Session] = share;
+    }
+    let days = input.candidates.iter().map(|(_, record)| Some(record.occurred_at.as_micros().div_euclid(DAY_MICROS)));
+    for (values, share) in values.iter_mut().zip(group_shares(days, &scores)) {
+        values[Feature::Day] = share;
+    }
+}
+
+/// Returns the score of the other members of each candidate's group, as a share of the group with the greatest score.
+/// All shares are 0 if there is one group only.
+fn group_shares<G: Eq + Hash + Copy>(groups: impl Iterator<Item = Option<G>>, scores: &[f64]) -> Vec<f64> {
+    let groups: Vec<Option<G>> = groups.collect();
+    let mut sums: FxHashMap<G, f64> = FxHashMap::default();
+    for (group, score) in groups.iter().zip(scores) {
+        if let Some(group) = group {
+            *sums.entry(*group).or_insert(0.0) += score;
+        }
+    }
+    let largest = sums.values().copied().fold(0.0, f64::max);
+    if sums.len() < 2 || largest <= 0.0 {
+        return vec![0.0; scores.len()];
+    }
+    let share = |(group, score): (Option<G>, &f64)| {
+        let sum = group.and_then(|group| sums.get(&group)).copied().unwrap_or(*score);
+        (sum - score) / largest
+    };
+    groups.into_iter().zip(scores).map(share).collect()
+}
+
+fn add_speakers(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    let query = &input.plan.query.text;
+    if query.chars().count() >= QUESTION_MAX_CHARS {
+        return;
+    }
+    let speakers: BTreeSet<&str> =
+        input.candidates.iter().filter_map(|(_, record)| record.speaker.as_deref()).collect();
+    let named = |speaker: &&str| Phrases::new([*speaker]).find(query).is_some();
+    let mut named: Vec<&str> = speakers.iter().copied().filter(named).collect();
+    let (Some(named_speaker), true) = (named.pop(), named.is_empty() && speakers.len() > 1) else { return };
+    for (values, (_, record)) in values.iter_mut().zip(input.candidates) {
+        values[Feature::Speaker] = if record.speaker.as_deref() == Some(named_speaker) { 1.0 } else { -1.0 };
+    }
+}
+
+fn add_date_asked(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    let query = &input.plan.query.text;
+    if query.chars().count() >= QUESTION_MAX_CHARS || !asks_for_a_date(query) {
+        return;
+    }
+    for (values, (_, record)) in values.iter_mut().zip(input.candidates) {
+        values[Feature::DateAsked] = indicator(names_a_date(record, input.plan.zone));
+    }
+}
+
+/// A short question seldom holds the answer to another one.
+fn is_short_question(record: &Record, terms: &DocumentTerms) -> bool {
+    record.text.trim_end().ends_with(['?', '？']) && terms.length <= SHORT_QUESTION_MAX_TERMS
+}

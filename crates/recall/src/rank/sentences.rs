@@ -1,0 +1,85 @@
+//! The sentences of a query, which may ask for several things.
+
+use memory_engine_core::text::is_han;
+
+/// Minimum length of a sentence that is searched by itself: a Han character counts 1, a word of another script 2.
+const MIN_SENTENCE_UNITS: usize = 6;
+/// Phrases that begin another question without punctuation before them.
+const CONTINUATIONS: [&str; 4] = ["另外，", "另外,", "对了，", "对了,"];
+
+/// Splits a query into its sentences. A short one belongs to the sentence before it.
+pub(super) fn sentences(query: &str) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for piece in pieces(query) {
+        let body = piece.trim_matches(|c: char| !c.is_alphanumeric());
+        if body.is_empty() {
+            continue;
+        }
+        match sentences.last_mut() {
+            Some(previous) if units(body) < MIN_SENTENCE_UNITS => {
+                previous.push(' ');
+                previous.push_str(piece);
+            }
+            _ => sentences.push(piece.to_owned()),
+        }
+    }
+    sentences
+}
+
+/// Cuts behind the marks that end a sentence, and before the phrases that begin another question.
+fn pieces(query: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for (at, c) in query.char_indices() {
+        let end = at + c.len_utf8();
+        let ends_sentence = match c {
+            '。' | '！' | '？' | '!' | '?' | '；' | ';' | '…' | '~' | '\n' => true,
+            '.' => query[end..].starts_with(char::is_whitespace),
+            _ => false,
+        };
+        if ends_sentence {
+            pieces.push(query[start..end].trim());
+            start = end;
+        } else if at > start && CONTINUATIONS.iter().any(|phrase| query[at..].starts_with(phrase)) {
+            pieces.push(query[start..at].trim());
+            start = at;
+        }
+    }
+    pieces.push(query[start..].trim());
+    pieces
+}
+
+fn units(text: &str) -> usize {
+    let han = text.chars().filter(|c| is_han(*c)).count();
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).count();
+    han + 2 * words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_split_at_the_end_of_its_sentences() {
+        assert_eq!(
+            sentences("我妹妹的生日是哪天？另外，她喜欢吃什么？"),
+            ["我妹妹的生日是哪天？", "另外，她喜欢吃什么？"]
+        );
+        assert_eq!(
+            sentences("Where does Lin work. And who is her boss at the new place?"),
+            ["Where does Lin work.", "And who is her boss at the new place?"]
+        );
+        assert_eq!(
+            sentences("我上司的爱好是什么，另外，他住在哪个城市"),
+            ["我上司的爱好是什么，", "另外，他住在哪个城市"]
+        );
+        assert_eq!(sentences("version 2.5 of the tool"), ["version 2.5 of the tool"]);
+    }
+
+    #[test]
+    fn a_short_sentence_belongs_to_the_one_before() {
+        assert_eq!(sentences("她的生日是哪一天？是吗？"), ["她的生日是哪一天？ 是吗？"]);
+        assert_eq!(sentences("Hi! Where do I live?"), ["Hi!", "Where do I live?"]);
+        assert_eq!(sentences("？！…"), Vec::<String>::new());
+    }
+}

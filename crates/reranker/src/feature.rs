@@ -1,0 +1,100 @@
+//! The features that candidates are ranked by.
+
+use std::ops::{Index, IndexMut};
+
+use memory_engine_core::{Error, enum_names};
+use serde::{Deserialize, Serialize};
+
+/// One property of a candidate that says how well it answers the query.
+///
+/// The scale of a similarity is its position among the candidates: 1 for the best candidate, 0 for the median one, and
+/// at least −1 ([`position_among`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Feature {
+    /// BM25 score of the query's words and dates, as a share of the best candidate's: 0 to 1.
+    Keyword,
+    /// As [`Keyword`](Self::Keyword), for the sentence of the query that fits the candidate best.
+    KeywordSentence,
+    /// Cosine similarity of the vectors of query and candidate.
+    Vector,
+    /// The better of the two adjacent turns of another speaker, by its keyword score: 0 to 1.
+    Neighbor,
+    /// Share of its session's other turns among the best candidates: 0 to 1.
+    Session,
+    /// As [`Session`](Self::Session), for the records of its day in UTC.
+    Day,
+    /// Part of [`Keyword`](Self::Keyword) that the dates named by the query add: the difference to the score of its
+    /// words alone.
+    DateMatch,
+    /// 1 if the query names the speaker of the candidate, −1 if it names another one, 0 if it names none or several.
+    Speaker,
+    /// 1 if the candidate is a short question.
+    QuestionTurn,
+    /// 1 if the query asks for a time and the candidate names a date.
+    DateAsked,
+    /// 1 if a model said the candidate.
+    Assistant,
+}
+
+enum_names! {
+    Feature, "ranking feature" {
+        Keyword => "keyword",
+        KeywordSentence => "keyword_sentence",
+        Vector => "vector",
+        Neighbor => "neighbor",
+        Session => "session",
+        Day => "day",
+        DateMatch => "date_match",
+        Speaker => "speaker",
+        QuestionTurn => "question_turn",
+        DateAsked => "date_asked",
+        Assistant => "assistant",
+    }
+}
+
+/// The value of each feature of one candidate. A feature that was not computed is 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FeatureValues([f64; Feature::ALL.len()]);
+
+impl Index<Feature> for FeatureValues {
+    type Output = f64;
+
+    fn index(&self, feature: Feature) -> &f64 {
+        &self.0[feature as usize]
+    }
+}
+
+impl IndexMut<Feature> for FeatureValues {
+    fn index_mut(&mut self, feature: Feature) -> &mut f64 {
+        &mut self.0[feature as usize]
+    }
+}
+
+/// Scales values to their position among all of them: 1 for the greatest, 0 for the median, at least −1. All are 0 if
+/// they are equal.
+pub fn position_among(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let Some(best) = sorted.last() else { return Vec::new() };
+    let middle = sorted.len() / 2;
+    let median = if sorted.len() % 2 == 0 { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] };
+    let range = best - median;
+    let scaled = |value: &f64| if range > 1e-9 { ((value - median) / range).max(-1.0) } else { 0.0 };
+    values.iter().map(scaled).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn position_is_relative_to_median_and_best() {
+        assert_eq!(position_among(&[0.9, 0.5, 0.7]), [1.0, -1.0, 0.0]);
+        assert_eq!(position_among(&[0.4, 0.8]), [-1.0, 1.0]);
+        assert_eq!(position_among(&[0.0, 0.6, 0.6, 0.8])[0], -1.0, "not below −1");
+        assert_eq!(position_among(&[0.3; 4]), [0.0; 4]);
+        assert!(position_among(&[]).is_empty());
+    }
+}

@@ -1,0 +1,126 @@
+//! Ranking by a weighted sum of features.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::feature::{Feature, FeatureValues};
+
+memory_engine_rule_data::data!(RANKING: RankingFile = "ranking.toml");
+
+/// The evidence that the features were computed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// Words only: the embedder has no semantics.
+    Words,
+    /// Words and vectors.
+    Vectors,
+}
+
+/// The kind of the query and of what it finds. Each has a formula of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueryShape {
+    /// A question of usual length about short messages.
+    Question,
+    /// A dialogue or another long text: it has so many words that no single feature of a question helps.
+    LongQuery,
+    /// A question about long messages.
+    LongMessages,
+}
+
+/// The weights of the features: a linear model, fitted listwise on the development sets (softmax cross entropy).
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct FeatureWeights(BTreeMap<Feature, f64>);
+
+#[derive(Debug, Deserialize)]
+struct RankingFile {
+    words: ShapeWeights,
+    vectors: ShapeWeights,
+}
+
+#[derive(Debug, Deserialize)]
+struct ShapeWeights {
+    question: FeatureWeights,
+    long_query: FeatureWeights,
+    long_messages: FeatureWeights,
+}
+
+impl FeatureWeights {
+    /// Returns the built-in weights.
+    pub fn built_in(evidence: Evidence, shape: QueryShape) -> &'static Self {
+        let weights = match evidence {
+            Evidence::Words => &RANKING.words,
+            Evidence::Vectors => &RANKING.vectors,
+        };
+        match shape {
+            QueryShape::Question => &weights.question,
+            QueryShape::LongQuery => &weights.long_query,
+            QueryShape::LongMessages => &weights.long_messages,
+        }
+    }
+
+    /// Returns the contribution of a feature to the score of a candidate: weight × value.
+    pub fn contribution(&self, feature: Feature, values: &FeatureValues) -> f64 {
+        self.0.get(&feature).map_or(0.0, |weight| weight * values[feature])
+    }
+
+    /// Returns the score of a candidate: the sum of the contributions.
+    pub fn score(&self, values: &FeatureValues) -> f64 {
+        self.0.iter().map(|(feature, weight)| weight * values[*feature]).sum()
+    }
+
+    /// Returns the scores of candidates from 0 (the last) to 1 (the first); 1 for all if they are equal.
+    pub fn scores(&self, candidates: &[FeatureValues]) -> Vec<f64> {
+        let mut scores: Vec<f64> = candidates.iter().map(|values| self.score(values)).collect();
+        scale_to_unit(&mut scores);
+        scores
+    }
+}
+
+fn scale_to_unit(scores: &mut [f64]) {
+    let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let range = highest - lowest;
+    for score in scores {
+        *score = if range > 1e-9 { (*score - lowest) / range } else { 1.0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(features: &[(Feature, f64)]) -> FeatureValues {
+        let mut values = FeatureValues::default();
+        features.iter().for_each(|(feature, value)| values[*feature] = *value);
+        values
+    }
+
+    #[test]
+    fn every_formula_uses_the_keyword_score() {
+        let shapes = [QueryShape::Question, QueryShape::LongQuery, QueryShape::LongMessages];
+        for evidence in [Evidence::Words, Evidence::Vectors] {
+            for shape in shapes {
+                let weights = FeatureWeights::built_in(evidence, shape);
+                assert!(weights.score(&values(&[(Feature::Keyword, 1.0)])) > 0.0, "{evidence:?} {shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn scores_lie_between_zero_and_one() {
+        let weights = FeatureWeights::built_in(Evidence::Words, QueryShape::Question);
+        let candidates = [
+            values(&[(Feature::Keyword, 1.0), (Feature::KeywordSentence, 1.0)]),
+            values(&[(Feature::Keyword, 1.0), (Feature::KeywordSentence, 1.0), (Feature::Assistant, 1.0)]),
+            values(&[]),
+        ];
+        let scores = weights.scores(&candidates);
+        assert_eq!((scores[0], scores[2]), (1.0, 0.0));
+        assert!(scores[1] > 0.0 && scores[1] < 1.0);
+        assert_eq!(weights.scores(&candidates[..1]), [1.0]);
+        assert!(weights.scores(&[]).is_empty());
+    }
+}
