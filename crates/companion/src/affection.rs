@@ -83,9 +83,9 @@ impl fmt::Display for AffectionReason {
 }
 
 impl Bond {
-    /// Counts a message of the user on `today`: charges idle days, and adds the points of the message and of a streak that
-    /// it completes. If `today` is before the last active day, because a clock or zone has changed, the message does not
-    /// start a new day.
+    /// Counts a message of the user on `today`: charges idle days, and adds the points of the message and of a streak
+    /// that it completes. If `today` is before the last active day, because a clock or zone has changed, the message
+    /// does not start a new day.
     pub fn message(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<AffectionChange> {
         let mut changes = self.charge_idle_days(today, rules, stages);
         let days = self.last_active.map(|last| days_between(last, today));

@@ -167,8 +167,8 @@ impl SceneDetector {
         Ok(Self { rules, sessions: Mutex::default(), limits, clock: Arc::new(clock) })
     }
 
-    /// Replaces the rules from the next message on. Sessions keep their scene; a session in a scene that the new rules do
-    /// not contain returns to the default scene. Invalid rules change nothing.
+    /// Replaces the rules from the next message on. Sessions keep their scene; a session in a scene that the new rules
+    /// do not contain returns to the default scene. Invalid rules change nothing.
     ///
     /// # Errors
     /// The errors of [`SceneRules::validate`].

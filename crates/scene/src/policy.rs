@@ -9,9 +9,9 @@ use crate::names::{DAILY, META, PLOT};
 
 /// The scenes that a recall sees from each scene of a conversation, with their weights.
 ///
-/// By default `daily` sees everything except `meta` and prefers `daily`, `plot` sees only plots, and `meta` sees nothing.
-/// A scene without a view sees only itself. A record without a scene counts as a record of the scene `unlabelled`
-/// (default: `daily`), so a plot does not see it.
+/// By default `daily` sees everything except `meta` and prefers `daily`, `plot` sees only plots, and `meta` sees
+/// nothing. A scene without a view sees only itself. A record without a scene counts as a record of the scene
+/// `unlabelled` (default: `daily`), so a plot does not see it.
 ///
 /// ```
 /// use memory_engine_scene::ScenePolicy;

@@ -123,8 +123,8 @@ impl SceneRules {
     /// Validates the rules.
     ///
     /// # Errors
-    /// `InvalidInput` for a name that is empty, has white space at an end or control characters, or is used twice, and for
-    /// an empty word.
+    /// `InvalidInput` for a name that is empty, has white space at an end or control characters, or is used twice, and
+    /// for an empty word.
     pub fn validate(&self) -> Result<()> {
         let invalid = |message: String| Err(Error::invalid("scene rules", message));
         let labels = self.labels.iter().map(|rule| rule.name.as_str());

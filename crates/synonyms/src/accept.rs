@@ -25,8 +25,8 @@ pub trait SynonymStoreExt: SynonymStore {
         Ok(groups)
     }
 
-    /// Accepts a suggestion. If one of the words is in a group, the other one joins it; otherwise both make a new group.
-    /// The spelling of `a` and `b` is kept, and the decision is stored.
+    /// Accepts a suggestion. If one of the words is in a group, the other one joins it; otherwise both make a new
+    /// group. The spelling of `a` and `b` is kept, and the decision is stored.
     ///
     /// # Errors
     /// `InvalidInput` for two words that are equal after folding, and the errors of [`SynonymStore::put`].

@@ -25,9 +25,9 @@ impl Thesaurus {
     /// Expands the clauses of a query: each group of synonyms in the query becomes one clause.
     ///
     /// `clauses` are the analysis of `query`. The clauses of a word in a group are replaced by one clause, in which an
-    /// occurrence of the word itself counts 1 and that of a synonym [less](Self::with_synonym_weight). A word of several
-    /// terms counts by the share of its terms that occur. The weight of the clause is that of the heaviest word that it
-    /// replaces, so a group counts once, regardless of the number of its words in a record or in the query.
+    /// occurrence of the word itself counts 1 and that of a synonym [less](Self::with_synonym_weight). A word of
+    /// several terms counts by the share of its terms that occur. The weight of the clause is that of the heaviest word
+    /// that it replaces, so a group counts once, regardless of the number of its words in a record or in the query.
     ///
     /// A query without words of a group is returned unchanged.
     pub fn expand(&self, query: &str, clauses: Vec<Clause>) -> Vec<Clause> {

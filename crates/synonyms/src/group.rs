@@ -53,7 +53,8 @@ impl SynonymGroup {
         fold(&self.term)
     }
 
-    /// Returns all words of the group, the term first. Of words that are equal after folding only the first is returned.
+    /// Returns all words of the group, the term first. Of words that are equal after folding only the first is
+    /// returned.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         let mut seen = BTreeSet::new();
         [&self.term].into_iter().chain(&self.members).map(String::as_str).filter(move |word| seen.insert(fold(word)))
@@ -62,7 +63,8 @@ impl SynonymGroup {
     /// Validates the group.
     ///
     /// # Errors
-    /// `InvalidInput` for a word that is empty, too long or contains a control character, and for no members or too many.
+    /// `InvalidInput` for a word that is empty, too long or contains a control character, and for no members or too
+    /// many.
     pub fn validate(&self) -> Result<()> {
         let invalid = |message: String| Err(Error::invalid("synonyms", message));
         for word in [&self.term, &self.category].into_iter().chain(&self.members) {

@@ -20,8 +20,8 @@ pub trait SynonymStore: Debug + Send + Sync + 'static {
     /// Returns the groups of this tenant or user, in the order of their [keys](SynonymGroup::key).
     async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>>;
 
-    /// Stores all groups or none. Each one replaces the group with the same [key](SynonymGroup::key); of several with the
-    /// same key the last one is stored.
+    /// Stores all groups or none. Each one replaces the group with the same [key](SynonymGroup::key); of several with
+    /// the same key the last one is stored.
     ///
     /// # Errors
     /// `InvalidInput` for a group that fails [`SynonymGroup::validate`].

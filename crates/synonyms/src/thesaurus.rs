@@ -47,8 +47,8 @@ pub(crate) struct Match {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// Minimum weight of a term, relative to the heaviest term of the same word. Lighter terms, such as single characters, are
-/// left out.
+/// Minimum weight of a term, relative to the heaviest term of the same word. Lighter terms, such as single characters,
+/// are left out.
 const MIN_RELATIVE_TERM_WEIGHT: f64 = 0.4;
 
 impl Thesaurus {
@@ -116,8 +116,8 @@ impl Thesaurus {
         a.iter().any(|group| b.contains(group))
     }
 
-    /// Returns the words of a query for a store that takes plain words. A word in a group is followed by the other words
-    /// of the group. Stop words are left out, and each word occurs once.
+    /// Returns the words of a query for a store that takes plain words. A word in a group is followed by the other
+    /// words of the group. Stop words are left out, and each word occurs once.
     ///
     /// ```
     /// # use memory_engine_synonyms::{SynonymGroup, Thesaurus};

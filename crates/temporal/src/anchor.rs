@@ -25,8 +25,8 @@ pub struct Anchor {
     pub label: String,
 }
 
-/// Returns the relative dates of a text from `reference` in `zone`. Dates with a year and vague ones ("lately") are left
-/// out.
+/// Returns the relative dates of a text from `reference` in `zone`. Dates with a year and vague ones ("lately") are
+/// left out.
 ///
 /// ```
 /// use jiff::tz::TimeZone;

@@ -250,7 +250,8 @@ impl<'z> Reference<'z> {
         Some(Stretch::day(latest)?.with(Exactness::About))
     }
 
-    /// Returns a season. Offset -1: the latest one that is over; 0: the current one, or that of this year; 1: the next one.
+    /// Returns a season. Offset -1: the latest one that is over; 0: the current one, or that of this year; 1: the next
+    /// one.
     pub(crate) fn season(&self, offset: i16, season: Season) -> Option<Stretch> {
         let mut seasons = (-2..=2).filter_map(|years| Stretch::season(self.year(years), season));
         match offset {

@@ -46,8 +46,8 @@ impl Companion {
     /// Answers a message as [`turn`](Self::turn) does, and streams the reply.
     ///
     /// # Errors
-    /// The errors of [`turn`](Self::turn), immediately or as the last item of the stream. An incomplete reply is not stored, and
-    /// the message can be sent again with its id.
+    /// The errors of [`turn`](Self::turn), immediately or as the last item of the stream. An incomplete reply is not
+    /// stored, and the message can be sent again with its id.
     ///
     /// # Cancel safety
     /// If the stream is dropped before [`TurnPiece::Done`], the reply is lost; the message stays stored.

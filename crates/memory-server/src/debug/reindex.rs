@@ -14,8 +14,8 @@ use serde::Serialize;
 use super::session::Session;
 use crate::fault::Fault;
 
-/// Progress of indexing a session. It is read from the durable job queue, so all processes report the same, also after a
-/// restart.
+/// Progress of indexing a session. It is read from the durable job queue, so all processes report the same, also after
+/// a restart.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Progress {
     /// The same for every request about this session.

@@ -86,8 +86,8 @@ impl OpeningContext {
         })
     }
 
-    /// Renders at most `limit` tokens. Returns the text, its records and its number of tokens. The text is empty if there
-    /// are no memories or none fits.
+    /// Renders at most `limit` tokens. Returns the text, its records and its number of tokens. The text is empty if
+    /// there are no memories or none fits.
     ///
     /// # Errors
     /// `InvalidInput` if the opening sentences exceed the limit.

@@ -68,8 +68,8 @@ impl Mcp {
         self
     }
 
-    /// Sets the owner for requests that name no user, if their key is for all users. Default: the user `default`. With a
-    /// key for several users, a request must name one.
+    /// Sets the owner for requests that name no user, if their key is for all users. Default: the user `default`. With
+    /// a key for several users, a request must name one.
     pub fn with_owner(mut self, owner: Owner) -> Self {
         self.host.owner = owner;
         self

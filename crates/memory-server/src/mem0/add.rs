@@ -238,8 +238,8 @@ impl Mem0 {
         records
     }
 
-    /// Returns the events of extracted facts: `ADD` for a new one, `UPDATE` or `DELETE` for each that supersedes others,
-    /// and `NONE` for one that was merged into a known fact.
+    /// Returns the events of extracted facts: `ADD` for a new one, `UPDATE` or `DELETE` for each that supersedes
+    /// others, and `NONE` for one that was merged into a known fact.
     pub(super) async fn fact_results(&self, facts: &[Record]) -> Result<Vec<AddResult>, Mem0Error> {
         let mut results = Vec::new();
         for fact in facts {

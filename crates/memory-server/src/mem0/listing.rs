@@ -41,8 +41,8 @@ impl Mem0 {
         visible.areas(access, scopes)
     }
 
-    /// Returns the newest memories, at most `limit` after the first `skip`, and their total number. Without `count`, the
-    /// total includes only the memories that were read.
+    /// Returns the newest memories, at most `limit` after the first `skip`, and their total number. Without `count`,
+    /// the total includes only the memories that were read.
     pub(super) async fn newest(
         &self,
         areas: &[SearchArea],

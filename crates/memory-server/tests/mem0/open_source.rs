@@ -22,7 +22,9 @@ async fn without_infer_each_message_is_a_memory() {
                 "messages": [
                     {"role": "system", "content": "Be kind."},
                     {"role": "user", "name": "Mei", "content": "I like oolong."},
-                    {"role": "assistant", "content": [{"type": "text", "text": "Noted: "}, {"type": "text", "text": "oolong."}]},
+                    {"role": "assistant", "content": [
+                        {"type": "text", "text": "Noted: "}, {"type": "text", "text": "oolong."},
+                    ]},
                 ],
                 "user_id": "lin", "agent_id": "kai", "run_id": "monday",
                 "metadata": {"source": "chat", "user_id": "eve", "type": "ours"},
@@ -365,8 +367,8 @@ async fn expired_memories_are_hidden_by_default() {
     let clock = Arc::new(ManualClock::new("2026-03-02T12:00:00Z".parse().unwrap()));
     let engine = engine_at(clock.clone()).await;
     let api = Api::over(Mem0::new(engine.clone()), engine);
-    let body = json!({"messages": [{"role": "user", "content": "The tea is on sale."}], "user_id": "lin", "infer": false,
-        "expiration_date": "2026-03-03"});
+    let body = json!({"messages": [{"role": "user", "content": "The tea is on sale."}], "user_id": "lin",
+        "infer": false, "expiration_date": "2026-03-03"});
     api.post("/memories", body).await;
     let list = || async { texts(&api.get("/memories?user_id=lin").await).len() };
     let search = |expired: bool| {

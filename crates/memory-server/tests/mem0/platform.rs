@@ -21,7 +21,8 @@ async fn ping() {
 async fn m9_version_3_adds_lists_and_searches() {
     let api = Api::open().await;
     let body = json!({
-        "messages": messages("I like oolong."), "filters": {"user_id": "lin"}, "infer": false, "timestamp": 1_700_000_000,
+        "messages": messages("I like oolong."), "filters": {"user_id": "lin"}, "infer": false,
+        "timestamp": 1_700_000_000,
         "custom_instructions": "x", "includes": "y", "org_id": "o", "project_id": "p",
     });
     let added = api.post("/v3/memories/add/", body).await;
@@ -91,8 +92,8 @@ async fn pages_link_to_their_neighbours() {
 #[tokio::test]
 async fn m9_older_versions_use_bare_lists() {
     let api = Api::open().await;
-    let body = json!({"messages": "I like oolong.", "user_id": "lin", "infer": false, "version": "v2", "async_mode": true,
-        "enable_graph": false, "org_id": "o", "project_id": "p"});
+    let body = json!({"messages": "I like oolong.", "user_id": "lin", "infer": false, "version": "v2",
+        "async_mode": true, "enable_graph": false, "org_id": "o", "project_id": "p"});
     let bare = api.post("/v1/memories/", body.clone()).await;
     assert_eq!(bare[0]["data"]["memory"], "I like oolong.");
     let mut body = body;

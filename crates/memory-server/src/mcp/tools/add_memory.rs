@@ -31,7 +31,8 @@ struct Arguments {
 
 pub(super) fn tool() -> Tool {
     let description = "Remembers something about the user, or something that was said. It is found from now on. \
-        Remember what will matter later: preferences, plans, people, decisions; no secrets, and nothing that search_memory gave.";
+        Remember what will matter later: preferences, plans, people, decisions; no secrets, and nothing that \
+        search_memory gave.";
     build_tool::<Arguments, Memory>(NAME, "Remember", description, writes(false, false))
 }
 

@@ -80,7 +80,8 @@ impl From<&Recall> for SearchResult {
 
 pub(super) fn tool() -> Tool {
     let description = "Searches earlier messages, notes and facts about the user, in any language. \
-        Use it whenever the user refers to something from before, or when knowing them better would make a better answer. \
+        Use it whenever the user refers to something from before, or when knowing them better would make a better \
+        answer. \
         An empty list means that nothing is known; then say so and make nothing up.";
     build_tool::<Arguments, SearchResult>(NAME, "Search memory", description, read_only())
 }
