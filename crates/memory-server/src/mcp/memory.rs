@@ -4,7 +4,8 @@ use memory_engine::{Record, store::Score};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A record, as a tool shows it. Missing values are left out.
+// The doc comments of this type are part of the schemas that tools/list sends.
+/// A record, as a tool shows it. What there is none of is left out.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Memory {
     /// Its id, for get_memory, update_memory and delete_memory
